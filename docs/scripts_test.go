@@ -92,7 +92,8 @@ func TestNeedsUsesSudo(t *testing.T) {
 	m.user(1000)
 	m.apt(everything)
 	said, err := m.needs()
-	if err == nil || strings.Count(said, "\n") != 1 || !strings.Contains(said, "Run as root: apt-get install") || m.asked() != "" {
+	if err == nil || strings.Count(said, "\n") != 1 || !strings.Contains(said, "Run as root: apt-get install") ||
+		m.asked() != "" {
 		t.Errorf("without sudo: want one line that says what to run, got %v %q", err, said)
 	}
 	m.program("sudo", "exec \"$@\"")
@@ -106,7 +107,8 @@ func TestNeedsSaysInOneLineWhatToInstallElsewhere(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(m.dir, "postgresql", "17", "bin"), 0o755))
 	must(t, os.WriteFile(filepath.Join(m.dir, "postgresql", "17", "bin", "postgres"), nil, 0o755))
 	said, err := m.needs()
-	if want := "Missing: chromium. Install what has them, on Debian: apt-get install chromium\n"; err == nil || said != want {
+	if want := "Missing: chromium. Install what has them, on Debian: apt-get install chromium\n"; err == nil ||
+		said != want {
 		t.Errorf("want %q, got %v %q", want, err, said)
 	}
 }

@@ -134,8 +134,9 @@ func TestNamesOfLicensesAreForThoseWhoSeeAll(t *testing.T) {
 
 // vgpu asks for something that takes a seat.
 func (w *world) vgpu(subject, name string) (request.Request, error) {
-	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
-		Size: "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
+	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook,
+		Tenant: "vision",
+		Size:   "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
 }
 
 // gone is a workload whose pod has left.

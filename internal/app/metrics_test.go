@@ -83,8 +83,9 @@ func TestMetricsTellTheStory(t *testing.T) {
 	if _, err := w.requests.Approvals.Reject(ctx, w.actorOf(approver), rejected, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
-		Size: "cpu", Image: "jupyterlab", Lease: "9999h"}); err == nil {
+	if _, err := w.requests.Requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook,
+		Tenant: "vision",
+		Size:   "cpu", Image: "jupyterlab", Lease: "9999h"}); err == nil {
 		t.Fatal("want a refusal")
 	}
 	w.running(developer, "vision")

@@ -88,8 +88,9 @@ func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 			Steps: []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}}, After: catalog.Duration(time.Hour),
 				Then: []identity.Approvers{{Role: identity.Admin}}}}}}
 	})
-	r, err := w.requests.Requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
-		Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
+	r, err := w.requests.Requests.Submit(t.Context(), w.actorOf(developer),
+		request.Draft{Kind: "notebook", Tenant: "vision",
+			Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
 	if err != nil || r.State != request.Pending {
 		t.Fatal(r.State, err)
 	}
@@ -136,14 +137,16 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 	if err != nil || other.State != request.Pending {
 		t.Fatalf("a rule for starts gave quota: %s %v", other.State, err)
 	}
-	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), other, ""); !fault.Is(err, fault.Forbidden) {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), other, ""); !fault.Is(err,
+		fault.Forbidden) {
 		t.Errorf("want it to be an administrator's, got %v", err)
 	}
 	r, err := ask("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil || r.State != request.Approved {
+	if r, err = w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil ||
+		r.State != request.Approved {
 		t.Errorf("want the rule's approver to do, got %s %v", r.State, err)
 	}
 	if limit := w.tenants.Directory().Tenants[0].QuotaOf("cpu"); limit != 5 {

@@ -27,7 +27,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
 	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "Assign", "Places", "Ahead", "ResumeOf",
-		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters", "Catalog",
+		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters",
+		"Catalog",
 		"Held", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "ShareOf", "Hold", "Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}
@@ -108,7 +109,8 @@ func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	w := newWorld(t)
 	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
 	w.switchOff("vision")
-	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), pending, ""); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), pending, ""); !fault.Is(err,
+		fault.Conflict) {
 		t.Errorf("approve: want a conflict, got %v", err)
 	}
 	if _, err := w.requests.Requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err,

@@ -49,8 +49,9 @@ func (w *world) teamImage(team string) string {
 
 // asks is a start of the developer with an image.
 func (w *world) asks(size, image string) (request.Request, error) {
-	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
-		Size: size, Image: image, Lease: "1h", Reason: "a test"})
+	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(developer),
+		request.Draft{Kind: "notebook", Tenant: "vision",
+			Size: size, Image: image, Lease: "1h", Reason: "a test"})
 }
 
 // TestATeamsOwnImage goes the whole way: an owner adds an image, a member starts it by its digest, nobody else sees it,
@@ -158,11 +159,13 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), second, ""); !fault.Is(err, fault.Conflict) ||
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), second, ""); !fault.Is(err,
+		fault.Conflict) ||
 		fault.As(err).Sentence.ID != "request.image_retired" {
 		t.Errorf("want a conflict that says the image was retired, got %v", err)
 	}
-	if r, err := w.requests.Requests.Get(t.Context(), w.actorOf(developer), second.ID); err != nil || r.State != request.Pending {
+	if r, err := w.requests.Requests.Get(t.Context(), w.actorOf(developer), second.ID); err != nil ||
+		r.State != request.Pending {
 		t.Errorf("want it left as it is, got %s %v", r.State, err)
 	}
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", false); err != nil {

@@ -37,8 +37,9 @@ func (w *world) lastVolume() string { return fmt.Sprintf("data-%d", w.number) }
 
 // with is a start of the developer with shared storage.
 func (w *world) with(size string, mounts ...string) (request.Request, error) {
-	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
-		Size: size, Image: "jupyterlab", Lease: "1h", Reason: "a test", Mounts: mounts})
+	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(developer),
+		request.Draft{Kind: "notebook", Tenant: "vision",
+			Size: size, Image: "jupyterlab", Lease: "1h", Reason: "a test", Mounts: mounts})
 }
 
 // TestSharedStorage goes the whole way: an owner makes it, a member's workload has it, the summary shows the claim, it
@@ -80,12 +81,14 @@ func TestSharedStorage(t *testing.T) {
 			t.Errorf("%s: want a refusal that names who has it, got %d", path, a.status)
 		}
 	}
-	if _, err := w.requests.Requests.Submit(t.Context(), w.actorOf(owner), request.Draft{Kind: "notebook", Tenant: "vision",
-		Size: "cpu", Image: "jupyterlab", Lease: "1h", Volume: "vision.data"}); !fault.Is(err, fault.Invalid) {
+	if _, err := w.requests.Requests.Submit(t.Context(), w.actorOf(owner),
+		request.Draft{Kind: "notebook", Tenant: "vision",
+			Size: "cpu", Image: "jupyterlab", Lease: "1h", Volume: "vision.data"}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("somebody takes it for storage of their own: %v", err)
 	}
-	if _, err := w.requests.Requests.Submit(t.Context(), w.actorOf(other), request.Draft{Kind: "notebook", Tenant: "speech",
-		Size: "cpu", Image: "jupyterlab", Lease: "1h", Mounts: []string{"data"}}); !fault.Is(err, fault.Invalid) {
+	if _, err := w.requests.Requests.Submit(t.Context(), w.actorOf(other),
+		request.Draft{Kind: "notebook", Tenant: "speech",
+			Size: "cpu", Image: "jupyterlab", Lease: "1h", Mounts: []string{"data"}}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("another team has it: %v", err)
 	}
 	w.share("speech", "data") // another team's of the same name is another one
@@ -310,7 +313,8 @@ func TestSharedStorageThatGoesWhileSomebodyDecides(t *testing.T) {
 		fault.As(err).Sentence.ID != "request.mount_gone" {
 		t.Errorf("want the reason, got %v", err)
 	}
-	if now, err := w.requests.Requests.Get(t.Context(), w.actorOf(developer), r.ID); err != nil || now.State != request.Pending {
+	if now, err := w.requests.Requests.Get(t.Context(), w.actorOf(developer), r.ID); err != nil ||
+		now.State != request.Pending {
 		t.Errorf("want it left as it is, got %s %v", now.State, err)
 	}
 }

@@ -291,8 +291,9 @@ func volumeOf(item workload.Workload, by workload.ID) workload.Volume {
 // pending is a request for a whole GPU, which waits for an approver.
 func (w *world) pending(subject, team string) request.Request {
 	w.t.Helper()
-	r, err := w.requests.Requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: team,
-		Size: "h100", Image: "jupyterlab", Reason: "training",
+	r, err := w.requests.Requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook,
+		Tenant: team,
+		Size:   "h100", Image: "jupyterlab", Reason: "training",
 		Name: fmt.Sprintf("big-%s-%d", subject, w.next())})
 	if err != nil {
 		w.t.Fatal(err)

@@ -57,7 +57,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 		t.Fatal(err)
 	}
 	currency := []string{"EUR", "JPY", "KWD"}[r.IntN(3)]
-	h := &history{t: t, r: r, zone: zone, currency: currency, claims: map[string]budget.Claim{}, seen: map[string]time.Time{},
+	h := &history{t: t, r: r, zone: zone, currency: currency, claims: map[string]budget.Claim{},
+		seen:  map[string]time.Time{},
 		seats: map[string]usage.Seats{},
 		now:   time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), 0, time.UTC),
 		books: map[budget.Unit]*world{}}
@@ -80,8 +81,9 @@ func newHistory(t *testing.T, seed uint64) *history {
 		w.set(t, unit, 1_000_000_000, budget.Approval)
 		h.books[unit] = w
 	}
-	h.claims[budget.VolumeID("vision", "home")] = budget.Claim{Workload: budget.VolumeID("vision", "home"), Tenant: "vision",
-		Holds: true, Wanted: true}
+	h.claims[budget.VolumeID("vision", "home")] = budget.Claim{Workload: budget.VolumeID("vision", "home"),
+		Tenant: "vision",
+		Holds:  true, Wanted: true}
 	h.grow()
 	return h
 }
@@ -525,7 +527,8 @@ func (h *history) compare(seed uint64, m usage.Month) {
 		}
 	}
 	focus := func(to io.Writer) error {
-		return s.ExportFocus(to, usage.FocusSite{Provider: "site", Account: "portal", Team: func(name string) string { return name }})
+		return s.ExportFocus(to, usage.FocusSite{Provider: "site", Account: "portal",
+			Team: func(name string) string { return name }})
 	}
 	book := func(unit budget.Unit) int64 {
 		balance, err := h.books[unit].BudgetBalance(h.t.Context(), budget.Book{Tenant: "vision", Month: m, Unit: unit})

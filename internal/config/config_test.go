@@ -42,7 +42,8 @@ func TestLittleIsEnough(t *testing.T) {
 	}
 	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour ||
 		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.StaleGroupsTTL.Std() != time.Hour ||
-		c.Tokens.Limits() != (identity.TokenLimits{Lifetime: 90 * 24 * time.Hour, StandingAge: 24 * time.Hour}) || !c.Has(RoleGateway) {
+		c.Tokens.Limits() != (identity.TokenLimits{Lifetime: 90 * 24 * time.Hour, StandingAge: 24 * time.Hour}) ||
+		!c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
 	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.Period != 0 || len(k.Warnings) != 2 {
@@ -87,12 +88,14 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
-		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
+		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", "oidc.clientSecret and oidc.clientSecretFile",
+		"oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",
 		"platform.admins: unknown role", "platform.admin: a group has no name",
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licensePollInterval: ",
 		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
-		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ", "clusters[2].name: ",
+		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ",
+		"clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
 		"tenants[3].namespace: ", `rule 1 "r"`,

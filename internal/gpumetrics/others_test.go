@@ -40,8 +40,8 @@ func TestCardsWithoutAPod(t *testing.T) {
 	}
 }
 
-// TestPartitionsAreOneCard: AMD's exporter gives each partition of a card its own gpu_uuid, or none; the card is known by
-// its serial number, and its partitions by theirs.
+// TestPartitionsAreOneCard: AMD's exporter gives each partition of a card its own gpu_uuid, or none; the card is known
+// by its serial number, and its partitions by theirs.
 func TestPartitionsAreOneCard(t *testing.T) {
 	for sentence, uuid := range map[string]string{"no gpu_uuid": "", "one for each partition": "c3ff74a1-"} {
 		text := recorded(t, "amd-partitions.prom")

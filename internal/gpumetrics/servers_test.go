@@ -96,7 +96,8 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 		t.Fatal(err)
 	}
 	// Both are asked for the same moment, that of the last sample: a slow machine asks the second server much later.
-	p, err := New(Config{URL: server, Params: url.Values{"time": {strconv.FormatInt(now.Unix(), 10)}}, Now: func() time.Time { return now }})
+	p, err := New(Config{URL: server, Params: url.Values{"time": {strconv.FormatInt(now.Unix(), 10)}},
+		Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,8 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 		}
 		out[what] = v
 	}
-	// A server that has just been given samples needs a moment to show them: VictoriaMetrics the newest of each series last.
+	// A server that has just been given samples needs a moment to show them: VictoriaMetrics the newest of each series
+	// last.
 	count := func(query string) (shown float64, err error) {
 		_, err = p.query(t.Context(), "query", url.Values{"query": {query}}, newTexts(), func(s series) {
 			shown = s.samples[0].value
@@ -210,8 +212,8 @@ const (
 	scrapedFor   = 75 * time.Minute
 )
 
-// writeSamples sends what would have been scraped, oldest first. Engines are busy in waves, NVLink's counters go on, the
-// others stay.
+// writeSamples sends what would have been scraped, oldest first. Engines are busy in waves, NVLink's counters go on,
+// the others stay.
 func writeSamples(t *testing.T, server string, rows []promtest.Row, now time.Time) {
 	t.Helper()
 	for at, n := now.Add(-scrapedFor), 0; !at.After(now); at, n = at.Add(scrapedEvery), n+1 {

@@ -82,7 +82,8 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		total := Totals(s)[0]
 		n := s.Nodes[0]
 		if n.Quarantined != c.bad || n.Usable() == c.bad || total.Free != c.free || total.Broken != c.broken {
-			t.Errorf("%s: want bad %t, free %d, broken %d; got bad %t, %+v", sentence, c.bad, c.free, c.broken, n.Quarantined, total)
+			t.Errorf("%s: want bad %t, free %d, broken %d; got bad %t, %+v", sentence, c.bad, c.free, c.broken, n.Quarantined,
+				total)
 		}
 		said := slices.ContainsFunc(n.Warnings, func(o i18n.Text) bool { return o.ID == c.odd })
 		if c.odd != "" && !said {

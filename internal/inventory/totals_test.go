@@ -90,7 +90,8 @@ func TestTotals(t *testing.T) {
 	got := Totals(Build("main", now, seen, ours))
 	h100, l40s := "NVIDIA-H100-80GB-HBM3", "NVIDIA-L40S"
 	want := []Total{
-		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: h100}, Total: 2, Free: 1, Broken: 1, Warned: 1, Cards: 2},
+		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: h100}, Total: 2, Free: 1, Broken: 1, Warned: 1,
+			Cards: 2},
 		{Cluster: "main", Resource: slice, Kind: Kind{Unit: Slice, Model: h100, Profile: "1g.10gb"}, Total: 14, Ours: 3,
 			Foreign: 1, Free: 4, Broken: 6, Warned: 7},
 		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: l40s}, Total: 5, Ours: 1, Foreign: 3, Broken: 1,

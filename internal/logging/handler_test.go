@@ -16,9 +16,12 @@ func TestContextAttributesAreAddedOnce(t *testing.T) {
 		log  func(*slog.Logger)
 		want map[string]string
 	}{
-		"from the context":        {func(l *slog.Logger) { l.InfoContext(ctx, "m") }, map[string]string{Request: "r-1", Workload: "w-2"}},
-		"the record's own wins":   {func(l *slog.Logger) { l.InfoContext(ctx, "m", Workload, "w-3") }, map[string]string{Request: "r-1", Workload: "w-3"}},
-		"Logger.With wins":        {func(l *slog.Logger) { l.With(Workload, "w-4").InfoContext(ctx, "m") }, map[string]string{Request: "r-1", Workload: "w-4"}},
+		"from the context": {func(l *slog.Logger) { l.InfoContext(ctx, "m") },
+			map[string]string{Request: "r-1", Workload: "w-2"}},
+		"the record's own wins": {func(l *slog.Logger) { l.InfoContext(ctx, "m", Workload, "w-3") },
+			map[string]string{Request: "r-1", Workload: "w-3"}},
+		"Logger.With wins": {func(l *slog.Logger) { l.With(Workload, "w-4").InfoContext(ctx, "m") },
+			map[string]string{Request: "r-1", Workload: "w-4"}},
 		"nothing without context": {func(l *slog.Logger) { l.Info("m") }, map[string]string{}},
 	} {
 		var out bytes.Buffer

@@ -50,10 +50,12 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 		"by a delegate":                           {one, stand, bob, 0, fault.Forbidden},
 		"when it has expired":                     {one, ada, bob, TTL, fault.Conflict},
 		"where all parties are needed, to one of the same": {
-			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, bob, 0,
+			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, bob,
+			0,
 			""},
 		"where all parties are needed, to one of another": {
-			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, otto, 0,
+			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, otto,
+			0,
 			fault.Invalid},
 		"to one whose turn comes in the next step": {append(policy.OneOf(identity.Approver),
 			policy.OneOf(identity.Owner)...), ada, otto, 0, fault.Invalid},
@@ -70,7 +72,8 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if e := out.Events; len(e) != 1 || e[0].Kind != audit.RequestReassigned || e[0].Detail.Args["Reason"] != "on leave" ||
+			if e := out.Events; len(e) != 1 || e[0].Kind != audit.RequestReassigned ||
+				e[0].Detail.Args["Reason"] != "on leave" ||
 				e[0].Changes[0].New != string(c.to.Person.ID) {
 				t.Errorf("want one event that names the other one and the reason, got %+v", e)
 			}

@@ -62,7 +62,9 @@ func TestAnApprovalGivesNoMore(t *testing.T) {
 		"a longer lease":        {Reduction{Lease: hours(101)}, func(*Facts) {}, fault.Invalid},
 		"a dearer size":         {Reduction{Size: larger}, func(*Facts) {}, fault.Invalid},
 		"what the rules refuse": {Reduction{Size: slice}, func(f *Facts) { f.Policy = strict }, fault.Conflict},
-		"a size of which the quota is used up": {Reduction{Size: slice}, func(f *Facts) { f.Quota = Quota{Used: 2, Limit: 2} },
+		"a size of which the quota is used up": {Reduction{Size: slice}, func(f *Facts) {
+			f.Quota = Quota{Used: 2, Limit: 2}
+		},
 			fault.Conflict},
 	}
 	for name, c := range cases {

@@ -303,8 +303,9 @@ func TestStandingIn(t *testing.T) {
 // other parties only when the step has escalated. It was otherwise: one yes of an administrator counted for finance as
 // well, hours before.
 func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
-	step := policy.Step{From: []identity.Approvers{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4),
-		Then: []identity.Approvers{{Role: identity.Admin}}}
+	step := policy.Step{From: []identity.Approvers{{Group: "finance"}, {Role: identity.Approver}}, All: true,
+		After: hours(4),
+		Then:  []identity.Approvers{{Role: identity.Admin}}}
 	for after, want := range map[time.Duration]State{time.Hour: Pending, 4 * time.Hour: Approved} {
 		r, f := waiting([]policy.Step{step}), facts(t)
 		f.Now = f.Now.Add(after)
@@ -320,7 +321,8 @@ func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
 }
 
 // TestTwoPersonsOverTheWholeChain: asker, who granted the approver's role, and approver are different people, however
-// long the chain of grants. A role of the sign-in provider's groups has no such chain, and a role on another way counts.
+// long the chain of grants. A role of the sign-in provider's groups has no such chain, and a role on another way
+// counts.
 func TestTwoPersonsOverTheWholeChain(t *testing.T) {
 	byHand := func(role identity.Role, chain ...identity.PersonID) identity.Actor {
 		return identity.Actor{Person: identity.Person{ID: "p-otto", Name: "Otto"},

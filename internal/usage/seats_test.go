@@ -99,7 +99,8 @@ func TestSeatsCost(t *testing.T) {
 		"what is still held": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(365)}, 2000},
 		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
 			Until: hours(730)}, 6000},
-		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{Pool: "vcs", Count: 1}, From: hours(0), Until: hours(730)}, 0},
+		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{Pool: "vcs", Count: 1}, From: hours(0),
+			Until: hours(730)}, 0},
 	} {
 		if got := storageMinor(prices.Seats([]Seated{c.held}, Span{hours(0), hours(730)}, "EUR")); got != c.want {
 			t.Errorf("%s: want %d, got %d", sentence, c.want, got)

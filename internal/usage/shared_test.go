@@ -55,7 +55,8 @@ func oneSeat(held []Seated, end time.Time) (list []Seated) {
 				}
 			}
 			if here {
-				list = append(list, Seated{Workload: group, Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: at, Until: next})
+				list = append(list, Seated{Workload: group, Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: at,
+					Until: next})
 			}
 			at = next
 		}
@@ -121,7 +122,8 @@ func TestSharedSeatsAreSplitFairly(t *testing.T) {
 			if got < -2 || got > 2 {
 				t.Errorf("seed %d, %s: charged %f more than its part %s", seed, l.Workload, got, cost.FloatString(3))
 			}
-			if off, _ := new(big.Rat).Sub(big.NewRat(l.SeatTime().Microseconds(), 1), want).Float64(); off < -1000 || off > 1000 {
+			if off, _ := new(big.Rat).Sub(big.NewRat(l.SeatTime().Microseconds(), 1), want).Float64(); off < -1000 ||
+				off > 1000 {
 				t.Errorf("seed %d, %s: %f microseconds more than its part", seed, l.Workload, off)
 			}
 		}

@@ -60,7 +60,8 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
-	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") || !strings.Contains(got, "0 of 4 free") ||
+	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
+		!strings.Contains(got, "0 of 4 free") ||
 		!strings.Contains(got, "is unhealthy") {
 		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
 	}

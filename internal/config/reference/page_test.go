@@ -43,9 +43,11 @@ func TestEverySettingIsExplained(t *testing.T) {
 		t.Errorf("want every setting read, got %d", len(rows))
 	}
 	for setting, want := range map[string][]string{
-		"listen":                    {"text", "`127.0.0.1:8080`", "address of portal and gateway, host:port. Variable `PORTAL_LISTEN`"},
-		"oidc.refresh":              {"time", "`10m`", "how old groups may be before they are read again"},
-		"oidc.issuer":               {"text", "needed", "issuer URL, as in the discovery document. Variable `PORTAL_OIDC_ISSUER`"},
+		"listen": {"text", "`127.0.0.1:8080`",
+			"address of portal and gateway, host:port. Variable `PORTAL_LISTEN`"},
+		"oidc.refresh": {"time", "`10m`", "how old groups may be before they are read again"},
+		"oidc.issuer": {"text", "needed",
+			"issuer URL, as in the discovery document. Variable `PORTAL_OIDC_ISSUER`"},
 		"clusters[].podAccess":      {"text", "`direct`", ""},
 		"clusters[].internetEgress": {"true or false", "`false`", ""},
 		"lease.warnings":            {"list of times", "1d, 1h, 10m", ""},

@@ -220,8 +220,9 @@ func (s *oneSite) preview() map[string]told {
 	service := idle.New(idle.Options{Store: s.store, Sources: map[string]idle.Source{"west": s.poller},
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
 		Team: func(string) bool { return true }, Every: time.Minute, Now: func() time.Time { return s.now }})
-	p, err := service.Preview(s.t.Context(), pat, idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
-		After: catalog.Duration(30 * time.Minute), KeepAlive: catalog.Duration(time.Hour)}})
+	p, err := service.Preview(s.t.Context(), pat,
+		idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
+			After: catalog.Duration(30 * time.Minute), KeepAlive: catalog.Duration(time.Hour)}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -241,7 +242,8 @@ func (s *oneSite) preview() map[string]told {
 // forgetful is a Prometheus whose retention is over: it answers, and has no samples.
 type forgetful struct{}
 
-func (forgetful) Works(context.Context, []string, time.Time, time.Time, time.Duration, time.Duration) ([]gpumetrics.Work,
+func (forgetful) Works(context.Context, []string, time.Time, time.Time, time.Duration,
+	time.Duration) ([]gpumetrics.Work,
 	error) {
 	return nil, nil
 }
@@ -258,7 +260,8 @@ func TestThePreviewTellsWhatPrometheusForgot(t *testing.T) {
 	statements := &usage.Service{Store: s.store, Zone: s.zone, Now: func() time.Time { return s.now }}
 	service := idle.New(idle.Options{Store: s.store, Sources: map[string]idle.Source{"west": forgetful{}},
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
-		Team: func(string) bool { return true }, Statements: statements, Zone: s.zone, Now: func() time.Time { return s.now }})
+		Team: func(string) bool { return true }, Statements: statements, Zone: s.zone,
+		Now: func() time.Time { return s.now }})
 	p, err := service.Preview(t.Context(), pat, idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
 		After: catalog.Duration(30 * time.Minute), KeepAlive: catalog.Duration(time.Hour)}})
 	if err != nil {
@@ -273,7 +276,8 @@ func TestThePreviewTellsWhatPrometheusForgot(t *testing.T) {
 		lines[l.Name] = l
 		sum += l.Engine.Idle
 	}
-	if len(p.Past) != len(allHeld) || sum == 0 || p.Recorded.Idle != sum || !p.Since.Before(p.From) && !p.Since.Equal(p.From) {
+	if len(p.Past) != len(allHeld) || sum == 0 || p.Recorded.Idle != sum || !p.Since.Before(p.From) &&
+		!p.Since.Equal(p.From) {
 		t.Errorf("want %d workloads with %s idle since before %s, got %d with %s since %s", len(allHeld), sum, p.From,
 			len(p.Past), p.Recorded.Idle, p.Since)
 	}

@@ -274,7 +274,7 @@ func (a *App) siteNow() request.Site {
 
 func (a *App) freshMetrics() {
 	if a.hub != nil {
-		a.hub.Publish(live.Change{Topic: "metrics"})
+		a.hub.Publish(live.Change{Topic: live.TopicMetrics})
 	}
 }
 
@@ -352,7 +352,7 @@ func (a *App) teamsTaken() {
 
 func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool {
-		return c.Topic == "workload" || c.Topic == "volume" || c.Topic == "difference"
+		return c.Topic == live.TopicWorkload || c.Topic == live.TopicVolume || c.Topic == live.TopicDifference
 	})
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 )
 
@@ -23,7 +24,7 @@ func (a *App) holdsChanged() {
 
 // followDrift takes up holds of clusters that other processes begin or end.
 func (a *App) followDrift(ctx context.Context) error {
-	changed, done := a.publish(ctx, "difference")
+	changed, done := a.publish(ctx, live.TopicDifference)
 	defer done()
 	return a.drift.Follow(ctx, changed, 30*time.Second)
 }

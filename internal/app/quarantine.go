@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 )
 
 // newMarks puts together who calls nodes and cards bad.
@@ -26,7 +27,7 @@ func (a *App) marksChanged() {
 
 // followMarks takes up quarantine marks that other processes save.
 func (a *App) followMarks(ctx context.Context) error {
-	changed, done := a.publish(ctx, "mark")
+	changed, done := a.publish(ctx, live.TopicQuarantine)
 	defer done()
 	return a.marks.Follow(ctx, changed, 30*time.Second)
 }

@@ -188,7 +188,7 @@ func (a *App) countRefusals(ctx context.Context) error {
 // closeDoors ends open connections to workloads as soon as a session or token has ended, instead of at the gateway's
 // next look.
 func (a *App) closeDoors(ctx context.Context) error {
-	ended := a.hub.Follow(func(c live.Change) bool { return c.Topic == "session" })
+	ended := a.hub.Follow(func(c live.Change) bool { return c.Topic == live.TopicSession })
 	defer ended.Close()
 	for {
 		select {

@@ -103,35 +103,35 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 
 // followCatalog takes up what other processes save as soon as the outbox tells of it.
 func (a *App) followCatalog(ctx context.Context) error {
-	changed, done := a.publish(ctx, "catalog")
+	changed, done := a.publish(ctx, live.TopicCatalog)
 	defer done()
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
 // followRules takes up rules that other processes save.
 func (a *App) followRules(ctx context.Context) error {
-	changed, done := a.publish(ctx, "rules")
+	changed, done := a.publish(ctx, live.TopicRules)
 	defer done()
 	return a.rules.Follow(ctx, changed, 30*time.Second)
 }
 
 // followLogLevel takes up what another process set, and ends an override within 5 s after its time.
 func (a *App) followLogLevel(ctx context.Context) error {
-	changed, done := a.publish(ctx, "loglevel")
+	changed, done := a.publish(ctx, live.TopicLogLevel)
 	defer done()
 	return a.levels.Follow(ctx, changed, 5*time.Second)
 }
 
 // followDelegations takes up delegations that other processes create or end.
 func (a *App) followDelegations(ctx context.Context) error {
-	changed, done := a.publish(ctx, "delegation")
+	changed, done := a.publish(ctx, live.TopicDelegation)
 	defer done()
 	return a.delegations.Follow(ctx, changed, 30*time.Second)
 }
 
 // followPrices takes up prices that other processes save.
 func (a *App) followPrices(ctx context.Context) error {
-	changed, done := a.publish(ctx, "prices")
+	changed, done := a.publish(ctx, live.TopicPrices)
 	defer done()
 	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
@@ -146,20 +146,20 @@ func (a *App) licensesEvery() time.Duration {
 
 // followTenants takes up tenants that other processes save.
 func (a *App) followTenants(ctx context.Context) error {
-	changed, done := a.publish(ctx, "tenant")
+	changed, done := a.publish(ctx, live.TopicTenant)
 	defer done()
 	return a.tenants.Follow(ctx, changed, 30*time.Second)
 }
 
 // followLicenses takes up entitlements and seats that other processes save.
 func (a *App) followLicenses(ctx context.Context) error {
-	changed, done := a.publish(ctx, "license")
+	changed, done := a.publish(ctx, live.TopicLicense)
 	defer done()
 	return a.licenses.Follow(ctx, changed, 30*time.Second)
 }
 
 // publish says that something of a topic changed, once for many changes.
-func (a *App) publish(ctx context.Context, topic string) (changed chan struct{}, done func()) {
+func (a *App) publish(ctx context.Context, topic live.Topic) (changed chan struct{}, done func()) {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == topic })
 	changed = make(chan struct{}, 1)
 	go func() {

@@ -229,7 +229,7 @@ func controller(b *testing.B, d reconciletest.Devstack, n int) time.Duration {
 	}
 	o := reconciletest.Options(reconciletest.NewStore(), namespace, cluster)
 	o.Store, o.Workers, o.Every = c, workers, reconcile.Intervals{}
-	o.Changes = hub.Follow(func(c live.Change) bool { return c.Topic == "workload" })
+	o.Changes = hub.Follow(func(c live.Change) bool { return c.Topic == live.TopicWorkload })
 	running := reconcile.New(o)
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = hub.Run(ctx) })

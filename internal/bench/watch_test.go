@@ -57,7 +57,7 @@ func TestWatchingCostsNothing(t *testing.T) {
 		before := statements.Load()
 		w := p.workload(l, 1) // of the second team, stopped and started by somebody
 		for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
-			p.hub.Publish(live.Change{Topic: "metrics"})
+			p.hub.Publish(live.Change{Topic: live.TopicMetrics})
 			if version == 0 {
 				known, err := p.store.Workload(ctx, w.ID)
 				if err != nil {

@@ -10,10 +10,34 @@ import (
 	"time"
 )
 
+// Topic is what kind of record changed.
+type Topic string
+
+// The topics. All but TopicMetrics are written to the outbox with the change itself.
+const (
+	TopicBudget     Topic = "budget"
+	TopicCatalog    Topic = "catalog"
+	TopicDelegation Topic = "delegation"
+	TopicDifference Topic = "difference" // holds and differences, see package drift
+	TopicIdle       Topic = "idle"       // settings of idle detection
+	TopicInventory  Topic = "inventory"  // a newer snapshot of a cluster
+	TopicLicense    Topic = "license"    // entitlements and seats
+	TopicLogLevel   Topic = "loglevel"
+	TopicMetrics    Topic = "metrics" // of this process only: devices were read again
+	TopicPrices     Topic = "prices"
+	TopicQuarantine Topic = "quarantine"
+	TopicRequest    Topic = "request"
+	TopicRules      Topic = "rules"
+	TopicSession    Topic = "session" // sessions, tokens and the rights of a person
+	TopicTenant     Topic = "tenant"  // settings, members, images
+	TopicVolume     Topic = "volume"
+	TopicWorkload   Topic = "workload"
+)
+
 // Change is one outbox row: what changed, and whose it is.
 type Change struct {
 	Seq    int64
-	Topic  string // "workload", "request", "volume", "inventory", "session", "metrics"
+	Topic  Topic
 	ID     string // of the thing
 	Tenant string
 	Person string // whose it is, "" for nobody's in particular

@@ -61,7 +61,7 @@ func (s *Store) RevokeTokensOf(ctx context.Context, person identity.PersonID, ev
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: "session", Person: string(person)})
+		t.changed(live.Change{Topic: live.TopicSession, Person: string(person)})
 		return t.Append(ctx, event)
 	})
 }

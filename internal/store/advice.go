@@ -70,7 +70,7 @@ func (t *tx) adviceChanged(ctx context.Context, id string, events []audit.Event)
 	if err := t.at(ctx).Raw("SELECT tenant, owner FROM workloads WHERE id = ?", id).Scan(&of).Error; err != nil {
 		return err
 	}
-	t.changed(live.Change{Topic: "workload", ID: id, Tenant: of.Tenant, Person: of.Owner})
+	t.changed(live.Change{Topic: live.TopicWorkload, ID: id, Tenant: of.Tenant, Person: of.Owner})
 	return t.Append(ctx, events...)
 }
 

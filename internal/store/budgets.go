@@ -274,7 +274,7 @@ func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor stri
 func (t *tx) SaveBudget(ctx context.Context, b budget.Budget) error {
 	row := budgetRow{Tenant: b.Tenant, Unit: string(b.Unit), Amount: b.Amount, AtLimit: string(b.AtLimit),
 		SetBy: string(b.By), SetName: b.ByName, SetAt: momentOf(b.SetAt), Version: b.Version + 1}
-	t.changed(live.Change{Topic: "budget", ID: b.Tenant, Tenant: b.Tenant})
+	t.changed(live.Change{Topic: live.TopicBudget, ID: b.Tenant, Tenant: b.Tenant})
 	if b.Version > 0 {
 		return update(t.at(ctx), &row, "tenant", b.Tenant, b.Version)
 	}
@@ -291,7 +291,7 @@ func (t *tx) RemoveBudget(ctx context.Context, b budget.Budget) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return lostRace()
 	}
-	t.changed(live.Change{Topic: "budget", ID: b.Tenant, Tenant: b.Tenant})
+	t.changed(live.Change{Topic: live.TopicBudget, ID: b.Tenant, Tenant: b.Tenant})
 	return failure(done.Error)
 }
 
@@ -331,7 +331,7 @@ func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) 
 			return failure(err)
 		}
 	}
-	t.changed(live.Change{Topic: "budget", ID: b.Tenant, Tenant: b.Tenant})
+	t.changed(live.Change{Topic: live.TopicBudget, ID: b.Tenant, Tenant: b.Tenant})
 	return insert(t.at(ctx), &budgetTransactionRow{ID: p.ID, Tenant: b.Tenant, Month: b.Month.String(),
 		Unit: string(b.Unit), Kind: string(p.Kind), Workload: p.Workload,
 		Amounts: fromAmounts(a), PostedBy: string(p.By), ByName: p.ByName, Note: p.Note, CreatedAt: momentOf(p.At)})

@@ -70,7 +70,7 @@ func (s *Store) SaveCatalog(ctx context.Context, r offer.Revision, events ...aud
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
-		t.changed(live.Change{Topic: "catalog", ID: strconv.FormatInt(r.Version, 10)})
+		t.changed(live.Change{Topic: live.TopicCatalog, ID: strconv.FormatInt(r.Version, 10)})
 		return t.Append(ctx, events...)
 	})
 }

@@ -85,6 +85,6 @@ func (s *Store) EndDelegation(ctx context.Context, person identity.PersonID, id 
 
 // delegationChanged tells those who remember periods, and the open pages of the delegate, whose rights are others now.
 func (t *tx) delegationChanged(row delegationRow) {
-	t.changed(live.Change{Topic: "delegation", ID: row.ID, Person: row.Delegate})
-	t.changed(live.Change{Topic: "session", Person: row.Delegate})
+	t.changed(live.Change{Topic: live.TopicDelegation, ID: row.ID, Person: row.Delegate})
+	t.changed(live.Change{Topic: live.TopicSession, Person: row.Delegate})
 }

@@ -25,9 +25,6 @@ var (
 // databaseID is the setting that tells databases apart; a backup carries it too.
 const databaseID = "database.id"
 
-// driftTopic tells readers that holds or differences changed.
-const driftTopic = "difference"
-
 type holdRow struct {
 	Cluster  string `gorm:"primaryKey"`
 	Since    moment
@@ -121,7 +118,7 @@ func (s *Store) SaveHold(ctx context.Context, h drift.Hold, events ...audit.Even
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: driftTopic, ID: h.Cluster})
+		t.changed(live.Change{Topic: live.TopicDifference, ID: h.Cluster})
 		return t.Append(ctx, events...)
 	})
 }
@@ -174,7 +171,7 @@ func (s *Store) SaveDifferences(ctx context.Context, cluster string, found []dri
 			changed = true
 		}
 		if changed {
-			t.changed(live.Change{Topic: driftTopic, ID: cluster})
+			t.changed(live.Change{Topic: live.TopicDifference, ID: cluster})
 		}
 		return nil
 	})
@@ -216,7 +213,7 @@ func (v view) Difference(ctx context.Context, id string) (drift.Difference, erro
 
 // SaveDecision writes what was decided about a difference, and counts it with the hold of its cluster.
 func (t *tx) SaveDecision(ctx context.Context, d drift.Difference) error {
-	t.changed(live.Change{Topic: driftTopic, ID: d.Cluster})
+	t.changed(live.Change{Topic: live.TopicDifference, ID: d.Cluster})
 	err := t.at(ctx).Exec("UPDATE cluster_holds SET decided = decided + 1 WHERE cluster = ?", d.Cluster).Error
 	if err != nil {
 		return failure(err)
@@ -230,7 +227,7 @@ func (t *tx) EndHold(ctx context.Context, cluster string) (bool, error) {
 	if done.Error != nil || done.RowsAffected == 0 {
 		return false, failure(done.Error)
 	}
-	t.changed(live.Change{Topic: driftTopic, ID: cluster})
+	t.changed(live.Change{Topic: live.TopicDifference, ID: cluster})
 	return true, nil
 }
 

@@ -92,7 +92,7 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
-		t.changed(live.Change{Topic: "idle", ID: strconv.FormatInt(r.Version, 10)})
+		t.changed(live.Change{Topic: live.TopicIdle, ID: strconv.FormatInt(r.Version, 10)})
 		return t.Append(ctx, events...)
 	})
 }

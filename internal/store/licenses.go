@@ -44,7 +44,7 @@ func toEntitlement(row entitlementRow) license.Entitlement {
 		Origin: license.Origin(row.Origin), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
 }
 
-var licenseChange = live.Change{Topic: "license"}
+var licenseChange = live.Change{Topic: live.TopicLicense}
 
 // Entitlements are all licenses that were entered, by pool.
 func (v view) Entitlements(ctx context.Context) ([]license.Entitlement, error) {

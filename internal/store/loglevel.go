@@ -44,7 +44,7 @@ func (s *Store) SaveLogLevel(ctx context.Context, o logging.Override, events ...
 		if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 			return failure(err)
 		}
-		t.changed(live.Change{Topic: "loglevel"})
+		t.changed(live.Change{Topic: live.TopicLogLevel})
 		return t.Append(ctx, events...)
 	})
 }

@@ -21,7 +21,7 @@ type changeRow struct {
 func (changeRow) TableName() string { return "outbox" }
 
 func toChange(row changeRow) live.Change {
-	return live.Change{Seq: row.Seq, Topic: row.Topic, ID: row.ID, Tenant: row.Tenant, Person: row.Person}
+	return live.Change{Seq: row.Seq, Topic: live.Topic(row.Topic), ID: row.ID, Tenant: row.Tenant, Person: row.Person}
 }
 
 // insertChanges writes outbox rows with the numbers after last.
@@ -31,7 +31,7 @@ func insertChanges(db *gorm.DB, changes []live.Change, last int64, now time.Time
 	}
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
-		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: c.Topic, ID: c.ID, Tenant: c.Tenant,
+		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: string(c.Topic), ID: c.ID, Tenant: c.Tenant,
 			Person: c.Person}
 		if err := writable(&rows[i]); err != nil {
 			return err

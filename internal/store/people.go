@@ -63,7 +63,7 @@ func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 func (t *tx) tellGroups(ctx context.Context, person string, groups []string) error {
 	known, err := all[personRow](t.at(ctx).Select("group_names").Where("id = ?", person))
 	if err == nil && len(known) > 0 && !slices.Equal(known[0].GroupNames.is, groups) {
-		t.changed(live.Change{Topic: "session", Person: person})
+		t.changed(live.Change{Topic: live.TopicSession, Person: person})
 	}
 	return err
 }
@@ -91,7 +91,7 @@ func (t *tx) endStanding(ctx context.Context, which string, args ...any) (ended 
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	t.changed(live.Change{Topic: "session", Person: rows[0].ID}) // for open pages and connections by token
+	t.changed(live.Change{Topic: live.TopicSession, Person: rows[0].ID}) // for open pages and connections by token
 	return true, t.at(ctx).Exec("UPDATE people SET told_at = NULL WHERE id = ?", rows[0].ID).Error
 }
 
@@ -121,7 +121,7 @@ func (s *Store) RefusePerson(ctx context.Context, id identity.PersonID, why audi
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: "session", Person: string(id)}) // for tokens, which are not deleted
+		t.changed(live.Change{Topic: live.TopicSession, Person: string(id)}) // for tokens, which are not deleted
 		if err := t.endSessions(ctx, "person = ?", string(id)); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *Store) Disable(ctx context.Context, id identity.PersonID, note string, 
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: "session", Person: row.ID}) // for tokens, which are not deleted
+		t.changed(live.Change{Topic: live.TopicSession, Person: row.ID}) // for tokens, which are not deleted
 		if err := t.endSessions(ctx, "person = ?", row.ID); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func toPrice(row priceRow) usage.Price {
 		Until: row.UntilAt.time(), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
 }
 
-var priceChange = live.Change{Topic: "prices"}
+var priceChange = live.Change{Topic: live.TopicPrices}
 
 // Prices is the whole list, what is over too: statements of before rest on it.
 func (v view) Prices(ctx context.Context) (usage.PriceList, error) {

@@ -54,7 +54,7 @@ func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events 
 		if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 			return err
 		}
-		t.changed(live.Change{Topic: "mark", ID: row.Name})
+		t.changed(live.Change{Topic: live.TopicQuarantine, ID: row.Name})
 		return t.Append(ctx, events...)
 	})
 }
@@ -70,7 +70,7 @@ func (s *Store) DeleteQuarantine(ctx context.Context, p health.Place, events ...
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: "mark", ID: p.Name})
+		t.changed(live.Change{Topic: live.TopicQuarantine, ID: p.Name})
 		return t.Append(ctx, events...)
 	})
 }

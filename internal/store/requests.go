@@ -306,7 +306,7 @@ func (t *tx) SaveRequest(ctx context.Context, r request.Request) (request.Reques
 	}
 	row := fromRequest(r)
 	row.Version++
-	t.changed(live.Change{Topic: "request", ID: row.ID, Tenant: row.Tenant, Person: row.Asker})
+	t.changed(live.Change{Topic: live.TopicRequest, ID: row.ID, Tenant: row.Tenant, Person: row.Asker})
 	if r.Version > 0 {
 		if err := update(t.at(ctx), &row, "id", row.ID, r.Version); err != nil {
 			return request.Request{}, err

@@ -69,7 +69,7 @@ func (s *Store) SaveRules(ctx context.Context, r policy.Revision, events ...audi
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
-		t.changed(live.Change{Topic: "rules", ID: strconv.FormatInt(r.Version, 10)})
+		t.changed(live.Change{Topic: live.TopicRules, ID: strconv.FormatInt(r.Version, 10)})
 		return t.Append(ctx, events...)
 	})
 }

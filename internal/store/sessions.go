@@ -126,7 +126,7 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		t.changed(live.Change{Topic: "session", ID: row.ID, Person: row.Person})
+		t.changed(live.Change{Topic: live.TopicSession, ID: row.ID, Person: row.Person})
 		return t.endSessions(ctx, "parent = ? OR (person = ? AND id <> ? AND secret_hash = '')", id, row.Person, id)
 	})
 }
@@ -184,7 +184,7 @@ func (t *tx) impersonated(ctx context.Context, id string, done *gorm.DB, none er
 	if done.Error != nil || done.RowsAffected == 0 {
 		return cmp.Or(done.Error, none)
 	}
-	t.changed(live.Change{Topic: "session", ID: id})
+	t.changed(live.Change{Topic: live.TopicSession, ID: id})
 	return t.Append(ctx, event)
 }
 
@@ -291,7 +291,7 @@ func (t *tx) endSessions(ctx context.Context, which string, args ...any) error {
 		return err
 	}
 	for _, row := range rows {
-		t.changed(live.Change{Topic: "session", ID: row.ID, Person: row.Person})
+		t.changed(live.Change{Topic: live.TopicSession, ID: row.ID, Person: row.Person})
 	}
 	return t.at(ctx).Where(which, args...).Delete(&sessionRow{}).Error
 }

@@ -56,7 +56,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) erro
 				data = excluded.data
 			WHERE snapshots.taken_at <= excluded.taken_at`, row.Cluster, row.TakenAt, row.Data)
 		if done.Error == nil && done.RowsAffected > 0 {
-			t.changed(live.Change{Topic: "inventory", ID: taken.Cluster})
+			t.changed(live.Change{Topic: live.TopicInventory, ID: taken.Cluster})
 		}
 		return done.Error
 	})

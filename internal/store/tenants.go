@@ -84,7 +84,7 @@ func (t *tx) saveTenant(ctx context.Context, r tenant.Revision) error {
 	if err := insert(t.at(ctx), &row); err != nil {
 		return err
 	}
-	t.changed(live.Change{Topic: "tenant", ID: r.Tenant + "@" + strconv.FormatInt(r.Version, 10), Tenant: r.Tenant})
+	t.changed(live.Change{Topic: live.TopicTenant, ID: r.Tenant + "@" + strconv.FormatInt(r.Version, 10), Tenant: r.Tenant})
 	return nil
 }
 
@@ -146,8 +146,8 @@ func (s *Store) RemoveMember(ctx context.Context, m tenant.Member, event audit.E
 // memberChanged tells the replicas of the team, and open pages of the person, which were built with the roles of
 // before.
 func (t *tx) memberChanged(m tenant.Member) {
-	t.changed(live.Change{Topic: "tenant", ID: m.Tenant, Tenant: m.Tenant, Person: string(m.Person)})
-	t.changed(live.Change{Topic: "session", Person: string(m.Person)})
+	t.changed(live.Change{Topic: live.TopicTenant, ID: m.Tenant, Tenant: m.Tenant, Person: string(m.Person)})
+	t.changed(live.Change{Topic: live.TopicSession, Person: string(m.Person)})
 }
 
 // People lists those who have signed in, by name. What is searched for is a part of the name or the e-mail address, in

@@ -74,7 +74,7 @@ func (s *Store) RevokeToken(ctx context.Context, person identity.PersonID, id st
 		if unwritable(done.Error) || done.Error == nil && done.RowsAffected == 0 {
 			return fault.New(fault.NotFound, i18n.T("store.no_token"))
 		}
-		t.changed(live.Change{Topic: "session", ID: id, Person: string(person)})
+		t.changed(live.Change{Topic: live.TopicSession, ID: id, Person: string(person)})
 		if done.Error != nil {
 			return done.Error
 		}

@@ -190,5 +190,5 @@ func (s *Store) SaveClaim(ctx context.Context, volume string, c workload.ClaimSt
 }
 
 func volumeChange(row volumeRow) live.Change {
-	return live.Change{Topic: "volume", ID: row.Name, Tenant: row.Tenant, Person: row.Owner}
+	return live.Change{Topic: live.TopicVolume, ID: row.Name, Tenant: row.Tenant, Person: row.Owner}
 }

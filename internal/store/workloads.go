@@ -204,7 +204,7 @@ func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
 	if t.trace != "" {
 		row.Trace = t.trace
 	}
-	t.changed(live.Change{Topic: "workload", ID: row.ID, Tenant: row.Tenant, Person: row.Owner})
+	t.changed(live.Change{Topic: live.TopicWorkload, ID: row.ID, Tenant: row.Tenant, Person: row.Owner})
 	var err error
 	if w.Version > 0 {
 		err = update(t.at(ctx), &row, "id", row.ID, w.Version)

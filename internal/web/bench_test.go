@@ -144,7 +144,7 @@ func BenchmarkStreams(b *testing.B) {
 					<-polls.C
 					want := to.drawn.Load() + viewers
 					polled(w)
-					w.Hub.Publish(live.Change{Topic: "metrics"})
+					w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
 					to.wait(b, want)
 				}
 			}

@@ -114,6 +114,7 @@ type Web struct {
 	Deps
 	streams *streams
 	heats   heats
+	pages   map[string]page // those that a stream can be opened for, by name
 }
 
 // New fills in what a site may lack (metrics, licenses, outages); every other dependency must be set.
@@ -138,7 +139,9 @@ func New(d Deps) *Web {
 	}
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }
-	return &Web{Deps: d, streams: newStreams(d.MaxStreams), heats: heats{drawn: map[heatKey]drawnHeat{}}}
+	w := &Web{Deps: d, streams: newStreams(d.MaxStreams), heats: heats{drawn: map[heatKey]drawnHeat{}}}
+	w.pages = livePages(w.Routes())
+	return w
 }
 
 // inOrder makes two lists of the same outages equal, however they were gathered.

@@ -24,10 +24,9 @@ import (
 // The pace of a stream. A burst of changes is gathered for a moment, so that a page is drawn once and not a hundred
 // times.
 const (
-	gather      = 250 * time.Millisecond
-	beatEvery   = 15 * time.Second
-	aliveEvery  = 3 * time.Second
-	metricTopic = "metrics"
+	gather     = 250 * time.Millisecond
+	beatEvery  = 15 * time.Second
+	aliveEvery = 3 * time.Second
 )
 
 // streams counts open streams by person: whoever signs in once more gets no more of them.
@@ -73,7 +72,7 @@ func (w *Web) Streams() int { return w.streams.count() }
 // live is the one stream of a page. The protocol is the one that views/layout describes: fragments, reload, beat.
 func (w *Web) live(c echo.Context) error {
 	k := w.callOf(c)
-	p, ok := livePages()[k.get("page")]
+	p, ok := w.pages[k.get("page")]
 	if !ok {
 		return fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
@@ -87,7 +86,7 @@ func (w *Web) live(c echo.Context) error {
 	// Following begins before the first reading, so that nothing happens unseen between the two.
 	decides := w.Approvals.Decides(k.actor)
 	follower := w.Hub.Follow(func(change live.Change) bool {
-		return (decides && change.Topic == "request") || follows(k.actor, p, change)
+		return (decides && change.Topic == live.TopicRequest) || follows(k.actor, p, change)
 	})
 	defer follower.Close()
 	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(),
@@ -114,17 +113,14 @@ func ownPerson(a identity.Actor) identity.PersonID {
 // follows reports whether a change can alter what this actor sees on this page.
 func follows(a identity.Actor, p page, change live.Change) bool {
 	switch {
-	case change.Topic == metricTopic:
+	case change.Topic == live.TopicMetrics:
 		return true
 	case !slices.Contains(p.topics, change.Topic):
 		return false
-	case change.Topic == "inventory", a.SeesAll(), change.Tenant == "":
+	case change.Topic == live.TopicInventory, a.SeesAll(), change.Tenant == "":
 		return true
 	}
-	// Seats and free capacity depend on everyone's workloads; the page shows numbers of them, never names.
-	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licensesPage.name ||
-		p.name == fleetPage.name || p.name == fleetUsePage.name
-	return shared || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
+	return p.everyones || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
 }
 
 // stream is one open page.
@@ -190,7 +186,7 @@ func (s *stream) asOf() string {
 
 // changed gathers what else comes within a moment, then draws once.
 func (s *stream) changed(f *live.Follower, first live.Change) error {
-	onlyMetrics := first.Topic == metricTopic
+	onlyMetrics := first.Topic == live.TopicMetrics
 	timer := time.NewTimer(gather)
 	defer timer.Stop()
 	for waiting := true; waiting; {
@@ -198,7 +194,7 @@ func (s *stream) changed(f *live.Follower, first live.Change) error {
 		case <-s.call.ctx.Done():
 			return s.call.ctx.Err()
 		case change := <-f.C:
-			onlyMetrics = onlyMetrics && change.Topic == metricTopic
+			onlyMetrics = onlyMetrics && change.Topic == live.TopicMetrics
 		case <-timer.C:
 			waiting = false
 		}

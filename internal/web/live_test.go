@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -128,13 +130,13 @@ func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 	w := webtest.Busy()
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
-	w.Hub.Publish(live.Change{Topic: "metrics"})
+	w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
 	quiet(t, events, "nothing is different")
 	r := w.Readings["train-resnet-0"]
 	r.Live.Devices = []gpumetrics.Device{{Engine: gpumetrics.Reading{Value: 12, At: webtest.Now,
 		Source: gpumetrics.Measured}}}
 	w.Readings["train-resnet-0"] = r
-	w.Hub.Publish(live.Change{Topic: "metrics"})
+	w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
 	got := next(t, events).fragments(t)
 	if len(got) != 1 || !strings.Contains(got["use-w-train-resnet"], "12") {
 		t.Errorf("want the one use that changed, got %v", got)
@@ -259,7 +261,7 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	if err := w.LicenseService.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.Hub.Publish(live.Change{Topic: "license"})
+	w.Hub.Publish(live.Change{Topic: live.TopicLicense})
 	if got := next(t, events).fragments(t)["license-nodes"]; !strings.Contains(got, "vm-1") {
 		t.Errorf("want the node, got %.300s", got)
 	}
@@ -273,5 +275,32 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	}
 	if back := part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
 		t.Errorf("want back to the live page, got %q", back)
+	}
+}
+
+// TestEveryPageThatNamesAStreamHasOne opens the stream that a page asks its browser to follow.
+func TestEveryPageThatNamesAStreamHasOne(t *testing.T) {
+	t.Parallel()
+	streams := 0
+	for _, route := range webtest.Empty().Web.Routes() {
+		if route.Method != http.MethodGet || strings.Contains(route.Path, ":") || route.Path == "/live" {
+			continue
+		}
+		w := webtest.Busy() // one each: a person may have few streams open
+		doc, err := goquery.NewDocumentFromReader(w.Get(webtest.Dora, route.Path).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, ok := doc.Find("[data-live-url]").Attr("data-live-url")
+		if !ok {
+			continue
+		}
+		streams++
+		if _, status := follow(t, w, webtest.Dora, strings.TrimPrefix(address, "/live?")); status != http.StatusOK {
+			t.Errorf("%s: its stream %s answers %d", route.Path, address, status)
+		}
+	}
+	if streams < 15 {
+		t.Errorf("want the pages that follow something, got %d", streams)
 	}
 }

@@ -97,7 +97,7 @@ func (s *Store) EndHold(_ context.Context, cluster string, events ...audit.Event
 func (s *Store) told(fn func() error) error {
 	err := s.write(fn)
 	if err == nil {
-		s.Hub.Publish(live.Change{Topic: "difference"})
+		s.Hub.Publish(live.Change{Topic: live.TopicDifference})
 	}
 	return err
 }
@@ -147,7 +147,7 @@ type tx struct{ *Store }
 // DecideDifferences implements drift.Store.
 func (s *Store) DecideDifferences(_ context.Context, fn func(drift.Tx) error) error {
 	err := fn(tx{s})
-	s.Hub.Publish(live.Change{Topic: "difference"})
+	s.Hub.Publish(live.Change{Topic: live.TopicDifference})
 	return err
 }
 

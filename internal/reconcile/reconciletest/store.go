@@ -57,7 +57,7 @@ func NewStore() *Store {
 // Follow gives the changes of workloads and volumes.
 func (s *Store) Follow() *live.Follower {
 	return s.Hub.Follow(func(c live.Change) bool {
-		return c.Topic == "workload" || c.Topic == "volume" || c.Topic == "difference"
+		return c.Topic == live.TopicWorkload || c.Topic == live.TopicVolume || c.Topic == live.TopicDifference
 	})
 }
 
@@ -84,7 +84,7 @@ func (s *Store) Put(w workload.Workload) {
 	w.Version = s.workloads[w.ID].Version + 1
 	s.workloads[w.ID] = copied(w)
 	s.mu.Unlock()
-	s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
+	s.Hub.Publish(live.Change{Topic: live.TopicWorkload, ID: string(w.ID)})
 }
 
 // SetDesired changes a workload as a person would.
@@ -99,7 +99,7 @@ func (s *Store) SetDesired(id workload.ID, change workload.Change, now time.Time
 		s.events = append(s.events, events...)
 	}
 	s.mu.Unlock()
-	s.Hub.Publish(live.Change{Topic: "workload", ID: string(id)})
+	s.Hub.Publish(live.Change{Topic: live.TopicWorkload, ID: string(id)})
 	return err
 }
 
@@ -109,7 +109,7 @@ func (s *Store) PutVolume(v workload.Volume) {
 	s.changes++
 	s.volumes[v.Name] = v
 	s.mu.Unlock()
-	s.Hub.Publish(live.Change{Topic: "volume", ID: v.Name})
+	s.Hub.Publish(live.Change{Topic: live.TopicVolume, ID: v.Name})
 }
 
 // Get gives a workload; the zero one when there is none.
@@ -220,7 +220,7 @@ func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []au
 		return nil
 	})
 	if err == nil {
-		s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
+		s.Hub.Publish(live.Change{Topic: live.TopicWorkload, ID: string(w.ID)})
 	}
 	return err
 }

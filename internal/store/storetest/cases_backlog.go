@@ -50,7 +50,7 @@ var backlogCases = cases{
 		if at := got(s.ChangeAfter(ctx, last))(t); !at.IsZero() {
 			t.Errorf("want none, got %v", at)
 		}
-		equal(t, []live.Change{{Seq: last, Topic: "workload", ID: "w-1", Tenant: "vision", Person: "p-ada"}},
+		equal(t, []live.Change{{Seq: last, Topic: live.TopicWorkload, ID: "w-1", Tenant: "vision", Person: "p-ada"}},
 			got(s.ChangesAfter(ctx, last-1, 10))(t))
 	},
 }

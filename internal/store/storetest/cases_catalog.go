@@ -43,7 +43,7 @@ var catalogCases = cases{
 	"a revision comes with its event and a change, or not at all": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		must(t, s.SaveCatalog(ctx, Revision(1), Event(1)))
-		equal(t, []live.Change{{Seq: 1, Topic: "catalog", ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicCatalog, ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		fails(t, fault.Invalid, s.SaveCatalog(ctx, Revision(2), audit.Event{Name: "\x00"}))
 		fails(t, fault.Invalid, s.SaveCatalog(ctx, offer.Revision{Version: 2, Text: "\x00", At: later(1)}))
 		equal(t, int64(1), got(s.LatestCatalog(ctx))(t).Version)

@@ -36,8 +36,8 @@ var delegationCases = cases{
 		equal(t, []delegation.Delegation{Period("i-1")}, got(s.Delegations(ctx, later(19)))(t))
 		equal(t, []delegation.Delegation{}, got(s.Delegations(ctx, later(20)))(t))
 		equal(t, 1, len(got(events(s))(t)))
-		equal(t, []live.Change{{Seq: 1, Topic: "delegation", ID: "i-1", Person: "p-eve"},
-			{Seq: 2, Topic: "session", Person: "p-eve"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicDelegation, ID: "i-1", Person: "p-eve"},
+			{Seq: 2, Topic: live.TopicSession, Person: "p-eve"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 	},
 	"a period is ended by whose it is, once, and one that has not begun goes": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

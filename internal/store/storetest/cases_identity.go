@@ -102,7 +102,7 @@ var identityCases = cases{
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Session(ctx, "s-1")
 		fails(t, fault.NotFound, err)
-		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1",
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-1",
 			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		for range 2 {
 			must(t, s.Enable(ctx, "p-ada", Event(6)))
@@ -176,7 +176,7 @@ var identityCases = cases{
 		equal(t, session("s-3", ""), got(s.Session(ctx, "s-3"))(t))
 		_, _, err := s.TakeCode(ctx, "hash", later(1))
 		fails(t, fault.NotFound, err)
-		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-2",
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-2",
 			Person: "p-ada"}},
 			got(s.ChangesAfter(ctx, 0, 10))(t))
 		equal(t, "store.session_over", fails(t, fault.Unauthenticated,
@@ -256,7 +256,7 @@ var identityCases = cases{
 		}
 		equal(t, 0, len(got(s.TokensOf(ctx, "p-ada"))(t)))
 		equal(t, 3, recorded(t, s))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 	},
 	"a token that expires soon, by its end or by its age, is announced once": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
@@ -320,7 +320,7 @@ var identityCases = cases{
 		want.AskedAt = later(60)
 		must(t, s.SaveRenewal(ctx, want, []string{"others"}))
 		equal(t, []string{"others"}, got(s.Person(ctx, "p-ada"))(t).Groups)
-		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.EndSession(ctx, "s-1"))
 		fails(t, fault.NotFound, s.SaveRenewal(ctx, want, nil))
 	},
@@ -430,7 +430,7 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 1, len(events))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1",
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-1",
 			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
@@ -474,7 +474,7 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 3, len(events))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "t-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "t-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 	},
 	"nobody unknown has a session or a token": func(t *testing.T, s *store.Store) {
 		fails(t, fault.Unauthenticated, s.CreateSession(context.Background(), session("s-1", "")))

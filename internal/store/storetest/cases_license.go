@@ -51,7 +51,7 @@ var licenseCases = cases{
 		filled(t, Entitlement("e-1"))
 		must(t, s.SaveEntitlements(ctx, []license.Entitlement{Entitlement("e-1"), endless}, anything, Event(1)))
 		equal(t, []license.Entitlement{Entitlement("e-1"), endless}, got(s.Entitlements(ctx))(t))
-		equal(t, []live.Change{{Seq: 1, Topic: "license"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicLicense}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.DeleteEntitlement(ctx, "e-1", Event(2)))
 		fails(t, fault.NotFound, s.DeleteEntitlement(ctx, "e-1"))
 		fails(t, fault.NotFound, s.DeleteEntitlement(ctx, "\x00"))

@@ -35,7 +35,7 @@ var markCases = cases{
 		must(t, s.DeleteQuarantine(ctx, health.Place{Cluster: "west", Kind: health.Card, Name: "GPU-\x00"}))
 		equal(t, []health.Quarantine{again}, got(s.Quarantines(ctx))(t))
 		equal(t, 5, len(got(events(s))(t)))
-		equal(t, live.Change{Seq: 4, Topic: "mark", ID: "node-1"}, got(s.ChangesAfter(ctx, 3, 10))(t)[0])
+		equal(t, live.Change{Seq: 4, Topic: live.TopicQuarantine, ID: "node-1"}, got(s.ChangesAfter(ctx, 3, 10))(t)[0])
 	},
 	"a mark that is no text is not kept": func(t *testing.T, s *store.Store) {
 		bad := mark(health.Node, "node-1")

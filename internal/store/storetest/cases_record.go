@@ -213,9 +213,9 @@ var outboxCases = cases{
 		must(t, s.Append(ctx, Event(0)))
 		equal(t, int32(1), woken.Load())
 		equal(t, []live.Change{
-			{Seq: 1, Topic: "workload", ID: "w-1", Tenant: "vision", Person: "p-ada"},
-			{Seq: 2, Topic: "volume", ID: "v-1", Tenant: "vision", Person: "p-ada"},
-			{Seq: 3, Topic: "request", ID: "r-1", Tenant: "vision", Person: "p-ada"},
+			{Seq: 1, Topic: live.TopicWorkload, ID: "w-1", Tenant: "vision", Person: "p-ada"},
+			{Seq: 2, Topic: live.TopicVolume, ID: "v-1", Tenant: "vision", Person: "p-ada"},
+			{Seq: 3, Topic: live.TopicRequest, ID: "r-1", Tenant: "vision", Person: "p-ada"},
 		}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		equal(t, 1, len(got(s.ChangesAfter(ctx, 0, 1))(t)))
 		equal(t, int64(3), got(s.ChangesAfter(ctx, 2, 10))(t)[0].Seq)
@@ -310,7 +310,7 @@ var otherCases = cases{
 		_, ok = s.Snapshot(ctx, "east")
 		equal(t, false, ok)
 		equal(t, 2, len(got(s.ChangesAfter(ctx, 0, 10))(t)))
-		equal(t, live.Change{Seq: 1, Topic: "inventory", ID: "west"}, got(s.ChangesAfter(ctx, 0, 10))(t)[0])
+		equal(t, live.Change{Seq: 1, Topic: live.TopicInventory, ID: "west"}, got(s.ChangesAfter(ctx, 0, 10))(t)[0])
 	},
 	"a picture that another portal saved is seen, also when it has the same age": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

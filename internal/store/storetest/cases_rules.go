@@ -43,7 +43,7 @@ var rulesCases = cases{
 	"rules come with their event and a change, or not at all": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		must(t, s.SaveRules(ctx, RulesRevision(1), Event(1)))
-		equal(t, []live.Change{{Seq: 1, Topic: "rules", ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicRules, ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		fails(t, fault.Invalid, s.SaveRules(ctx, RulesRevision(2), audit.Event{Name: "\x00"}))
 		equal(t, int64(1), got(s.LatestRules(ctx))(t).Version)
 	},

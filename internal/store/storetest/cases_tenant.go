@@ -43,7 +43,7 @@ var tenantCases = cases{
 	"a team comes with its event and a change, or not at all": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		must(t, s.SaveTenant(ctx, TenantRevision("a", 1), Event(1)))
-		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a@1", Tenant: "a"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicTenant, ID: "a@1", Tenant: "a"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		fails(t, fault.Invalid, s.SaveTenant(ctx, TenantRevision("a", 2), audit.Event{Name: "\x00"}))
 		equal(t, 1, len(got(s.LatestTenants(ctx))(t)))
 	},
@@ -100,8 +100,8 @@ var tenantCases = cases{
 		fails(t, fault.Conflict, s.AddMember(ctx, tenant.Member{Tenant: "a", Person: "p-none", Role: identity.Owner,
 			At: later(1)}, Event(2)))
 		equal(t, []tenant.Member{m}, got(s.Members(ctx))(t))
-		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a", Tenant: "a", Person: string(p.ID)},
-			{Seq: 2, Topic: "session", Person: string(p.ID)}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicTenant, ID: "a", Tenant: "a", Person: string(p.ID)},
+			{Seq: 2, Topic: live.TopicSession, Person: string(p.ID)}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		other := m
 		other.Role = identity.Developer
 		fails(t, fault.NotFound, s.RemoveMember(ctx, other, Event(3)))
@@ -146,7 +146,7 @@ var tenantCases = cases{
 		must(t, s.EndImpersonation(ctx, "s-1", Event(3)))
 		must(t, s.EndImpersonation(ctx, "s-1", Event(4)))
 		equal(t, n, got(s.Session(ctx, "s-1"))(t))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1"}, {Seq: 2, Topic: "session", ID: "s-1"}},
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "s-1"}, {Seq: 2, Topic: live.TopicSession, ID: "s-1"}},
 			got(s.ChangesAfter(ctx, 0, 10))(t))
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)

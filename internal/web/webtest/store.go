@@ -418,7 +418,7 @@ func (s *Store) SaveRequest(_ context.Context, r request.Request) (request.Reque
 	defer s.mu.Unlock()
 	r.Version++
 	s.Reqs[r.ID] = r
-	s.publish(live.Change{Topic: "request", ID: string(r.ID), Tenant: r.Spec.Tenant, Person: string(r.Asker)})
+	s.publish(live.Change{Topic: live.TopicRequest, ID: string(r.ID), Tenant: r.Spec.Tenant, Person: string(r.Asker)})
 	return r, nil
 }
 
@@ -428,7 +428,7 @@ func (s *Store) SaveWorkload(_ context.Context, w workload.Workload) error {
 	defer s.mu.Unlock()
 	w.Version++
 	s.Works[w.ID] = w
-	s.publish(live.Change{Topic: "workload", ID: string(w.ID), Tenant: w.Tenant, Person: string(w.Owner)})
+	s.publish(live.Change{Topic: live.TopicWorkload, ID: string(w.ID), Tenant: w.Tenant, Person: string(w.Owner)})
 	return nil
 }
 
@@ -479,7 +479,7 @@ func (s *Store) SaveVolume(_ context.Context, v workload.Volume) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Vols[v.Name] = v
-	s.publish(live.Change{Topic: "volume", ID: v.Name, Tenant: v.Tenant, Person: string(v.Owner)})
+	s.publish(live.Change{Topic: live.TopicVolume, ID: v.Name, Tenant: v.Tenant, Person: string(v.Owner)})
 	return nil
 }
 

@@ -167,13 +167,16 @@ func inboxWhat(say words, r request.Request) string {
 	if r.Kind == request.QuotaKind {
 		return r.Spec.Size.Title + " · " + requestKind(say, r)
 	}
+	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
+		return requestName(say, r)
+	}
 	return r.Spec.Size.Title + " · " + say.duration(r.Spec.Lease.Std()) + " · " + say.money(r.Estimate)
 }
 
 func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed,
 	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
-	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Spec.Size.Title),
+	m := requests.DetailModel{Title: asksFor(say, r),
 		Lead: requestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Size: sizeModel(say, r.Spec.Size),
 		Items: detailItems(say, r)}
 	for _, other := range waiting {
@@ -217,8 +220,14 @@ func detailItems(say words, r request.Request) []ui.DefModel {
 			Test:  "estimate"},
 		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
 	}
-	if r.Kind == request.QuotaKind {
+	switch r.Kind {
+	case request.QuotaKind:
 		spec = askedItems(say, r)
+	case request.ExtendKind:
+		spec[0].Term, spec[0].Value = say.S("requests.lease"), leaseChange(say, r)
+		spec[1].Term = say.S("requests.price_added")
+	case request.ResumeKind:
+		spec[0].Term = say.S("requests.lease_left")
 	}
 	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.ago(r.CreatedAt))}},
 		spec, []ui.DefModel{

@@ -136,21 +136,26 @@ func requestKind(say words, r request.Request) string {
 		say.duration(r.Spec.Lease.Std()), "Amount", r.Spec.Amount)
 }
 
-// requestName is the workload's, or what a request is about that makes none.
+// requestName is what a list and a page call a request: the workload that a start makes, else what it changes.
 func requestName(say words, r request.Request) string {
-	if r.Kind == request.QuotaKind {
+	switch r.Kind {
+	case request.QuotaKind:
 		return say.S("requests.quota_name", "Size", r.Spec.Size.Title)
+	case request.ExtendKind:
+		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", leaseChange(say, r), "Price",
+			say.money(r.Estimate))
+	case request.ResumeKind:
+		return say.S("requests.one_resume", "Name", r.Spec.Name)
 	}
 	return r.Spec.Name
 }
 
-// requestTitle heads the page of a request. An extension says what it makes of the lease, and for how much.
+// requestTitle heads the page of a request.
 func requestTitle(say words, r request.Request) string {
-	if r.Kind == request.ExtendKind {
-		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", leaseChange(say, r), "Price",
-			say.money(r.Estimate))
+	if r.Kind == request.StartKind {
+		return say.S("requests.one", "Name", r.Spec.Name)
 	}
-	return say.S("requests.one", "Name", requestName(say, r))
+	return requestName(say, r)
 }
 
 // leaseChange is the whole lease before an extension and after it.
@@ -254,12 +259,9 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 				say.duration(say.now.Sub(r.Decision.Seat.Since)))
 		}
 		n.Body = strings.TrimSpace(n.Body + " " + say.S("requests.waits_seat_more", "Until", say.at(r.ExpiresAt).Exact))
-	case r.State == request.Pending && r.Kind == request.QuotaKind:
-		n.Body = say.S("requests.pending_quota", "Until", say.at(r.ExpiresAt).Exact)
-	case r.State == request.Pending && r.Kind == request.ExtendKind:
-		n.Body = say.S("requests.pending_extension", "Until", say.at(r.ExpiresAt).Exact)
 	case r.State == request.Pending:
-		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
+		n.Body = strings.TrimSpace(w.meanwhile(k, r) + " " + say.S(pendingWords[r.Kind], "Until",
+			say.at(r.ExpiresAt).Exact))
 	}
 	if r.State == request.Approved && r.Workload != "" {
 		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"),
@@ -278,7 +280,10 @@ func requestItems(say words, r request.Request) []ui.DefModel {
 	case request.QuotaKind:
 		spec = askedItems(say, r)
 	case request.ExtendKind:
-		spec[1] = ui.DefModel{Term: say.S("start.lease"), Value: leaseChange(say, r), Test: "leases"}
+		spec[1] = ui.DefModel{Term: say.S("requests.lease"), Value: leaseChange(say, r), Test: "leases"}
+		spec[2].Term = say.S("requests.price_added")
+	case request.ResumeKind:
+		spec[1].Term = say.S("requests.lease_left")
 	}
 	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"),
 		Component: workload.Size(sizeModel(say, r.Spec.Size))}}, spec, []ui.DefModel{

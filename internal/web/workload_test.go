@@ -243,7 +243,11 @@ func TestExtend(t *testing.T) {
 		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
 		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
 	}
-	wantSaid(t, asked, "request-verdict", "until then the workload ends as before")
+	wantSaid(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026", "The lease becomes longer")
+	title := said(asked.Find("h1"))
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row", title[:strings.Index(title, ")")+1])
+	wantSaid(t, read(t, w.Get(webtest.Carla, strings.Replace(long, "/requests/", "/approvals/", 1)), http.StatusOK),
+		"approval", "Anna Albers: Extension of train-resnet", "Added price")
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
 		"An extension waits for approval by approver", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",

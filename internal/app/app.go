@@ -484,20 +484,20 @@ func (a *App) outages() []web.Outage {
 	if a.controller != nil {
 		for _, s := range a.controller.Status() {
 			if !s.OK {
-				list = append(list, web.Outage{Part: web.ClusterPart, Name: s.Name, Since: s.Since})
+				list = append(list, web.Outage{System: web.ClusterSystem, Name: s.Name, Since: s.Since})
 			}
 		}
 	}
 	for name, p := range a.clusters.metrics {
 		if s := p.Status(); !s.OK {
-			list = append(list, web.Outage{Part: web.PrometheusPart, Name: name, Since: s.Since})
+			list = append(list, web.Outage{System: web.PrometheusSystem, Name: name, Since: s.Since})
 		}
 	}
 	for _, h := range a.drift.Holds() {
-		list = append(list, web.Outage{Part: web.HeldPart, Name: h.Cluster, Since: h.Since})
+		list = append(list, web.Outage{System: web.HeldSystem, Name: h.Cluster, Since: h.Since})
 	}
 	if !a.provider.Healthy() {
-		list = append(list, web.Outage{Part: web.SignInPart, Since: a.provider.Since()})
+		list = append(list, web.Outage{System: web.SignInSystem, Since: a.provider.Since()})
 	}
 	return list
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // Deps is what the pages stand on.
@@ -88,22 +89,22 @@ type Metrics interface {
 	Uses(cluster string) usage.EngineUses
 }
 
-// Part is a system that the portal leans on.
-type Part string
+// System is one that the portal depends on.
+type System string
 
-// The parts.
+// The systems.
 const (
-	ClusterPart    Part = "cluster"
-	PrometheusPart Part = "prometheus"
-	SignInPart     Part = "signin"
-	HeldPart       Part = "held" // a cluster in which nothing is changed, see package drift
+	ClusterSystem    System = "cluster"
+	PrometheusSystem System = "prometheus"
+	SignInSystem     System = "signin"
+	HeldSystem       System = "held" // a cluster in which nothing is changed, see package drift
 )
 
-// Outage is a part that does not answer.
+// Outage is a system that does not answer.
 type Outage struct {
-	Part  Part
-	Name  string // of the cluster; "" where there is one
-	Since time.Time
+	System System
+	Name   string // of the cluster; "" where there is one
+	Since  time.Time
 }
 
 // Events reads the audit record.
@@ -114,7 +115,8 @@ type Web struct {
 	Deps
 	streams *streams
 	heats   heats
-	pages   map[string]page // those that a stream can be opened for, by name
+	banners func(call) []ui.StripModel // what some areas say on every page
+	pages   map[string]page            // those that a stream can be opened for, by name
 }
 
 // New fills in what a site may lack (metrics, licenses, outages); every other dependency must be set.
@@ -140,6 +142,7 @@ func New(d Deps) *Web {
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }
 	w := &Web{Deps: d, streams: newStreams(d.MaxStreams), heats: heats{drawn: map[heatKey]drawnHeat{}}}
+	w.banners = func(k call) []ui.StripModel { return slices.Concat(w.rulesStrip(k), w.licenseStrips(k)) }
 	w.pages = livePages(w.Routes())
 	return w
 }
@@ -148,7 +151,7 @@ func New(d Deps) *Web {
 func inOrder(list []Outage) []Outage {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b Outage) int {
-		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Name, b.Name))
 	})
 	return sorted
 }

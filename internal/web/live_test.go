@@ -220,7 +220,7 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	w := webtest.Busy()
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
-	w.SetAway(web.Outage{Part: web.PrometheusPart, Since: webtest.Now})
+	w.SetAway(web.Outage{System: web.PrometheusSystem, Since: webtest.Now})
 	if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
 		t.Errorf("want the strips to be fetched, got %s %s", e.name, e.data)
 	}

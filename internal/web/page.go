@@ -125,7 +125,7 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
-		Strips: slices.Concat(impersonationStrip(k), w.strips(k.words), w.rulesStrip(k), w.licenseStrips(k)),
+		Strips: slices.Concat(impersonationStrip(k), w.strips(k.words), w.banners(k)),
 		Flash:  w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {
@@ -173,7 +173,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		item("fleet", "/fleet", "fleet"), item("licenses", "/licenses", "licenses"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
 	var admin []layout.NavItemModel
-	for _, page := range []struct {
+	for _, entry := range []struct {
 		action         identity.Action
 		id, path, icon string
 	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"},
@@ -183,8 +183,8 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		{identity.ReadDifferences, "differences", DifferencesPath, "warning"},
 		{identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications",
 			"/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
-		if identity.Can(k.actor, page.action, identity.Resource{}) {
-			admin = append(admin, item(page.id, page.path, page.icon))
+		if identity.Can(k.actor, entry.action, identity.Resource{}) {
+			admin = append(admin, item(entry.id, entry.path, entry.icon))
 		}
 	}
 	if len(admin) > 0 {
@@ -251,8 +251,8 @@ func (w *Web) strips(say words) []ui.StripModel {
 	var strips []ui.StripModel
 	for _, o := range w.Health() {
 		strips = append(strips, ui.StripModel{
-			Kind: ui.Warning, ID: "strip-" + string(o.Part) + "-" + slug(o.Name), Test: "strip-" + string(o.Part),
-			Words: say.S("web.away."+string(o.Part), "Name", o.Name, "Since", ui.Clock(o.Since, time.UTC)+" UTC"),
+			Kind: ui.Warning, ID: "strip-" + string(o.System) + "-" + slug(o.Name), Test: "strip-" + string(o.System),
+			Words: say.S("web.away."+string(o.System), "Name", o.Name, "Since", ui.Clock(o.Since, time.UTC)+" UTC"),
 		})
 	}
 	return strips

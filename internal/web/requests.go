@@ -85,9 +85,9 @@ func (w *Web) requests(k call) (view, error) {
 		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.words.S("requests.empty"),
 			Lines: []string{k.words.S("requests.empty_why")}, Test: "empty", Level: 3}
 	}
-	page := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"),
+	model := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"),
 		Lead: k.words.S("requests.lead")}, List: m}
-	return view{title: page.Header.Title, nav: "/requests", body: requests.Page(page), wide: true, parts: []part{
+	return view{title: model.Header.Title, nav: "/requests", body: requests.Page(model), wide: true, parts: []part{
 		{id: "requests-list", draw: func(words) templ.Component { return requests.List(m) }}}}, nil
 }
 

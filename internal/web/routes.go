@@ -36,7 +36,7 @@ func (w *Web) shows(path string, action identity.Action, p page) Route {
 
 // Routes is the whole surface of the pages.
 func (w *Web) Routes() []Route {
-	routes := []Route{
+	return w.bounded([]Route{
 		w.shows("/", identity.ReadWorkload, homePage),
 		w.shows("/start", identity.SubmitRequest, startPage),
 		post("/start", identity.SubmitRequest, w.startSubmit),
@@ -186,13 +186,7 @@ func (w *Web) Routes() []Route {
 		post("/settings/language", identity.ReadCatalog, w.setLanguage),
 		post("/settings/theme", identity.ReadCatalog, w.setTheme),
 		post("/settings/team", identity.ReadTenant, w.setTeam),
-	}
-	for i, r := range routes {
-		if class, bounded := classes[r.Path]; bounded {
-			routes[i].Handler = w.limited(class, r.Handler)
-		}
-	}
-	return routes
+	})
 }
 
 // classes are the routes whose work is more than that of a page: each is bounded by person.
@@ -200,6 +194,16 @@ var classes = map[string]limit.Class{
 	"/start/summary": limit.Preview, "/start/form": limit.Preview, "/start/size": limit.Preview,
 	idlePath + "/preview": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/tenants/check": limit.Preview,
 	"/admin/sizes/edit": limit.Preview, "/account/notifications/test": limit.Notice,
+}
+
+// bounded puts the bounds of classes before the routes that have one.
+func (w *Web) bounded(routes []Route) []Route {
+	for i, r := range routes {
+		if class, bounded := classes[r.Path]; bounded {
+			routes[i].Handler = w.limited(class, r.Handler)
+		}
+	}
+	return routes
 }
 
 func (w *Web) limited(class limit.Class, next echo.HandlerFunc) echo.HandlerFunc {

@@ -64,7 +64,7 @@ func poisoned() *webtest.World {
 		}
 	}
 	w.Snaps["local"] = s
-	w.SetAway(web.Outage{Part: web.ClusterPart, Name: evil, Since: webtest.Now})
+	w.SetAway(web.Outage{System: web.ClusterSystem, Name: evil, Since: webtest.Now})
 	return w
 }
 

@@ -41,8 +41,8 @@ type Scene struct {
 func Scenes() []Scene {
 	away := func() *World {
 		w := Busy()
-		w.SetAway(web.Outage{Part: web.ClusterPart, Name: "local", Since: Now.Add(-25 * time.Minute)},
-			web.Outage{Part: web.PrometheusPart, Since: Now.Add(-4 * time.Minute)})
+		w.SetAway(web.Outage{System: web.ClusterSystem, Name: "local", Since: Now.Add(-25 * time.Minute)},
+			web.Outage{System: web.PrometheusSystem, Since: Now.Add(-4 * time.Minute)})
 		w.Readings = Readings{}
 		s := w.Snaps["local"]
 		s.TakenAt = Now.Add(-25 * time.Minute)
@@ -74,7 +74,7 @@ func Scenes() []Scene {
 	drifted := func() *World {
 		w := Busy()
 		w.Drifts.Restored()
-		w.SetAway(web.Outage{Part: web.HeldPart, Name: "local", Since: Now.Add(-12 * time.Minute)})
+		w.SetAway(web.Outage{System: web.HeldSystem, Name: "local", Since: Now.Add(-12 * time.Minute)})
 		return w
 	}
 	left := func() *World { // Anna has left, and an administrator has disabled her account

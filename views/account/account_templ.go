@@ -102,7 +102,8 @@ func Page(m PageModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Copy(ui.CopyModel{Value: m.Fresh.Secret, Label: ui.L(ctx).S("account.secret"), Block: true, Test: "token-secret"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copy(ui.CopyModel{Value: m.Fresh.Secret, Label: ui.L(ctx).S("account.secret"), Block: true,
+						Test: "token-secret"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -235,7 +236,8 @@ func Page(m PageModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.tokens"), Lead: ui.L(ctx).S("account.tokens_lead"), Test: "tokens"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.tokens"), Lead: ui.L(ctx).S("account.tokens_lead"),
+				Test: "tokens"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

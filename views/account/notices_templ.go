@@ -115,7 +115,8 @@ func Notices(m NoticesModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Copy(ui.CopyModel{Value: m.Fresh.Secret, Label: ui.L(ctx).S("notices.secret"), Block: true, Test: "webhook-secret"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Copy(ui.CopyModel{Value: m.Fresh.Secret, Label: ui.L(ctx).S("notices.secret"), Block: true,
+						Test: "webhook-secret"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -242,7 +243,8 @@ func Notices(m NoticesModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "notice-kinds", Caption: ui.L(ctx).S("notices.what"), Columns: noticeColumns(ui.L(ctx).S("notices.col_kind"), m.Channels)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "notice-kinds", Caption: ui.L(ctx).S("notices.what"),
+						Columns: noticeColumns(ui.L(ctx).S("notices.col_kind"), m.Channels)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -320,7 +322,8 @@ func Notices(m NoticesModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("notices.test"), Lead: ui.L(ctx).S("notices.test_lead"), Test: "notices-test"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("notices.test"), Lead: ui.L(ctx).S("notices.test_lead"),
+				Test: "notices-test"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -484,7 +487,7 @@ func Notices(m NoticesModel) templ.Component {
 								var templ_7745c5c3_Var19 templ.SafeURL
 								templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(a.Action))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 111, Col: 55}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 117, Col: 55}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 								if templ_7745c5c3_Err != nil {
@@ -517,15 +520,18 @@ func Notices(m NoticesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "notice-addresses", Caption: ui.L(ctx).S("notices.addresses"), Empty: m.Empty, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("notices.col_channel")}, {Label: ui.L(ctx).S("notices.col_whose")}, {Label: ui.L(ctx).S("notices.col_kinds")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "notice-addresses", Caption: ui.L(ctx).S("notices.addresses"), Empty: m.Empty,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("notices.col_channel")}, {Label: ui.L(ctx).S("notices.col_whose")},
+						{Label: ui.L(ctx).S("notices.col_kinds")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("notices.addresses"), Lead: ui.L(ctx).S("notices.addresses_lead"), Test: "addresses"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("notices.addresses"), Lead: ui.L(ctx).S("notices.addresses_lead"),
+				Test: "addresses"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -780,7 +786,7 @@ func Deliveries(m DeliveriesModel) templ.Component {
 									var templ_7745c5c3_Var29 string
 									templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(r.Said)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 185, Col: 74}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 194, Col: 74}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 									if templ_7745c5c3_Err != nil {
@@ -864,10 +870,13 @@ func Deliveries(m DeliveriesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "delivery-list", Caption: ui.L(ctx).S("notices.deliveries"), Empty: m.Empty, Compact: true, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("notices.col_time"), Width: "fit"}, {Label: ui.L(ctx).S("notices.col_who")}, {Label: ui.L(ctx).S("notices.col_kind")}, {Label: ui.L(ctx).S("notices.col_channel")},
-					{Label: ui.L(ctx).S("notices.col_state"), Width: "wide"}, {Label: ui.L(ctx).S("notices.col_tries"), Numeric: true}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "delivery-list", Caption: ui.L(ctx).S("notices.deliveries"), Empty: m.Empty,
+					Compact: true, Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("notices.col_time"), Width: "fit"}, {Label: ui.L(ctx).S("notices.col_who")},
+						{Label: ui.L(ctx).S("notices.col_kind")}, {Label: ui.L(ctx).S("notices.col_channel")},
+						{Label: ui.L(ctx).S("notices.col_state"), Width: "wide"}, {Label: ui.L(ctx).S("notices.col_tries"), Numeric: true},
+						{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -184,7 +184,8 @@ func Person(m PersonModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.tokens"), Lead: ui.L(ctx).S("accounts.tokens_lead"), Fill: true, Test: "tokens"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.tokens"), Lead: ui.L(ctx).S("accounts.tokens_lead"), Fill: true,
+				Test: "tokens"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -228,7 +229,8 @@ func Person(m PersonModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("accounts.holds"), Lead: ui.L(ctx).S("accounts.holds_lead"), Test: "holdings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("accounts.holds"), Lead: ui.L(ctx).S("accounts.holds_lead"),
+				Test: "holdings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,7 +287,8 @@ func Person(m PersonModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("accounts.disable_title"), Lead: ui.L(ctx).S("accounts.disable_lead"), Test: "disable-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("accounts.disable_title"), Lead: ui.L(ctx).S("accounts.disable_lead"),
+					Test: "disable-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -322,7 +325,8 @@ func owned(o OwnedModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if o.Only {
-			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: o.Words, Actions: []ui.ActionModel{{Link: &o.Members}}, Test: "owns-only"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: o.Words, Actions: []ui.ActionModel{{Link: &o.Members}},
+				Test: "owns-only"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -364,7 +368,7 @@ func held(h HeldModel) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(h.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 123, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 127, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -447,7 +451,8 @@ func held(h HeldModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: h.ID, Caption: h.Title, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("accounts.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("accounts.col_kind")}, {Label: ui.L(ctx).S("accounts.col_detail")},
+			{Label: ui.L(ctx).S("accounts.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("accounts.col_kind")},
+			{Label: ui.L(ctx).S("accounts.col_detail")},
 		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -461,7 +466,7 @@ func held(h HeldModel) templ.Component {
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(h.Hand.Nobody)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 139, Col: 45}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 144, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -692,15 +697,18 @@ func Sessions(m SessionsModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "sessions", Caption: ui.L(ctx).S("account.sessions"), Empty: m.Empty, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("account.col_browser"), Width: "wide"}, {Label: ui.L(ctx).S("account.col_since")}, {Label: ui.L(ctx).S("account.col_used")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "sessions", Caption: ui.L(ctx).S("account.sessions"), Empty: m.Empty,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("account.col_browser"), Width: "wide"}, {Label: ui.L(ctx).S("account.col_since")},
+					{Label: ui.L(ctx).S("account.col_used")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.sessions"), Lead: m.Lead, Fill: true, Actions: sessionActions(m), Test: "sessions"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("account.sessions"), Lead: m.Lead, Fill: true, Actions: sessionActions(m),
+			Test: "sessions"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -757,7 +765,9 @@ func tokens(list []TokenModel, empty *ui.EmptyStateModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tokens", Caption: ui.L(ctx).S("account.tokens"), Empty: empty, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("account.col_name")}, {Label: ui.L(ctx).S("account.col_state")}, {Label: ui.L(ctx).S("account.col_expires")}, {Label: ui.L(ctx).S("account.col_used")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+			{Label: ui.L(ctx).S("account.col_name")}, {Label: ui.L(ctx).S("account.col_state")},
+			{Label: ui.L(ctx).S("account.col_expires")}, {Label: ui.L(ctx).S("account.col_used")},
+			{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

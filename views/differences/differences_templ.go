@@ -267,7 +267,7 @@ func table(c ClusterModel) templ.Component {
 								var templ_7745c5c3_Var10 string
 								templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(f)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 76, Col: 34}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 78, Col: 34}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 								if templ_7745c5c3_Err != nil {
@@ -358,7 +358,7 @@ func table(c ClusterModel) templ.Component {
 								var templ_7745c5c3_Var13 string
 								templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(r.Decided)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 88, Col: 73}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 90, Col: 73}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 								if templ_7745c5c3_Err != nil {
@@ -392,9 +392,11 @@ func table(c ClusterModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: c.ID + "-table", Caption: c.Title, Columns: []ui.ColumnModel{{Label: ui.L(ctx).S("differences.what"), Width: "wide"},
-				{Label: ui.L(ctx).S("differences.side")}, {Label: ui.L(ctx).S("differences.holds")}, {Label: ui.L(ctx).S("differences.owner")},
-				{Label: ui.L(ctx).S("differences.since")}, {Label: ui.L(ctx).S("differences.decision")}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: c.ID + "-table", Caption: c.Title,
+				Columns: []ui.ColumnModel{{Label: ui.L(ctx).S("differences.what"), Width: "wide"},
+					{Label: ui.L(ctx).S("differences.side")}, {Label: ui.L(ctx).S("differences.holds")},
+					{Label: ui.L(ctx).S("differences.owner")},
+					{Label: ui.L(ctx).S("differences.since")}, {Label: ui.L(ctx).S("differences.decision")}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -233,10 +233,14 @@ func Import(m ImportModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "import-lines", Caption: ui.L(ctx).S("licenses.lines"), Compact: true, Columns: []ui.ColumnModel{
-						{Label: ui.L(ctx).S("licenses.line"), Hidden: true, Width: "fit"}, {Label: ui.L(ctx).S("licenses.fate"), Width: "wide"}, {Label: ui.L(ctx).S("licenses.pool")}, {Label: ui.L(ctx).S("licenses.seat_count"), Numeric: true, Width: "fit"},
-						{Label: ui.L(ctx).S("licenses.from"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.until"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.reference"), Width: "fit"},
-					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "import-lines", Caption: ui.L(ctx).S("licenses.lines"), Compact: true,
+						Columns: []ui.ColumnModel{
+							{Label: ui.L(ctx).S("licenses.line"), Hidden: true, Width: "fit"},
+							{Label: ui.L(ctx).S("licenses.fate"), Width: "wide"}, {Label: ui.L(ctx).S("licenses.pool")},
+							{Label: ui.L(ctx).S("licenses.seat_count"), Numeric: true, Width: "fit"},
+							{Label: ui.L(ctx).S("licenses.from"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.until"), Width: "fit"},
+							{Label: ui.L(ctx).S("licenses.reference"), Width: "fit"},
+						}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -455,9 +455,11 @@ func counting(p PoolModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID + "-rules", Caption: ui.L(ctx).S("licenses.counting"), Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("licenses.counting_for")}, {Label: ui.L(ctx).S("licenses.counting_unit")}, {Label: ui.L(ctx).S("licenses.counting_source")},
-		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID + "-rules", Caption: ui.L(ctx).S("licenses.counting"), Compact: true,
+			Columns: []ui.ColumnModel{
+				{Label: ui.L(ctx).S("licenses.counting_for")}, {Label: ui.L(ctx).S("licenses.counting_unit")},
+				{Label: ui.L(ctx).S("licenses.counting_source")},
+			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -606,9 +608,12 @@ func entitlements(p PoolModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID + "-bought", Caption: ui.L(ctx).S("licenses.bought"), ShowCaption: true, Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("licenses.reference")}, {Label: ui.L(ctx).S("licenses.seat_count"), Numeric: true}, {Label: ui.L(ctx).S("licenses.from")}, {Label: ui.L(ctx).S("licenses.until")}, {Label: ui.L(ctx).S("licenses.source")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID + "-bought", Caption: ui.L(ctx).S("licenses.bought"), ShowCaption: true,
+			Compact: true, Columns: []ui.ColumnModel{
+				{Label: ui.L(ctx).S("licenses.reference")}, {Label: ui.L(ctx).S("licenses.seat_count"), Numeric: true},
+				{Label: ui.L(ctx).S("licenses.from")}, {Label: ui.L(ctx).S("licenses.until")},
+				{Label: ui.L(ctx).S("licenses.source")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -743,9 +748,12 @@ func seats(p PoolModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID, Caption: ui.L(ctx).S("licenses.seats"), Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("licenses.col_team")}, {Label: ui.L(ctx).S("licenses.col_workload")}, {Label: ui.L(ctx).S("licenses.col_owner")}, {Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("licenses.col_lease")},
-		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID, Caption: ui.L(ctx).S("licenses.seats"), Compact: true,
+			Columns: []ui.ColumnModel{
+				{Label: ui.L(ctx).S("licenses.col_team")}, {Label: ui.L(ctx).S("licenses.col_workload")},
+				{Label: ui.L(ctx).S("licenses.col_owner")}, {Label: ui.L(ctx).S("home.col_state")},
+				{Label: ui.L(ctx).S("licenses.col_lease")},
+			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -782,7 +790,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var22 string
 		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 216, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 224, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var22)
 		if templ_7745c5c3_Err != nil {
@@ -939,9 +947,11 @@ func Machines(m MachinesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "license-machines", Caption: ui.L(ctx).S("licenses.machines"), Compact: true, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("licenses.node")}, {Label: "vGPU"}, {Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("licenses.since")}, {Label: ui.L(ctx).S("licenses.lease_until")},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "license-machines", Caption: ui.L(ctx).S("licenses.machines"), Compact: true,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("licenses.node")}, {Label: "vGPU"}, {Label: ui.L(ctx).S("home.col_state")},
+						{Label: ui.L(ctx).S("licenses.since")}, {Label: ui.L(ctx).S("licenses.lease_until")},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1088,7 +1098,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var35 string
 				templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 263, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 274, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 				if templ_7745c5c3_Err != nil {
@@ -1122,7 +1132,8 @@ func enter(m EnterModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("licenses.import"), Lead: ui.L(ctx).S("licenses.import_lead"), Test: "import"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("licenses.import"), Lead: ui.L(ctx).S("licenses.import_lead"),
+			Test: "import"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var33), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

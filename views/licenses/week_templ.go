@@ -134,7 +134,7 @@ func Week(m WeekModel) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(fmt.Sprintf("-1 -1 %d %d", 24*HourWidth+2, HourHeight+2))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 48, Col: 99}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 52, Col: 72}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 						if templ_7745c5c3_Err != nil {
@@ -147,7 +147,7 @@ func Week(m WeekModel) templ.Component {
 						var templ_7745c5c3_Var7 string
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.ResolveAttributeValue(fmt.Sprint(24*HourWidth + 2))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 48, Col: 138}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 53, Col: 42}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var7)
 						if templ_7745c5c3_Err != nil {
@@ -160,7 +160,7 @@ func Week(m WeekModel) templ.Component {
 						var templ_7745c5c3_Var8 string
 						templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(fmt.Sprint(HourHeight + 2))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 48, Col: 176}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 54, Col: 41}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 						if templ_7745c5c3_Err != nil {
@@ -173,7 +173,7 @@ func Week(m WeekModel) templ.Component {
 						var templ_7745c5c3_Var9 string
 						templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.ResolveAttributeValue(d.Words)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 48, Col: 210}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 56, Col: 26}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var9)
 						if templ_7745c5c3_Err != nil {
@@ -186,7 +186,7 @@ func Week(m WeekModel) templ.Component {
 						var templ_7745c5c3_Var10 string
 						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(d.Words)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 49, Col: 22}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 58, Col: 22}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 						if templ_7745c5c3_Err != nil {
@@ -222,7 +222,7 @@ func Week(m WeekModel) templ.Component {
 							var templ_7745c5c3_Var13 string
 							templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.D)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 51, Col: 52}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 60, Col: 52}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 							if templ_7745c5c3_Err != nil {
@@ -260,9 +260,11 @@ func Week(m WeekModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID, Caption: ui.L(ctx).S("licenses.week"), ShowCaption: true, Compact: true, Test: "week", Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("licenses.weekday"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.hours"), Width: "wide"}, {Label: ui.L(ctx).S("licenses.most")},
-		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID, Caption: ui.L(ctx).S("licenses.week"), ShowCaption: true, Compact: true,
+			Test: "week", Columns: []ui.ColumnModel{
+				{Label: ui.L(ctx).S("licenses.weekday"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.hours"), Width: "wide"},
+				{Label: ui.L(ctx).S("licenses.most")},
+			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -273,7 +275,7 @@ func Week(m WeekModel) templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.week_numbers"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 60, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/week.templ`, Line: 69, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -327,7 +329,8 @@ func Week(m WeekModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-numbers", Caption: ui.L(ctx).S("licenses.week_numbers"), Compact: true, Wide: true, Columns: weekColumns(ui.L(ctx).S("licenses.weekday"), m.Hours)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-numbers", Caption: ui.L(ctx).S("licenses.week_numbers"), Compact: true,
+			Wide: true, Columns: weekColumns(ui.L(ctx).S("licenses.weekday"), m.Hours)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -363,9 +363,11 @@ func views(m ClusterModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-views", Caption: ui.L(ctx).S("metrics.views"), Compact: true, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("metrics.col_view")}, {Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("metrics.col_missing")},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-views", Caption: ui.L(ctx).S("metrics.views"), Compact: true,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("metrics.col_view")}, {Label: ui.L(ctx).S("home.col_state")},
+					{Label: ui.L(ctx).S("metrics.col_missing")},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -522,7 +524,8 @@ func table(id, caption string, rows []FindingModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: caption, Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("metrics.col_finding"), Width: "wide"}, {Label: ui.L(ctx).S("metrics.col_todo"), Width: "wide"},
+			{Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("metrics.col_finding"), Width: "wide"},
+			{Label: ui.L(ctx).S("metrics.col_todo"), Width: "wide"},
 		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -644,7 +647,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var23 string
 									templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 154, Col: 23}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 158, Col: 23}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 									if templ_7745c5c3_Err != nil {
@@ -657,7 +660,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var24 string
 									templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(t.Todo)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 155, Col: 48}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 159, Col: 48}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 									if templ_7745c5c3_Err != nil {
@@ -683,9 +686,10 @@ func cards(m ClusterModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-cards", Caption: ui.L(ctx).S("metrics.cards"), Compact: true, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("metrics.col_card")}, {Label: ui.L(ctx).S("metrics.col_trouble"), Width: "wide"},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-cards", Caption: ui.L(ctx).S("metrics.cards"), Compact: true,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("metrics.col_card")}, {Label: ui.L(ctx).S("metrics.col_trouble"), Width: "wide"},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -702,7 +706,7 @@ func cards(m ClusterModel) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(m.More)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 164, Col: 14}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 168, Col: 14}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -809,7 +813,7 @@ func series(m ClusterModel) templ.Component {
 								var templ_7745c5c3_Var31 string
 								templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 179, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 185, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 								if templ_7745c5c3_Err != nil {
@@ -827,7 +831,7 @@ func series(m ClusterModel) templ.Component {
 							var templ_7745c5c3_Var32 string
 							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(s.None)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 181, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 187, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
@@ -864,9 +868,11 @@ func series(m ClusterModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-series", Caption: ui.L(ctx).S("metrics.series"), Compact: true, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("metrics.col_series")}, {Label: ui.L(ctx).S("metrics.col_found")}, {Label: ui.L(ctx).S("metrics.col_devices"), Numeric: true}, {Label: ui.L(ctx).S("metrics.col_odd"), Numeric: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-series", Caption: ui.L(ctx).S("metrics.series"), Compact: true,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("metrics.col_series")}, {Label: ui.L(ctx).S("metrics.col_found")},
+					{Label: ui.L(ctx).S("metrics.col_devices"), Numeric: true}, {Label: ui.L(ctx).S("metrics.col_odd"), Numeric: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

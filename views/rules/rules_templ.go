@@ -203,7 +203,7 @@ func Page(m PageModel) templ.Component {
 									var templ_7745c5c3_Var8 string
 									templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Words)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 66, Col: 25}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 67, Col: 25}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 									if templ_7745c5c3_Err != nil {
@@ -221,7 +221,7 @@ func Page(m PageModel) templ.Component {
 								var templ_7745c5c3_Var9 string
 								templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.When)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 68, Col: 23}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 69, Col: 23}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 								if templ_7745c5c3_Err != nil {
@@ -269,7 +269,7 @@ func Page(m PageModel) templ.Component {
 									var templ_7745c5c3_Var11 string
 									templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.Sentence)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 75, Col: 53}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 76, Col: 53}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 									if templ_7745c5c3_Err != nil {
@@ -300,7 +300,8 @@ func Page(m PageModel) templ.Component {
 					return nil
 				})
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-table", Caption: ui.L(ctx).S("rules.title"), Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("rules.col_order"), Numeric: true, Width: "fit"}, {Label: ui.L(ctx).S("rules.col_name")}, {Label: ui.L(ctx).S("rules.col_when"), Width: "wide"},
+					{Label: ui.L(ctx).S("rules.col_order"), Numeric: true, Width: "fit"}, {Label: ui.L(ctx).S("rules.col_name")},
+					{Label: ui.L(ctx).S("rules.col_when"), Width: "wide"},
 					{Label: ui.L(ctx).S("rules.col_outcome"), Width: "wide"},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -428,9 +429,11 @@ func Page(m PageModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-history", Caption: ui.L(ctx).S("rules.history"), Compact: true, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("rules.col_version")}, {Label: ui.L(ctx).S("rules.col_who")}, {Label: ui.L(ctx).S("rules.col_at"), Width: "fit"},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-history", Caption: ui.L(ctx).S("rules.history"), Compact: true,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("rules.col_version")}, {Label: ui.L(ctx).S("rules.col_who")},
+						{Label: ui.L(ctx).S("rules.col_at"), Width: "fit"},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -557,7 +560,7 @@ func Compared(m ComparedModel) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.Shown)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 151, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 154, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -826,9 +829,11 @@ func Edit(m EditModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-examples", Caption: ui.L(ctx).S("rules.examples"), Compact: true, Columns: []ui.ColumnModel{
-						{Label: ui.L(ctx).S("rules.col_example")}, {Label: ui.L(ctx).S("rules.col_now")}, {Label: ui.L(ctx).S("rules.col_then")},
-					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-examples", Caption: ui.L(ctx).S("rules.examples"), Compact: true,
+						Columns: []ui.ColumnModel{
+							{Label: ui.L(ctx).S("rules.col_example")}, {Label: ui.L(ctx).S("rules.col_now")},
+							{Label: ui.L(ctx).S("rules.col_then")},
+						}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -899,7 +904,7 @@ func Edit(m EditModel) templ.Component {
 								var templ_7745c5c3_Var33 string
 								templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(f.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 211, Col: 21}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 219, Col: 21}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 								if templ_7745c5c3_Err != nil {
@@ -940,15 +945,18 @@ func Edit(m EditModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-facts", Caption: ui.L(ctx).S("rules.facts"), Compact: true, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("rules.col_fact")}, {Label: ui.L(ctx).S("rules.col_type")}, {Label: ui.L(ctx).S("rules.col_meaning"), Width: "wide"},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "rules-facts", Caption: ui.L(ctx).S("rules.facts"), Compact: true,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("rules.col_fact")}, {Label: ui.L(ctx).S("rules.col_type")},
+						{Label: ui.L(ctx).S("rules.col_meaning"), Width: "wide"},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("rules.facts"), Lead: ui.L(ctx).S("rules.facts_lead"), Fill: true, Test: "rules-facts"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("rules.facts"), Lead: ui.L(ctx).S("rules.facts_lead"), Fill: true,
+				Test: "rules-facts"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1092,7 +1100,8 @@ func differences(id, caption string, rows []DifferenceModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: caption, Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("rules.col_request")}, {Label: ui.L(ctx).S("rules.col_was")}, {Label: ui.L(ctx).S("rules.col_then")},
+			{Label: ui.L(ctx).S("rules.col_request")}, {Label: ui.L(ctx).S("rules.col_was")},
+			{Label: ui.L(ctx).S("rules.col_then")},
 		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var35), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

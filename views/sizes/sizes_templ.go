@@ -186,7 +186,7 @@ func Findings(m FindingsModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.findings_more", "Count", len(m.Items)-few))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 54, Col: 78}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 55, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -207,7 +207,8 @@ func Findings(m FindingsModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("sizes.findings"), Lead: ui.L(ctx).S("sizes.findings_lead"), Test: "findings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("sizes.findings"), Lead: ui.L(ctx).S("sizes.findings_lead"),
+				Test: "findings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -390,7 +391,8 @@ func Table(m TableModel) templ.Component {
 }
 
 func columns(say func(string, ...any) string, images bool) []ui.ColumnModel {
-	all := []ui.ColumnModel{{Label: say("sizes.col_entry")}, {Label: say("sizes.col_state")}, {Label: say("sizes.col_what")}}
+	all := []ui.ColumnModel{{Label: say("sizes.col_entry")}, {Label: say("sizes.col_state")},
+		{Label: say("sizes.col_what")}}
 	if !images {
 		all = append(all, ui.ColumnModel{Label: say("sizes.col_price"), Numeric: true})
 	}
@@ -398,7 +400,8 @@ func columns(say func(string, ...any) string, images bool) []ui.ColumnModel {
 	if !images {
 		all = append(all, ui.ColumnModel{Label: say("sizes.col_free"), Numeric: true})
 	}
-	return append(all, ui.ColumnModel{Label: say("sizes.col_use"), Numeric: true}, ui.ColumnModel{Label: say("home.col_actions"), Hidden: true})
+	return append(all, ui.ColumnModel{Label: say("sizes.col_use"), Numeric: true},
+		ui.ColumnModel{Label: say("home.col_actions"), Hidden: true})
 }
 
 func row(r RowModel, images bool) templ.Component {
@@ -514,7 +517,7 @@ func row(r RowModel, images bool) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mono)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 138, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 141, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -573,7 +576,7 @@ func row(r RowModel, images bool) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.NoTeam)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 147, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 150, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -825,9 +828,11 @@ func History(m HistoryModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "versions", Caption: ui.L(ctx).S("sizes.history"), Compact: true, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("sizes.col_version")}, {Label: ui.L(ctx).S("sizes.col_author")}, {Label: ui.L(ctx).S("sizes.col_when")}, {Label: ui.L(ctx).S("sizes.col_state")},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "versions", Caption: ui.L(ctx).S("sizes.history"), Compact: true,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("sizes.col_version")}, {Label: ui.L(ctx).S("sizes.col_author")},
+					{Label: ui.L(ctx).S("sizes.col_when")}, {Label: ui.L(ctx).S("sizes.col_state")},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -843,7 +848,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 templ.SafeURL
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 207, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 212, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -856,7 +861,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 207, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 212, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {

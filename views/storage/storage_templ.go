@@ -135,10 +135,13 @@ func List(m ListModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: m.Empty, ClientSort: true, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("storage.col_name"), Sort: true}, {Label: ui.L(ctx).S("storage.col_size"), Numeric: true, Sort: true},
-				{Label: ui.L(ctx).S("storage.col_state")}, {Label: ui.L(ctx).S("storage.col_created"), Sort: true}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: m.Empty, ClientSort: true,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("storage.col_name"), Sort: true},
+					{Label: ui.L(ctx).S("storage.col_size"), Numeric: true, Sort: true},
+					{Label: ui.L(ctx).S("storage.col_state")}, {Label: ui.L(ctx).S("storage.col_created"), Sort: true},
+					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -120,16 +120,19 @@ func Images(m ImagesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-images", Caption: ui.L(ctx).S("team.images"), Empty: m.Empty, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("team.col_image"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_kind")}, {Label: ui.L(ctx).S("team.col_reference")},
-					{Label: ui.L(ctx).S("team.col_state")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-images", Caption: ui.L(ctx).S("team.images"), Empty: m.Empty,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("team.col_image"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_kind")},
+						{Label: ui.L(ctx).S("team.col_reference")},
+						{Label: ui.L(ctx).S("team.col_state")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.images"), Lead: ui.L(ctx).S("team.images_lead"), Fill: true, Test: "images"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.images"), Lead: ui.L(ctx).S("team.images_lead"), Fill: true,
+				Test: "images"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -254,15 +254,18 @@ func Members(m MembersModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "members", Caption: ui.L(ctx).S("team.members"), Empty: m.Empty, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_role")}, {Label: ui.L(ctx).S("team.col_from")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "members", Caption: ui.L(ctx).S("team.members"), Empty: m.Empty,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_role")},
+						{Label: ui.L(ctx).S("team.col_from")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.members"), Lead: ui.L(ctx).S("team.members_lead"), Fill: true, Test: "members"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.members"), Lead: ui.L(ctx).S("team.members_lead"), Fill: true,
+				Test: "members"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -353,7 +356,7 @@ func manage(m ManageModel) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(m.NoApprovers)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/members.templ`, Line: 106, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/members.templ`, Line: 110, Col: 64}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -384,7 +387,7 @@ func manage(m ManageModel) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(m.NotFound)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/members.templ`, Line: 110, Col: 58}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/members.templ`, Line: 114, Col: 58}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -441,7 +444,8 @@ func manage(m ManageModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.add"), Lead: ui.L(ctx).S("team.add_lead"), ID: "add", Test: "add-member"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.add"), Lead: ui.L(ctx).S("team.add_lead"), ID: "add",
+			Test: "add-member"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -513,7 +517,8 @@ func manage(m ManageModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.defaults"), Lead: ui.L(ctx).S("team.defaults_lead"), Test: "defaults"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.defaults"), Lead: ui.L(ctx).S("team.defaults_lead"),
+			Test: "defaults"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -671,9 +676,12 @@ func manage(m ManageModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tokens", Caption: ui.L(ctx).S("team.tokens"), Empty: m.NoTokens, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("account.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_person")}, {Label: ui.L(ctx).S("account.col_expires")}, {Label: ui.L(ctx).S("account.col_used")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tokens", Caption: ui.L(ctx).S("team.tokens"), Empty: m.NoTokens,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("account.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_person")},
+					{Label: ui.L(ctx).S("account.col_expires")}, {Label: ui.L(ctx).S("account.col_used")},
+					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

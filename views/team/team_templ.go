@@ -204,7 +204,7 @@ func team(t TeamModel) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Role)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 66, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 69, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -258,7 +258,7 @@ func team(t TeamModel) templ.Component {
 								var templ_7745c5c3_Var10 string
 								templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 74, Col: 32}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 77, Col: 32}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 								if templ_7745c5c3_Err != nil {
@@ -271,7 +271,7 @@ func team(t TeamModel) templ.Component {
 								var templ_7745c5c3_Var11 string
 								templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 75, Col: 12}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 78, Col: 12}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 								if templ_7745c5c3_Err != nil {
@@ -293,15 +293,18 @@ func team(t TeamModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: t.ID + "-roles", Caption: ui.L(ctx).S("team.roles"), ShowCaption: true, Compact: true, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("team.col_role")}, {Label: ui.L(ctx).S("team.col_may"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_groups")},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: t.ID + "-roles", Caption: ui.L(ctx).S("team.roles"), ShowCaption: true, Compact: true,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("team.col_role")}, {Label: ui.L(ctx).S("team.col_may"), Width: "wide"},
+					{Label: ui.L(ctx).S("team.col_groups")},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Lead: t.Lead, Actions: []ui.ActionModel{{Link: &t.Inside}}, Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Lead: t.Lead, Actions: []ui.ActionModel{{Link: &t.Inside}},
+			Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -338,7 +341,7 @@ func Quotas(m QuotasModel) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 86, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 89, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 		if templ_7745c5c3_Err != nil {
@@ -356,7 +359,7 @@ func Quotas(m QuotasModel) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(m.None)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 88, Col: 32}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 91, Col: 32}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {

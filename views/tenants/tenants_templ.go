@@ -177,7 +177,7 @@ func Page(m PageModel) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Space)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/tenants.templ`, Line: 45, Col: 38}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/tenants.templ`, Line: 47, Col: 38}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -236,10 +236,12 @@ func Page(m PageModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tenants-table", Caption: ui.L(ctx).S("tenants.title"), Empty: m.Empty, Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("tenants.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("tenants.col_state")}, {Label: ui.L(ctx).S("tenants.col_from")}, {Label: ui.L(ctx).S("tenants.col_namespace")},
-				{Label: ui.L(ctx).S("tenants.col_quota")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tenants-table", Caption: ui.L(ctx).S("tenants.title"), Empty: m.Empty,
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("tenants.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("tenants.col_state")},
+					{Label: ui.L(ctx).S("tenants.col_from")}, {Label: ui.L(ctx).S("tenants.col_namespace")},
+					{Label: ui.L(ctx).S("tenants.col_quota")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -512,7 +514,7 @@ func Edit(m EditModel) templ.Component {
 										var templ_7745c5c3_Var20 string
 										templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(w)
 										if templ_7745c5c3_Err != nil {
-											return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/tenants.templ`, Line: 118, Col: 17}
+											return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/tenants.templ`, Line: 122, Col: 17}
 										}
 										_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 										if templ_7745c5c3_Err != nil {
@@ -576,9 +578,11 @@ func Edit(m EditModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tenant-history", Caption: ui.L(ctx).S("tenants.history"), Compact: true, Columns: []ui.ColumnModel{
-						{Label: ui.L(ctx).S("rules.col_version")}, {Label: ui.L(ctx).S("tenants.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("rules.col_who")}, {Label: ui.L(ctx).S("rules.col_at"), Width: "fit"},
-					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "tenant-history", Caption: ui.L(ctx).S("tenants.history"), Compact: true,
+						Columns: []ui.ColumnModel{
+							{Label: ui.L(ctx).S("rules.col_version")}, {Label: ui.L(ctx).S("tenants.col_what"), Width: "wide"},
+							{Label: ui.L(ctx).S("rules.col_who")}, {Label: ui.L(ctx).S("rules.col_at"), Width: "fit"},
+						}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -811,9 +815,11 @@ func People(m PeopleModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "people", Caption: ui.L(ctx).S("tenants.people"), Empty: m.Empty, Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}, {Label: ui.L(ctx).S("tenants.col_roles")}, {Label: ui.L(ctx).S("tenants.col_seen")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "people", Caption: ui.L(ctx).S("tenants.people"), Empty: m.Empty,
+					Columns: []ui.ColumnModel{
+						{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}, {Label: ui.L(ctx).S("tenants.col_roles")},
+						{Label: ui.L(ctx).S("tenants.col_seen")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

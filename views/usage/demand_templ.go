@@ -181,7 +181,11 @@ func Demand(m DemandModel) templ.Component {
 					return nil
 				})
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "unmet", Caption: ui.L(ctx).S("demand.table"), Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("demand.col_size"), Width: "wide"}, {Label: ui.L(ctx).S("demand.col_reason"), Width: "wide"}, {Label: ui.L(ctx).S("demand.col_count"), Numeric: true}, {Label: ui.L(ctx).S("demand.col_attempts"), Numeric: true}, {Label: ui.L(ctx).S("demand.col_people"), Numeric: true}, {Label: ui.L(ctx).S("demand.col_longest"), Numeric: true},
+					{Label: ui.L(ctx).S("demand.col_size"), Width: "wide"}, {Label: ui.L(ctx).S("demand.col_reason"), Width: "wide"},
+					{Label: ui.L(ctx).S("demand.col_count"), Numeric: true},
+					{Label: ui.L(ctx).S("demand.col_attempts"), Numeric: true},
+					{Label: ui.L(ctx).S("demand.col_people"), Numeric: true},
+					{Label: ui.L(ctx).S("demand.col_longest"), Numeric: true},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

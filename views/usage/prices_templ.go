@@ -181,7 +181,10 @@ func Prices(m PricesModel) templ.Component {
 					return nil
 				})
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "price-list", Caption: ui.L(ctx).S("prices.list"), Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("prices.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("prices.col_price"), Numeric: true}, {Label: ui.L(ctx).S("prices.col_team")}, {Label: ui.L(ctx).S("prices.col_from")}, {Label: ui.L(ctx).S("prices.col_until")}, {Label: ui.L(ctx).S("home.col_state")}, {Label: ui.L(ctx).S("prices.col_who")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+					{Label: ui.L(ctx).S("prices.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("prices.col_price"), Numeric: true},
+					{Label: ui.L(ctx).S("prices.col_team")}, {Label: ui.L(ctx).S("prices.col_from")},
+					{Label: ui.L(ctx).S("prices.col_until")}, {Label: ui.L(ctx).S("home.col_state")},
+					{Label: ui.L(ctx).S("prices.col_who")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -506,14 +509,17 @@ func next(list []NextModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "price-next", Caption: ui.L(ctx).S("prices.next"), Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("prices.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("prices.col_team")}, {Label: ui.L(ctx).S("prices.col_now"), Numeric: true}, {Label: ui.L(ctx).S("prices.col_then"), Numeric: true}, {Label: ui.L(ctx).S("prices.col_from")},
+				{Label: ui.L(ctx).S("prices.col_what"), Width: "wide"}, {Label: ui.L(ctx).S("prices.col_team")},
+				{Label: ui.L(ctx).S("prices.col_now"), Numeric: true}, {Label: ui.L(ctx).S("prices.col_then"), Numeric: true},
+				{Label: ui.L(ctx).S("prices.col_from")},
 			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("prices.next"), Lead: ui.L(ctx).S("prices.next_lead"), Fill: true, Test: "prices-next"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("prices.next"), Lead: ui.L(ctx).S("prices.next_lead"), Fill: true,
+			Test: "prices-next"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -610,7 +616,8 @@ func enterPrice(m EnterModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("prices.enter"), Lead: ui.L(ctx).S("prices.enter_lead"), Test: "price-enter"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("prices.enter"), Lead: ui.L(ctx).S("prices.enter_lead"),
+			Test: "price-enter"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

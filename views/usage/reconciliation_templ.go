@@ -132,7 +132,8 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Models) > 1 {
-				templ_7745c5c3_Err = cards("reconciliation-models", ui.L(ctx).S("reconciliation.models"), ui.L(ctx).S("reconciliation.col_model"), "model", m.Models).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = cards("reconciliation-models", ui.L(ctx).S("reconciliation.models"), ui.L(ctx).S("reconciliation.col_model"),
+					"model", m.Models).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -149,7 +150,7 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Only)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 67, Col: 16}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 68, Col: 16}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -182,7 +183,8 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = cards("reconciliation-days", ui.L(ctx).S("reconciliation.days"), ui.L(ctx).S("reconciliation.col_day"), "day", m.Days).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cards("reconciliation-days", ui.L(ctx).S("reconciliation.days"), ui.L(ctx).S("reconciliation.col_day"), "day",
+				m.Days).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -305,7 +307,8 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Physical, Numeric: true, Label: ui.L(ctx).S("reconciliation.physical"), Test: "physical"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Physical, Numeric: true, Label: ui.L(ctx).S("reconciliation.physical"),
+							Test: "physical"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -345,7 +348,8 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Unknown, Numeric: true, Label: ui.L(ctx).S("reconciliation.unknown"), Test: "unknown"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Unknown, Numeric: true, Label: ui.L(ctx).S("reconciliation.unknown"),
+							Test: "unknown"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -353,7 +357,8 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Difference, Numeric: true, Label: ui.L(ctx).S("reconciliation.difference"), Test: "difference"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Difference, Numeric: true, Label: ui.L(ctx).S("reconciliation.difference"),
+							Test: "difference"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -367,9 +372,14 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: title, Wide: test == "day", Columns: []ui.ColumnModel{
-				{Label: what}, {Label: ui.L(ctx).S("reconciliation.col_bar"), Width: "wide"}, {Label: ui.L(ctx).S("reconciliation.physical"), Numeric: true},
-				{Label: ui.L(ctx).S("reconciliation.ours"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.others"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.free"), Numeric: true},
-				{Label: ui.L(ctx).S("reconciliation.broken"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.unknown"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.difference"), Numeric: true},
+				{Label: what}, {Label: ui.L(ctx).S("reconciliation.col_bar"), Width: "wide"},
+				{Label: ui.L(ctx).S("reconciliation.physical"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.ours"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.others"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.free"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.broken"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.unknown"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.difference"), Numeric: true},
 			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -458,7 +468,8 @@ func matched(rows []MatchedModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Charged, Numeric: true, Label: ui.L(ctx).S("reconciliation.col_charged"), Test: "charged"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Charged, Numeric: true, Label: ui.L(ctx).S("reconciliation.col_charged"),
+							Test: "charged"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -482,7 +493,8 @@ func matched(rows []MatchedModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Unseen, Numeric: true, Label: ui.L(ctx).S("reconciliation.col_unseen"), Test: "unseen"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Unseen, Numeric: true, Label: ui.L(ctx).S("reconciliation.col_unseen"),
+							Test: "unseen"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -503,17 +515,22 @@ func matched(rows []MatchedModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "reconciliation-matched", Caption: ui.L(ctx).S("reconciliation.matched"), Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("reconciliation.col_day")}, {Label: ui.L(ctx).S("reconciliation.col_held"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.col_charged"), Numeric: true},
-				{Label: ui.L(ctx).S("reconciliation.col_gap"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.col_doubt"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.col_unseen"), Numeric: true},
-				{Label: ui.L(ctx).S("reconciliation.col_rest"), Numeric: true},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "reconciliation-matched", Caption: ui.L(ctx).S("reconciliation.matched"),
+				Columns: []ui.ColumnModel{
+					{Label: ui.L(ctx).S("reconciliation.col_day")}, {Label: ui.L(ctx).S("reconciliation.col_held"), Numeric: true},
+					{Label: ui.L(ctx).S("reconciliation.col_charged"), Numeric: true},
+					{Label: ui.L(ctx).S("reconciliation.col_gap"), Numeric: true},
+					{Label: ui.L(ctx).S("reconciliation.col_doubt"), Numeric: true},
+					{Label: ui.L(ctx).S("reconciliation.col_unseen"), Numeric: true},
+					{Label: ui.L(ctx).S("reconciliation.col_rest"), Numeric: true},
+				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("reconciliation.matched"), Lead: ui.L(ctx).S("reconciliation.matched_rule"), Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("reconciliation.matched"), Lead: ui.L(ctx).S("reconciliation.matched_rule"),
+			Fill: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -536,7 +553,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_doubt"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 129, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 146, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -549,7 +566,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_unseen"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 130, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 147, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -562,7 +579,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var17 string
 			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_rest"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 131, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 148, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {

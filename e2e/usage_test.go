@@ -13,7 +13,7 @@ import (
 	"github.com/playwright-community/playwright-go"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
-	"github.com/gpu-portal/gpu-portal/internal/app"
+	"github.com/gpu-portal/gpu-portal/internal/app/example"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
@@ -193,7 +193,7 @@ func TestWhatIdleGPUsCost(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return app.SeedExample(ctx, c, slog.New(slog.DiscardHandler), time.Now())
+			return example.Seed(ctx, c, slog.New(slog.DiscardHandler), time.Now())
 		}
 	})
 	shared := portal

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
-	"github.com/gpu-portal/gpu-portal/internal/app"
+	"github.com/gpu-portal/gpu-portal/internal/app/example"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
@@ -61,7 +61,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"),
-		Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: example})
+		Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: history})
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func run(ctx context.Context) error {
 	return wait(ctx, world, portal, log.Name())
 }
 
-// example fills a new database with a month of history; one that is in use stays as it is.
-func example(ctx context.Context, file string) error {
+// history fills a new database with a month of history; one that is in use stays as it is.
+func history(ctx context.Context, file string) error {
 	c, err := config.Load(file, func(string) string { return "" }, func(*config.Config) {})
 	if err != nil {
 		return err
 	}
-	if err = app.SeedExample(ctx, c, slog.New(slog.DiscardHandler), time.Now()); errors.Is(err, app.ErrNotEmpty) {
+	if err = example.Seed(ctx, c, slog.New(slog.DiscardHandler), time.Now()); errors.Is(err, example.ErrNotEmpty) {
 		return nil
 	}
 	if err == nil {

@@ -123,6 +123,9 @@ type Option func(*App)
 // WithClock gives another time than the machine's to sessions, tokens, services and the sign-in.
 func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now } }
 
+// WithIDs gives other ids than random ones, each with its prefix.
+func WithIDs(newID func(prefix string) string) Option { return func(a *App) { a.newID = newID } }
+
 // WithSQL has each statement told, with the context of the call that it is made for.
 func WithSQL(on func(ctx context.Context, sql string)) Option { return func(a *App) { a.onSQL = on } }
 
@@ -594,4 +597,11 @@ func networks(cidrs []string) []*net.IPNet {
 		}
 	}
 	return list
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

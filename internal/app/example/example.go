@@ -1,4 +1,5 @@
-package app
+// Package example fills the empty database of a demo with a month of three teams' work.
+package example
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/app"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -23,34 +25,35 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// exampleDays is how far the example data goes back.
-const exampleDays = 30
+// days is how far the example data goes back.
+const days = 30
 
 // ErrNotEmpty says that a database holds requests already, which example data must not be mixed with.
 var ErrNotEmpty = errors.New("the database holds requests already: example data is for an empty one")
 
-// SeedExample puts a month of example data into an empty database, for a demo: three teams with quota, budget and
+// Seed puts a month of example data into an empty database, for a demo: three teams with quota, budget and
 // prices, whose people ask, are refused, approved, run and stop. Everything goes through the services, with a clock in
 // the past and no chance in it, so that the same moment gives the same month; only what the cluster would have said is
 // made up. Whoever takes part is called an example and cannot sign in. Nothing of it runs or is left on a cluster; a
 // few requests of the last day wait for an answer. ErrNotEmpty when anybody has asked for anything before.
-func SeedExample(ctx context.Context, c config.Config, log *slog.Logger, now time.Time) error {
-	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour),
-		chance: rand.New(rand.NewPCG(4, 2026)), metrics: exampleMetrics{seed: 5}}
+func Seed(ctx context.Context, c config.Config, log *slog.Logger, now time.Time) error {
+	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(days + 1) * 24 * time.Hour),
+		chance: rand.New(rand.NewPCG(4, 2026)), metrics: metrics{seed: 5}}
 	c.Roles = []string{config.RoleWeb} // nothing of a cluster is wanted
 	c.TenantNamespaces = nil           // no namespace is made, so the site's names do not bind the examples
-	var err error
-	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) {
-		a.newID = e.id
-	}); err != nil {
+	portal, err := app.New(ctx, c, "example", log, app.WithClock(e.clock), app.WithIDs(e.id))
+	if err != nil {
 		return err
 	}
-	return errors.Join(e.run(ctx, now), e.app.store.Close())
+	e.app = portal.Services()
+	return errors.Join(e.run(ctx, now), e.app.Store.Close())
 }
+
+func (e *example) clock() time.Time { return e.now }
 
 // example plays a month. Steps wait in the order of their time.
 type example struct {
-	app    *App
+	app    app.Services
 	now    time.Time
 	chance *rand.Rand
 	made   int
@@ -58,7 +61,7 @@ type example struct {
 	admin  identity.Actor
 	people map[string][]identity.Actor // by team
 
-	metrics exampleMetrics
+	metrics metrics
 	engines *recorder.Recorder
 }
 
@@ -87,18 +90,18 @@ func (e *example) at(at time.Time, do func(context.Context) error) {
 }
 
 func (e *example) run(ctx context.Context, until time.Time) error {
-	switch list, _, err := e.app.store.Requests(ctx, request.Filter{Limit: 1}); {
+	switch list, _, err := e.app.Store.Requests(ctx, request.Filter{Limit: 1}); {
 	case err != nil:
 		return err
 	case len(list) > 0:
 		return ErrNotEmpty
 	}
-	first := until.UTC().Truncate(24*time.Hour).AddDate(0, 0, -exampleDays)
+	first := until.UTC().Truncate(24*time.Hour).AddDate(0, 0, -days)
 	e.now, e.engines = first, e.recorder()
 	if err := e.found(ctx); err != nil {
 		return err
 	}
-	for _, t := range e.app.tenants.Directory().Tenants {
+	for _, t := range e.app.Tenants.Directory().Tenants {
 		if t.Disabled {
 			continue
 		}
@@ -126,13 +129,13 @@ func (e *example) run(ctx context.Context, until time.Time) error {
 
 // found makes a third team, prices, and a budget for each team.
 func (e *example) found(ctx context.Context) error {
-	admin, err := e.person(ctx, "admin", "Alma (administrator, example)", e.app.config.Platform[identity.Admin])
+	admin, err := e.person(ctx, "admin", "Alma (administrator, example)", e.app.Config.Platform[identity.Admin])
 	if err != nil {
 		return err
 	}
 	e.admin = admin
 	quota := map[string]int{}
-	for _, t := range e.app.tenants.Directory().Tenants {
+	for _, t := range e.app.Tenants.Directory().Tenants {
 		for size, n := range t.Quota {
 			quota[size] = min(max(quota[size], n), 2)
 		}
@@ -140,25 +143,25 @@ func (e *example) found(ctx context.Context) error {
 	if names := slices.Sorted(maps.Keys(quota)); len(names) > 1 {
 		delete(quota, names[len(names)-1]) // what they ask for in vain
 	}
-	_, err = e.app.tenants.Save(ctx, admin, tenant.Draft{Name: "robotics", New: true, Title: "Robotics", Quota: quota,
+	_, err = e.app.Tenants.Save(ctx, admin, tenant.Draft{Name: "robotics", New: true, Title: "Robotics", Quota: quota,
 		Note:   "Example data",
 		Groups: map[identity.Role][]string{identity.Developer: {"gpu-robotics-developers"}}})
 	if err != nil {
 		return err
 	}
-	for i, t := range e.app.tenants.Directory().Tenants {
+	for i, t := range e.app.Tenants.Directory().Tenants {
 		if t.Disabled {
 			continue
 		}
-		d := budget.Draft{Unit: budget.Unit(e.app.config.Currency), Amount: []int64{140_000, 25_000, 15_000}[i%3],
+		d := budget.Draft{Unit: budget.Unit(e.app.Config.Currency), Amount: []int64{140_000, 25_000, 15_000}[i%3],
 			AtLimit: []budget.Limit{budget.Approval, budget.Stop, budget.Stop}[i%3]}
-		if _, err := e.app.budgets.Set(ctx, admin, t.Name, d); err != nil {
+		if _, err := e.app.Budgets.Set(ctx, admin, t.Name, d); err != nil {
 			return fmt.Errorf("budget of %s: %w", t.Name, err)
 		}
 	}
 	for _, d := range []usage.PriceDraft{{Kind: string(usage.PriceCPU), Amount: "0.02"},
 		{Kind: string(usage.PriceMemory), Amount: "0.003"}} {
-		if _, err := e.app.prices.Add(ctx, admin, d); err != nil {
+		if _, err := e.app.Prices.Add(ctx, admin, d); err != nil {
 			return fmt.Errorf("price: %w", err)
 		}
 	}
@@ -167,12 +170,12 @@ func (e *example) found(ctx context.Context) error {
 
 // chores are what the controller does from time to time.
 func (e *example) chores(ctx context.Context) error {
-	return errors.Join(e.engines.Record(ctx), e.app.requests.Approvals.ExpireDue(ctx), e.app.budgets.Settle(ctx))
+	return errors.Join(e.engines.Record(ctx), e.app.Approvals.ExpireDue(ctx), e.app.Budgets.Settle(ctx))
 }
 
 // last leaves something in the inbox.
 func (e *example) last(until time.Time) {
-	for i, t := range e.app.tenants.Directory().Tenants {
+	for i, t := range e.app.Tenants.Directory().Tenants {
 		if who := e.people[t.Name]; len(who) > 0 {
 			e.at(until.Add(-time.Duration(3+5*i)*time.Hour),
 				func(ctx context.Context) error { return e.leave(ctx, who[i%len(who)], t) })
@@ -186,7 +189,7 @@ func (e *example) leave(ctx context.Context, who identity.Actor, t tenant.Tenant
 		if size.Accelerator.Share < 1 {
 			continue
 		}
-		_, err := e.app.requests.Requests.Submit(ctx, who, e.draft(t.Name, size, "8h",
+		_, err := e.app.Requests.Submit(ctx, who, e.draft(t.Name, size, "8h",
 			"Example: the last run before the deadline"))
 		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Forbidden) {
 			continue
@@ -215,7 +218,7 @@ func (e *example) plan(ctx context.Context, t tenant.Tenant, first time.Time) er
 	if len(sizes) == 0 {
 		return nil
 	}
-	for day := range exampleDays - 2 {
+	for day := range days - 2 {
 		date := first.AddDate(0, 0, day)
 		if date.Weekday() == time.Saturday || date.Weekday() == time.Sunday {
 			continue
@@ -246,8 +249,8 @@ func (e *example) without(t tenant.Tenant) []catalog.Size {
 
 func (e *example) offered(t tenant.Tenant, which func(catalog.Size) bool) []catalog.Size {
 	var list []catalog.Size
-	for _, s := range e.app.offer.Catalog().Sizes {
-		if !s.Hidden && s.OfferedTo(t.Name) && slices.ContainsFunc(e.app.site.Clusters, s.OfferedOn) && which(s) {
+	for _, s := range e.app.Catalog.Catalog().Sizes {
+		if !s.Hidden && s.OfferedTo(t.Name) && slices.ContainsFunc(e.app.Clusters, s.OfferedOn) && which(s) {
 			list = append(list, s)
 		}
 	}
@@ -255,15 +258,15 @@ func (e *example) offered(t tenant.Tenant, which func(catalog.Size) bool) []cata
 }
 
 func (e *example) person(ctx context.Context, subject, name string, groups []string) (identity.Actor, error) {
-	issuer := e.app.config.OIDC.Issuer
+	issuer := e.app.Config.OIDC.Issuer
 	p := identity.Person{ID: identity.NewPersonID(issuer, "example-"+subject), Issuer: issuer, Subject: "example-" +
 		subject, Name: name, Groups: groups, SeenAt: e.now}
-	return e.app.actor(p, identity.ViaSession), e.app.store.SavePerson(ctx, p)
+	return e.app.Actor(p, identity.ViaSession), e.app.Store.SavePerson(ctx, p)
 }
 
 // image is the first one for notebooks that a team may use.
 func (e *example) image(team string) string {
-	for _, i := range e.app.offer.Catalog().Images {
+	for _, i := range e.app.Catalog.Catalog().Images {
 		if i.Kind == catalog.Notebook && i.OfferedTo(team) {
 			return i.Name
 		}
@@ -278,7 +281,7 @@ func (e *example) draft(team string, size catalog.Size, lease, reason string) re
 
 // ask submits; a refusal is part of the story.
 func (e *example) ask(ctx context.Context, who identity.Actor, team string, size catalog.Size, lease string) error {
-	r, err := e.app.requests.Requests.Submit(ctx, who, e.draft(team, size, lease, "Example: compare two models"))
+	r, err := e.app.Requests.Submit(ctx, who, e.draft(team, size, lease, "Example: compare two models"))
 	switch kind := fault.KindOf(err); {
 	case err != nil && (kind == fault.Invalid || kind == fault.Forbidden || kind == fault.Conflict):
 		return nil
@@ -300,18 +303,18 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 	case 11:
 		return nil
 	case 0:
-		_, err := e.app.requests.Requests.Withdraw(ctx, who, r.ID)
+		_, err := e.app.Requests.Withdraw(ctx, who, r.ID)
 		return err
 	}
-	approver, err := e.person(ctx, "approver", "Paula (approver, example)", e.app.config.Platform[identity.Approver])
+	approver, err := e.person(ctx, "approver", "Paula (approver, example)", e.app.Config.Platform[identity.Approver])
 	if err != nil {
 		return err
 	}
 	if luck < 4 {
-		_, err = e.app.requests.Approvals.Reject(ctx, approver, r, "A slice is enough for this.")
+		_, err = e.app.Approvals.Reject(ctx, approver, r, "A slice is enough for this.")
 		return err
 	}
-	r, err = e.app.requests.Approvals.Approve(ctx, approver, r, "")
+	r, err = e.app.Approvals.Approve(ctx, approver, r, "")
 	switch kind := fault.KindOf(err); {
 	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden):
 		// the quota is used up meanwhile, or a rule asks for others
@@ -341,14 +344,14 @@ func (e *example) starts(who identity.Actor, r request.Request) {
 	gone := func(ctx context.Context) error { return e.observe(ctx, r.Workload, workload.Observation{}) }
 	if e.chance.IntN(3) == 0 { // stopped, and deleted later
 		e.later(4*time.Minute+runs, func(ctx context.Context) error {
-			_, err := e.app.workloads.Stop(ctx, who, r.Workload)
+			_, err := e.app.Workloads.Stop(ctx, who, r.Workload)
 			return err
 		})
 		e.later(5*time.Minute+runs, gone)
 		runs += time.Hour
 	}
 	e.later(4*time.Minute+runs, func(ctx context.Context) error {
-		_, err := e.app.workloads.Delete(ctx, who, r.Workload, true)
+		_, err := e.app.Workloads.Delete(ctx, who, r.Workload, true)
 		return err
 	})
 	e.later(5*time.Minute+runs, gone)
@@ -356,7 +359,7 @@ func (e *example) starts(who identity.Actor, r request.Request) {
 
 // works lets a workload do something with its GPU, so that metrics have samples of it.
 func (e *example) works(ctx context.Context, id workload.ID, lasts time.Duration) error {
-	w, err := e.app.store.Workload(ctx, id)
+	w, err := e.app.Store.Workload(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -367,18 +370,18 @@ func (e *example) works(ctx context.Context, id workload.ID, lasts time.Duration
 
 // observe is what the controller would write of the cluster.
 func (e *example) observe(ctx context.Context, id workload.ID, o workload.Observation) error {
-	w, err := e.app.store.Workload(ctx, id)
+	w, err := e.app.Store.Workload(ctx, id)
 	if err != nil {
 		return err
 	}
-	open, err := e.app.store.OpenInterval(ctx, id)
+	open, err := e.app.Store.OpenInterval(ctx, id)
 	if err != nil {
 		return err
 	}
 	o.At, o.Generation = e.now, w.Generation
 	after, events := workload.Advance(w, o, e.now)
 	held := usage.Held{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour,
-		Prices: e.app.prices.List(), Ware: w.Size.Ware(),
-		Seats: e.app.seats(after), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
-	return e.app.store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
+		Prices: e.app.Prices.List(), Ware: w.Size.Ware(),
+		Seats: e.app.LicenseSeats(after), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
+	return e.app.Store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
 }

@@ -1,19 +1,25 @@
-package app
+package example_test
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/app"
+	"github.com/gpu-portal/gpu-portal/internal/app/example"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -21,24 +27,25 @@ import (
 // TestExampleData: a month that goes through the services, the same each time, whose record holds, with something for
 // each page to show and nothing left to run.
 func TestExampleData(t *testing.T) {
-	w := newWorld(t)
+	t.Parallel()
+	provider := oidctest.Start(t, oidctest.Options{})
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	seed := func() string {
 		dir := t.TempDir()
 		c, err := config.Load("", func(string) string { return "" }, func(defaults *config.Config) {
-			*defaults = w.config(dir, "127.0.0.1:0")
+			*defaults = settings(t, dir, provider)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		log := slog.New(slog.DiscardHandler)
-		if err := SeedExample(t.Context(), c, log, now); err != nil {
+		if err := example.Seed(t.Context(), c, log, now); err != nil {
 			t.Fatal(err)
 		}
-		if err := SeedExample(t.Context(), c, log, now); !errors.Is(err, ErrNotEmpty) {
+		if err := example.Seed(t.Context(), c, log, now); !errors.Is(err, example.ErrNotEmpty) {
 			t.Errorf("a second time: want it refused, got %v", err)
 		}
-		st, err := OpenStore(t.Context(), config.Config{Database: "sqlite:" + filepath.Join(dir, "portal.db")})
+		st, err := app.OpenStore(t.Context(), config.Config{Database: "sqlite:" + filepath.Join(dir, "portal.db")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,6 +119,38 @@ func TestExampleData(t *testing.T) {
 		t.Errorf("two months differ: %s and %s", a, b)
 	}
 }
+
+// settings are those of a site with three teams and a cluster that nobody reaches.
+func settings(t *testing.T, dir string, provider *oidctest.Provider) config.Config {
+	t.Helper()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(nowhere), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quota := map[string]int{"cpu": 1000, "mig-1g.10gb": 7, "vgpu-12q": 100, "h100": 1000}
+	developers := func(group string) map[identity.Role][]string {
+		return map[identity.Role][]string{identity.Developer: {group}}
+	}
+	return config.Config{Listen: "127.0.0.1:0", URL: "http://localhost:8080",
+		Database: "sqlite:" + filepath.Join(dir, "portal.db"),
+		OIDC: config.OIDC{Issuer: provider.Issuer(), ClientID: provider.ClientID(),
+			ClientSecret: provider.ClientSecret()},
+		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1"}},
+		Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}, identity.Auditor: {"auditors"}},
+		Tenants: []tenant.Tenant{{Name: "vision", Title: "Vision", Quota: quota, Groups: developers("vision-devs")},
+			{Name: "speech", Quota: quota, Groups: developers("speech-devs")},
+			{Name: "closed", Quota: quota, Disabled: true, Groups: developers("closed-devs")}},
+		LicensePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
+			Seats: 5}}}
+}
+
+const nowhere = `apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {token: t}}]
+current-context: c
+`
 
 // exampleEngines looks at how busy the example's GPUs were, month by month: some well used, some idle, some of the time
 // unknown, and none of it changes what the ledger says.

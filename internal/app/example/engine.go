@@ -1,4 +1,4 @@
-package app
+package example
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 )
 
-// exampleMetrics is a Prometheus of the example: it has samples of whatever ran, hour by hour, and none of some hours.
-type exampleMetrics struct {
+// metrics is a Prometheus of the example: it has samples of whatever ran, hour by hour, and none of some hours.
+type metrics struct {
 	seed uint64
 	runs []exampleRun
 }
@@ -48,7 +48,7 @@ const (
 )
 
 // ran remembers what to have samples of.
-func (m *exampleMetrics) ran(r exampleRun) {
+func (m *metrics) ran(r exampleRun) {
 	r.habit = exampleHabits[rand.New(rand.NewPCG(m.seed, uint64(len(m.runs)))).IntN(len(exampleHabits))]
 	m.runs = append(m.runs, r)
 }
@@ -56,15 +56,15 @@ func (m *exampleMetrics) ran(r exampleRun) {
 // recorder writes the samples down as the controller would, for each cluster of the site.
 func (e *example) recorder() *recorder.Recorder {
 	sources := map[string]recorder.Source{}
-	for _, cluster := range e.app.site.Clusters {
+	for _, cluster := range e.app.Clusters {
 		sources[cluster] = &e.metrics
 	}
-	return recorder.New(recorder.Options{Sources: sources, Store: e.app.store, Namespaces: e.app.namespaces,
-		Zone: zone(e.app.config), Now: e.app.now})
+	return recorder.New(recorder.Options{Sources: sources, Store: e.app.Store, Namespaces: e.app.Namespaces,
+		Zone: e.app.Zone, Now: e.clock})
 }
 
 // Idling has for each pod what its habit makes of a period; the same period gives the same.
-func (m *exampleMetrics) Idling(_ context.Context, namespaces []string, from, until time.Time, step time.Duration,
+func (m *metrics) Idling(_ context.Context, namespaces []string, from, until time.Time, step time.Duration,
 	_ float64) ([]gpumetrics.Stretch, error) {
 	var list []gpumetrics.Stretch
 	for n, r := range m.runs {

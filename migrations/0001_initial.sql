@@ -304,7 +304,7 @@ CREATE TABLE prices (
   kind        TEXT   NOT NULL CHECK (kind IN ('size', 'card', 'cpu', 'memory', 'storage', 'seat')),
   subject     TEXT   NOT NULL,
   tenant      TEXT   NOT NULL,
-  mills       BIGINT NOT NULL CHECK (mills >= 0),
+  unit_price_millis BIGINT NOT NULL CHECK (unit_price_millis >= 0),
   from_at     BIGINT NOT NULL,
   until_at    BIGINT CHECK (until_at >= from_at),
   author      TEXT   NOT NULL,

@@ -202,7 +202,7 @@ func smaller(now catalog.Size, e Evidence, offer []catalog.Size) catalog.Size {
 func larger(now catalog.Size, signs []Sign, offer []catalog.Size) catalog.Size {
 	fits := slices.DeleteFunc(slices.Clone(offer), func(s catalog.Size) bool {
 		for _, sign := range signs {
-			if sign == OutOfMemory && s.Ware().MemoryGiB <= now.Ware().MemoryGiB || sign == MemoryFull &&
+			if sign == OutOfMemory && s.SKU().MemoryGiB <= now.SKU().MemoryGiB || sign == MemoryFull &&
 				perDevice(s) <= perDevice(now) || sign == SlowedDown && cards(s) <= cards(now) {
 				return true
 			}

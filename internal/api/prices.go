@@ -23,7 +23,7 @@ type Price struct {
 
 func (a *API) priceView(p usage.Price) Price {
 	v := Price{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant,
-		Amount:   p.Rate.In(a.deps.Prices.Currency()),
+		Amount:   p.Rate.Amount(a.deps.Prices.Currency()),
 		Currency: a.deps.Prices.Currency(), From: p.From.UTC(), Author: p.Name}
 	if !p.Until.IsZero() {
 		until := p.Until.UTC()

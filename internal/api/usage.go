@@ -154,11 +154,11 @@ func statementView(s usage.Statement) Statement {
 		}
 		if l.Volume != "" {
 			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(),
-				l.Rate.In(l.PerHour.Currency)
+				l.Rate.Amount(l.PerHour.Currency)
 		}
 		if l.Seats.Pool != "" {
 			line.LicensePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
-				l.SeatTime().Hours()/usage.MonthHours, l.Rate.In(l.PerHour.Currency)
+				l.SeatTime().Hours()/usage.MonthHours, l.Rate.Amount(l.PerHour.Currency)
 			line.SeatsShared = l.Seats.Group != ""
 		}
 		v.Lines = append(v.Lines, line)

@@ -117,7 +117,7 @@ func (h *history) price(step int) {
 	subject := map[usage.PriceKind]string{usage.PriceSize: size.Name, usage.PriceCard: size.Accelerator.Model,
 		usage.PriceSeat: "vws"}[kind]
 	h.list = append(h.list, usage.Price{ID: fmt.Sprint("p-", step), Kind: kind, Subject: subject,
-		Tenant: []string{"", "vision", "speech"}[h.r.IntN(3)], Rate: usage.Mills(h.r.IntN(3_000_000)), At: h.now,
+		Tenant: []string{"", "vision", "speech"}[h.r.IntN(3)], Rate: usage.UnitPrice(h.r.IntN(3_000_000)), At: h.now,
 		From: h.now.Add(time.Duration(h.r.IntN(2)*h.r.IntN(72*3600)) * time.Second)})
 }
 
@@ -196,18 +196,19 @@ func (h *history) look(id string, placed bool) {
 	c := h.claims[id]
 	intervals := slices.Clone(c.Intervals)
 	var open *usage.Interval
-	former := usage.Ware{}
+	former := usage.SKU{}
 	if n := len(intervals); n > 0 && intervals[n-1].Until.IsZero() {
 		open = &intervals[n-1]
 		for _, size := range h.sizes {
 			if size.Name == open.Size {
-				former = size.Ware()
+				former = size.SKU()
 				former.Agreed = size.PricePerHour
 			}
 		}
 	}
-	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour,
-		Prices: h.list, Ware: c.Size.Ware(), Former: former, Seats: h.seats[id],
+	change := usage.Meter(open, usage.Allocation{Workload: id, Tenant: c.Tenant, Size: c.Size.Name,
+		PerHour: c.Size.PricePerHour,
+		Prices:  h.list, SKU: c.Size.SKU(), PreviousSKU: former, Seats: h.seats[id],
 		Placed: placed, SeenAt: h.seen[id]}, h.now)
 	if change != nil && open != nil {
 		*open, change = *change, change.Then
@@ -354,14 +355,14 @@ func (h *history) charged(month usage.Span, tenant string) (minor int64, partSec
 		if tenant != "" && s.tenant != tenant {
 			continue
 		}
-		ware := s.size.Ware()
-		ware.Agreed = s.size.PricePerHour
+		sku := s.size.SKU()
+		sku.Agreed = s.size.PricePerHour
 		seconds := min(end(s.until).Unix(), month.Until.Unix()) - max(s.from.Unix(), month.From.Unix())
 		if s.size.Technology != catalog.CPUOnly {
-			partSeconds.Add(partSeconds, big.NewInt(max(0, seconds)*ware.Parts()))
+			partSeconds.Add(partSeconds, big.NewInt(max(0, seconds)*sku.Parts()))
 		}
 		over(s.from, end(s.until), func(from, until time.Time) {
-			add(line{workload: s.workload, kind: s.size.Name}, big.NewRat(h.list.PerHour(ware, s.tenant, from).Minor, 3600),
+			add(line{workload: s.workload, kind: s.size.Name}, big.NewRat(h.list.PerHour(sku, s.tenant, from).Minor, 3600),
 				one, from, until)
 			if rate, priced := h.monthly(usage.PriceSeat, s.tenant, from); priced && s.seats.Count > 0 {
 				seat(s, rate, from, until)

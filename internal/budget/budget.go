@@ -29,7 +29,7 @@ const perGPUHour = usage.Parts * 3600
 func (u Unit) PerHour(s catalog.Size) usage.Money {
 	switch {
 	case u == GPUHours:
-		return usage.Money{Minor: s.Ware().Parts() * 3600, Currency: string(u)}
+		return usage.Money{Minor: s.SKU().Parts() * 3600, Currency: string(u)}
 	case s.PricePerHour.Currency != string(u):
 		return usage.Money{Currency: string(u)}
 	}
@@ -198,7 +198,7 @@ func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Inte
 			list = append(list, i)
 		case i.PerHour.Currency != string(u):
 		case i.Until.IsZero() && i.Size == c.Size.Name:
-			list = append(list, prices.Cut(i, c.Size.Ware(), upTo)...)
+			list = append(list, prices.Split(i, c.Size.SKU(), upTo)...)
 		default:
 			list = append(list, i)
 		}
@@ -214,11 +214,11 @@ func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Inte
 // rest is what of a lease the meter has not counted yet.
 func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usage.Interval {
 	size := c.Size
-	size.PricePerHour = prices.PerHour(size.Ware(), c.Tenant, from)
+	size.PricePerHour = prices.PerHour(size.SKU(), c.Tenant, from)
 	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size),
 		Seats: c.Seats, From: from}}
 	if u != GPUHours && size.PricePerHour.Currency == string(u) {
-		list = prices.Cut(list[0], c.Size.Ware(), until)
+		list = prices.Split(list[0], c.Size.SKU(), until)
 	}
 	list[len(list)-1].Until = until
 	return list

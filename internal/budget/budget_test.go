@@ -42,7 +42,7 @@ func placed(c budget.Claim, at time.Time) budget.Claim {
 	c.Until = at.Add(c.Until.Sub(c.From))
 	c.From, c.Placed = at, true
 	c.Intervals = []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name,
-		PerHour: c.Size.PricePerHour, Parts: c.Size.Ware().Parts(), From: at}}
+		PerHour: c.Size.PricePerHour, Parts: c.Size.SKU().Parts(), From: at}}
 	return c
 }
 
@@ -511,7 +511,7 @@ func TestGPUHoursAreExact(t *testing.T) {
 		size := catalog.Size{Name: "slice", Accelerator: catalog.Accelerator{Share: share, Count: 1}}
 		for _, held := range []time.Duration{time.Second, time.Hour, 7 * time.Hour, 31 * 24 * time.Hour} {
 			took := budget.GPUHours.PerHour(size).For(held).Minor
-			counted := size.Ware().Parts() * int64(held/time.Second)
+			counted := size.SKU().Parts() * int64(held/time.Second)
 			if took != counted {
 				t.Errorf("%v of a card for %s: the budget takes %d, the statement counts %d", share, held, took, counted)
 			}

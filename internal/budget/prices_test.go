@@ -22,7 +22,8 @@ func (w *world) priced() *usage.PriceList {
 
 // costs is a price for the size slice, in minor units.
 func costs(id string, minor int64, tenant string, from time.Time) usage.Price {
-	return usage.Price{ID: id, Kind: usage.PriceSize, Subject: slice.Name, Tenant: tenant, Rate: usage.Mills(1000 * minor),
+	return usage.Price{ID: id, Kind: usage.PriceSize, Subject: slice.Name, Tenant: tenant,
+		Rate: usage.UnitPrice(1000 * minor),
 		From: from, At: from}
 }
 
@@ -32,8 +33,9 @@ func perMonth(id string, kind usage.PriceKind, minor int64, tenant string, from 
 	if kind == usage.PriceSeat {
 		subject = seats.Pool
 	}
-	return usage.Price{ID: id, Kind: kind, Subject: subject, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from,
-		At: from}
+	return usage.Price{ID: id, Kind: kind, Subject: subject, Tenant: tenant, Rate: usage.UnitPrice(1000 * minor),
+		From: from,
+		At:   from}
 }
 
 var seats = usage.Seats{Pool: "vws", Count: 2}
@@ -119,8 +121,9 @@ func (w *world) look(id string, list usage.PriceList, placed bool) {
 	if n := len(intervals); n > 0 && intervals[n-1].Until.IsZero() {
 		open = &intervals[n-1]
 	}
-	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour,
-		Prices: list, Ware: c.Size.Ware(), Seats: c.Seats, Placed: placed}, w.now)
+	change := usage.Meter(open, usage.Allocation{Workload: id, Tenant: c.Tenant, Size: c.Size.Name,
+		PerHour: c.Size.PricePerHour,
+		Prices:  list, SKU: c.Size.SKU(), Seats: c.Seats, Placed: placed}, w.now)
 	if change != nil && open != nil {
 		*open, change = *change, change.Then
 		open.Then = nil

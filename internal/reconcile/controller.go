@@ -124,7 +124,7 @@ func New(o Options) *Controller {
 		o.Warnings = workload.LeaseWarnings()
 	}
 	o.Every = o.Every.orDefault()
-	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.ware, o.Seats), stats: newStats(o.Metrics)}
+	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.sku, o.Seats), stats: newStats(o.Metrics)}
 	c.reset()
 	return c
 }

@@ -14,7 +14,7 @@ import (
 type meter struct {
 	store  Store
 	prices func() usage.PriceList                // nil for none
-	ware   func(size string) usage.Ware          // of a size in the catalog; zero for one that is not
+	sku    func(size string) usage.SKU           // of a size in the catalog; zero for one that is not
 	seats  func(w workload.Workload) usage.Seats // nil: each workload holds its own
 
 	mu    sync.Mutex
@@ -22,21 +22,21 @@ type meter struct {
 	open  map[workload.ID]usage.Interval
 }
 
-func newMeter(store Store, prices func() usage.PriceList, ware func(size string) usage.Ware,
+func newMeter(store Store, prices func() usage.PriceList, sku func(size string) usage.SKU,
 	seats func(w workload.Workload) usage.Seats) *meter {
 	if seats == nil {
 		seats = workload.Workload.Seats
 	}
-	return &meter{store: store, prices: prices, ware: ware, seats: seats}
+	return &meter{store: store, prices: prices, sku: sku, seats: seats}
 }
 
-// ware is what is in a size of the catalog; zero for one that is not there any more.
-func (o Options) ware(size string) usage.Ware {
+// sku is what is in a size of the catalog; zero for one that is not there any more.
+func (o Options) sku(size string) usage.SKU {
 	known, ok := o.Site().Catalog.Size(size)
 	if !ok {
-		return usage.Ware{}
+		return usage.SKU{}
 	}
-	return known.Ware()
+	return known.SKU()
 }
 
 func (m *meter) forget() {
@@ -70,13 +70,13 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 	if m.prices != nil {
 		prices = m.prices()
 	}
-	var former usage.Ware
-	if open != nil && open.Size != after.Size.Name && m.ware != nil {
-		former = m.ware(open.Size)
+	var former usage.SKU
+	if open != nil && open.Size != after.Size.Name && m.sku != nil {
+		former = m.sku(open.Size)
 	}
-	return usage.Meter(open, usage.Held{Former: former,
+	return usage.Meter(open, usage.Allocation{PreviousSKU: former,
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
-		Prices: prices, Ware: after.Size.Ware(),
+		Prices: prices, SKU: after.Size.SKU(),
 		Seats: m.seats(after), Placed: placed(after.Observed), SeenAt: before.Observed.At,
 	}, now)
 }

@@ -33,7 +33,7 @@ func (s Site) CatalogFor(tenant string, now time.Time) catalog.Catalog {
 	}
 	priced.Sizes = slices.Clone(priced.Sizes)
 	for i := range priced.Sizes {
-		priced.Sizes[i].PricePerHour = s.Prices.PerHour(priced.Sizes[i].Ware(), tenant, now)
+		priced.Sizes[i].PricePerHour = s.Prices.PerHour(priced.Sizes[i].SKU(), tenant, now)
 	}
 	return priced
 }

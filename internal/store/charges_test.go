@@ -41,7 +41,7 @@ func TestChargesOfWhatWasMeteredBefore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := usage.CardTime((w.Size.Ware().Parts() + usage.Parts) * 3_600_000)
+			want := usage.CardTime((w.Size.SKU().Parts() + usage.Parts) * 3_600_000)
 			if days := usage.ChargedDays(charges, span, time.UTC); len(days) != 1 || days[0].Cluster != w.Cluster ||
 				days[0].Charged != want {
 				t.Errorf("want %v hours, got %+v", want.Hours(), days)

@@ -166,8 +166,8 @@ func partlessCharges(db *gorm.DB, s usage.Span, args map[string]any) (list []usa
 			OR m.unknown_until > @from)`, args).Scan(&rows).Error
 	for _, row := range rows {
 		i := toInterval(row.Interval)
-		if ware := row.Size.is.Ware(); ware.Size == i.Size {
-			i.Parts = ware.Parts()
+		if sku := row.Size.is.SKU(); sku.Size == i.Size {
+			i.Parts = sku.Parts()
 		} else {
 			i.Parts = usage.Parts // as in statements: what it was is not on record
 		}

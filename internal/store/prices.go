@@ -14,29 +14,29 @@ import (
 var _ usage.PriceStore = (*Store)(nil)
 
 type priceRow struct {
-	ID         string `gorm:"primaryKey"`
-	Kind       string
-	Subject    string
-	Tenant     string
-	Mills      int64
-	FromAt     moment
-	UntilAt    moment
-	Author     string
-	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	ID              string `gorm:"primaryKey"`
+	Kind            string
+	Subject         string
+	Tenant          string
+	UnitPriceMillis int64
+	FromAt          moment
+	UntilAt         moment
+	Author          string
+	AuthorName      string
+	CreatedAt       moment `gorm:"autoCreateTime:false"`
 }
 
 func (priceRow) TableName() string { return "prices" }
 
 func fromPrice(p usage.Price) priceRow {
-	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Mills: int64(p.Rate),
+	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, UnitPriceMillis: int64(p.Rate),
 		FromAt: momentOf(p.From), UntilAt: momentOf(p.Until),
 		Author: p.Author, AuthorName: p.Name, CreatedAt: momentOf(p.At)}
 }
 
 func toPrice(row priceRow) usage.Price {
 	return usage.Price{ID: row.ID, Kind: usage.PriceKind(row.Kind), Subject: row.Subject, Tenant: row.Tenant,
-		Rate: usage.Mills(row.Mills), From: row.FromAt.time(),
+		Rate: usage.UnitPrice(row.UnitPriceMillis), From: row.FromAt.time(),
 		Until: row.UntilAt.time(), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
 }
 

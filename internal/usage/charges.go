@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Parts is how much of cards a ware holds. Where it is not known which part of a card it is, it counts as a whole one,
+// Parts is how much of cards a SKU holds. Where it is not known which part of a card it is, it counts as a whole one,
 // as in CardUse.
-func (w Ware) Parts() int64 {
+func (w SKU) Parts() int64 {
 	share := w.Share
 	if share <= 0 {
 		share = 1

@@ -176,17 +176,17 @@ func TestChargedBeforeCardsWereCounted(t *testing.T) {
 
 func TestPartsOfAWare(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		ware Ware
+		sku  SKU
 		want int64
 	}{
-		"no GPU":                      {Ware{}, 0},
-		"a card":                      {Ware{Share: 1, Count: 1}, Parts},
-		"eight":                       {Ware{Share: 1, Count: 8}, 8 * Parts},
-		"a seventh, as it is written": {Ware{Share: 0.142857, Count: 1}, Parts / 7},
-		"a quarter":                   {Ware{Share: 0.25, Count: 1}, Parts / 4},
-		"nobody says which part":      {Ware{Count: 1}, Parts},
+		"no GPU":                      {SKU{}, 0},
+		"a card":                      {SKU{Share: 1, Count: 1}, Parts},
+		"eight":                       {SKU{Share: 1, Count: 8}, 8 * Parts},
+		"a seventh, as it is written": {SKU{Share: 0.142857, Count: 1}, Parts / 7},
+		"a quarter":                   {SKU{Share: 0.25, Count: 1}, Parts / 4},
+		"nobody says which part":      {SKU{Count: 1}, Parts},
 	} {
-		if got := c.ware.Parts(); got != c.want {
+		if got := c.sku.Parts(); got != c.want {
 			t.Errorf("%s: want %d, got %d", sentence, c.want, got)
 		}
 	}

@@ -106,7 +106,7 @@ func either(runs, kept, seated func(Line) string) func(FocusSite, Statement, Lin
 	}
 }
 
-func rate(l Line) string { return l.Rate.In(l.PerHour.Currency) }
+func rate(l Line) string { return l.Rate.Amount(l.PerHour.Currency) }
 
 func fixed(text string) func(Line) string { return func(Line) string { return text } }
 

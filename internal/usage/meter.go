@@ -2,18 +2,18 @@ package usage
 
 import "time"
 
-// Held is what the cluster says of a workload's GPU at one moment, beside what it said before.
-type Held struct {
-	Workload string
-	Tenant   string
-	Size     string
-	PerHour  Money     // as approved: what it costs where the list has no price for it
-	Prices   PriceList // nil for none
-	Ware     Ware      // what to look for in the list
-	Former   Ware      // likewise of the size that the open interval has, where that is another one; zero for unknown
-	Seats    Seats     // license seats that it takes
-	Placed   bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
-	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
+// Allocation is what the cluster says of a workload's GPU at one moment, beside what it said before.
+type Allocation struct {
+	Workload    string
+	Tenant      string
+	Size        string
+	PerHour     Money     // as approved: what it costs where the list has no price for it
+	Prices      PriceList // nil for none
+	SKU         SKU       // what to look for in the list
+	PreviousSKU SKU       // likewise of the size that the open interval has, where that is another one; zero for unknown
+	Seats       Seats     // license seats that it takes
+	Placed      bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
+	SeenAt      time.Time // when the cluster last confirmed what was known before; zero when it never did
 }
 
 // LostFor is how long the cluster may be silent before the silence is no longer charged: a pod that is found gone after
@@ -21,8 +21,8 @@ type Held struct {
 const LostFor = 3 * time.Minute
 
 // price is what an hour costs at a moment.
-func (h Held) price(at time.Time) Money {
-	w := h.Ware
+func (h Allocation) price(at time.Time) Money {
+	w := h.SKU
 	w.Agreed = h.PerHour
 	return h.Prices.PerHour(w, h.Tenant, at)
 }
@@ -30,16 +30,16 @@ func (h Held) price(at time.Time) Money {
 // Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close
 // the open one, and in its Then what follows at once. An interval is cut where the price list changes the price, at
 // that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
-func Meter(open *Interval, h Held, now time.Time) *Interval {
+func Meter(open *Interval, h Allocation, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
 		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats,
-			Parts: h.Ware.Parts(), From: now}
+			Parts: h.SKU.Parts(), From: now}
 	case open == nil:
 		return nil
 	case !h.Placed:
-		until := later(open.From, lastHeld(h, now))
-		pieces := h.cut(*open, until)
+		until := later(open.From, lastAllocated(h, now))
+		pieces := h.split(*open, until)
 		last := &pieces[len(pieces)-1]
 		last.Until = later(last.From, until)
 		if last.Until.Before(now) {
@@ -47,13 +47,13 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 		}
 		return chain(pieces)
 	}
-	pieces := h.cut(*open, now)
+	pieces := h.split(*open, now)
 	last := &pieces[len(pieces)-1]
 	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.seats(last.Seats) {
 		last.Until = later(last.From, now)
 		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price,
 			Seats: h.seats(last.Seats),
-			Parts: h.Ware.Parts(), From: last.Until})
+			Parts: h.SKU.Parts(), From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil
@@ -63,7 +63,7 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 
 // seats are those that are held now, beside those that were: a limit that was known for the same group stays while
 // nobody tells it.
-func (h Held) seats(before Seats) Seats {
+func (h Allocation) seats(before Seats) Seats {
 	now := h.Seats
 	if now.Most == 0 && now.Group == before.Group {
 		now.Most = before.Most
@@ -71,22 +71,22 @@ func (h Held) seats(before Seats) Seats {
 	return now
 }
 
-// cut ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.
-func (h Held) cut(i Interval, before time.Time) []Interval {
-	w := h.Ware
+// split ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.
+func (h Allocation) split(i Interval, before time.Time) []Interval {
+	w := h.SKU
 	w.Agreed = h.PerHour
 	if i.Size != h.Size { // it was resized since somebody looked
-		w = h.Former
+		w = h.PreviousSKU
 	}
 	if w.Size != i.Size {
 		return []Interval{i} // nobody knows what is in it
 	}
-	return h.Prices.Cut(i, w, before)
+	return h.Prices.Split(i, w, before)
 }
 
-// Cut ends an open interval of a ware where the list changes its price before a moment, and goes on at the new one; the
-// last piece is open. The first keeps the price that it began with.
-func (l PriceList) Cut(i Interval, w Ware, before time.Time) []Interval {
+// Split ends an open interval of a SKU where the list changes its price before a moment, and goes on at the new one;
+// the last piece is open. The first keeps the price that it began with.
+func (l PriceList) Split(i Interval, w SKU, before time.Time) []Interval {
 	pieces := []Interval{i}
 	for at := l.Change(i.From); !at.IsZero() && at.Before(before); at = l.Change(at) {
 		last := &pieces[len(pieces)-1]
@@ -108,7 +108,7 @@ func chain(pieces []Interval) *Interval {
 	return &pieces[0]
 }
 
-func lastHeld(h Held, now time.Time) time.Time {
+func lastAllocated(h Allocation, now time.Time) time.Time {
 	if !h.SeenAt.IsZero() && now.Sub(h.SeenAt) > LostFor {
 		return h.SeenAt
 	}

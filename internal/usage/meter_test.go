@@ -12,17 +12,17 @@ import (
 func TestMeter(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	price := usage.Money{Minor: 250, Currency: "EUR"}
-	held := usage.Held{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: price, Placed: true,
+	held := usage.Allocation{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: price, Placed: true,
 		SeenAt: now.Add(-time.Minute)}
 	open := usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: price, From: now.Add(-time.Hour)}
 	until := func(i usage.Interval, at time.Time) *usage.Interval { i.Until = at; return &i }
 	unknown := func(i *usage.Interval) *usage.Interval { i.UnknownUntil = now; return i }
 	from := func(i usage.Interval, at time.Time) *usage.Interval { i.From = at; return &i }
-	gone := func(seen time.Time) usage.Held { h := held; h.Placed, h.SeenAt = false, seen; return h }
+	gone := func(seen time.Time) usage.Allocation { h := held; h.Placed, h.SeenAt = false, seen; return h }
 
 	cases := map[string]struct {
 		open *usage.Interval
-		held usage.Held
+		held usage.Allocation
 		want *usage.Interval
 	}{
 		"a pod found a node: an interval opens":   {nil, held, from(open, now)},
@@ -37,7 +37,7 @@ func TestMeter(t *testing.T) {
 		"the clock was turned back: never a negative length": {from(open, now.Add(time.Hour)), gone(now),
 			until(*from(open, now.Add(time.Hour)), now.Add(time.Hour))},
 		"another price: the old interval ends, and a new one begins": {&open,
-			func() usage.Held { h := held; h.PerHour.Minor = 300; return h }(),
+			func() usage.Allocation { h := held; h.PerHour.Minor = 300; return h }(),
 			func() *usage.Interval {
 				c := until(open, now)
 				n := *from(open, now)

@@ -26,8 +26,9 @@ func PriceKinds() []PriceKind {
 	return []PriceKind{PriceSize, PriceCard, PriceCPU, PriceMemory, PriceStorage, PriceSeat}
 }
 
-// Mills are thousandths of a minor unit: a GiB of memory for an hour costs less than a cent.
-type Mills int64
+// UnitPrice is in thousandths of a minor unit (FOCUS: ContractedUnitPrice): a GiB of memory for an hour costs less than
+// a cent.
+type UnitPrice int64
 
 // Price is one entry of the price list. From is in it, Until is not. What has been charged by it stays so: an entry
 // begins now or later and is never taken back.
@@ -36,7 +37,7 @@ type Price struct {
 	Kind    PriceKind
 	Subject string // name of a size or of a license pool, or model of a card; "" for the others
 	Tenant  string // a team that pays this; "" for everybody
-	Rate    Mills
+	Rate    UnitPrice
 	From    time.Time
 	Until   time.Time // zero: until further notice
 	Author  string    // id of the person
@@ -49,8 +50,8 @@ func (p Price) Counts(at time.Time) bool {
 	return !at.Before(p.From) && (p.Until.IsZero() || at.Before(p.Until))
 }
 
-// Ware is what is to be priced: a size, by name and by what is in it.
-type Ware struct {
+// SKU is a size as the price list sees it: its name, and the quantities that are priced where the size itself is not.
+type SKU struct {
 	Size      string
 	Model     string  // of the card; "" without a GPU
 	Share     float64 // of one card
@@ -63,10 +64,10 @@ type Ware struct {
 // PriceList knows what things cost, and when.
 type PriceList []Price
 
-// PerHour is the price of a ware for a team at a moment: that of its size; else what its parts come to, rounded half up
+// PerHour is the price of a SKU for a team at a moment: that of its size; else what its parts come to, rounded half up
 // to the minor unit, where its card has a price (without a GPU: its CPUs or its memory); else what was agreed.
 // Everywhere a team's own price goes before the one for all, and of several the one that began last.
-func (l PriceList) PerHour(w Ware, tenant string, at time.Time) Money {
+func (l PriceList) PerHour(w SKU, tenant string, at time.Time) Money {
 	whole, ok := l.find(PriceSize, w.Size, tenant, at)
 	parts := [...]struct {
 		kind    PriceKind
@@ -94,7 +95,7 @@ func (l PriceList) PerHour(w Ware, tenant string, at time.Time) Money {
 }
 
 // rounded is minor units, half up. A share such as a seventh is not exact; what is a hair below the half is the half.
-func rounded(mills float64) int64 { return int64(math.Floor(mills/1000 + 0.5 + 1e-9)) }
+func rounded(millis float64) int64 { return int64(math.Floor(millis/1000 + 0.5 + 1e-9)) }
 
 func (l PriceList) find(kind PriceKind, subject, tenant string, at time.Time) (Price, bool) {
 	var best Price
@@ -130,8 +131,8 @@ func (l PriceList) Change(after time.Time) (first time.Time) {
 	return first
 }
 
-// Next is when the price of a ware changes after a moment, and to what; the zero time where it stays.
-func (l PriceList) Next(w Ware, tenant string, after time.Time) (time.Time, Money) {
+// Next is when the price of a SKU changes after a moment, and to what; the zero time where it stays.
+func (l PriceList) Next(w SKU, tenant string, after time.Time) (time.Time, Money) {
 	now := l.PerHour(w, tenant, after)
 	for at := l.Change(after); !at.IsZero(); at = l.Change(at) {
 		if then := l.PerHour(w, tenant, at); then != now {

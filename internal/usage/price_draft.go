@@ -66,23 +66,23 @@ const dearest = 1_000_000
 
 // ParseRate reads an amount in a currency's unit with up to three digits after the point or comma more than the
 // currency has: five for EUR, three for JPY, six for KWD.
-func ParseRate(text, currency string) (Mills, bool) {
+func ParseRate(text, currency string) (UnitPrice, bool) {
 	most := Digits(currency) + 3
 	units, rest, point := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
 	if point && rest == "" || len(rest) > most || !digits(units) || rest != "" && !digits(rest) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(units+rest+strings.Repeat("0", most-len(rest)), 10, 64)
-	return Mills(n), err == nil && n <= dearest*tens(most)
+	return UnitPrice(n), err == nil && n <= dearest*tens(most)
 }
 
 func digits(text string) bool {
 	return text != "" && len(text) <= 9 && strings.Trim(text, "0123456789") == ""
 }
 
-// In is the amount in a currency's unit with at least as many digits after the point as the currency has: "2.50" and
-// "0.0042" of EUR, "500" of JPY.
-func (m Mills) In(currency string) string {
+// Amount is the amount in a currency's unit with at least as many digits after the point as the currency has: "2.50"
+// and "0.0042" of EUR, "500" of JPY.
+func (m UnitPrice) Amount(currency string) string {
 	least := Digits(currency)
 	text := strconv.FormatInt(int64(m), 10)
 	text = strings.Repeat("0", max(0, least+4-len(text))) + text

@@ -11,13 +11,13 @@ import (
 
 func TestPerHour(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	entry := func(kind PriceKind, subject, tenant string, rate Mills) Price {
+	entry := func(kind PriceKind, subject, tenant string, rate UnitPrice) Price {
 		return Price{ID: "p", Kind: kind, Subject: subject, Tenant: tenant, Rate: rate, From: at.Add(-time.Hour)}
 	}
-	slice := Ware{Size: "mig", Model: "H100", Share: 1.0 / 7, Count: 1, CPUs: 4, MemoryGiB: 16, Agreed: Money{99, "EUR"}}
+	slice := SKU{Size: "mig", Model: "H100", Share: 1.0 / 7, Count: 1, CPUs: 4, MemoryGiB: 16, Agreed: Money{99, "EUR"}}
 	two := slice
 	two.Size, two.Share, two.Count = "whole", 1, 2
-	plain := Ware{Size: "cpu", CPUs: 0.5, MemoryGiB: 1, Agreed: Money{6, "EUR"}}
+	plain := SKU{Size: "cpu", CPUs: 0.5, MemoryGiB: 1, Agreed: Money{6, "EUR"}}
 	card, cpu, memory := entry(PriceCard, "H100", "", 350_000), entry(PriceCPU, "", "", 4200),
 		entry(PriceMemory, "", "", 500)
 	over, coming := entry(PriceSize, "mig", "", 1000), entry(PriceSize, "mig", "", 2000)
@@ -26,7 +26,7 @@ func TestPerHour(t *testing.T) {
 	newer.From = at
 	cases := map[string]struct {
 		list   PriceList
-		ware   Ware
+		sku    SKU
 		tenant string
 		want   int64
 	}{
@@ -56,7 +56,7 @@ func TestPerHour(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := c.list.PerHour(c.ware, c.tenant, at); got != (Money{c.want, "EUR"}) {
+			if got := c.list.PerHour(c.sku, c.tenant, at); got != (Money{c.want, "EUR"}) {
 				t.Errorf("want %d, got %v", c.want, got)
 			}
 		})
@@ -77,14 +77,14 @@ func TestSharesOfACardComeToTheCard(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		parts, rate := 1+r.IntN(9), Mills(r.IntN(1_000_000))
+		parts, rate := 1+r.IntN(9), UnitPrice(r.IntN(1_000_000))
 		list := PriceList{{Kind: PriceCard, Subject: "H100", Rate: rate, From: at}}
 		sum := int64(0)
 		for range parts {
-			sum += list.PerHour(Ware{Model: "H100", Share: 1 / float64(parts), Count: 1, Agreed: Money{1, "EUR"}}, "", at).Minor
+			sum += list.PerHour(SKU{Model: "H100", Share: 1 / float64(parts), Count: 1, Agreed: Money{1, "EUR"}}, "", at).Minor
 		}
 		if off := 1000*sum - int64(rate); off > int64(500*parts) || off < -int64(500*parts) {
-			t.Fatalf("%d parts of %d mills come to %d", parts, rate, sum)
+			t.Fatalf("%d parts of %d millis come to %d", parts, rate, sum)
 		}
 	}
 }
@@ -99,17 +99,17 @@ func TestMeterCutsAtPriceChanges(t *testing.T) {
 		var list PriceList
 		for n := range r.IntN(6) {
 			p := Price{ID: fmt.Sprint(n), Kind: PriceSize, Subject: "mig", Tenant: []string{"", "vision"}[r.IntN(2)],
-				Rate: Mills(1000 * r.IntN(900)), From: second(r.IntN(2000))}
+				Rate: UnitPrice(1000 * r.IntN(900)), From: second(r.IntN(2000))}
 			if r.IntN(2) == 0 {
 				p.Until = p.From.Add(time.Duration(r.IntN(1000)) * time.Second)
 			}
 			list = append(list, p)
 		}
-		held := Held{Workload: "w", Tenant: "vision", Size: "mig", PerHour: Money{75, "EUR"}, Prices: list,
-			Ware: Ware{Size: "mig", Agreed: Money{75, "EUR"}}}
+		held := Allocation{Workload: "w", Tenant: "vision", Size: "mig", PerHour: Money{75, "EUR"}, Prices: list,
+			SKU: SKU{Size: "mig", Agreed: Money{75, "EUR"}}}
 		large := held
-		large.Size, large.PerHour, large.Ware = "large", Money{150, "EUR"}, Ware{Size: "large"}
-		large.Former = held.Ware
+		large.Size, large.PerHour, large.SKU = "large", Money{150, "EUR"}, SKU{Size: "large"}
+		large.PreviousSKU = held.SKU
 		from, until := r.IntN(500), 500+r.IntN(1500)
 		resized := from + r.IntN(2*(until-from)) // or never
 		metered := func(look func(n int) bool) []Interval {
@@ -191,8 +191,8 @@ func TestPriceDraft(t *testing.T) {
 func TestRates(t *testing.T) {
 	for text, want := range map[string]string{"2.5": "2.50", "2,50": "2.50", "0.0042": "0.0042", " 7 ": "7.00",
 		"0": "0.00", "0.00001": "0.00001", "1000000": "1000000.00"} {
-		if m, ok := ParseRate(text, "EUR"); !ok || m.In("EUR") != want {
-			t.Errorf("%q: want %s, got %s, %v", text, want, m.In("EUR"), ok)
+		if m, ok := ParseRate(text, "EUR"); !ok || m.Amount("EUR") != want {
+			t.Errorf("%q: want %s, got %s, %v", text, want, m.Amount("EUR"), ok)
 		}
 	}
 	for _, text := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", "1.000001", "1000000.1", "1,000.00",
@@ -214,8 +214,8 @@ func TestCurrenciesHaveTheirOwnDigits(t *testing.T) {
 		"KWD": {"0.125001", "0.125001", "0.500", "1.000", 500},
 	} {
 		rate, ok := ParseRate(c.typed, code)
-		if !ok || rate.In(code) != c.rate {
-			t.Errorf("%s: %q is read as %q, %v", code, c.typed, rate.In(code), ok)
+		if !ok || rate.Amount(code) != c.rate {
+			t.Errorf("%s: %q is read as %q, %v", code, c.typed, rate.Amount(code), ok)
 		}
 		if _, ok := ParseRate(c.typed+"1", code); ok {
 			t.Errorf("%s: %q has more digits than are counted", code, c.typed+"1")
@@ -232,11 +232,11 @@ func TestCurrenciesHaveTheirOwnDigits(t *testing.T) {
 	if got := (Money{Minor: -5, Currency: "KWD"}).Amount(); got != "-0.005" {
 		t.Errorf("got %s", got)
 	}
-	if got := Mills(125_000).In("KWD"); got != "0.125" {
+	if got := UnitPrice(125_000).Amount("KWD"); got != "0.125" {
 		t.Errorf("got %s", got)
 	}
 	list := PriceList{{Kind: PriceSize, Subject: "slice", Rate: 125_000}}
-	if got := list.PerHour(Ware{Size: "slice", Agreed: Money{Currency: "KWD"}}, "",
+	if got := list.PerHour(SKU{Size: "slice", Agreed: Money{Currency: "KWD"}}, "",
 		time.Unix(1, 0)); got.Amount() != "0.125" {
 		t.Errorf("want 0.125 KWD an hour, got %s", got)
 	}

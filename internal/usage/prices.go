@@ -110,7 +110,7 @@ func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price
 	price.ID, price.Author, price.Name = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
 	event := p.event(a, audit.PriceAdded, price, now)
 	event.Changes = audit.Changed(price.field(), p.List().before(price, p.o.Currency),
-		price.Rate.In(p.o.Currency))
+		price.Rate.Amount(p.o.Currency))
 	err := p.o.Store.SavePrice(ctx, price, event)
 	return price, p.after(ctx, err)
 }
@@ -140,7 +140,7 @@ func (p Price) field() string { return strings.Trim(string(p.Kind)+"."+p.Subject
 // its own; "" where there is none.
 func (l PriceList) before(p Price, currency string) string {
 	if was, ok := l.find(p.Kind, p.Subject, p.Tenant, p.From); ok {
-		return was.Rate.In(currency)
+		return was.Rate.Amount(currency)
 	}
 	return ""
 }
@@ -164,7 +164,7 @@ func (p *Prices) event(a identity.Actor, kind audit.Kind, price Price, now time.
 	e := audit.By(a, kind, now)
 	e.Tenant = price.Tenant
 	e.Detail = i18n.T("prices.event", "What", strings.TrimSpace(string(price.Kind)+" "+price.Subject), "Amount",
-		price.Rate.In(p.o.Currency), "Currency", p.o.Currency,
+		price.Rate.Amount(p.o.Currency), "Currency", p.o.Currency,
 		"From", price.From.In(p.o.Zone).Format("2006-01-02 15:04"))
 	return e
 }

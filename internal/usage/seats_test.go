@@ -116,7 +116,7 @@ func TestSeatsCost(t *testing.T) {
 // nothing.
 func TestSeatsAreMetered(t *testing.T) {
 	one, two := Seats{Pool: "vws", Count: 1}, Seats{Pool: "vws", Count: 2}
-	h := Held{Workload: "w-1", Tenant: "vision", Size: "vgpu", PerHour: Money{100, "EUR"}, Seats: one, Placed: true,
+	h := Allocation{Workload: "w-1", Tenant: "vision", Size: "vgpu", PerHour: Money{100, "EUR"}, Seats: one, Placed: true,
 		SeenAt: storageBegin}
 	open := Meter(nil, h, storageBegin)
 	if open == nil || open.Seats != one {

@@ -130,7 +130,7 @@ const owedUnit = int64(billingMonth/time.Microsecond) * 1000
 
 // settleShared is what the lines of a group have come to at a moment.
 func settleShared(pieces []piece, at time.Time) map[monthlyKey]account {
-	accounts, seats := map[monthlyKey]account{}, map[Mills]time.Duration{}
+	accounts, seats := map[monthlyKey]account{}, map[UnitPrice]time.Duration{}
 	for _, p := range pieces {
 		if !p.from.Before(at) {
 			break
@@ -145,7 +145,7 @@ func settleShared(pieces []piece, at time.Time) map[monthlyKey]account {
 }
 
 // rates are those that holders pay, each once.
-func (p piece) rates() (list []Mills) {
+func (p piece) rates() (list []UnitPrice) {
 	for _, h := range p.holders {
 		if h.priced && !slices.Contains(list, h.key.rate) {
 			list = append(list, h.key.rate)
@@ -181,8 +181,8 @@ func (p piece) split(length time.Duration) []time.Duration {
 
 // charge adds a piece to the accounts of those who pay a rate. What their time costs together, rounded as a line of its
 // own, is dealt out unit by unit in turns, first to those who are owed most: nobody is ever charged less than before.
-func (p piece) charge(rate Mills, times []time.Duration, length time.Duration, accounts map[monthlyKey]account,
-	seats map[Mills]time.Duration) {
+func (p piece) charge(rate UnitPrice, times []time.Duration, length time.Duration, accounts map[monthlyKey]account,
+	seats map[UnitPrice]time.Duration) {
 	var payers []holder
 	was := rate.monthly(1, seats[rate])
 	for n, h := range p.holders {

@@ -78,9 +78,9 @@ func TestASharedSeatIsChargedOnce(t *testing.T) {
 	end := storageBegin.AddDate(0, 6, 0)
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 29))
-		prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: Mills(1 + r.IntN(9_000_000)), From: storageBegin,
+		prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: UnitPrice(1 + r.IntN(9_000_000)), From: storageBegin,
 			Until: storageBegin.AddDate(0, 2, 0)},
-			{Kind: PriceSeat, Subject: "vws", Rate: Mills(1 + r.IntN(9_000_000)), From: storageBegin.AddDate(0, 2, 3)}}
+			{Kind: PriceSeat, Subject: "vws", Rate: UnitPrice(1 + r.IntN(9_000_000)), From: storageBegin.AddDate(0, 2, 3)}}
 		held := sharedSeats(r, 1, "vision", "speech")
 		one := oneSeat(held, end)
 		for at := storageBegin; at.Before(end); {
@@ -111,7 +111,7 @@ func TestSharedSeatsAreSplitFairly(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 30))
 		most := int64(1 + r.IntN(3))
-		prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: Mills(1 + r.IntN(9_000_000)), From: storageBegin}}
+		prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: UnitPrice(1 + r.IntN(9_000_000)), From: storageBegin}}
 		held := sharedSeats(r, most, "vision")
 		lines := prices.Seats(held, whole, "EUR")
 		exact := fairTimes(held, most, end)
@@ -208,11 +208,12 @@ func fairTimes(held []Seated, most int64, end time.Time) map[string]*big.Rat {
 }
 
 // TestALimitThatIsNotToldStays: how many vGPUs a node has is not known for a moment after a restart; the meter is not
-// cut for that, and it is cut where the workload is found on another node.
+// split for that, and it is cut where the workload is found on another node.
 func TestALimitThatIsNotToldStays(t *testing.T) {
 	on := func(group string, most int64) Seats { return Seats{Pool: "vws", Count: 1, Group: group, Most: most} }
-	h := Held{Workload: "w-1", Tenant: "vision", Size: "turn", PerHour: Money{Minor: 100, Currency: "EUR"}, Placed: true,
-		Seats: on("vm-1", 1), SeenAt: storageBegin}
+	h := Allocation{Workload: "w-1", Tenant: "vision", Size: "turn", PerHour: Money{Minor: 100, Currency: "EUR"},
+		Placed: true,
+		Seats:  on("vm-1", 1), SeenAt: storageBegin}
 	open := Meter(nil, h, storageBegin)
 	for sentence, c := range map[string]struct{ now, want Seats }{
 		"not told":        {on("vm-1", 0), Seats{}},

@@ -24,10 +24,10 @@ type Use struct {
 	Held     time.Duration // held in the span
 	Unknown  time.Duration // of the span: the cluster was silent, and nobody can tell whether it was held. Not charged
 
-	Volume string // the storage that was held; "" for all else
-	GiB    int64  // of the storage
-	Rate   Mills  // of a GiB of storage, or a seat, for a month of 730 hours
-	Seats  Seats  // the license seats that were held; zero for all else
+	Volume string    // the storage that was held; "" for all else
+	GiB    int64     // of the storage
+	Rate   UnitPrice // of a GiB of storage, or a seat, for a month of 730 hours
+	Seats  Seats     // the license seats that were held; zero for all else
 	// what of seats that a group held the line is charged for; zero for seats of its own and for all else
 	Portion Portion
 }

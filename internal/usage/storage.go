@@ -47,9 +47,9 @@ func (u Use) GiBTime() GiBTime {
 func (u Use) monthlyCost(held time.Duration) int64 { return u.Rate.monthly(u.GiB+u.Seats.Count, held) }
 
 // monthly is what so many units for so long cost at a rate for a month of 730 hours, in minor units, rounded half up.
-func (m Mills) monthly(units int64, held time.Duration) int64 {
-	mills := new(big.Int).Mul(big.NewInt(units), big.NewInt(int64(m)))
-	exact := mills.Mul(mills, big.NewInt(held.Microseconds()))
+func (m UnitPrice) monthly(units int64, held time.Duration) int64 {
+	millis := new(big.Int).Mul(big.NewInt(units), big.NewInt(int64(m)))
+	exact := millis.Mul(millis, big.NewInt(held.Microseconds()))
 	unit := big.NewInt(billingMonth.Microseconds() * 1000)
 	exact.Add(exact, new(big.Int).Rsh(unit, 1))
 	return exact.Div(exact, unit).Int64()
@@ -79,7 +79,7 @@ type monthlyKey struct {
 	workload, volume, tenant, owner string
 	gib                             int64
 	seats                           Seats
-	rate                            Mills
+	rate                            UnitPrice
 }
 
 // add takes up a stretch of what a line is about, at every price that it had. What is still held is so until the end of

@@ -16,9 +16,9 @@ var storageBegin = time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 func storagePrices(r *rand.Rand) PriceList {
 	at := func(days int) time.Time { return storageBegin.AddDate(0, 0, r.IntN(days)) }
 	return PriceList{
-		{ID: "p-1", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(10)},
-		{ID: "p-2", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(60)},
-		{ID: "p-3", Kind: PriceStorage, Tenant: "vision", Rate: Mills(r.IntN(20_000)), From: at(60),
+		{ID: "p-1", Kind: PriceStorage, Rate: UnitPrice(r.IntN(20_000)), From: at(10)},
+		{ID: "p-2", Kind: PriceStorage, Rate: UnitPrice(r.IntN(20_000)), From: at(60)},
+		{ID: "p-3", Kind: PriceStorage, Tenant: "vision", Rate: UnitPrice(r.IntN(20_000)), From: at(60),
 			Until: storageBegin.AddDate(0, 0, 61)}, {ID: "p-4", Kind: PriceCPU, Rate: 500, From: at(60)},
 	}
 }
@@ -100,7 +100,7 @@ func TestSplitStorageCostsTheWhole(t *testing.T) {
 
 func TestStorageCosts(t *testing.T) {
 	hours := func(n int) time.Time { return storageBegin.Add(time.Duration(n) * time.Hour) }
-	price := func(rate Mills, from int) Price { return Price{Kind: PriceStorage, Rate: rate, From: hours(from)} }
+	price := func(rate UnitPrice, from int) Price { return Price{Kind: PriceStorage, Rate: rate, From: hours(from)} }
 	for sentence, c := range map[string]struct {
 		prices PriceList
 		kept   Kept

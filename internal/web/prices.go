@@ -94,9 +94,9 @@ func (w *Web) priceOf(say words, kind usage.PriceKind, subject string) ui.StackM
 	return m
 }
 
-func (w *Web) rate(say words, kind usage.PriceKind, m usage.Mills) string {
+func (w *Web) rate(say words, kind usage.PriceKind, m usage.UnitPrice) string {
 	currency := w.Prices.Currency()
-	_, rest, _ := strings.Cut(m.In(currency), ".")
+	_, rest, _ := strings.Cut(m.Amount(currency), ".")
 	amount := ui.Number(say.Localizer, float64(m)/1000/float64(usage.Units(currency)), len(rest))
 	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", amount, "Currency", currency))
 }
@@ -127,13 +127,13 @@ func (w *Web) pricesNext(k call, list usage.PriceList) ([]usageview.NextModel, e
 	}
 	var rows []usageview.NextModel
 	for key, size := range sizes {
-		at, then := list.Next(size.Ware(), key.tenant, say.now)
+		at, then := list.Next(size.SKU(), key.tenant, say.now)
 		if at.IsZero() {
 			continue
 		}
 		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: size.Title,
 			Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.teamTitle(key.tenant),
-			Now: say.moneyPerHour(list.PerHour(size.Ware(), key.tenant, say.now)), Then: say.moneyPerHour(then),
+			Now: say.moneyPerHour(list.PerHour(size.SKU(), key.tenant, say.now)), Then: say.moneyPerHour(then),
 			At: w.priceTime(at)})
 	}
 	slices.SortFunc(rows, func(a, b usageview.NextModel) int {

@@ -6,9 +6,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Ware is what a price list wants to know of a size.
-func (s Size) Ware() usage.Ware {
-	return usage.Ware{Size: s.Name, Model: s.Accelerator.Model, Share: s.Accelerator.Share, Count: s.Devices(),
+// SKU is what a price list wants to know of a size.
+func (s Size) SKU() usage.SKU {
+	return usage.SKU{Size: s.Name, Model: s.Accelerator.Model, Share: s.Accelerator.Share, Count: s.Devices(),
 		CPUs: quantity(s.CPU), MemoryGiB: quantity(s.Memory) / (1 << 30), Agreed: s.PricePerHour}
 }
 

@@ -92,7 +92,7 @@ func TestSharedStorage(t *testing.T) {
 		t.Errorf("another team has it: %v", err)
 	}
 	w.share("speech", "data") // another team's of the same name is another one
-	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
+	kept, err := w.store.StorageIntervals(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
 		Until: w.clock.now().AddDate(0, 0, 1)}})
 	if err != nil || len(kept) != 2 || kept[1].Volume != "vision.data" || kept[1].GiB != 20 || kept[1].Tenant != "vision" {
 		t.Errorf("want it metered for the team, got %+v %v", kept, err)
@@ -267,7 +267,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		!strings.Contains(a.body, `"phase":"unknown"`) {
 		t.Errorf("over the API: %s", a.body)
 	}
-	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
+	kept, err := w.store.StorageIntervals(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
 		Until: w.clock.now().AddDate(0, 0, 1)}})
 	if err != nil || len(kept) == 0 || kept[len(kept)-1].Volume != "vision.other" || kept[len(kept)-1].GiB != 10 {
 		t.Errorf("want it metered as large as it stayed, got %+v %v", kept, err)

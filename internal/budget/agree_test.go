@@ -34,7 +34,7 @@ type history struct {
 	seats    map[string]usage.Seats // those of each workload, with whom it shares them
 	seen     map[string]time.Time   // when the cluster last confirmed a workload that holds a GPU
 	happened []held
-	kept     []usage.Kept
+	kept     []usage.StorageInterval
 	books    map[budget.Unit]*world
 }
 
@@ -95,9 +95,9 @@ func (h *history) grow() {
 		h.kept[n-1].Until = h.now
 		gib += h.kept[n-1].GiB
 	}
-	h.kept = append(h.kept, usage.Kept{Volume: "home", Tenant: "vision", GiB: gib, From: h.now})
+	h.kept = append(h.kept, usage.StorageInterval{Volume: "home", Tenant: "vision", GiB: gib, From: h.now})
 	c := h.claims[budget.VolumeID("vision", "home")]
-	c.Kept = slices.Clone(h.kept)
+	c.StorageIntervals = slices.Clone(h.kept)
 	h.claims[c.Workload] = c
 }
 
@@ -272,7 +272,7 @@ func (h *history) play() (months []usage.Month) {
 		}
 	}
 	for id, c := range h.claims {
-		if len(c.Kept) == 0 && c.Holds {
+		if len(c.StorageIntervals) == 0 && c.Holds {
 			h.look(id, true)
 		}
 	}

@@ -105,18 +105,18 @@ type Budget struct {
 // Claim is what a workload, or storage, takes or would take, as far as a budget is concerned. A start that makes new
 // storage is one claim of both until it is granted.
 type Claim struct {
-	Workload  string // its id, or the VolumeID of storage
-	Tenant    string
-	Size      catalog.Size
-	Holds     bool // counts against the team: from the decision until its pod is gone
-	Wanted    bool // shall run until the end of its lease
-	Placed    bool // a node was found once; before that the lease has not begun, and is pushed on
-	From      time.Time
-	Until     time.Time
-	Intervals []usage.Interval // its meter
-	Seats     usage.Seats      // license seats that it takes while it runs, alone
-	Sharers   usage.Sharers    // who held the seats of its meter with it
-	Kept      []usage.Kept     // when the storage was there, and is
+	Workload         string // its id, or the VolumeID of storage
+	Tenant           string
+	Size             catalog.Size
+	Holds            bool // counts against the team: from the decision until its pod is gone
+	Wanted           bool // shall run until the end of its lease
+	Placed           bool // a node was found once; before that the lease has not begun, and is pushed on
+	From             time.Time
+	Until            time.Time
+	Intervals        []usage.Interval        // its meter
+	Seats            usage.Seats             // license seats that it takes while it runs, alone
+	Sharers          usage.Sharers           // who held the seats of its meter with it
+	StorageIntervals []usage.StorageInterval // when the storage was there, and is
 }
 
 // Start is what a new workload of a size would take.
@@ -127,7 +127,8 @@ func Start(tenant string, size catalog.Size, now time.Time, lease time.Duration)
 // WithStorage adds storage that begins with the claim; none where gib is 0.
 func (c Claim) WithStorage(gib int64) Claim {
 	if gib > 0 {
-		c.Kept = append(c.Kept, usage.Kept{Volume: usage.StorageSize, Tenant: c.Tenant, GiB: gib, From: c.From})
+		c.StorageIntervals = append(c.StorageIntervals, usage.StorageInterval{Volume: usage.StorageSize, Tenant: c.Tenant,
+			GiB: gib, From: c.From})
 	}
 	return c
 }
@@ -234,7 +235,7 @@ func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, 
 	if u == GPUHours {
 		return sum
 	}
-	kept := slices.Clone(c.Kept)
+	kept := slices.Clone(c.StorageIntervals)
 	for n, k := range kept {
 		if k.Until.IsZero() || k.Until.After(keptTo) {
 			kept[n].Until = later(k.From, keptTo)

@@ -53,7 +53,7 @@ func seated(c budget.Claim) budget.Claim {
 func stored(gib int64, since time.Time) budget.Claim {
 	id := budget.VolumeID("vision", "home")
 	return budget.Claim{Workload: id, Tenant: "vision", Holds: true, Wanted: true,
-		Kept: []usage.Kept{{Volume: "home", Tenant: "vision", GiB: gib, From: since}}}
+		StorageIntervals: []usage.StorageInterval{{Volume: "home", Tenant: "vision", GiB: gib, From: since}}}
 }
 
 // TestSeatsAndStorageTakeOfABudget: what is charged is held. A seat for the lease, storage until the month ends or
@@ -241,12 +241,12 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 				w.look("w-1", *list, true)
 			case 4: // the storage grows, as its meter has it
 				c := w.claims[home]
-				c.Kept = slices.Clone(c.Kept)
-				last := &c.Kept[len(c.Kept)-1]
+				c.StorageIntervals = slices.Clone(c.StorageIntervals)
+				last := &c.StorageIntervals[len(c.StorageIntervals)-1]
 				last.Until = w.now
 				grown := *last
 				grown.GiB, grown.From, grown.Until = last.GiB+int64(r.IntN(50)), w.now, time.Time{}
-				c.Kept = append(c.Kept, grown)
+				c.StorageIntervals = append(c.StorageIntervals, grown)
 				w.claims[home] = c
 			default:
 				w.settle(t)
@@ -266,7 +266,7 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 		w.claims["w-1"] = gone(w.claims["w-1"], w.now)
 		c := w.claims[home]
 		c.Holds, c.Wanted = false, false
-		c.Kept[len(c.Kept)-1].Until = w.now
+		c.StorageIntervals[len(c.StorageIntervals)-1].Until = w.now
 		w.claims[home] = c
 		w.settle(t)
 		if got, statement := w.balance(t, eur), w.statement(*list, month); got.Spent != statement || got.Held != 0 {
@@ -283,12 +283,12 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 // statement is what a month's statement of everything that was claimed comes to.
 func (w *world) statement(list usage.PriceList, month usage.Span) (sum int64) {
 	var intervals []usage.Interval
-	var held []usage.Seated
-	var kept []usage.Kept
+	var held []usage.SeatInterval
+	var kept []usage.StorageInterval
 	for _, c := range w.claims {
-		intervals, kept = append(intervals, c.Intervals...), append(kept, c.Kept...)
+		intervals, kept = append(intervals, c.Intervals...), append(kept, c.StorageIntervals...)
 		for _, i := range c.Intervals {
-			held = append(held, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From,
+			held = append(held, usage.SeatInterval{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From,
 				Until: i.Until})
 		}
 	}

@@ -43,12 +43,12 @@ func (f Facts) seatsOf(w Spec) usage.Seats {
 
 // Extras is what a request costs beside its size: its seats for the lease, and for as long the storage that a start
 // makes; what is kept already costs the same with it and without.
-func (f Facts) Extras(kind Kind, w Spec) usage.Ahead {
+func (f Facts) Extras(kind Kind, w Spec) usage.ExtraCosts {
 	gib := int64(0)
 	if kind == StartKind {
 		gib = w.newStorage()
 	}
-	return f.Prices.Ahead(w.Tenant, gib, f.seatsOf(w), usage.Span{From: f.Now, Until: f.Now.Add(w.Lease.Std())},
+	return f.Prices.ExtraCosts(w.Tenant, gib, f.seatsOf(w), usage.Span{From: f.Now, Until: f.Now.Add(w.Lease.Std())},
 		w.Size.PricePerHour.Currency)
 }
 

@@ -50,8 +50,9 @@ func (d *dryRun) SaveVolume(_ context.Context, v workload.Volume) error {
 	id := budget.VolumeID(v.Tenant, v.Name)
 	if v.Version == 0 {
 		d.claims[id] = budget.Claim{Workload: id, Tenant: v.Tenant, Holds: true, Wanted: true,
-			Kept: []usage.Kept{{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName,
-				GiB: int64(v.GiB), From: v.CreatedAt}}}
+			StorageIntervals: []usage.StorageInterval{{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner),
+				OwnerName: v.OwnerName,
+				GiB:       int64(v.GiB), From: v.CreatedAt}}}
 	}
 	return nil
 }

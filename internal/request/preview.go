@@ -19,10 +19,10 @@ import (
 // Preview is what would happen if the draft were sent now. Nothing is written.
 type Preview struct {
 	Spec       Spec
-	Fields     []fault.Field  // what must be changed first
-	Verdict    policy.Verdict // meaningful without Fields
-	Price      usage.Money    // of the size, for the whole lease
-	Extras     usage.Ahead    // what is charged beside it
+	Fields     []fault.Field    // what must be changed first
+	Verdict    policy.Verdict   // meaningful without Fields
+	Price      usage.Money      // of the size, for the whole lease
+	Extras     usage.ExtraCosts // what is charged beside it
 	Until      time.Time
 	Fit        inventory.Fit
 	Why        i18n.Text // why none could start now; zero when some could

@@ -192,7 +192,8 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 
 // storageClaims gives what the volumes of a team claim for which a condition holds, each with all of its meter.
 func (v view) storageClaims(ctx context.Context, tenant, where string, args ...any) ([]budget.Claim, error) {
-	rows, err := all[keptRow](v.at(ctx).Where("tenant = ?", tenant).Where(where, args...).Order("volume, from_at"))
+	rows, err := all[storageIntervalRow](v.at(ctx).Where("tenant = ?", tenant).Where(where,
+		args...).Order("volume, from_at"))
 	if err != nil {
 		return nil, err
 	}
@@ -202,13 +203,13 @@ func (v view) storageClaims(ctx context.Context, tenant, where string, args ...a
 		return nil, failure(err)
 	}
 	var list []budget.Claim
-	for _, k := range each(rows, toKept) {
+	for _, k := range each(rows, toStorageInterval) {
 		id := budget.VolumeID(tenant, k.Volume)
 		if len(list) == 0 || list[len(list)-1].Workload != id {
 			list = append(list, budget.Claim{Workload: id, Tenant: tenant})
 		}
 		c := &list[len(list)-1]
-		c.Kept = append(c.Kept, k)
+		c.StorageIntervals = append(c.StorageIntervals, k)
 		c.Holds = k.Until.IsZero()
 		c.Wanted = c.Holds && !slices.Contains(deleted, k.Volume)
 	}

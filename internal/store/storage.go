@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-type keptRow struct {
+type storageIntervalRow struct {
 	Volume    string
 	Tenant    string
 	Owner     string
@@ -19,15 +19,17 @@ type keptRow struct {
 	UntilAt   moment
 }
 
-func (keptRow) TableName() string { return "storage_intervals" }
+func (storageIntervalRow) TableName() string { return "storage_intervals" }
 
-func toKept(row keptRow) usage.Kept {
-	return usage.Kept{Volume: row.Volume, Tenant: row.Tenant, Owner: row.Owner, OwnerName: row.OwnerName, GiB: row.GiB,
+func toStorageInterval(row storageIntervalRow) usage.StorageInterval {
+	return usage.StorageInterval{Volume: row.Volume, Tenant: row.Tenant, Owner: row.Owner, OwnerName: row.OwnerName,
+		GiB:  row.GiB,
 		From: row.FromAt.time(), Until: row.UntilAt.time()}
 }
 
-// Kept gives the storage that was there in a span, and what was there of the same volumes before it, oldest first.
-func (v view) Kept(ctx context.Context, f usage.Filter) ([]usage.Kept, error) {
+// StorageIntervals gives the storage that was there in a span, and what was there of the same volumes before it, oldest
+// first.
+func (v view) StorageIntervals(ctx context.Context, f usage.Filter) ([]usage.StorageInterval, error) {
 	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {
 		return nil, nil
 	}
@@ -37,8 +39,8 @@ func (v view) Kept(ctx context.Context, f usage.Filter) ([]usage.Kept, error) {
 	if f.Owner != "" {
 		query = query.Where("owner = ?", f.Owner)
 	}
-	rows, err := all[keptRow](query.Order("volume, from_at"))
-	return each(rows, toKept), err
+	rows, err := all[storageIntervalRow](query.Order("volume, from_at"))
+	return each(rows, toStorageInterval), err
 }
 
 // meterVolume begins to meter a volume, and anew where its size or whose it is has changed. Its row was just written in

@@ -36,9 +36,11 @@ func (b *books) Statement(_ context.Context, f Filter) (Statement, error) {
 	return s, b.down
 }
 
-func (b *books) Kept(context.Context, Filter) ([]Kept, error) { return nil, nil }
+func (b *books) StorageIntervals(context.Context, Filter) ([]StorageInterval, error) { return nil, nil }
 
-func (b *books) Seated(context.Context, Filter, time.Time) ([]Seated, error) { return nil, nil }
+func (b *books) SeatIntervals(context.Context, Filter, time.Time) ([]SeatInterval, error) {
+	return nil, nil
+}
 
 func (b *books) MonthTold(_ context.Context, m Month) (bool, error) {
 	return slices.Contains(b.told, m), nil

@@ -22,10 +22,10 @@ type Seats struct {
 // SeatSize is the name that the seats of a pool have among sizes; no size can be called so.
 func SeatSize(pool string) string { return "seats/" + pool }
 
-// Seated is a stretch of time in which a workload held seats: from when it had a place on a node until it gave it back,
-// as its GPU. What is only reserved, because it waits for a place, costs no seat as it costs no GPU. Until is zero
-// while it still holds them. It has no price: the list knows what counted when.
-type Seated struct {
+// SeatInterval is a stretch of time in which a workload held seats: from when it had a place on a node until it gave it
+// back, as its GPU. What is only reserved, because it waits for a place, costs no seat as it costs no GPU. Until is
+// zero while it still holds them. It has no price: the list knows what counted when.
+type SeatInterval struct {
 	Workload  string
 	Name      string // of the workload; "" where it is gone
 	Tenant    string
@@ -59,9 +59,9 @@ func (u Use) SeatTime() time.Duration {
 // would take alone, at most for its limit, and every holder for an equal part of that (by the seats that it would take
 // alone, where these differ). The parts of the time add up to the time of the seats, to the microsecond, and where all
 // pay one price the lines add up to what the seats cost, to the minor unit; a line that has ended never changes.
-func (l PriceList) Seats(held []Seated, s Span, currency string) []Line {
+func (l PriceList) Seats(held []SeatInterval, s Span, currency string) []Line {
 	lines := monthly{list: l, span: s, lines: map[monthlyKey]*Line{}}
-	groups := map[Seats][]Seated{}
+	groups := map[Seats][]SeatInterval{}
 	for _, h := range held {
 		if h.Seats.Group != "" {
 			g := Seats{Pool: h.Seats.Pool, Group: h.Seats.Group}
@@ -77,7 +77,7 @@ func (l PriceList) Seats(held []Seated, s Span, currency string) []Line {
 }
 
 // line is one that charges for the seats, without time and rate.
-func (h Seated) line(currency string) Line {
+func (h SeatInterval) line(currency string) Line {
 	size := SeatSize(h.Seats.Pool)
 	h.Seats.Most = 0
 	return Line{Use: Use{Workload: h.Workload, Tenant: h.Tenant, Size: size, PerHour: Money{Currency: currency},
@@ -91,10 +91,10 @@ type Sharers map[string][]Interval
 
 // SeatsOf are the seats that workloads held by their meters, as Seats has them.
 func (l PriceList) SeatsOf(intervals []Interval, sharers Sharers, s Span, currency string) []Line {
-	var held []Seated
+	var held []SeatInterval
 	own, groups := map[string]bool{}, map[string]bool{}
 	add := func(i Interval, sharer bool) {
-		held = append(held, Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until,
+		held = append(held, SeatInterval{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until,
 			Sharer: sharer})
 	}
 	for _, i := range intervals {
@@ -138,15 +138,15 @@ func (l PriceList) First(kind PriceKind) (first time.Time, ok bool) {
 	return first, ok
 }
 
-// Ahead is what a start would cost, beside what its size costs: the storage and the seats, each at what the list says
-// of the time from a moment on. Zero where it has no price.
-type Ahead struct {
+// ExtraCosts are what a start would cost, beside what its size costs: the storage and the seats, each at what the list
+// says of the time from a moment on. Zero where it has no price.
+type ExtraCosts struct {
 	Storage Money
 	Seats   Money
 }
 
-// Ahead prices what a workload would hold from a moment on.
-func (l PriceList) Ahead(tenant string, gib int64, seats Seats, s Span, currency string) Ahead {
+// ExtraCosts prices what a workload would hold from a moment on.
+func (l PriceList) ExtraCosts(tenant string, gib int64, seats Seats, s Span, currency string) ExtraCosts {
 	total := func(lines []Line) Money {
 		sum := Money{Currency: currency}
 		for _, line := range lines {
@@ -154,13 +154,14 @@ func (l PriceList) Ahead(tenant string, gib int64, seats Seats, s Span, currency
 		}
 		return sum
 	}
-	a := Ahead{Storage: Money{Currency: currency}, Seats: Money{Currency: currency}}
+	a := ExtraCosts{Storage: Money{Currency: currency}, Seats: Money{Currency: currency}}
 	if gib > 0 {
-		a.Storage = total(l.Storage([]Kept{{Volume: StorageSize, Tenant: tenant, GiB: gib, From: s.From, Until: s.Until}}, s,
+		a.Storage = total(l.Storage([]StorageInterval{{Volume: StorageSize, Tenant: tenant, GiB: gib, From: s.From,
+			Until: s.Until}}, s,
 			currency))
 	}
 	if seats.Count > 0 {
-		a.Seats = total(l.Seats([]Seated{{Tenant: tenant, Seats: seats, From: s.From, Until: s.Until}}, s, currency))
+		a.Seats = total(l.Seats([]SeatInterval{{Tenant: tenant, Seats: seats, From: s.From, Until: s.Until}}, s, currency))
 	}
 	return a
 }

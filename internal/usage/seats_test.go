@@ -19,11 +19,11 @@ func seatPrices(r *rand.Rand) PriceList {
 }
 
 // seatsHeld is what workloads of two teams held of three pools, one of which has no price.
-func seatsHeld(r *rand.Rand) (list []Seated) {
+func seatsHeld(r *rand.Rand) (list []SeatInterval) {
 	for n, id := range []string{"w-1", "w-2", "w-3"} {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 6 {
-			s := Seated{Workload: id, Name: "train", Tenant: []string{"vision", "speech", "vision"}[n], Owner: "p-1",
+			s := SeatInterval{Workload: id, Name: "train", Tenant: []string{"vision", "speech", "vision"}[n], Owner: "p-1",
 				OwnerName: "Anna", Seats: Seats{Pool: []string{"vws", "vcs", "free"}[r.IntN(3)],
 					Count: int64(1 + r.IntN(4))}, From: at}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
@@ -46,7 +46,7 @@ func TestSplitSeatsCostTheWhole(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 28))
 		prices, held := seatPrices(r), seatsHeld(r)
 		whole := prices.Seats(held, Span{storageBegin, end}, "EUR")
-		var split []Seated
+		var split []SeatInterval
 		for _, h := range held {
 			until := h.Until
 			if until.IsZero() {
@@ -89,25 +89,25 @@ func TestSeatsCost(t *testing.T) {
 	prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: 4_000_000, From: hours(0)},
 		{Kind: PriceSeat, Subject: "vws", Rate: 8_000_000, From: hours(365), Tenant: "vision"}}
 	for sentence, c := range map[string]struct {
-		held Seated
+		held SeatInterval
 		want int64
 	}{
-		"a seat for a month": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
+		"a seat for a month": {SeatInterval{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
 			Until: hours(730)}, 4000},
-		"three of them": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 3}, From: hours(0),
+		"three of them": {SeatInterval{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 3}, From: hours(0),
 			Until: hours(730)}, 12000},
-		"what is still held": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(365)}, 2000},
-		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
+		"what is still held": {SeatInterval{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(365)}, 2000},
+		"the price changes for the team": {SeatInterval{Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
 			Until: hours(730)}, 6000},
-		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{Pool: "vcs", Count: 1}, From: hours(0),
+		"a pool without a price": {SeatInterval{Tenant: "vision", Seats: Seats{Pool: "vcs", Count: 1}, From: hours(0),
 			Until: hours(730)}, 0},
 	} {
-		if got := storageMinor(prices.Seats([]Seated{c.held}, Span{hours(0), hours(730)}, "EUR")); got != c.want {
+		if got := storageMinor(prices.Seats([]SeatInterval{c.held}, Span{hours(0), hours(730)}, "EUR")); got != c.want {
 			t.Errorf("%s: want %d, got %d", sentence, c.want, got)
 		}
 	}
-	a := prices.Ahead("speech", 100, Seats{Pool: "vws", Count: 1}, Span{hours(0), hours(73)}, "EUR")
-	if want := (Ahead{Storage: Money{0, "EUR"}, Seats: Money{400, "EUR"}}); a != want {
+	a := prices.ExtraCosts("speech", 100, Seats{Pool: "vws", Count: 1}, Span{hours(0), hours(73)}, "EUR")
+	if want := (ExtraCosts{Storage: Money{0, "EUR"}, Seats: Money{400, "EUR"}}); a != want {
 		t.Errorf("ahead: want %v, got %v", want, a)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // Store adds up the meter. Faults: Unavailable when the database is away.
 type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
-	// Kept is the storage that was there in a span, with what was there of the same before it.
-	Kept(ctx context.Context, f Filter) ([]Kept, error)
-	// Seated are the license seats that were held in a span, with what the same workloads held before it, as far as that
-	// is after a moment.
-	Seated(ctx context.Context, f Filter, since time.Time) ([]Seated, error)
+	// StorageIntervals are the storage that was there in a span, with what was there of the same before it.
+	StorageIntervals(ctx context.Context, f Filter) ([]StorageInterval, error)
+	// SeatIntervals are the license seats that were held in a span, with what the same workloads held before it, as far as
+	// that is after a moment.
+	SeatIntervals(ctx context.Context, f Filter, since time.Time) ([]SeatInterval, error)
 }
 
 // Scope is whose statement it is.
@@ -106,13 +106,13 @@ func (s *Service) statement(ctx context.Context, f Filter, m Month) (Statement, 
 		return st, nil
 	}
 	list, currency := s.Prices.List(), s.Prices.Currency()
-	kept, err := s.Store.Kept(ctx, f)
+	kept, err := s.Store.StorageIntervals(ctx, f)
 	if err != nil {
 		return st, err
 	}
 	st.Lines = append(st.Lines, list.Storage(kept, f.Span, currency)...)
 	if first, priced := list.First(PriceSeat); priced {
-		held, err := s.Store.Seated(ctx, f, first)
+		held, err := s.Store.SeatIntervals(ctx, f, first)
 		if err != nil {
 			return st, err
 		}

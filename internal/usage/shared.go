@@ -9,7 +9,7 @@ import (
 )
 
 // share adds lines for the seats that one group holds together, as PriceList.Seats says.
-func (m monthly) share(held []Seated, currency string) {
+func (m monthly) share(held []SeatInterval, currency string) {
 	pieces := m.list.pieces(held, m.span.Until)
 	before, upTo := settleShared(pieces, m.span.From), settleShared(pieces, m.span.Until)
 	own := map[monthlyKey]Line{} // by the key of a line without its rate
@@ -54,13 +54,13 @@ func compareHolders(a, b holder) int {
 
 // pieces cuts what a group held up to a moment where somebody begins or ends to hold seats, or a price changes. They
 // depend on what was held alone, and not on how intervals are cut.
-func (l PriceList) pieces(held []Seated, end time.Time) []piece {
+func (l PriceList) pieces(held []SeatInterval, end time.Time) []piece {
 	held, borders := l.borders(held, end)
 	var list []piece
-	var active []Seated
+	var active []SeatInterval
 	for n := range len(borders) - 1 {
 		from := borders[n]
-		active = slices.DeleteFunc(active, func(h Seated) bool { return !from.Before(h.Until) })
+		active = slices.DeleteFunc(active, func(h SeatInterval) bool { return !from.Before(h.Until) })
 		for len(held) > 0 && !held[0].From.After(from) {
 			active, held = append(active, held[0]), held[1:]
 		}
@@ -75,7 +75,7 @@ func (l PriceList) pieces(held []Seated, end time.Time) []piece {
 }
 
 // borders are the moments at which anything can change, in order, and what was held before the end, by its beginning.
-func (l PriceList) borders(all []Seated, end time.Time) (held []Seated, borders []time.Time) {
+func (l PriceList) borders(all []SeatInterval, end time.Time) (held []SeatInterval, borders []time.Time) {
 	for _, h := range all {
 		if h.Until.IsZero() || h.Until.After(end) {
 			h.Until = end
@@ -87,7 +87,7 @@ func (l PriceList) borders(all []Seated, end time.Time) (held []Seated, borders 
 	if len(held) == 0 {
 		return nil, nil
 	}
-	slices.SortFunc(held, func(a, b Seated) int { return a.From.Compare(b.From) })
+	slices.SortFunc(held, func(a, b SeatInterval) int { return a.From.Compare(b.From) })
 	last := slices.MaxFunc(borders, time.Time.Compare)
 	for at := l.Change(held[0].From); !at.IsZero() && at.Before(last); at = l.Change(at) {
 		borders = append(borders, at)
@@ -96,7 +96,7 @@ func (l PriceList) borders(all []Seated, end time.Time) (held []Seated, borders 
 	return held, slices.CompactFunc(borders, time.Time.Equal)
 }
 
-func (l PriceList) piece(active []Seated, from, until time.Time) piece {
+func (l PriceList) piece(active []SeatInterval, from, until time.Time) piece {
 	p := piece{from: from, until: until}
 	for _, h := range active {
 		price, priced := l.find(PriceSeat, h.Seats.Pool, h.Tenant, from)

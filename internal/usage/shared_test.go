@@ -12,11 +12,11 @@ import (
 
 // sharedSeats is what workloads held of the seats of two virtual machines over some months: up to five at once, each
 // coming and going, some never leaving.
-func sharedSeats(r *rand.Rand, most int64, tenants ...string) (list []Seated) {
+func sharedSeats(r *rand.Rand, most int64, tenants ...string) (list []SeatInterval) {
 	for n := range 5 {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 8 {
-			h := Seated{Workload: fmt.Sprint("w-", n), Tenant: tenants[r.IntN(len(tenants))], Owner: "p-1", From: at,
+			h := SeatInterval{Workload: fmt.Sprint("w-", n), Tenant: tenants[r.IntN(len(tenants))], Owner: "p-1", From: at,
 				Seats: Seats{Pool: "vws", Count: 1, Group: []string{"vm-1", "vm-2"}[r.IntN(2)], Most: most}}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
 			h.Until = at
@@ -31,7 +31,7 @@ func sharedSeats(r *rand.Rand, most int64, tenants ...string) (list []Seated) {
 }
 
 // oneSeat are the stretches in which anybody held a seat of a group, as one workload that had it alone.
-func oneSeat(held []Seated, end time.Time) (list []Seated) {
+func oneSeat(held []SeatInterval, end time.Time) (list []SeatInterval) {
 	for _, group := range []string{"vm-1", "vm-2"} {
 		at := storageBegin
 		for at.Before(end) {
@@ -55,7 +55,7 @@ func oneSeat(held []Seated, end time.Time) (list []Seated) {
 				}
 			}
 			if here {
-				list = append(list, Seated{Workload: group, Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: at,
+				list = append(list, SeatInterval{Workload: group, Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: at,
 					Until: next})
 			}
 			at = next
@@ -127,7 +127,7 @@ func TestSharedSeatsAreSplitFairly(t *testing.T) {
 				t.Errorf("seed %d, %s: %f microseconds more than its part", seed, l.Workload, off)
 			}
 		}
-		var split []Seated
+		var split []SeatInterval
 		for _, h := range held {
 			middle := h.From.Add(later(h.From, h.Until).Sub(h.From) / 2).Truncate(time.Microsecond)
 			first, then := h, h
@@ -150,7 +150,7 @@ func TestSharedSeatsAreSplitFairly(t *testing.T) {
 				t.Errorf("seed %d, %s: parts come to %d, the whole to %d", seed, l.Workload, got, l.Cost().Minor)
 			}
 		}
-		own := []Seated{}
+		own := []SeatInterval{}
 		for _, h := range held {
 			h.Sharer = h.Workload != "w-1"
 			own = append(own, h)
@@ -169,7 +169,7 @@ func TestSharedSeatsAreSplitFairly(t *testing.T) {
 
 // fairTimes is what time of seats each should be charged for, in microseconds, by an independent sum over every moment
 // at which somebody comes or goes.
-func fairTimes(held []Seated, most int64, end time.Time) map[string]*big.Rat {
+func fairTimes(held []SeatInterval, most int64, end time.Time) map[string]*big.Rat {
 	exact := map[string]*big.Rat{}
 	for _, h := range held {
 		key := h.Workload + " " + h.Seats.Group

@@ -19,9 +19,9 @@ const MonthHours = 730
 
 const billingMonth = MonthHours * time.Hour
 
-// Kept is a stretch of time in which storage of one size was there, used or not. Until is zero while it still is. It
-// has no price: the list knows what counted when.
-type Kept struct {
+// StorageInterval is a stretch of time in which storage of one size was there, used or not. Until is zero while it
+// still is. It has no price: the list knows what counted when.
+type StorageInterval struct {
 	Volume    string
 	Tenant    string
 	Owner     string // id of the person
@@ -57,7 +57,7 @@ func (m UnitPrice) monthly(units int64, held time.Duration) int64 {
 
 // Storage cuts what was kept to a span and at every change of its price; what the list has no price for is no line. A
 // line is rounded as all are: see Use.
-func (l PriceList) Storage(kept []Kept, s Span, currency string) []Line {
+func (l PriceList) Storage(kept []StorageInterval, s Span, currency string) []Line {
 	lines := monthly{list: l, span: s, lines: map[monthlyKey]*Line{}}
 	for _, k := range kept {
 		lines.add(PriceStorage, "", k.From, k.Until,

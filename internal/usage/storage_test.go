@@ -24,11 +24,11 @@ func storagePrices(r *rand.Rand) PriceList {
 }
 
 // storageKept is storage of two teams that grows, goes, and comes back under its name.
-func storageKept(r *rand.Rand) (list []Kept) {
+func storageKept(r *rand.Rand) (list []StorageInterval) {
 	for _, name := range []string{"home", "datasets", "models"} {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 5 {
-			k := Kept{Volume: name, Tenant: []string{"vision", "speech"}[r.IntN(2)], Owner: "p-1", OwnerName: "Anna",
+			k := StorageInterval{Volume: name, Tenant: []string{"vision", "speech"}[r.IntN(2)], Owner: "p-1", OwnerName: "Anna",
 				GiB: int64(1 + r.IntN(2000)), From: at}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
 			k.Until = at
@@ -57,7 +57,7 @@ func TestSplitStorageCostsTheWhole(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		prices, kept := storagePrices(r), storageKept(r)
 		whole := prices.Storage(kept, Span{storageBegin, end}, "EUR")
-		var split []Kept
+		var split []StorageInterval
 		for _, k := range kept {
 			until := k.Until
 			if until.IsZero() {
@@ -103,27 +103,29 @@ func TestStorageCosts(t *testing.T) {
 	price := func(rate UnitPrice, from int) Price { return Price{Kind: PriceStorage, Rate: rate, From: hours(from)} }
 	for sentence, c := range map[string]struct {
 		prices PriceList
-		kept   Kept
+		kept   StorageInterval
 		want   int64
 		lines  int
 	}{
 		"a hundred GiB for a month": {PriceList{price(8000, 0)},
-			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 800, 1},
-		"half a cent is a cent": {PriceList{price(500, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)},
+			StorageInterval{GiB: 100, From: hours(0), Until: hours(730)}, 800, 1},
+		"half a cent is a cent": {PriceList{price(500, 0)}, StorageInterval{GiB: 1, From: hours(0), Until: hours(730)},
 			1, 1},
-		"less is nothing, and yet a line": {PriceList{price(499, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)},
+		"less is nothing, and yet a line": {PriceList{price(499, 0)}, StorageInterval{GiB: 1, From: hours(0),
+			Until: hours(730)},
 			0, 1},
-		"what is still there": {PriceList{price(8000, 0)}, Kept{GiB: 100, From: hours(365)}, 400, 1},
+		"what is still there": {PriceList{price(8000, 0)}, StorageInterval{GiB: 100, From: hours(365)}, 400, 1},
 		"nothing before there was a price": {PriceList{price(8000, 365)},
-			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 400, 1},
+			StorageInterval{GiB: 100, From: hours(0), Until: hours(730)}, 400, 1},
 		"the price changes while it is there": {PriceList{price(8000, 0), price(16000, 365)},
-			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 1200, 2},
-		"no price, no line": {nil, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 0, 0},
-		"a petabyte for a month costs millions": {PriceList{price(100_000_000, 0)}, Kept{GiB: 1 << 20, From: hours(0),
-			Until: hours(730)}, 104_857_600_000, 1},
+			StorageInterval{GiB: 100, From: hours(0), Until: hours(730)}, 1200, 2},
+		"no price, no line": {nil, StorageInterval{GiB: 100, From: hours(0), Until: hours(730)}, 0, 0},
+		"a petabyte for a month costs millions": {PriceList{price(100_000_000, 0)},
+			StorageInterval{GiB: 1 << 20, From: hours(0),
+				Until: hours(730)}, 104_857_600_000, 1},
 	} {
 		c.kept.Volume = "home"
-		lines := c.prices.Storage([]Kept{c.kept}, Span{hours(0), hours(730)}, "EUR")
+		lines := c.prices.Storage([]StorageInterval{c.kept}, Span{hours(0), hours(730)}, "EUR")
 		if got := storageMinor(lines); got != c.want || len(lines) != c.lines {
 			t.Errorf("%s: want %d in %d lines, got %d in %d", sentence, c.want, c.lines, got, len(lines))
 		}
@@ -132,7 +134,7 @@ func TestStorageCosts(t *testing.T) {
 
 func TestStorageInATable(t *testing.T) {
 	lines := PriceList{{Kind: PriceStorage, Rate: 8000, From: storageBegin}}.Storage(
-		[]Kept{{Volume: "home", Tenant: "vision", Owner: "p-1", OwnerName: "Anna", GiB: 100, From: storageBegin}},
+		[]StorageInterval{{Volume: "home", Tenant: "vision", Owner: "p-1", OwnerName: "Anna", GiB: 100, From: storageBegin}},
 		Span{storageBegin, storageBegin.Add(73 * time.Hour)}, "EUR")
 	var file strings.Builder
 	if err := (Statement{Month: Month{2026, time.March}, Lines: lines}).ExportCSV(&file); err != nil {

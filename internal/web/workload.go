@@ -342,7 +342,7 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 // seatPrice is what the license seats of a workload cost beside its size; "" where they cost nothing.
 func (w *Web) seatPrice(say words, item workload.Workload) string {
 	hour := usage.Span{From: say.now, Until: say.now.Add(time.Hour)}
-	seats := w.Prices.List().Ahead(item.Tenant, 0, item.Seats(), hour, item.Size.PricePerHour.Currency).Seats
+	seats := w.Prices.List().ExtraCosts(item.Tenant, 0, item.Seats(), hour, item.Size.PricePerHour.Currency).Seats
 	if seats.Minor == 0 {
 		return ""
 	}

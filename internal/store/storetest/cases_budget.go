@@ -254,8 +254,9 @@ var budgetCases = cases{
 		share := func() budget.Share { return got(s.BudgetShares(ctx, book))(t)[id] }
 		first := share()
 		c := got(s.BudgetClaim(ctx, id))(t)
-		equal(t, []any{id, "vision", true, true, 1, int64(10)}, []any{c.Workload, c.Tenant, c.Holds, c.Wanted, len(c.Kept),
-			c.Kept[0].GiB})
+		equal(t, []any{id, "vision", true, true, 1, int64(10)}, []any{c.Workload, c.Tenant, c.Holds, c.Wanted,
+			len(c.StorageIntervals),
+			c.StorageIntervals[0].GiB})
 		if first.Held <= 0 || first.Spent != 0 {
 			t.Errorf("want the rest of the month held, got %+v", first)
 		}
@@ -270,7 +271,7 @@ var budgetCases = cases{
 		must(t, s.PurgeVolume(ctx, "nb-1-home"))
 		must(t, o.Budgets.Settle(ctx))
 		last := share()
-		kept := got(s.Kept(ctx, usage.Filter{Span: book.Month.Span(time.UTC)}))(t)
+		kept := got(s.StorageIntervals(ctx, usage.Filter{Span: book.Month.Span(time.UTC)}))(t)
 		cost := int64(0)
 		for _, line := range site.Prices.Storage(kept, book.Month.Span(time.UTC), "EUR") {
 			cost += line.Cost().Minor

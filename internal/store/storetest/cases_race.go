@@ -156,7 +156,7 @@ var raceCases = cases{
 		service.Now, service.Budgets = now, Budgets(s, now)
 		service.Budgets.Prices = func() usage.PriceList { return prices }
 		month := usage.MonthOf(now(), time.UTC).Span(time.UTC)
-		ten := prices.Storage([]usage.Kept{{Volume: "v", Tenant: "vision", GiB: 10, From: now()}}, month,
+		ten := prices.Storage([]usage.StorageInterval{{Volume: "v", Tenant: "vision", GiB: 10, From: now()}}, month,
 			"EUR")[0].Cost().Minor
 		set(t, service.Budgets, ten*5/2, budget.Approval) // enough for ten GiB twice
 		draft := workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 10}

@@ -28,21 +28,21 @@ var seatCases = cases{
 		equal(t, rtx, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"][0].Seats)
 		equal(t, usage.Seats{}, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"][1].Seats)
 
-		ask := func(from, until int, since time.Time, f usage.Filter) []usage.Seated {
+		ask := func(from, until int, since time.Time, f usage.Filter) []usage.SeatInterval {
 			f.Span = usage.Span{From: later(from), Until: later(until)}
-			return got(s.Seated(ctx, f, since))(t)
+			return got(s.SeatIntervals(ctx, f, since))(t)
 		}
-		first := usage.Seated{Workload: "w-1", Name: "name-of-w-1", Tenant: "vision", Owner: "p-ada",
+		first := usage.SeatInterval{Workload: "w-1", Name: "name-of-w-1", Tenant: "vision", Owner: "p-ada",
 			OwnerName: "Ada Lovelace", Seats: rtx, From: later(0), Until: later(100)}
 		again, bob := first, first
 		again.From, again.Until = later(700), later(800)
 		bob.Workload, bob.Name, bob.Tenant, bob.Owner, bob.From, bob.Until = "w-2", "name-of-w-2", "speech", "p-bob",
 			again.From, again.Until
-		equal(t, []usage.Seated{first}, ask(0, 50, time.Time{}, usage.Filter{}))
-		equal(t, []usage.Seated{first, again, bob}, ask(750, 1000, time.Time{}, usage.Filter{}))
-		equal(t, []usage.Seated{again, bob}, ask(750, 1000, later(100), usage.Filter{}))
-		equal(t, []usage.Seated{bob}, ask(750, 1000, time.Time{}, usage.Filter{Tenants: []string{"speech"}}))
-		equal(t, []usage.Seated{bob}, ask(750, 1000, time.Time{}, usage.Filter{Owner: "p-bob"}))
+		equal(t, []usage.SeatInterval{first}, ask(0, 50, time.Time{}, usage.Filter{}))
+		equal(t, []usage.SeatInterval{first, again, bob}, ask(750, 1000, time.Time{}, usage.Filter{}))
+		equal(t, []usage.SeatInterval{again, bob}, ask(750, 1000, later(100), usage.Filter{}))
+		equal(t, []usage.SeatInterval{bob}, ask(750, 1000, time.Time{}, usage.Filter{Tenants: []string{"speech"}}))
+		equal(t, []usage.SeatInterval{bob}, ask(750, 1000, time.Time{}, usage.Filter{Owner: "p-bob"}))
 		equal(t, 0, len(ask(200, 650, time.Time{}, usage.Filter{})))
 		equal(t, 0, len(ask(0, 1000, time.Time{}, usage.Filter{Tenants: []string{}})))
 	},
@@ -67,21 +67,21 @@ var seatCases = cases{
 		equal(t, all, got(s.SeatSharers(ctx, []string{"vm-1", "vm-9"}))(t))
 		equal(t, all, got(s.BudgetClaim(ctx, "w-1"))(t).Sharers)
 
-		seated := func(w workload.Workload, i usage.Interval, sharer bool) usage.Seated {
-			return usage.Seated{Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
+		seated := func(w workload.Workload, i usage.Interval, sharer bool) usage.SeatInterval {
+			return usage.SeatInterval{Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
 				OwnerName: w.OwnerName, Seats: i.Seats, From: i.From, Until: i.Until, Sharer: sharer}
 		}
-		ask := func(from, until int, since time.Time, f usage.Filter) []usage.Seated {
+		ask := func(from, until int, since time.Time, f usage.Filter) []usage.SeatInterval {
 			f.Span = usage.Span{From: later(from), Until: later(until)}
-			return got(s.Seated(ctx, f, since))(t)
+			return got(s.SeatIntervals(ctx, f, since))(t)
 		}
-		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, true), seated(bob, two, true)},
+		equal(t, []usage.SeatInterval{seated(ada, one, false), seated(bob, early, true), seated(bob, two, true)},
 			ask(40, 200, time.Time{}, usage.Filter{Tenants: []string{"vision"}}))
-		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, two, true)},
+		equal(t, []usage.SeatInterval{seated(ada, one, false), seated(bob, two, true)},
 			ask(40, 200, later(30), usage.Filter{Owner: "p-ada"}))
-		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, true)},
+		equal(t, []usage.SeatInterval{seated(ada, one, false), seated(bob, early, true)},
 			ask(40, 45, time.Time{}, usage.Filter{Owner: "p-ada"}))
-		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, false), seated(bob, two, false),
+		equal(t, []usage.SeatInterval{seated(ada, one, false), seated(bob, early, false), seated(bob, two, false),
 			seated(far, other, false)}, ask(40, 200, time.Time{}, usage.Filter{}))
 	},
 	"a seat may have a price": func(t *testing.T, s *store.Store) {

@@ -179,9 +179,9 @@ var usageCases = cases{
 	"storage is metered from when it is written down until it is gone, and anew when it grows": func(t *testing.T,
 		s *store.Store) {
 		ctx, before := context.Background(), time.Now().Add(-time.Hour).UTC()
-		kept := func(f usage.Filter) []usage.Kept {
+		kept := func(f usage.Filter) []usage.StorageInterval {
 			f.Span = usage.Span{From: before, Until: time.Now().Add(time.Hour)}
-			return got(s.Kept(ctx, f))(t)
+			return got(s.StorageIntervals(ctx, f))(t)
 		}
 		v := Volume("home")
 		v.Version = 0
@@ -194,7 +194,7 @@ var usageCases = cases{
 		list := kept(usage.Filter{})
 		equal(t, 1, len(list))
 		first := list[0]
-		equal(t, usage.Kept{Volume: "home", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", GiB: 10,
+		equal(t, usage.StorageInterval{Volume: "home", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", GiB: 10,
 			From: first.From}, first)
 		v.GiB = 25
 		saveVolume(t, s, v)
@@ -219,7 +219,8 @@ var usageCases = cases{
 		equal(t, 1, len(kept(usage.Filter{Owner: "p-bob"})))
 		equal(t, 2, len(kept(usage.Filter{Tenants: []string{"vision"}})))
 		equal(t, 0, len(kept(usage.Filter{Tenants: []string{}})))
-		equal(t, 0, len(got(s.Kept(ctx, usage.Filter{Span: usage.Span{From: before.Add(-time.Hour), Until: before}}))(t)))
+		equal(t, 0, len(got(s.StorageIntervals(ctx,
+			usage.Filter{Span: usage.Span{From: before.Add(-time.Hour), Until: before}}))(t)))
 	},
 	"a statement is of some teams, or of one person": func(t *testing.T, s *store.Store) {
 		for n, tenant := range []string{"vision", "vision", "speech"} {

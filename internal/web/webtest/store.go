@@ -82,7 +82,7 @@ func (s *Store) claims() []budget.Claim {
 	}
 	for _, v := range s.Vols {
 		list = append(list, budget.Claim{Workload: budget.VolumeID(v.Tenant, v.Name), Tenant: v.Tenant, Holds: true,
-			Wanted: !v.Deleted, Kept: []usage.Kept{kept(v)}})
+			Wanted: !v.Deleted, StorageIntervals: []usage.StorageInterval{kept(v)}})
 	}
 	return list
 }
@@ -218,8 +218,8 @@ func (s *Store) Statement(_ context.Context, f usage.Filter) (usage.Statement, e
 	return st, nil
 }
 
-// Kept is the storage that is there, since the week before.
-func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ error) {
+// StorageIntervals is the storage that is there, since the week before.
+func (s *Store) StorageIntervals(_ context.Context, f usage.Filter) (list []usage.StorageInterval, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
@@ -231,16 +231,17 @@ func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ er
 	return list, nil
 }
 
-func kept(v workload.Volume) usage.Kept {
-	return usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB),
+func kept(v workload.Volume) usage.StorageInterval {
+	return usage.StorageInterval{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName,
+		GiB:  int64(v.GiB),
 		From: Now.Add(-7 * 24 * time.Hour)}
 }
 
 // SeatSharers implements workload.Store: nothing here shares its seats.
 func (s *Store) SeatSharers(context.Context, []string) (usage.Sharers, error) { return nil, nil }
 
-// Seated are the license seats of what has a meter.
-func (s *Store) Seated(_ context.Context, f usage.Filter, since time.Time) (list []usage.Seated, _ error) {
+// SeatIntervals are the license seats of what has a meter.
+func (s *Store) SeatIntervals(_ context.Context, f usage.Filter, since time.Time) (list []usage.SeatInterval, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, held := range s.Held {
@@ -251,7 +252,7 @@ func (s *Store) Seated(_ context.Context, f usage.Filter, since time.Time) (list
 		}
 		for _, i := range held {
 			if i.Until.IsZero() || i.Until.After(since) {
-				list = append(list, usage.Seated{Workload: string(id), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
+				list = append(list, usage.SeatInterval{Workload: string(id), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
 					OwnerName: w.OwnerName, Seats: w.Seats(), From: i.From, Until: i.Until})
 			}
 		}

@@ -275,12 +275,12 @@ CREATE UNIQUE INDEX storage_intervals_open ON storage_intervals (volume) WHERE u
 CREATE INDEX storage_intervals_until ON storage_intervals (until_at);
 
 -- Sums of each line of the meter from the beginning of a month up to a moment, so that a statement need not add up the whole meter. They can be thrown away at any time.
-CREATE TABLE meter_sheets (
+CREATE TABLE meter_rollups (
   from_at  BIGINT NOT NULL,
   until_at BIGINT NOT NULL CHECK (until_at > from_at),
   PRIMARY KEY (from_at, until_at)
 );
-CREATE INDEX meter_sheets_until ON meter_sheets (until_at);
+CREATE INDEX meter_rollups_until ON meter_rollups (until_at);
 
 -- Times in microseconds: held before the month, held in it, and of it what nobody can tell.
 CREATE TABLE meter_sums (
@@ -295,7 +295,7 @@ CREATE TABLE meter_sums (
   held_us        BIGINT NOT NULL,
   unknown_us     BIGINT NOT NULL,
   PRIMARY KEY (from_at, until_at, workload, tenant, size_name, price_minor, price_currency),
-  FOREIGN KEY (from_at, until_at) REFERENCES meter_sheets (from_at, until_at) ON DELETE CASCADE
+  FOREIGN KEY (from_at, until_at) REFERENCES meter_rollups (from_at, until_at) ON DELETE CASCADE
 );
 
 -- What things cost, in thousandths of a minor unit, from when until when (NULL: until further notice). What has been charged by a row stays: it is ended, never changed or removed.
@@ -778,7 +778,7 @@ DROP TABLE outbox;
 DROP TABLE audit_events;
 DROP TABLE prices;
 DROP TABLE meter_sums;
-DROP TABLE meter_sheets;
+DROP TABLE meter_rollups;
 DROP TABLE storage_intervals;
 DROP TABLE engine_marks;
 DROP TABLE engine_uses;

@@ -26,7 +26,7 @@ func (a *API) unmet(ctx context.Context, actor identity.Actor, in *unmetInput) (
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.deps.Usage.Unmet(ctx, actor, month)
+	found, err := a.deps.Usage.UnmetDemand(ctx, actor, month)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (a *API) unmet(ctx context.Context, actor identity.Actor, in *unmetInput) (
 	return reply(list(views, ""), nil)
 }
 
-func unmetView(u usage.Unmet) Unmet {
+func unmetView(u usage.UnmetDemand) Unmet {
 	return Unmet{Size: u.Size, Reason: string(u.Reason), Count: u.Count, Attempts: u.Attempts, People: u.People,
 		LongestSeconds: u.Longest.Seconds()}
 }

@@ -57,8 +57,8 @@ func (a *API) reconciliation(ctx context.Context, actor identity.Actor,
 	for i, d := range r.Days {
 		views[i] = fleetDayView(d)
 	}
-	matched := make([]MatchedDay, len(r.Matched))
-	for i, m := range r.Matched {
+	matched := make([]MatchedDay, len(r.Reconciled))
+	for i, m := range r.Reconciled {
 		matched[i] = MatchedDay{Day: m.Day, Cluster: m.Cluster, Held: m.Held.Hours(), Charged: m.Charged.Hours(),
 			NotKnown: m.Unknown.Hours(), NotSeen: m.Unseen.Hours(), Rest: m.Rest().Hours()}
 	}

@@ -84,7 +84,7 @@ type App struct {
 	requests    request.Services
 	workloads   *workload.Service
 	usage       *usage.Service
-	monthly     *usage.Monthly
+	monthly     *usage.StatementMail
 	budgets     *budget.Service
 	prices      *usage.Prices
 	fleet       *usage.Fleet
@@ -318,9 +318,9 @@ func (a *App) services() {
 		Now: a.now})
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config),
 		Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config),
+	a.usage = &usage.Service{Store: a.store, Demand: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config),
 		Now: a.now, Focus: a.focusSite()}
-	a.monthly = &usage.Monthly{Store: a.store, Statements: a.usage,
+	a.monthly = &usage.StatementMail{Store: a.store, Statements: a.usage,
 		Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
 	a.advise()
 	a.watchIdle()

@@ -25,7 +25,7 @@ func (a *App) jobs() []jobs.Job {
 			Run: a.recorder.Record},
 		{Name: "usage-rollup", Every: 10 * time.Minute, AtStart: true, WhileHeld: true, Run: a.rollUp},
 		// only after a while, so that what happened while no portal ran is metered first
-		{Name: "statements-send", Every: 10 * time.Minute, Run: a.monthly.Tell},
+		{Name: "statements-send", Every: 10 * time.Minute, Run: a.monthly.Send},
 		{Name: "token-expiry-announce", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true,
 			Run: a.announceTokens},
 		{Name: "retention-purge", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true, Run: a.purge},
@@ -60,7 +60,7 @@ func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx
 
 // rollUp keeps the sums of the meter, so that statements are quick.
 func (a *App) rollUp(ctx context.Context) error {
-	return errors.Join(a.store.MeterStorage(ctx, a.now()), usage.CloseSheets(ctx, a.store, zone(a.config), a.now()))
+	return errors.Join(a.store.MeterStorage(ctx, a.now()), usage.SaveRollups(ctx, a.store, zone(a.config), a.now()))
 }
 
 // purge deletes what is over: sessions, codes, old outbox rows.

@@ -41,13 +41,13 @@ func TestTheMonthIsToldOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
-			if err := w.monthly.Tell(t.Context()); err != nil {
+			if err := w.monthly.Send(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	if err := w.monthly.Tell(t.Context()); err != nil {
+	if err := w.monthly.Send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	events, _, err := w.store.Events(t.Context(), audit.Filter{Kinds: []audit.Kind{audit.StatementSent}, Limit: 10})
@@ -90,7 +90,7 @@ func TestTheMonthIsMailed(t *testing.T) {
 	w.clock.pass(month.Span(w.usage.Zone).Until.Add(9 * 24 * time.Hour).Sub(now))
 	var mails []string
 	for range 3 {
-		if err := w.monthly.Tell(t.Context()); err != nil {
+		if err := w.monthly.Send(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.sends()

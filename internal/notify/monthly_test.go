@@ -37,11 +37,11 @@ func (w *world) tellMonth(portals int) {
 	var group sync.WaitGroup
 	for range portals {
 		group.Go(func() {
-			m := usage.Monthly{Store: w.store, Statements: &usage.Service{Store: w.store, Zone: time.UTC,
+			m := usage.StatementMail{Store: w.store, Statements: &usage.Service{Store: w.store, Zone: time.UTC,
 				Now: func() time.Time { return w.now }}, Technology: func(name string) i18n.Text {
 				return catalog.TechnologyWord(catalog.Technology(name))
 			}}
-			if err := m.Tell(w.t.Context()); err != nil {
+			if err := m.Send(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
 		})

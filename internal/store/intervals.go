@@ -130,7 +130,7 @@ func (t *tx) closeInterval(ctx context.Context, id workload.ID, i usage.Interval
 	if err != nil {
 		return err
 	}
-	return t.forgetSheets(ctx, until)
+	return t.dropRollups(ctx, until)
 }
 
 // openInterval does nothing where one is open. Where one of no length began at the same moment, it is opened again.
@@ -158,5 +158,5 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 	if err != nil {
 		return err
 	}
-	return t.forgetSheets(ctx, row.FromAt)
+	return t.dropRollups(ctx, row.FromAt)
 }

@@ -32,9 +32,9 @@ type ledgerRow struct {
 	Size      shared[catalog.Size]
 }
 
-// usesQuery adds up the meter from the sheet on, if there is one (see sheet): each line of the ledger with what had
+// usesQuery adds up the meter from the rollup on, if there is one (see rollup): each line of the ledger with what had
 // been held before the span, what was held in it, and what nobody can tell. What is open counts until the end of the
-// span. It says in SQL what usage.Uses says in Go; a test holds them together. A line that is not on the sheet had
+// span. It says in SQL what usage.Uses says in Go; a test holds them together. A line that is not on the rollup had
 // nothing in the span before @since; what it had held earlier is looked up.
 const usesQuery = `
 WITH base AS (
@@ -42,7 +42,7 @@ WITH base AS (
     CASE WHEN @carried THEN before_us + held_us ELSE before_us END AS before, CASE WHEN @carried THEN 0
       ELSE held_us END AS held, CASE WHEN @carried THEN 0 ELSE unknown_us END AS unknown
   FROM meter_sums
-  WHERE from_at = @sheet AND until_at = @since AND @where
+  WHERE from_at = @rollup AND until_at = @since AND @where
 ), cut AS (
   SELECT workload, tenant, size_name, price_minor, price_currency, from_at, COALESCE(until_at, @until) AS until_at,
     unknown_until
@@ -60,15 +60,15 @@ WITH base AS (
   GROUP BY workload, tenant, size_name, price_minor, price_currency
 ), together AS (
   SELECT workload, tenant, size_name, price_minor, price_currency, SUM(before) AS before, SUM(held) AS held,
-    SUM(unknown) AS unknown, MAX(on_sheet) AS on_sheet
+    SUM(unknown) AS unknown, MAX(in_rollup) AS in_rollup
   FROM (
-    SELECT workload, tenant, size_name, price_minor, price_currency, before, held, unknown, 1 AS on_sheet FROM base
+    SELECT workload, tenant, size_name, price_minor, price_currency, before, held, unknown, 1 AS in_rollup FROM base
     UNION ALL SELECT workload, tenant, size_name, price_minor, price_currency, 0, held, unknown, 0 FROM since
   ) AS parts
   GROUP BY workload, tenant, size_name, price_minor, price_currency
 ), lines AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
-    CAST(CASE WHEN on_sheet = 1 THEN before ELSE COALESCE((
+    CAST(CASE WHEN in_rollup = 1 THEN before ELSE COALESCE((
       SELECT SUM((CASE WHEN m.until_at IS NULL OR m.until_at > @since THEN @since ELSE m.until_at END) - m.from_at)
       FROM meter_intervals AS m
       WHERE m.workload = t.workload AND m.from_at < @since AND m.tenant = t.tenant AND m.size_name = t.size_name

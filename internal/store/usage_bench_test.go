@@ -32,12 +32,12 @@ const useRows = `INSERT INTO engine_uses (month, workload, tenant, size_name, pr
 SELECT '2026-11', 'w-' || i, 'team-' || (i % 40), 'mig-10gb', 75, 'EUR', 3600000000, 1800000000, 600000000`
 
 // BenchmarkStatement asks for a month of a table of a million intervals: once all of them are in that month, once they
-// are spread over a year; once with the sheets that the portal writes, the month over, or with 29 of its 30 days on a
-// sheet; and once from nothing, as the sheets themselves are added up. The bar: 500 ms on PostgreSQL.
+// are spread over a year; once with the rollups that the portal writes, the month over, or with 29 of its 30 days on a
+// rollup; and once from nothing, as the rollups themselves are added up. The bar: 500 ms on PostgreSQL.
 func BenchmarkStatement(b *testing.B) {
 	november := usage.Month{Year: 2026, Month: time.November}.Span(time.UTC)
 	october := usage.Month{Year: 2026, Month: time.October}.Span(time.UTC)
-	ways := map[string][]usage.Span{"no sheet": nil, "closed": {october, november},
+	ways := map[string][]usage.Span{"no rollup": nil, "closed": {october, november},
 		"running": {october, {From: november.From, Until: november.Until.AddDate(0, 0, -1)}}}
 	for name, days := range map[string]int64{"a million in the month": 30, "a million in a year": 360} {
 		b.Run(name, func(b *testing.B) {
@@ -52,9 +52,9 @@ func BenchmarkStatement(b *testing.B) {
 					if _, err := d.reach(b, address).Exec(millionUses[name]); err != nil {
 						b.Fatal(err)
 					}
-					for _, way := range []string{"no sheet", "running", "closed"} {
+					for _, way := range []string{"no rollup", "running", "closed"} {
 						for _, span := range ways[way] {
-							if err := s.CloseSheet(context.Background(), span); err != nil {
+							if err := s.SaveRollup(context.Background(), span); err != nil {
 								b.Fatal(err)
 							}
 						}

@@ -95,18 +95,18 @@ func TestHeldAndChargedAddUp(t *testing.T) {
 				}
 			}
 		}
-		rec := Reconciliation{Days: days, Matched: match(days, charged)}
-		sum := rec.Matching()
+		rec := Reconciliation{Days: days, Reconciled: reconcile(days, charged)}
+		sum := rec.ReconciledTotal()
 		total := rec.Total()
 		if sum.Held != total.Ours || sum.Held != sum.Charged+sum.Unknown-sum.Unseen+sum.Rest() {
 			t.Fatalf("seed %d: %+v of %+v", seed, sum, total)
 		}
-		for _, m := range rec.Matched {
+		for _, m := range rec.Reconciled {
 			if m.Unseen < 0 || m.Unseen > 0 && m.Rest() > 0 {
 				t.Fatalf("seed %d: more is called unseen than there is: %+v", seed, m)
 			}
 		}
-		for _, m := range rec.Matched {
+		for _, m := range rec.Reconciled {
 			dark, counted := CardTime(0), false
 			for _, d := range days {
 				if d.Day == m.Day && d.Cluster == m.Cluster {
@@ -117,11 +117,11 @@ func TestHeldAndChargedAddUp(t *testing.T) {
 				t.Fatalf("seed %d: %d unseen, where %d was not looked at: %+v", seed, m.Unseen, dark, m)
 			}
 		}
-		var byDay Matched
-		for _, d := range rec.MatchedDays() {
+		var byDay ReconciledDay
+		for _, d := range rec.ReconciledDays() {
 			byDay = byDay.Add(d)
 		}
-		if byDay.Add(Matched{}) != sum {
+		if byDay.Add(ReconciledDay{}) != sum {
 			t.Fatalf("seed %d: the days make %+v of %+v", seed, byDay, sum)
 		}
 	}
@@ -133,31 +133,32 @@ func TestHeldAndCharged(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		fleet   FleetTime
 		charged ChargedDay
-		want    Matched
+		want    ReconciledDay
 		rest    CardTime
 	}{
 		"what is held is charged": {FleetTime{Ours: hours(10)},
-			ChargedDay{Charged: hours(10)}, Matched{Held: hours(10), Charged: hours(10)}, 0},
+			ChargedDay{Charged: hours(10)}, ReconciledDay{Held: hours(10), Charged: hours(10)}, 0},
 		"a stretch of which nobody can tell is not charged": {FleetTime{Ours: hours(10)},
-			ChargedDay{Charged: hours(8), Unknown: hours(2)}, Matched{Held: hours(10), Charged: hours(8), Unknown: hours(2)}, 0},
+			ChargedDay{Charged: hours(8), Unknown: hours(2)}, ReconciledDay{Held: hours(10), Charged: hours(8),
+				Unknown: hours(2)}, 0},
 		"the cluster was out of sight, and all went on": {FleetTime{Ours: hours(6), Unknown: hours(50)},
-			ChargedDay{Charged: hours(10)}, Matched{Held: hours(6), Charged: hours(10), Unseen: hours(4)}, 0},
+			ChargedDay{Charged: hours(10)}, ReconciledDay{Held: hours(6), Charged: hours(10), Unseen: hours(4)}, 0},
 		"it was out of sight, and a pod had gone meanwhile": {FleetTime{Ours: hours(6), Unknown: hours(50)},
-			ChargedDay{Charged: hours(6), Unknown: hours(4)}, Matched{Held: hours(6), Charged: hours(6), Unknown: hours(4),
+			ChargedDay{Charged: hours(6), Unknown: hours(4)}, ReconciledDay{Held: hours(6), Charged: hours(6), Unknown: hours(4),
 				Unseen: hours(4)}, 0},
 		"more is charged than was held, while all was seen": {FleetTime{Ours: hours(6)},
-			ChargedDay{Charged: hours(7)}, Matched{Held: hours(6), Charged: hours(7)}, -hours(1)},
+			ChargedDay{Charged: hours(7)}, ReconciledDay{Held: hours(6), Charged: hours(7)}, -hours(1)},
 		"held by the portal's pods, and metered for nobody": {FleetTime{Ours: hours(6), Unknown: hours(1)},
-			ChargedDay{}, Matched{Held: hours(6)}, hours(6)},
+			ChargedDay{}, ReconciledDay{Held: hours(6)}, hours(6)},
 		"charged on a cluster that has no such cards": {FleetTime{}, ChargedDay{Charged: hours(3)},
-			Matched{Charged: hours(3)}, -hours(3)},
+			ReconciledDay{Charged: hours(3)}, -hours(3)},
 		"out of sight for less than what is too much: the rest is told": {FleetTime{Ours: hours(6), Unknown: hours(1)},
-			ChargedDay{Charged: hours(9)}, Matched{Held: hours(6), Charged: hours(9), Unseen: hours(1)}, -hours(2)},
+			ChargedDay{Charged: hours(9)}, ReconciledDay{Held: hours(6), Charged: hours(9), Unseen: hours(1)}, -hours(2)},
 	} {
 		c.charged.Day, c.charged.Cluster, c.want.Day, c.want.Cluster = "2026-11-01", "west", "2026-11-01", "west"
-		got := match([]FleetDay{{Day: "2026-11-01", Cluster: "west", Model: "H100", FleetTime: c.fleet}},
+		got := reconcile([]FleetDay{{Day: "2026-11-01", Cluster: "west", Model: "H100", FleetTime: c.fleet}},
 			[]ChargedDay{c.charged})
-		if diff := cmp.Diff([]Matched{c.want}, got); diff != "" || got[0].Rest() != c.rest {
+		if diff := cmp.Diff([]ReconciledDay{c.want}, got); diff != "" || got[0].Rest() != c.rest {
 			t.Errorf("%s: rest %v, want %v (-want +got)\n%s", sentence, got[0].Rest().Hours(), c.rest.Hours(), diff)
 		}
 	}
@@ -167,9 +168,9 @@ func TestHeldAndCharged(t *testing.T) {
 // no riddle.
 func TestChargedBeforeCardsWereCounted(t *testing.T) {
 	charged := ChargedDay{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1)}
-	want := []Matched{{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1),
+	want := []ReconciledDay{{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1),
 		Unseen: CardHours(4)}}
-	if diff := cmp.Diff(want, match(nil, []ChargedDay{charged})); diff != "" || want[0].Rest() != 0 {
+	if diff := cmp.Diff(want, reconcile(nil, []ChargedDay{charged})); diff != "" || want[0].Rest() != 0 {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -130,9 +130,9 @@ func (f *Fleet) Count(ctx context.Context, s Sample) error { return f.Store.Coun
 
 // Reconciliation is a month of the fleet, day by day.
 type Reconciliation struct {
-	Month   Month
-	Days    []FleetDay // by day, cluster, model
-	Matched []Matched  // by day, cluster: what was held of it, and what was charged
+	Month      Month
+	Days       []FleetDay      // by day, cluster, model
+	Reconciled []ReconciledDay // by day, cluster: what was held of it, and what was charged
 }
 
 // Total is the sum of all days.
@@ -191,7 +191,7 @@ func (f *Fleet) Reconciliation(ctx context.Context, a identity.Actor, m Month) (
 	if err != nil {
 		return Reconciliation{}, err
 	}
-	r := Reconciliation{Month: m, Days: days, Matched: match(days, ChargedDays(charges, span, f.Zone))}
+	r := Reconciliation{Month: m, Days: days, Reconciled: reconcile(days, ChargedDays(charges, span, f.Zone))}
 	r.Days = r.By(func(d FleetDay) string { return d.Day + "\x00" + d.Cluster + "\x00" + d.Model })
 	return r, nil
 }

@@ -24,7 +24,7 @@ func (r Reconciliation) ExportCSV(to io.Writer) error {
 			return err
 		}
 	}
-	for _, m := range r.Matched {
+	for _, m := range r.Reconciled {
 		row := append([]string{m.Day, m.Cluster, "", "", cardHours(m.Held)[0], "", "", "", "", ""},
 			cardHours(m.Charged, m.Difference(), m.Unknown, m.Unseen, m.Rest())...)
 		if err := out.Write(row); err != nil {

@@ -165,9 +165,10 @@ func TestReconciliation(t *testing.T) {
 		"\n")[1]; line != "2026-11-01,west,H100,26.000000,3.000000,0.000000,2.000000,0.000000,24.000000,-3.000000,,,,," {
 		t.Errorf("got %q", line)
 	}
-	matched := Matched{Day: "2026-11-01", Cluster: "west", Charged: CardHours(2) + CardHours(12)/7, Unknown: CardHours(2),
-		Unseen: CardHours(4) + CardHours(12)/7}
-	if diff := cmp.Diff([]Matched{matched}, got.Matched); diff != "" || matched.Rest() != 0 {
+	matched := ReconciledDay{Day: "2026-11-01", Cluster: "west", Charged: CardHours(2) + CardHours(12)/7,
+		Unknown: CardHours(2),
+		Unseen:  CardHours(4) + CardHours(12)/7}
+	if diff := cmp.Diff([]ReconciledDay{matched}, got.Reconciled); diff != "" || matched.Rest() != 0 {
 		t.Errorf("what was charged while the cluster was away (-want +got)\n%s", diff)
 	}
 	if line := strings.Split(file.String(),

@@ -53,7 +53,7 @@ func Widest(a identity.Actor) Scope {
 // Service makes statements for people.
 type Service struct {
 	Store  Store
-	Misses Misses
+	Demand UnmetStore
 	Fleet  *Fleet
 	Live   Tails          // how busy GPUs were since the record ends; nil: what is not recorded is unknown
 	Prices *Prices        // of storage and seats; nil: they cost nothing

@@ -16,7 +16,7 @@ const demandPath = "/usage/demand"
 // demand answers: what did people ask for and not get.
 func (w *Web) demand(k call) (view, error) {
 	c := w.usageChoice(k)
-	unmet, err := w.Usage.Unmet(k.ctx, k.actor, c.month)
+	unmet, err := w.Usage.UnmetDemand(k.ctx, k.actor, c.month)
 	if err != nil {
 		return view{}, err
 	}

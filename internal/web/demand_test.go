@@ -13,9 +13,9 @@ import (
 func TestUnmetDemandOfAMonth(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Unmet.List = []usage.Miss{
-		{At: webtest.Now.Add(-2 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
-		{At: webtest.Now.Add(-110 * time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+	w.Unmet.List = []usage.UnmetRequest{
+		{At: webtest.Now.Add(-2 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+		{At: webtest.Now.Add(-110 * time.Minute), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
 	}
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)

@@ -60,7 +60,7 @@ func (w *Web) reconciliationRows(k call, c usageChoice, r usage.Reconciliation, 
 		r, m.Only = some, say.S("reconciliation.only", "Model", model, "Cluster", cluster)
 		m.All = &ui.LinkButtonModel{Label: say.S("reconciliation.all"), Href: c.path(reconciliationPath)}
 	}
-	if m.All == nil && len(r.Matched) > 0 {
+	if m.All == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
@@ -70,15 +70,15 @@ func (w *Web) reconciliationRows(k call, c usageChoice, r usage.Reconciliation, 
 
 // matchedRows are the days with what was charged, and the month.
 func matchedRows(say words, r usage.Reconciliation) (rows []usageview.MatchedModel) {
-	row := func(name string, m usage.Matched) usageview.MatchedModel {
+	row := func(name string, m usage.ReconciledDay) usageview.MatchedModel {
 		return usageview.MatchedModel{Name: name, Held: cardHours(say, m.Held), Charged: cardHours(say, m.Charged),
 			Gap: cardHours(say, m.Difference()), Doubt: cardHours(say, m.Unknown),
 			Unseen: cardHours(say, m.Unseen), Rest: cardHours(say, m.Rest())}
 	}
-	for _, d := range r.MatchedDays() {
+	for _, d := range r.ReconciledDays() {
 		rows = append(rows, row(d.Day, d))
 	}
-	total := row(say.S("reconciliation.matched_total"), r.Matching())
+	total := row(say.S("reconciliation.matched_total"), r.ReconciledTotal())
 	total.Total = true
 	return append(rows, total)
 }

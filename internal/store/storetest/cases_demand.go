@@ -36,10 +36,10 @@ var demandCases = cases{
 		saveRequest(t, s, lapsed("r-1", request.Withdrawn), lapsed("r-2", request.Expired), lapsed("r-3", request.Approved),
 			longer)
 		span := usage.Span{From: later(10), Until: later(40)}
-		equal(t, []usage.Miss{
-			{At: later(10), Person: "p-ada", Size: "h100", Reason: usage.MissQuota},
-			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.MissWithdrawn, Waited: later(30).Sub(later(0))},
-			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.MissExpired, Waited: later(30).Sub(later(0))},
-		}, got(s.Misses(ctx, span))(t))
+		equal(t, []usage.UnmetRequest{
+			{At: later(10), Person: "p-ada", Size: "h100", Reason: usage.UnmetQuota},
+			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.UnmetWithdrawn, Waited: later(30).Sub(later(0))},
+			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.UnmetExpired, Waited: later(30).Sub(later(0))},
+		}, got(s.UnmetRequests(ctx, span))(t))
 	},
 }

@@ -336,21 +336,21 @@ var otherCases = cases{
 	"a month is told once, with all of its events or none, however many tell it at once": func(t *testing.T,
 		s *store.Store) {
 		ctx, march := context.Background(), usage.Month{Year: 2026, Month: time.March}
-		equal(t, false, got(s.MonthTold(ctx, march))(t))
+		equal(t, false, got(s.StatementMailSent(ctx, march))(t))
 		bad := Event(1)
 		bad.Name = "a\x00b"
-		fails(t, fault.Invalid, s.TellMonth(ctx, march, Event(1), bad))
-		equal(t, false, got(s.MonthTold(ctx, march))(t)) // it is tried again
+		fails(t, fault.Invalid, s.SendStatementMail(ctx, march, Event(1), bad))
+		equal(t, false, got(s.StatementMailSent(ctx, march))(t)) // it is tried again
 		var group errgroup.Group
 		for range 8 {
-			group.Go(func() error { return s.TellMonth(ctx, march, Event(1), Event(2)) })
+			group.Go(func() error { return s.SendStatementMail(ctx, march, Event(1), Event(2)) })
 		}
 		must(t, group.Wait())
-		equal(t, true, got(s.MonthTold(ctx, march))(t))
-		equal(t, false, got(s.MonthTold(ctx, march.Add(1)))(t))
+		equal(t, true, got(s.StatementMailSent(ctx, march))(t))
+		equal(t, false, got(s.StatementMailSent(ctx, march.Add(1)))(t))
 		equal(t, 2, len(got(events(s))(t)))
-		must(t, s.TellMonth(ctx, march.Add(1))) // nobody held anything
-		equal(t, true, got(s.MonthTold(ctx, march.Add(1)))(t))
+		must(t, s.SendStatementMail(ctx, march.Add(1))) // nobody held anything
+		equal(t, true, got(s.StatementMailSent(ctx, march.Add(1)))(t))
 		equal(t, 2, len(got(events(s))(t)))
 	},
 	"the database answers, and says which schema it has": func(t *testing.T, s *store.Store) {

@@ -77,7 +77,7 @@ var usageCases = cases{
 			equal(t, usage.Uses(all, span), uses(got(s.Statement(context.Background(), usage.Filter{Span: span}))(t)))
 		}
 	},
-	"a statement is the same whatever sheets there are, however late the meter changes": func(t *testing.T,
+	"a statement is the same whatever rollups there are, however late the meter changes": func(t *testing.T,
 		s *store.Store) {
 		ctx, r := context.Background(), rand.New(rand.NewPCG(13, 8))
 		all := map[string][]usage.Interval{}
@@ -108,7 +108,7 @@ var usageCases = cases{
 				must(t, s.SaveObserved(ctx, w, nil, &open))
 				all[string(w.ID)] = append(all[string(w.ID)], open)
 				w.Version++
-				if r.IntN(2) == 0 { // the sheet takes up what is open, which then turns out to have ended earlier
+				if r.IntN(2) == 0 { // the rollup takes up what is open, which then turns out to have ended earlier
 					k := r.IntN(3)
 					span := usage.Span{From: borders[k], Until: borders[k+1]}
 					span.Until = span.From.Add(time.Duration(1+r.Int64N(int64(span.Length()))).Truncate(time.Microsecond) +
@@ -116,7 +116,7 @@ var usageCases = cases{
 					if r.IntN(2) == 0 {
 						span.Until = borders[k+1]
 					}
-					must(t, s.CloseSheet(ctx, span))
+					must(t, s.SaveRollup(ctx, span))
 					check()
 				}
 				if !i.Until.IsZero() {
@@ -129,13 +129,13 @@ var usageCases = cases{
 		}
 		for k := range 3 {
 			span := usage.Span{From: borders[k], Until: borders[k+1]}
-			must(t, s.CloseSheet(ctx, span))
-			must(t, s.CloseSheet(ctx, span))
+			must(t, s.SaveRollup(ctx, span))
+			must(t, s.SaveRollup(ctx, span))
 		}
 		check()
 		equal(t, later(0).Before(got(s.Metered(ctx))(t)), true)
 	},
-	"sheets are closed while the meter runs, and nothing is lost": func(t *testing.T, s *store.Store) {
+	"rollups are written while the meter runs, and nothing is lost": func(t *testing.T, s *store.Store) {
 		ctx, all := context.Background(), []usage.Interval{}
 		var group errgroup.Group
 		for n := range 8 {
@@ -151,7 +151,7 @@ var usageCases = cases{
 				w.Version++
 				return s.SaveObserved(ctx, w, nil, &i)
 			})
-			group.Go(func() error { return s.CloseSheet(ctx, usage.Span{From: later(0), Until: later(500 + 200*n)}) })
+			group.Go(func() error { return s.SaveRollup(ctx, usage.Span{From: later(0), Until: later(500 + 200*n)}) })
 		}
 		must(t, group.Wait())
 		span := usage.Span{From: later(0), Until: later(2000)}

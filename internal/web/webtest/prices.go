@@ -67,11 +67,11 @@ func (w *World) priced() usage.Known {
 	return known
 }
 
-// Misses is who did not get what they asked for, whenever that was.
-type Misses struct{ List []usage.Miss }
+// UnmetRequests is who did not get what they asked for, whenever that was.
+type UnmetRequests struct{ List []usage.UnmetRequest }
 
-// Misses implements usage.Misses.
-func (m *Misses) Misses(_ context.Context, s usage.Span) (list []usage.Miss, _ error) {
+// UnmetRequests implements usage.UnmetStore.
+func (m *UnmetRequests) UnmetRequests(_ context.Context, s usage.Span) (list []usage.UnmetRequest, _ error) {
 	for _, miss := range m.List {
 		if !miss.At.Before(s.From) && miss.At.Before(s.Until) {
 			list = append(list, miss)

@@ -91,13 +91,13 @@ func Scenes() []Scene {
 	}
 	unmet := func() *World {
 		w := Busy()
-		w.Unmet.List = []usage.Miss{
-			{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
-			{At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
-			{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.MissQuota},
-			{At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.MissWithdrawn,
+		w.Unmet.List = []usage.UnmetRequest{
+			{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+			{At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+			{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.UnmetQuota},
+			{At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.UnmetWithdrawn,
 				Waited: 95 * time.Minute},
-			{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.MissRule},
+			{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.UnmetRule},
 		}
 		return w
 	}

@@ -94,7 +94,7 @@ type World struct {
 	Licenses        *Licenses
 	LicenseService  *license.Service
 	PriceList       *Prices
-	Unmet           *Misses
+	Unmet           *UnmetRequests
 	Earlier         *Earlier
 	FleetHours      *Fleet
 	Prices          *usage.Prices
@@ -197,7 +197,7 @@ func Empty() *World {
 						ok
 				}}
 		}}
-	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &Misses{}, &Fleet{}
+	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &UnmetRequests{}, &Fleet{}
 	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR",
 		Now: now, NewID: w.newID})
 	w.Licenses = &Licenses{store: w.Store}
@@ -230,7 +230,7 @@ func Empty() *World {
 		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,
 		Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats, Comparisons: w.RequestService.Comparisons,
 		Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
-		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Misses: w.Unmet, Prices: w.Prices,
+		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Demand: w.Unmet, Prices: w.Prices,
 			Fleet: &usage.Fleet{Store: w.FleetHours,
 				Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
 			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",

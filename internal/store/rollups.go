@@ -10,34 +10,34 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// A sheet holds the sums of one month's lines up to a moment, so that a statement does not add up the whole meter each
+// A rollup holds the sums of one month's lines up to a moment, so that a statement does not add up the whole meter each
 // time. It is only ever a shortcut: what is not on it is added up from the intervals, to the microsecond, and a
-// statement is the same with it, without it, or with an old one. Whatever changes the meter before the end of a sheet
-// throws the sheet away in the same transaction.
-type sheet struct {
+// statement is the same with it, without it, or with an old one. Whatever changes the meter before the end of a rollup
+// throws the rollup away in the same transaction.
+type rollup struct {
 	FromAt  int64
 	UntilAt int64
 }
 
-// usesArgs names what usesQuery starts from: the sheet of a span's month, else that of the month before, whose sums are
-// carried over; else nothing.
+// usesArgs names what usesQuery starts from: the rollup of a span's month, else that of the month before, whose sums
+// are carried over; else nothing.
 func usesArgs(db *gorm.DB, s usage.Span) (map[string]any, error) {
 	from, until := s.From.UnixMicro(), s.Until.UnixMicro()
-	var found []sheet
-	err := db.Raw("SELECT from_at, until_at FROM meter_sheets WHERE (from_at = ? AND until_at <= ?) OR until_at = ? "+
+	var found []rollup
+	err := db.Raw("SELECT from_at, until_at FROM meter_rollups WHERE (from_at = ? AND until_at <= ?) OR until_at = ? "+
 		"ORDER BY until_at DESC, from_at DESC LIMIT 1",
 		from, until, from).Scan(&found).Error
-	args := map[string]any{"until": until, "since": from, "sheet": int64(-1), "carried": false}
+	args := map[string]any{"until": until, "since": from, "rollup": int64(-1), "carried": false}
 	for _, f := range found {
-		args["since"], args["sheet"], args["carried"] = f.UntilAt, f.FromAt, f.FromAt != from
+		args["since"], args["rollup"], args["carried"] = f.UntilAt, f.FromAt, f.FromAt != from
 	}
 	return args, err
 }
 
-// CloseSheet writes down the sums of a span from its beginning. It does nothing where they are written down already; an
-// older sheet of the same beginning is replaced. All or nothing of it is there afterwards, whenever the process is
+// SaveRollup writes down the sums of a span from its beginning. It does nothing where they are written down already; an
+// older rollup of the same beginning is replaced. All or nothing of it is there afterwards, whenever the process is
 // killed.
-func (s *Store) CloseSheet(ctx context.Context, span usage.Span) error {
+func (s *Store) SaveRollup(ctx context.Context, span usage.Span) error {
 	return s.write(ctx, func(t *tx) error {
 		db := t.at(ctx)
 		if err := s.lockMeter(db); err != nil {
@@ -45,17 +45,17 @@ func (s *Store) CloseSheet(ctx context.Context, span usage.Span) error {
 		}
 		from, until := span.From.UnixMicro(), span.Until.UnixMicro()
 		var there int64
-		if err := db.Raw("SELECT count(*) FROM meter_sheets WHERE from_at = ? AND until_at >= ?", from,
+		if err := db.Raw("SELECT count(*) FROM meter_rollups WHERE from_at = ? AND until_at >= ?", from,
 			until).Scan(&there).Error; err != nil || there > 0 {
 			return err
 		}
-		return writeSheet(db, span)
+		return writeRollup(db, span)
 	})
 }
 
-// writeSheet takes up all lines with something in the span, and the living workloads' others that it knows: they are
+// writeRollup takes up all lines with something in the span, and the living workloads' others that it knows: they are
 // the ones to go on.
-func writeSheet(db *gorm.DB, span usage.Span) error {
+func writeRollup(db *gorm.DB, span usage.Span) error {
 	if err := giveRoom(db); err != nil {
 		return err
 	}
@@ -65,13 +65,13 @@ func writeSheet(db *gorm.DB, span usage.Span) error {
 	}
 	args["from"] = span.From.UnixMicro()
 	for _, query := range []string{
-		"INSERT INTO meter_sheets (from_at, until_at) VALUES (@from, @until)",
+		"INSERT INTO meter_rollups (from_at, until_at) VALUES (@from, @until)",
 		"INSERT INTO meter_sums (from_at, until_at, workload, tenant, size_name, price_minor, price_currency, before_us, " +
 			"held_us, unknown_us)" +
 			strings.ReplaceAll(usesQuery, "@where", "1 = 1") + `SELECT @from, @until, lines.* FROM lines
 		WHERE held > 0 OR unknown > 0 OR EXISTS (SELECT 1 FROM workloads AS w WHERE w.id = lines.workload
 			AND w.state <> 'ended')`,
-		"DELETE FROM meter_sheets WHERE from_at = @from AND until_at < @until",
+		"DELETE FROM meter_rollups WHERE from_at = @from AND until_at < @until",
 	} {
 		if err := db.Exec(query, args).Error; err != nil {
 			return err
@@ -80,9 +80,9 @@ func writeSheet(db *gorm.DB, span usage.Span) error {
 	return nil
 }
 
-// forgetSheets throws away the sheets that end after a moment at which the meter changes.
-func (t *tx) forgetSheets(ctx context.Context, changed moment) error {
-	return t.at(ctx).Exec("DELETE FROM meter_sheets WHERE until_at > ?", changed).Error
+// dropRollups throws away the rollups that end after a moment at which the meter changes.
+func (t *tx) dropRollups(ctx context.Context, changed moment) error {
+	return t.at(ctx).Exec("DELETE FROM meter_rollups WHERE until_at > ?", changed).Error
 }
 
 // Metered gives the moment at which the meter begins; the zero time while it is empty.

@@ -12,46 +12,47 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// MonthlyStore remembers which months were told. Faults: Unavailable when the database is away.
-type MonthlyStore interface {
-	MonthTold(ctx context.Context, m Month) (bool, error)
-	// TellMonth writes the events and that the month is told, both or neither; nothing where it is told already.
-	TellMonth(ctx context.Context, m Month, events ...audit.Event) error
+// StatementMailStore remembers of which months the statements were sent. Faults: Unavailable when the database is away.
+type StatementMailStore interface {
+	StatementMailSent(ctx context.Context, m Month) (bool, error)
+	// SendStatementMail writes the events and that the statements of the month were sent, both or neither; nothing where
+	// they were already.
+	SendStatementMail(ctx context.Context, m Month, events ...audit.Event) error
 }
 
-// Monthly tells what the last month came to, once for each team that held anything in it. Who hears of the events is
-// the matter of the room notify.
-type Monthly struct {
-	Store      MonthlyStore
+// StatementMail announces what the last month came to, once for each team that held anything in it. Who receives the
+// events is decided by package notify.
+type StatementMail struct {
+	Store      StatementMailStore
 	Statements *Service
 	Technology func(name string) i18n.Text // in words: "MIG"
 }
 
-// toldAfter is how long after its end a month is told: by then clusters and metrics that were silent over the turn of
-// the month have mostly said what became of its last hours.
-const toldAfter = 6 * time.Hour
+// mailAfter is how long after its end its statements are sent: by then clusters and metrics that were silent over the
+// turn of the month have mostly said what became of its last hours.
+const mailAfter = 6 * time.Hour
 
-// Tell tells of the last month, if it is over for long enough and nobody has told of it. It can be killed anywhere,
+// Send tells of the last month, if it is over for long enough and nobody has sent it. It can be killed anywhere,
 // called again at any time and run twice at once. A portal that was switched off over several months tells of the last
 // one only.
-func (m *Monthly) Tell(ctx context.Context) error {
+func (m *StatementMail) Send(ctx context.Context) error {
 	s, month := m.Statements, m.Statements.Month().Add(-1)
-	if s.Now().Before(month.Span(s.Zone).Until.Add(toldAfter)) {
+	if s.Now().Before(month.Span(s.Zone).Until.Add(mailAfter)) {
 		return nil
 	}
-	if told, err := m.Store.MonthTold(ctx, month); err != nil || told {
+	if sent, err := m.Store.StatementMailSent(ctx, month); err != nil || sent {
 		return err
 	}
 	st, err := s.statement(ctx, Filter{}, month)
 	if err != nil {
 		return err
 	}
-	return m.Store.TellMonth(ctx, month, m.events(st)...)
+	return m.Store.SendStatementMail(ctx, month, m.events(st)...)
 }
 
 // events are one for each team, in the order of their names. Time that nobody can tell of is neither held nor charged,
 // so it alone is nothing to tell.
-func (m *Monthly) events(st Statement) []audit.Event {
+func (m *StatementMail) events(st Statement) []audit.Event {
 	var list []audit.Event
 	for _, team := range st.By(Groupings["team"]) {
 		if team.Key == "" || !slices.ContainsFunc(team.Lines, func(l Line) bool { return l.Held > 0 }) {
@@ -69,7 +70,7 @@ func (m *Monthly) events(st Statement) []audit.Event {
 const mostKinds = 3
 
 // totals are what a month came to, in a few sentences. What was not there is left out.
-func (m *Monthly) totals(month Month, s Sum) i18n.Text {
+func (m *StatementMail) totals(month Month, s Sum) i18n.Text {
 	cost, rest := i18n.T("usage.monthly_free"), []i18n.Text(nil)
 	some := charged(s.Cost)
 	if some {
@@ -108,7 +109,7 @@ func (m *Monthly) totals(month Month, s Sum) i18n.Text {
 }
 
 // kind is "H100 80GB · MIG 1g.10gb".
-func (m *Monthly) kind(k Kind) i18n.Text {
+func (m *StatementMail) kind(k Kind) i18n.Text {
 	if !k.Known {
 		return i18n.T("usage.kind_unknown")
 	}

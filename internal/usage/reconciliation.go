@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Matched lays what the portal's workloads were seen to hold beside what was metered for them. Both come from looking
-// at pods, but not from the same looks: cards are counted when the cluster is looked at as a whole, and the meter of a
-// workload begins and ends when its own pod is seen to come and go.
-type Matched struct {
+// ReconciledDay lays what the portal's workloads were seen to hold beside what was metered for them. Both come from
+// looking at pods, but not from the same looks: cards are counted when the cluster is looked at as a whole, and the
+// meter of a workload begins and ends when its own pod is seen to come and go.
+type ReconciledDay struct {
 	Day     string
 	Cluster string
 	Held    CardTime // seen on cards
@@ -19,27 +19,27 @@ type Matched struct {
 }
 
 // Difference is what was held and not charged; negative where more was charged.
-func (m Matched) Difference() CardTime { return m.Held - m.Charged }
+func (m ReconciledDay) Difference() CardTime { return m.Held - m.Charged }
 
 // Rest is what of the difference no reason accounts for: the two are seen some seconds apart, sizes say which part of a
 // card they are in rounded numbers, and may say it wrongly.
-func (m Matched) Rest() CardTime { return m.Difference() - m.Unknown + m.Unseen }
+func (m ReconciledDay) Rest() CardTime { return m.Difference() - m.Unknown + m.Unseen }
 
 // Add is the sum.
-func (m Matched) Add(n Matched) Matched {
+func (m ReconciledDay) Add(n ReconciledDay) ReconciledDay {
 	m.Held, m.Charged, m.Unknown, m.Unseen = m.Held+n.Held, m.Charged+n.Charged, m.Unknown+n.Unknown, m.Unseen+n.Unseen
 	return m
 }
 
-// match brings days and charges together, by cluster and day.
-func match(days []FleetDay, charged []ChargedDay) []Matched {
+// reconcile brings days and charges together, by cluster and day.
+func reconcile(days []FleetDay, charged []ChargedDay) []ReconciledDay {
 	type key struct{ day, cluster string }
-	at := map[key]*Matched{}
+	at := map[key]*ReconciledDay{}
 	silent := map[key]CardTime{}
-	of := func(day, cluster string) *Matched {
+	of := func(day, cluster string) *ReconciledDay {
 		k := key{day, cluster}
 		if at[k] == nil {
-			at[k] = &Matched{Day: day, Cluster: cluster}
+			at[k] = &ReconciledDay{Day: day, Cluster: cluster}
 		}
 		return at[k]
 	}
@@ -51,7 +51,7 @@ func match(days []FleetDay, charged []ChargedDay) []Matched {
 		m := of(c.Day, c.Cluster)
 		m.Charged, m.Unknown = m.Charged+c.Charged, m.Unknown+c.Unknown
 	}
-	list := make([]Matched, 0, len(at))
+	list := make([]ReconciledDay, 0, len(at))
 	for k, m := range at {
 		m.Unseen = max(0, m.Charged+m.Unknown-m.Held)
 		if dark, counted := silent[k]; counted { // on other days nobody looked at the cards at all
@@ -59,23 +59,23 @@ func match(days []FleetDay, charged []ChargedDay) []Matched {
 		}
 		list = append(list, *m)
 	}
-	slices.SortFunc(list, func(a, b Matched) int {
+	slices.SortFunc(list, func(a, b ReconciledDay) int {
 		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Cluster, b.Cluster))
 	})
 	return list
 }
 
-// Matching is the sum of all days.
-func (r Reconciliation) Matching() (m Matched) {
-	for _, d := range r.Matched {
+// ReconciledTotal is the sum of all days.
+func (r Reconciliation) ReconciledTotal() (m ReconciledDay) {
+	for _, d := range r.Reconciled {
 		m = m.Add(d)
 	}
 	return m
 }
 
-// MatchedDays are the days of all clusters together.
-func (r Reconciliation) MatchedDays() (days []Matched) {
-	for _, m := range r.Matched {
+// ReconciledDays are the days of all clusters together.
+func (r Reconciliation) ReconciledDays() (days []ReconciledDay) {
+	for _, m := range r.Reconciled {
 		if n := len(days); n > 0 && days[n-1].Day == m.Day {
 			days[n-1] = days[n-1].Add(m)
 			continue

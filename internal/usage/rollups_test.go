@@ -9,21 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sheetsOf notes what is written down.
-type sheetsOf struct {
+// rollupsOf notes what is written down.
+type rollupsOf struct {
 	first time.Time
 	spans []Span
 	fails error
 }
 
-func (s *sheetsOf) Metered(context.Context) (time.Time, error) { return s.first, nil }
+func (s *rollupsOf) Metered(context.Context) (time.Time, error) { return s.first, nil }
 
-func (s *sheetsOf) CloseSheet(_ context.Context, span Span) error {
+func (s *rollupsOf) SaveRollup(_ context.Context, span Span) error {
 	s.spans = append(s.spans, span)
 	return s.fails
 }
 
-func TestCloseSheets(t *testing.T) {
+func TestSaveRollups(t *testing.T) {
 	zone := berlin(t)
 	day := func(month time.Month, d int) time.Time { return time.Date(2026, month, d, 0, 0, 0, 0, zone) }
 	cases := map[string]struct {
@@ -42,8 +42,8 @@ func TestCloseSheets(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &sheetsOf{first: c.first}
-			if err := CloseSheets(t.Context(), s, zone, c.now); err != nil {
+			s := &rollupsOf{first: c.first}
+			if err := SaveRollups(t.Context(), s, zone, c.now); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, s.spans); diff != "" {
@@ -52,8 +52,8 @@ func TestCloseSheets(t *testing.T) {
 		})
 	}
 	away := errors.New("away")
-	s := &sheetsOf{first: day(9, 1), fails: away}
-	if err := CloseSheets(t.Context(), s, zone, day(11, 5)); !errors.Is(err, away) || len(s.spans) != 1 {
+	s := &rollupsOf{first: day(9, 1), fails: away}
+	if err := SaveRollups(t.Context(), s, zone, day(11, 5)); !errors.Is(err, away) || len(s.spans) != 1 {
 		t.Errorf("want it to stop at the first fault, got %v after %d", err, len(s.spans))
 	}
 }

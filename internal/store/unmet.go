@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-var _ usage.Misses = (*Store)(nil)
+var _ usage.UnmetStore = (*Store)(nil)
 
 type refusalRow struct {
 	At      moment
@@ -27,12 +27,12 @@ type lapseRow struct {
 }
 
 // lapsed are the states of requests that nobody fulfilled.
-var lapsed = map[string]usage.MissReason{string(request.Withdrawn): usage.MissWithdrawn,
-	string(request.Expired): usage.MissExpired}
+var lapsed = map[string]usage.UnmetReason{string(request.Withdrawn): usage.UnmetWithdrawn,
+	string(request.Expired): usage.UnmetExpired}
 
-// Misses is who did not get what they asked for in a span: starts that were refused, by the audit, and those that
-// lapsed while they waited.
-func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
+// UnmetRequests is who did not get what they asked for in a span: starts that were refused, by the audit, and those
+// that lapsed while they waited.
+func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetRequest, error) {
 	from, until := momentOf(s.From), momentOf(s.Until)
 	var refused []refusalRow
 	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? "+
@@ -40,12 +40,12 @@ func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
 		Scan(&refused).Error; err != nil {
 		return nil, failure(err)
 	}
-	var misses []usage.Miss
+	var misses []usage.UnmetRequest
 	for _, r := range refused {
-		reason, ok := usage.Refused(r.Detail.is)
+		reason, ok := usage.UnmetReasonOf(r.Detail.is)
 		for _, c := range r.Changes {
 			if ok && c.Field == audit.AskedSize {
-				misses = append(misses, usage.Miss{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
+				misses = append(misses, usage.UnmetRequest{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
 		until).Scan(&gone).Error
 	for _, r := range gone {
 		at := r.DecidedAt.time()
-		misses = append(misses, usage.Miss{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
+		misses = append(misses, usage.UnmetRequest{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
 			Waited: at.Sub(r.CreatedAt.time())})
 	}
 	return misses, failure(err)

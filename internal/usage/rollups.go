@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Sheets keeps the sums of months, so that a statement needs not add up the whole meter. Faults: Unavailable when the
+// Rollups keeps the sums of months, so that a statement needs not add up the whole meter. Faults: Unavailable when the
 // database is away.
-type Sheets interface {
+type Rollups interface {
 	// Metered is the moment at which the meter begins; zero while it is empty.
 	Metered(ctx context.Context) (time.Time, error)
-	// CloseSheet writes down the sums of a span from the beginning of a month. Doing it again changes nothing.
-	CloseSheet(ctx context.Context, s Span) error
+	// SaveRollup writes down the sums of a span from the beginning of a month. Doing it again changes nothing.
+	SaveRollup(ctx context.Context, s Span) error
 }
 
 // settled is how long after a day's end its sums are written down: what is then said of the day's last minutes, after a
 // short silence of a cluster, would throw them away again.
 const settled = 15 * time.Minute
 
-// CloseSheets writes down the sums of every month since the meter began, and of the running one up to the last
+// SaveRollups writes down the sums of every month since the meter began, and of the running one up to the last
 // midnight. It may be killed at any point and run twice at once.
-func CloseSheets(ctx context.Context, sheets Sheets, zone *time.Location, now time.Time) error {
-	first, err := sheets.Metered(ctx)
+func SaveRollups(ctx context.Context, rollups Rollups, zone *time.Location, now time.Time) error {
+	first, err := rollups.Metered(ctx)
 	if err != nil || first.IsZero() {
 		return err
 	}
 	for _, s := range due(first, now.Add(-settled), zone) {
-		if err := sheets.CloseSheet(ctx, s); err != nil {
+		if err := rollups.SaveRollup(ctx, s); err != nil {
 			return err
 		}
 	}

@@ -42,11 +42,11 @@ func (b *books) SeatIntervals(context.Context, Filter, time.Time) ([]SeatInterva
 	return nil, nil
 }
 
-func (b *books) MonthTold(_ context.Context, m Month) (bool, error) {
+func (b *books) StatementMailSent(_ context.Context, m Month) (bool, error) {
 	return slices.Contains(b.told, m), nil
 }
 
-func (b *books) TellMonth(_ context.Context, m Month, events ...audit.Event) error {
+func (b *books) SendStatementMail(_ context.Context, m Month, events ...audit.Event) error {
 	b.told, b.events = append(b.told, m), append(b.events, events...)
 	return nil
 }
@@ -57,8 +57,8 @@ func (b *books) held(tenant string, from, until time.Time) {
 }
 
 // monthly is a fresh one, as after a restart.
-func (b *books) monthly(zone *time.Location) *Monthly {
-	return &Monthly{Store: b, Statements: &Service{Store: b, Zone: zone, Now: func() time.Time { return b.now }},
+func (b *books) monthly(zone *time.Location) *StatementMail {
+	return &StatementMail{Store: b, Statements: &Service{Store: b, Zone: zone, Now: func() time.Time { return b.now }},
 		Technology: word}
 }
 
@@ -68,7 +68,7 @@ func word(technology string) i18n.Text { return i18n.T("technology." + technolog
 func (b *books) tell(t *testing.T, zone *time.Location) []string {
 	t.Helper()
 	b.events = nil
-	if err := b.monthly(zone).Tell(t.Context()); err != nil {
+	if err := b.monthly(zone).Send(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	list := []string{}
@@ -119,7 +119,7 @@ func TestTell(t *testing.T) {
 	want("its last hours may still change")
 	b.down = errors.New("no answer")
 	b.now = utc(12, 1, 6)
-	if err := b.monthly(time.UTC).Tell(t.Context()); err == nil || len(b.told) != 1 {
+	if err := b.monthly(time.UTC).Send(t.Context()); err == nil || len(b.told) != 1 {
 		t.Errorf("want it tried again, got %v and %v", err, b.told)
 	}
 	b.down = nil
@@ -164,13 +164,13 @@ func TestTellBySiteClocks(t *testing.T) {
 			b.held("last", span.Until.Add(-time.Hour), span.Until.Add(time.Hour))
 			b.held("after", span.Until, time.Time{})
 			b.told = []Month{m.Add(-1)}
-			for _, early := range []time.Duration{-time.Second, 0, toldAfter - time.Second} {
+			for _, early := range []time.Duration{-time.Second, 0, mailAfter - time.Second} {
 				b.now = span.Until.Add(early)
 				if got := b.tell(t, zone); len(got) != 0 {
 					t.Errorf("%s %s: %s after its end is too early, got %v", name, m, early, got)
 				}
 			}
-			b.now = span.Until.Add(toldAfter)
+			b.now = span.Until.Add(mailAfter)
 			if got := b.tell(t, zone); len(got) != 1 || !strings.HasPrefix(got[0], "last: 2.00 EUR for "+m.String()) {
 				t.Errorf("%s %s: got %v", name, m, got)
 			}
@@ -228,7 +228,7 @@ func TestTotalsInWords(t *testing.T) {
 			"493.80 EUR for 2026-02. Whether GPUs were idle is not known.",
 			"493,80 EUR für 2026-02. Ob GPUs ungenutzt waren, ist nicht bekannt."},
 	}
-	m := &Monthly{Technology: word}
+	m := &StatementMail{Technology: word}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			text := m.totals(Month{2026, time.February}, Statement{Lines: c.lines}.Total())

@@ -196,7 +196,7 @@ func TestTheLicenseLine(t *testing.T) {
 	own := ownPortal(t, "licenseline", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			c["licensePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
-				"feature": "NVIDIA RTX Virtual Workstation", "seats": 1, "whenFull": "queue"}}
+				"feature": "NVIDIA RTX Virtual Workstation", "seats": 1, "onExhaustion": "queue"}}
 			delete(c, "licenseServers")
 		}
 	})

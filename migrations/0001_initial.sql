@@ -491,7 +491,7 @@ CREATE TABLE license_entitlements (
 -- What an administrator decided about a license pool in the portal, in place of the settings.
 CREATE TABLE license_pools (
   name        TEXT   NOT NULL PRIMARY KEY,
-  when_full   TEXT   NOT NULL CHECK (when_full IN ('refuse', 'queue')),
+  on_exhaustion TEXT NOT NULL CHECK (on_exhaustion IN ('refuse', 'queue')),
   author      TEXT   NOT NULL,
   author_name TEXT   NOT NULL,
   changed_at  BIGINT NOT NULL

@@ -17,23 +17,23 @@ import (
 // LicensePool is a pool with everything that is known of it. Names of teams, machines and workloads are for admins and
 // auditors.
 type LicensePool struct {
-	Pool        string              `json:"pool"`
-	Title       string              `json:"title"`
-	Feature     string              `json:"feature" doc:"As the license server spells it"`
-	Product     string              `json:"product,omitempty" doc:"Decides how seats are counted; one a workload when absent"`
-	Source      string              `json:"source" enum:"configured,hand,csv,server" doc:"Who says how many there are"`
-	Known       bool                `json:"known" doc:"False while nobody has told how many there are; then total and free mean nothing, and nobody is kept out"`
-	Total       int                 `json:"total" doc:"Seats that the site may use now: entitled"`
-	Used        int                 `json:"used" doc:"Seats of workloads that are on a node"`
-	Reserved    int                 `json:"reserved" doc:"Seats that are granted and on no node yet"`
-	Free        int                 `json:"free"`
-	WhenFull    string              `json:"whenFull" enum:"refuse,queue" doc:"What becomes of a start that finds too few seats"`
-	Waiting     int                 `json:"waiting" doc:"Requests that are decided and wait for seats"`
-	Server      *LicenseServer      `json:"server,omitempty" doc:"Absent where the pool has no license server"`
-	Tenants     []TenantSeats       `json:"tenants" doc:"For admins and auditors"`
-	Rules       []LicenseRule       `json:"rules" doc:"How seats are counted, by kind of device"`
-	Warnings    []string            `json:"warnings,omitempty" doc:"Sizes whose vGPU the pool does not license; for admins and auditors"`
-	Differences []LicenseDifference `json:"differences" doc:"Where portal, license server and machines do not agree; for admins and auditors"`
+	Pool         string              `json:"pool"`
+	Title        string              `json:"title"`
+	Feature      string              `json:"feature" doc:"As the license server spells it"`
+	Product      string              `json:"product,omitempty" doc:"Decides how seats are counted; one a workload when absent"`
+	Source       string              `json:"source" enum:"configured,hand,csv,server" doc:"Who says how many there are"`
+	Known        bool                `json:"known" doc:"False while nobody has told how many there are; then total and free mean nothing, and nobody is kept out"`
+	Total        int                 `json:"total" doc:"Seats that the site may use now: entitled"`
+	Used         int                 `json:"used" doc:"Seats of workloads that are on a node"`
+	Reserved     int                 `json:"reserved" doc:"Seats that are granted and on no node yet"`
+	Free         int                 `json:"free"`
+	OnExhaustion string              `json:"onExhaustion" enum:"refuse,queue" doc:"What becomes of a start that finds too few seats"`
+	Waiting      int                 `json:"waiting" doc:"Requests that are decided and wait for seats"`
+	Server       *LicenseServer      `json:"server,omitempty" doc:"Absent where the pool has no license server"`
+	Tenants      []TenantSeats       `json:"tenants" doc:"For admins and auditors"`
+	Rules        []LicenseRule       `json:"rules" doc:"How seats are counted, by kind of device"`
+	Warnings     []string            `json:"warnings,omitempty" doc:"Sizes whose vGPU the pool does not license; for admins and auditors"`
+	Differences  []LicenseDifference `json:"differences" doc:"Where portal, license server and machines do not agree; for admins and auditors"`
 }
 
 // LicenseRule is how seats are counted for one kind of device.
@@ -113,12 +113,13 @@ func (a *API) licenses(ctx context.Context, actor identity.Actor, _ *struct{}) (
 }
 
 func licensePoolView(line license.Line, l *i18n.Localizer) LicensePool {
-	account, pool := line.Account, line.Account.Pool
+	account, pool := line.Status, line.Status.Pool
 	v := LicensePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product),
 		Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
 		Used: account.Used, Reserved: account.Reserved, Free: account.Free(),
-		WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenseDifference{},
-		Rules: licenseRules(pool)}
+		OnExhaustion: string(cmp.Or(pool.OnExhaustion, license.RefuseStarts)), Tenants: []TenantSeats{},
+		Differences: []LicenseDifference{},
+		Rules:       licenseRules(pool)}
 	if pool.Server != "" {
 		v.Server = &LicenseServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At),
 			FailedSince: moment(line.Answer.Since), LeasesKnown: line.Answer.LeasesKnown}
@@ -373,7 +374,7 @@ func (a *API) licenseForecast(ctx context.Context, actor identity.Actor,
 	now := a.deps.Now()
 	var views []LicenseForecast
 	for _, l := range lines {
-		v := forecastView(l.Account.Pool.Name, l.Forecast)
+		v := forecastView(l.Status.Pool.Name, l.Forecast)
 		if ends := license.Ends(l.Entitlements, v.Pool, now); len(ends) > 0 {
 			days := ends[0].Days(now)
 			v.ValidUntil, v.ValidDays = moment(ends[0].Until), &days

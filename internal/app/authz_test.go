@@ -107,7 +107,7 @@ func (w *world) form(route string) url.Values {
 		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
 	case path == "/licenses/full":
-		return url.Values{"pool": {"nvidia-vws"}, "when_full": {"refuse"}}
+		return url.Values{"pool": {"nvidia-vws"}, "on_exhaustion": {"refuse"}}
 	case path == "/admin/prices":
 		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
 	case strings.HasSuffix(path, "/refund"), strings.HasSuffix(path, "/budgets/:name/remove"):

@@ -152,7 +152,7 @@ func (w *world) gone(id workload.ID) {
 	}
 }
 
-func queueing(c *config.Config) { c.LicensePools[0].WhenFull = license.Queue }
+func queueing(c *config.Config) { c.LicensePools[0].OnExhaustion = license.QueueStarts }
 
 // TestTheLastSeats: many ask at once for a few seats. As many run as there are seats, all others stand in one line, and
 // go on in its order as seats come free.
@@ -287,7 +287,7 @@ func TestARefusingPoolAndTheLine(t *testing.T) {
 		t.Errorf("want it refused for want of a seat, got %v", err)
 	}
 	if a := w.signedIn(admin).post("/licenses/full", url.Values{"pool": {"nvidia-vws"},
-		"when_full": {"queue"}}); a.status != http.StatusSeeOther {
+		"on_exhaustion": {"queue"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("want the choice kept, got %d %s", a.status, a.body)
 	}
 	waits, err := w.vgpu(developer, "waits")

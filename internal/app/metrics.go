@@ -263,12 +263,12 @@ func (g gauges) since(t time.Time) float64 {
 }
 
 func (g gauges) licenses(ctx context.Context) error {
-	takings, err := g.app.store.Takings(ctx)
+	checkouts, err := g.app.store.Checkouts(ctx)
 	if err != nil {
 		return err
 	}
 	taken := map[string]int{}
-	for _, t := range takings {
+	for _, t := range checkouts {
 		taken[t.Pool] += t.Seats
 	}
 	for _, p := range g.app.licenses.Pools() {

@@ -37,9 +37,9 @@ func (s Size) Seats(p license.Pool) int {
 	return p.Takes(s.LicenseKind(), s.Devices())
 }
 
-// Taking is what a workload of this size would take of its pool.
-func (s Size) Taking(p license.Pool, owner string) license.Taking {
-	t := license.Taking{Pool: s.LicensePool, Seats: s.Seats(p), Owner: owner, Device: s.LicenseKind()}
+// Checkout is what a workload of this size would take of its pool.
+func (s Size) Checkout(p license.Pool, owner string) license.Checkout {
+	t := license.Checkout{Pool: s.LicensePool, Seats: s.Seats(p), Owner: owner, Device: s.LicenseKind()}
 	if t.Device == license.SharedVGPU {
 		t.VGPU = s.Accelerator.Profile
 	}

@@ -535,8 +535,9 @@ func (c Config) poolProblems() []error {
 		if p.Product != "" && !slices.Contains(license.Products(), p.Product) {
 			all = append(all, fmt.Errorf("licensePools[%d].product: %q is none of %v", i, p.Product, license.Products()))
 		}
-		if p.WhenFull != "" && !slices.Contains(license.WhenFulls(), p.WhenFull) {
-			all = append(all, fmt.Errorf("licensePools[%d].whenFull: %q is none of %v", i, p.WhenFull, license.WhenFulls()))
+		if p.OnExhaustion != "" && !slices.Contains(license.ExhaustionPolicies(), p.OnExhaustion) {
+			all = append(all, fmt.Errorf("licensePools[%d].onExhaustion: %q is none of %v", i, p.OnExhaustion,
+				license.ExhaustionPolicies()))
 		}
 		for _, err := range license.CheckRules(p.Rules) {
 			all = append(all, fmt.Errorf("licensePools[%d].%w", i, err))

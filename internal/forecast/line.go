@@ -233,12 +233,12 @@ func seatLine(pool license.Seats, place, short int, all []Held) Line {
 
 // takingsOf is a pool that nobody counts, with what is held of it: each workload holds its own seats.
 func takingsOf(pool string, all []Held) license.Seats {
-	var takings []license.Taking
+	var checkouts []license.Checkout
 	for _, h := range all {
 		if h.Pool == pool {
-			takings = append(takings, license.Taking{Pool: pool, Workload: string(h.Workload), Seats: max(1, h.Seats),
+			checkouts = append(checkouts, license.Checkout{Pool: pool, Workload: string(h.Workload), Seats: max(1, h.Seats),
 				Cluster: h.Cluster})
 		}
 	}
-	return license.Count([]license.Pool{{Name: pool}}, takings)[0]
+	return license.Count([]license.Pool{{Name: pool}}, checkouts)[0]
 }

@@ -217,7 +217,7 @@ func (s *Service) approval(ctx context.Context, w request.Spec, asked, now time.
 	return Ask(waited, whole(took), asked, now), err
 }
 
-// seats is the estimate for one that waits for license seats, each taking as many as those before it.
+// seats is the estimate for one that waits for license seats, each checkout as many as those before it.
 func (s *Service) seats(ctx context.Context, w request.Spec, pool string, at, each int,
 	now time.Time) (Estimate, error) {
 	all, err := s.all(ctx)

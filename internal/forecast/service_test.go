@@ -295,7 +295,7 @@ func TestForRequestsAndPreviews(t *testing.T) {
 	}
 	w.line = []request.Waiting{{ID: "r-1", Pool: "rtx"}, {ID: "r-0", Pool: "other"}, {ID: "r-2", Pool: "rtx"}}
 	w.seats = license.Count([]license.Pool{{Name: "rtx", Seats: 2}},
-		[]license.Taking{{Pool: "rtx", Workload: "w-1", Seats: 1},
+		[]license.Checkout{{Pool: "rtx", Workload: "w-1", Seats: 1},
 			{Pool: "rtx", Workload: "w-2", Seats: 1}})
 	seat, extend, done := asks, asks, asks
 	seat.Decision.Seat = &request.SeatWait{Pool: "rtx"}

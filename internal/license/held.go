@@ -11,14 +11,14 @@ type VGPUs struct {
 	Count int
 }
 
-// Held is how many seats of the pool all takings hold together: reserved while on no node, else used. Where the unit is
-// the user, all workloads of one person take the seats of the largest. Turns on vGPUs take one seat for each vGPU: on
-// a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a turn is on is not
-// told, and the device plugin spreads turns (k8s-device-plugin, distributed allocation), so that each counts as another
-// vGPU while there are enough. That is never too few.
-func (p Pool) Held(takings []Taking) (reserved, used int) {
+// Held is how many seats of the pool all checkouts hold together: reserved while on no node, else used. Where the unit
+// is the user, all workloads of one person take the seats of the largest. Turns on vGPUs take one seat for each vGPU:
+// on a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a turn is on is
+// not told, and the device plugin spreads turns (k8s-device-plugin, distributed allocation), so that each counts as
+// another vGPU while there are enough. That is never too few.
+func (p Pool) Held(checkouts []Checkout) (reserved, used int) {
 	users, shares := map[string]*sum{}, map[string]*turns{}
-	for _, t := range takings {
+	for _, t := range checkouts {
 		n := max(0, t.Seats)
 		switch {
 		case t.Pool != p.Name:
@@ -43,10 +43,10 @@ func (p Pool) Held(takings []Taking) (reserved, used int) {
 	return reserved, used
 }
 
-// Shared says with whom a taking on a node holds its seats together: those of one group, at most so many; "" where they
-// are its own. It is Held as data that the meter can write down: the seats on nodes are those of every group, never
-// more than the largest limit in it, and all that are in none. Most is 0 where the limit is not known.
-func (p Pool) Shared(t Taking) (group string, most int) {
+// Shared says with whom a checkout on a node holds its seats together: those of one group, at most so many; "" where
+// they are its own. It is Held as data that the meter can write down: the seats on nodes are those of every group,
+// never more than the largest limit in it, and all that are in none. Most is 0 where the limit is not known.
+func (p Pool) Shared(t Checkout) (group string, most int) {
 	rule := p.Rule(t.Device).Unit
 	switch {
 	case t.Node == "":
@@ -63,22 +63,22 @@ func (p Pool) Shared(t Taking) (group string, most int) {
 	return "vgpu/" + t.VGPU + "/" + t.Cluster + "/" + t.Node, most
 }
 
-// More is how many seats the takings would hold more with another one.
-func (p Pool) More(takings []Taking, t Taking) int {
-	r, u := p.Held(takings)
+// More is how many seats the checkouts would hold more with another one.
+func (p Pool) More(checkouts []Checkout, t Checkout) int {
+	r, u := p.Held(checkouts)
 	t.Pool = p.Name
-	more, too := p.Held(append(takings[:len(takings):len(takings)], t))
+	more, too := p.Held(append(checkouts[:len(checkouts):len(checkouts)], t))
 	return more + too - r - u
 }
 
-// parts is what each taking adds to Held, those on a node first and in their order: together they are what all hold.
-func (p Pool) parts(takings []Taking) []int {
-	parts, before := make([]int, len(takings)), []Taking(nil)
-	together := slices.ContainsFunc(takings, func(t Taking) bool {
+// parts is what each checkout adds to Held, those on a node first and in their order: together they are what all hold.
+func (p Pool) parts(checkouts []Checkout) []int {
+	parts, before := make([]int, len(checkouts)), []Checkout(nil)
+	together := slices.ContainsFunc(checkouts, func(t Checkout) bool {
 		return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser
 	})
 	for _, placed := range []bool{true, false} {
-		for i, t := range takings {
+		for i, t := range checkouts {
 			switch {
 			case placed != (t.Node != ""):
 			case !together:
@@ -109,7 +109,7 @@ type turns struct {
 	on       map[Place]int
 }
 
-func (s *turns) add(t Taking, n int) {
+func (s *turns) add(t Checkout, n int) {
 	if t.Node == "" {
 		s.unplaced += n
 		return

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-func turn(id, node string) Taking {
-	return Taking{Pool: "p", Workload: id, Tenant: "red", Owner: "dana", Cluster: "main", Node: node, Seats: 1,
+func turn(id, node string) Checkout {
+	return Checkout{Pool: "p", Workload: id, Tenant: "red", Owner: "dana", Cluster: "main", Node: node, Seats: 1,
 		Device: SharedVGPU, VGPU: "A40-12Q"}
 }
 
-func turnsOn(node string, n int) []Taking {
-	var list []Taking
+func turnsOn(node string, n int) []Checkout {
+	var list []Checkout
 	for i := range n {
 		list = append(list, turn(fmt.Sprint(node, i), node))
 	}
@@ -27,15 +27,15 @@ func onNodes(count int, names ...string) map[Place]VGPUs {
 	return m
 }
 
-func whose(owner, node string, seats int) Taking {
-	return Taking{Pool: "p", Owner: owner, Node: node, Seats: seats, Device: TimeSlicedVGPU}
+func whose(owner, node string, seats int) Checkout {
+	return Checkout{Pool: "p", Owner: owner, Node: node, Seats: seats, Device: TimeSlicedVGPU}
 }
 
 func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
 	user := []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
 	for sentence, c := range map[string]struct {
 		pool           Pool
-		takings        []Taking
+		checkouts        []Checkout
 		reserved, used int
 	}{
 		"four turns on the one vGPU of a machine": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("vm", 4), 0, 1},
@@ -48,16 +48,16 @@ func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
 		"on no node yet, and there is one in all": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("", 3), 1, 0},
 		"on no node yet, beside a machine that is counted": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")},
 			append(turnsOn("vm", 2), turnsOn("", 3)...), 0, 1},
-		"one user with three": {Pool{Rules: user}, []Taking{whose("dana", "a", 1), whose("dana", "b", 2),
+		"one user with three": {Pool{Rules: user}, []Checkout{whose("dana", "a", 1), whose("dana", "b", 2),
 			whose("dana", "", 1)}, 0, 2},
 		"one user with one that has a node and a larger one that waits": {Pool{Rules: user},
-			[]Taking{whose("dana", "a", 1), whose("dana", "", 3)}, 2, 1},
-		"two users":         {Pool{Rules: user}, []Taking{whose("dana", "a", 1), whose("kim", "a", 1)}, 0, 2},
-		"of another pool":   {Pool{Rules: user}, []Taking{{Pool: "other", Seats: 7}}, 0, 0},
-		"whole vGPUs, each": {Pool{Product: NVAIE}, []Taking{whose("dana", "a", 2), whose("dana", "", 1)}, 1, 2},
+			[]Checkout{whose("dana", "a", 1), whose("dana", "", 3)}, 2, 1},
+		"two users":         {Pool{Rules: user}, []Checkout{whose("dana", "a", 1), whose("kim", "a", 1)}, 0, 2},
+		"of another pool":   {Pool{Rules: user}, []Checkout{{Pool: "other", Seats: 7}}, 0, 0},
+		"whole vGPUs, each": {Pool{Product: NVAIE}, []Checkout{whose("dana", "a", 2), whose("dana", "", 1)}, 1, 2},
 	} {
 		c.pool.Name = "p"
-		if reserved, used := c.pool.Held(c.takings); reserved != c.reserved || used != c.used {
+		if reserved, used := c.pool.Held(c.checkouts); reserved != c.reserved || used != c.used {
 			t.Errorf("%s: want %d reserved and %d used, got %d and %d", sentence, c.reserved, c.used, reserved, used)
 		}
 	}
@@ -73,7 +73,7 @@ func TestAnotherTurnOnVGPUsThatAreCountedNeedsNoSeat(t *testing.T) {
 	}
 }
 
-// What each taking adds is never below zero, and all of it is what they hold together.
+// What each checkout adds is never below zero, and all of it is what they hold together.
 func TestPartsAddUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -81,29 +81,29 @@ func TestPartsAddUp(t *testing.T) {
 		if random.IntN(2) == 0 {
 			p.Rules = []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
 		}
-		var takings []Taking
+		var checkouts []Checkout
 		for i := range random.IntN(10) {
 			x := turn(fmt.Sprint(i), []string{"", "a", "b"}[random.IntN(3)])
 			if random.IntN(2) == 0 {
 				x = whose([]string{"dana", "kim"}[random.IntN(2)], x.Node, random.IntN(4))
 			}
-			takings = append(takings, x)
+			checkouts = append(checkouts, x)
 		}
-		reserved, used := p.Held(takings)
+		reserved, used := p.Held(checkouts)
 		sum := 0
-		for i, n := range p.parts(takings) {
+		for i, n := range p.parts(checkouts) {
 			if sum += n; n < 0 {
-				t.Fatalf("%d of %+v in %+v", n, takings[i], takings)
+				t.Fatalf("%d of %+v in %+v", n, checkouts[i], checkouts)
 			}
 		}
 		if sum != reserved+used {
-			t.Fatalf("parts add up to %d, held are %d and %d: %+v", sum, reserved, used, takings)
+			t.Fatalf("parts add up to %d, held are %d and %d: %+v", sum, reserved, used, checkouts)
 		}
 	}
 }
 
-// TestTheMeterSharesAsAdmissionCounts: what the meter writes down of each taking on a node, put together again, is what
-// Held says of all of them.
+// TestTheMeterSharesAsAdmissionCounts: what the meter writes down of each checkout on a node, put together again, is
+// what Held says of all of them.
 func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {
@@ -112,14 +112,14 @@ func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
 		if random.IntN(2) == 0 {
 			p.Rules = []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
 		}
-		var takings []Taking
+		var checkouts []Checkout
 		groups, most, want := map[string]int{}, map[string]int{}, 0
 		for i := range random.IntN(12) {
 			x := turn(fmt.Sprint(i), []string{"a", "b", "c"}[random.IntN(3)])
 			if x.Seats = 1 + random.IntN(2); random.IntN(3) == 0 {
 				x = whose([]string{"dana", "kim", ""}[random.IntN(3)], x.Node, 1+random.IntN(4))
 			}
-			takings = append(takings, x)
+			checkouts = append(checkouts, x)
 			group, limit := p.Shared(x)
 			if group == "" {
 				want += x.Seats
@@ -133,8 +133,8 @@ func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
 			}
 			want += seats
 		}
-		if _, used := p.Held(takings); used != want {
-			t.Fatalf("held are %d, the groups have %d: %+v of %+v", used, want, takings, p)
+		if _, used := p.Held(checkouts); used != want {
+			t.Fatalf("held are %d, the groups have %d: %+v of %+v", used, want, checkouts, p)
 		}
 	}
 	if group, _ := (Pool{Product: VWS}).Shared(turn("x", "")); group != "" {

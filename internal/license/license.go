@@ -11,7 +11,7 @@ type Pool struct {
 	Server  string  `json:"server,omitempty"`  // the license server that says how many there are; default none
 	Seats   int     `json:"seats"`             // how many seats, while no server or entitlement says it
 	// what becomes of a start that finds too few seats: refuse or queue; default refuse
-	WhenFull WhenFull `json:"whenFull,omitempty"`
+	OnExhaustion ExhaustionPolicy `json:"onExhaustion,omitempty"`
 	// what a contract says otherwise: rules above those of the product, each for one kind of device
 	Rules []Rule `json:"rules,omitempty"`
 	// vGPU series that the pool licenses: A, B, C, Q; default those of the product
@@ -23,31 +23,31 @@ type Pool struct {
 	Unknown bool `json:"-"`
 }
 
-// WhenFull is what becomes of a start that finds too few seats.
-type WhenFull string
+// ExhaustionPolicy is what becomes of a start that finds too few seats.
+type ExhaustionPolicy string
 
 // The choices.
 const (
-	Refuse WhenFull = "refuse"
-	Queue  WhenFull = "queue" // it is accepted and waits for its turn
+	RefuseStarts ExhaustionPolicy = "refuse"
+	QueueStarts  ExhaustionPolicy = "queue" // it is accepted and waits for its turn
 )
 
-// WhenFulls are all of them, in the order of lists.
-func WhenFulls() []WhenFull { return []WhenFull{Refuse, Queue} }
+// ExhaustionPolicies are all of them, in the order of lists.
+func ExhaustionPolicies() []ExhaustionPolicy { return []ExhaustionPolicy{RefuseStarts, QueueStarts} }
 
 // Seats is a pool and how much of it is taken.
 type Seats struct {
-	Pool    Pool
-	Used    int
-	Takings []Taking // of the pool, behind Used
+	Pool      Pool
+	Used      int
+	Checkouts []Checkout // of the pool, behind Used
 }
 
-// More is how many seats another taking would take beside those that are taken.
-func (s Seats) More(t Taking) int { return s.Pool.More(s.Takings, t) }
+// More is how many seats another checkout would take beside those that are taken.
+func (s Seats) More(t Checkout) int { return s.Pool.More(s.Checkouts, t) }
 
 // Freed is how many seats are given back when some workloads, by id, have ended.
 func (s Seats) Freed(ended map[string]bool) int {
-	left := slices.DeleteFunc(slices.Clone(s.Takings), func(t Taking) bool { return ended[t.Workload] })
+	left := slices.DeleteFunc(slices.Clone(s.Checkouts), func(t Checkout) bool { return ended[t.Workload] })
 	reserved, used := s.Pool.Held(left)
 	return s.Used - reserved - used
 }
@@ -73,23 +73,23 @@ func (s Seats) Turn(needs, line int) Turn {
 	switch {
 	case needs == 0 || s.Has(needs) && line == 0:
 		return Now
-	case s.Pool.WhenFull != Queue || !s.Pool.Unknown && needs > s.Pool.Seats:
+	case s.Pool.OnExhaustion != QueueStarts || !s.Pool.Unknown && needs > s.Pool.Seats:
 		return Never
 	}
 	return Later
 }
 
 // Count puts what is taken beside each pool.
-func Count(pools []Pool, takings []Taking) []Seats {
+func Count(pools []Pool, checkouts []Checkout) []Seats {
 	seats := make([]Seats, len(pools))
 	for i, p := range pools {
 		seats[i] = Seats{Pool: p}
-		for _, t := range takings {
+		for _, t := range checkouts {
 			if t.Pool == p.Name {
-				seats[i].Takings = append(seats[i].Takings, t)
+				seats[i].Checkouts = append(seats[i].Checkouts, t)
 			}
 		}
-		reserved, used := p.Held(seats[i].Takings)
+		reserved, used := p.Held(seats[i].Checkouts)
 		seats[i].Used = reserved + used
 	}
 	return seats

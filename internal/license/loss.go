@@ -64,7 +64,7 @@ func (s *Service) events(ctx context.Context, losses []Loss) ([]audit.Event, err
 	if len(losses) == 0 {
 		return nil, nil
 	}
-	takings, err := s.o.Store.Takings(ctx)
+	checkouts, err := s.o.Store.Checkouts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) events(ctx context.Context, losses []Loss) ([]audit.Event, err
 		e := audit.Event{Kind: audit.LicenseLost, At: now, Detail: i18n.T("licenses.lost_detail", "Node", l.Node, "Cluster",
 			l.Cluster, "Count", l.Count)}
 		events = append(events, e)
-		for _, t := range takings {
+		for _, t := range checkouts {
 			if t.Cluster == l.Cluster && t.Node == l.Node {
 				e.Workload, e.Tenant = t.Workload, t.Tenant
 				events = append(events, e)

@@ -23,17 +23,17 @@ type Store interface {
 	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error,
 		events ...audit.Event) error
 	DeleteEntitlement(ctx context.Context, id string, events ...audit.Event) error
-	// LicenseChoices are what administrators decided about pools in the portal.
-	LicenseChoices(ctx context.Context) ([]Choice, error)
-	SaveLicenseChoice(ctx context.Context, c Choice, events ...audit.Event) error
+	// LicensePoolSettings are what administrators decided about pools in the portal.
+	LicensePoolSettings(ctx context.Context) ([]PoolSetting, error)
+	SaveLicensePoolSetting(ctx context.Context, c PoolSetting, events ...audit.Event) error
 	LicenseAnswers(ctx context.Context) ([]Answer, error)
 	SaveLicenseAnswer(ctx context.Context, a Answer) error
 	LicenseDevices(ctx context.Context) ([]Device, error)
 	// SaveLicenseDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says
 	// that a state changed, for open pages.
 	SaveLicenseDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
-	// Takings are the workloads that hold seats, oldest first.
-	Takings(ctx context.Context) ([]Taking, error)
+	// Checkouts are the workloads that hold seats, oldest first.
+	Checkouts(ctx context.Context) ([]Checkout, error)
 	// Spans are the metered stretches, since a time, of workloads that hold or held seats, by pool.
 	Spans(ctx context.Context, since time.Time) (map[string][]Span, error)
 }
@@ -54,20 +54,20 @@ type Options struct {
 
 // Book is everything that is known, as it was last read.
 type Book struct {
-	Entered  []Entitlement
-	Answers  map[string]Answer
-	Machines []Machine
-	Choices  []Choice
-	VGPUs    map[Place]VGPUs
+	Entered      []Entitlement
+	Answers      map[string]Answer
+	Machines     []Machine
+	PoolSettings []PoolSetting
+	VGPUs        map[Place]VGPUs
 }
 
-// Choice is what an administrator decided about a pool in the portal: it stands above the settings.
-type Choice struct {
-	Pool     string
-	WhenFull WhenFull
-	Author   string // who decided it
-	Name     string
-	At       time.Time
+// PoolSetting is what an administrator decided about a pool in the portal: it stands above the settings.
+type PoolSetting struct {
+	Pool         string
+	OnExhaustion ExhaustionPolicy
+	Author       string // who decided it
+	Name         string
+	At           time.Time
 }
 
 // Service keeps the book and answers from memory: every page and every start asks it.
@@ -113,11 +113,11 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	choices, err := s.o.Store.LicenseChoices(ctx)
+	choices, err := s.o.Store.LicensePoolSettings(ctx)
 	if err != nil {
 		return err
 	}
-	book := Book{Entered: entered, Answers: map[string]Answer{}, Choices: choices,
+	book := Book{Entered: entered, Answers: map[string]Answer{}, PoolSettings: choices,
 		VGPUs: s.o.VGPUs(ctx)}
 	for _, a := range answers {
 		book.Answers[a.Source] = a
@@ -150,9 +150,9 @@ func (s *Service) Pools() []Pool {
 	pools := Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
 	for i := range pools {
 		pools[i].VGPUs = book.VGPUs
-		for _, c := range book.Choices {
+		for _, c := range book.PoolSettings {
 			if c.Pool == pools[i].Name {
-				pools[i].WhenFull = c.WhenFull
+				pools[i].OnExhaustion = c.OnExhaustion
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Service) Answers() map[string]Answer { return s.book.Load().Answers }
 
 // Line is one pool with all that is known of it.
 type Line struct {
-	Account      Account
+	Status       PoolStatus
 	Origin       Origin
 	Entitlements []Entitlement
 	Answer       Answer // of its server; zero where it has none
@@ -192,7 +192,7 @@ func (l Line) LeasesOn(node string) (count int, known bool) {
 	if !l.Answer.LeasesKnown || l.Answer.At.IsZero() {
 		return 0, false
 	}
-	for _, x := range l.Answer.leases(l.Account.Pool) {
+	for _, x := range l.Answer.leases(l.Status.Pool) {
 		if host(x.Client) == host(node) {
 			count += max(0, x.Count)
 		}
@@ -201,7 +201,7 @@ func (l Line) LeasesOn(node string) (count int, known bool) {
 }
 
 // Leases are those of the pool, by machine, as the license server tells.
-func (l Line) Leases() []Lease { return l.Answer.leases(l.Account.Pool) }
+func (l Line) Leases() []Lease { return l.Answer.leases(l.Status.Pool) }
 
 // History is how far back a forecast looks.
 const History = 90 * 24 * time.Hour
@@ -211,7 +211,7 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	takings, err := s.o.Store.Takings(ctx)
+	checkouts, err := s.o.Store.Checkouts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error
 			l.Answer.Source = p.Server
 		}
 		l.Entitlements, l.Origin = p.Entitlements(book.Entered, book.Answers)
-		l.Account = Settle(p, takings, l.Answer, now)
-		l.Forecast = Look(p, spans[p.Name], l.Entitlements, l.Account.Taken(), now, time.UTC)
+		l.Status = Reconcile(p, checkouts, l.Answer, now)
+		l.Forecast = Look(p, spans[p.Name], l.Entitlements, l.Status.CheckedOut(), now, time.UTC)
 		if !a.SeesAll() {
 			l = l.nameless()
 		}
@@ -240,7 +240,7 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error
 
 // nameless takes away what only those may know who see everything.
 func (l Line) nameless() Line {
-	l.Account.Tenants, l.Account.Takings, l.Account.Difference = nil, nil, nil
+	l.Status.Tenants, l.Status.Checkouts, l.Status.Difference = nil, nil, nil
 	l.Forecast.Peak.Holders, l.Answer.Leases, l.Entitlements = nil, nil, nil
 	return l
 }
@@ -330,21 +330,22 @@ func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
 	return e, fields
 }
 
-// Choose says what becomes of starts that find a pool full, from now on.
-func (s *Service) Choose(ctx context.Context, a identity.Actor, pool string, full WhenFull) error {
+// SetExhaustionPolicy says what becomes of starts that find a pool full, from now on.
+func (s *Service) SetExhaustionPolicy(ctx context.Context, a identity.Actor, pool string, full ExhaustionPolicy) error {
 	if err := permit(a); err != nil {
 		return err
 	}
 	at := slices.IndexFunc(s.o.Pools, func(p Pool) bool { return p.Name == pool })
-	if at < 0 || !slices.Contains(WhenFulls(), full) {
+	if at < 0 || !slices.Contains(ExhaustionPolicies(), full) {
 		return fault.New(fault.NotFound, i18n.T("licenses.csv_pool", "Pool", short(pool)))
 	}
 	now := s.o.Now()
 	event := audit.By(a, audit.LicenseChosen, now)
 	event.Detail = i18n.T("licenses.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice",
-		i18n.T("licenses.when_full_"+string(full)))
-	return s.after(ctx, s.o.Store.SaveLicenseChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID),
-		Name: a.Person.Name, At: now}, event))
+		i18n.T("licenses.on_exhaustion_"+string(full)))
+	return s.after(ctx, s.o.Store.SaveLicensePoolSetting(ctx, PoolSetting{Pool: pool, OnExhaustion: full,
+		Author: string(a.Person.ID),
+		Name:   a.Person.Name, At: now}, event))
 }
 
 // Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not

@@ -11,17 +11,17 @@ import (
 // kept is a Store that keeps devices and what was told.
 type kept struct {
 	Store
-	devices []Device
-	takings []Taking
-	told    []audit.Event
+	devices   []Device
+	checkouts []Checkout
+	told      []audit.Event
 }
 
-func (k *kept) LicenseChoices(context.Context) ([]Choice, error) { return nil, nil }
+func (k *kept) LicensePoolSettings(context.Context) ([]PoolSetting, error) { return nil, nil }
 
 func (k *kept) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
 func (k *kept) LicenseAnswers(context.Context) ([]Answer, error)    { return nil, nil }
 func (k *kept) LicenseDevices(context.Context) ([]Device, error)    { return k.devices, nil }
-func (k *kept) Takings(context.Context) ([]Taking, error)           { return k.takings, nil }
+func (k *kept) Checkouts(context.Context) ([]Checkout, error)       { return k.checkouts, nil }
 func (k *kept) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
 	k.devices, k.told = list, append(k.told, events...)
 	return nil
@@ -30,10 +30,10 @@ func (k *kept) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time,
 // TestOwnersAndAdministratorsAreToldOnce: one event for the node and one for each workload on it, however often one
 // looks; another cluster's node of the same name has nothing to do with it.
 func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
-	elsewhere := taking("c", "red", "vm-1", 1)
-	here := taking("a", "red", "vm-1", 1)
+	elsewhere := checkout("c", "red", "vm-1", 1)
+	here := checkout("a", "red", "vm-1", 1)
 	here.Cluster, elsewhere.Cluster = "main", "west"
-	k, now, state := &kept{takings: []Taking{here, elsewhere, taking("d", "red", "", 1)}}, noon, Licensed
+	k, now, state := &kept{checkouts: []Checkout{here, elsewhere, checkout("d", "red", "", 1)}}, noon, Licensed
 	s := New(Options{Store: k, Now: func() time.Time { return now },
 		Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
 		Seen: func(context.Context, map[string][]string) []Device {

@@ -101,8 +101,8 @@ type records interface {
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
-	// Takings are the workloads that hold license seats, oldest first.
-	Takings(ctx context.Context) ([]license.Taking, error)
+	// Checkouts are the workloads that hold license seats, oldest first.
+	Checkouts(ctx context.Context) ([]license.Checkout, error)
 	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
 	SeatLine(ctx context.Context) ([]Waiting, error)
 	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
@@ -334,11 +334,11 @@ func (c *core) fit(ctx context.Context, cluster string, size catalog.Size) inven
 	return capacity.Fit(snapshot, size)
 }
 
-func (c *core) seats(size catalog.Size, takings []license.Taking) *license.Seats {
+func (c *core) seats(size catalog.Size, checkouts []license.Checkout) *license.Seats {
 	if size.LicensePool == "" {
 		return nil
 	}
-	seats, ok := license.Find(license.Count(c.site().Pools, takings), size.LicensePool)
+	seats, ok := license.Find(license.Count(c.site().Pools, checkouts), size.LicensePool)
 	if !ok {
 		return nil
 	}

@@ -72,7 +72,7 @@ func (c *core) gather(ctx context.Context, in Reader, f Facts, q subject) (Facts
 type state struct {
 	target    *workload.Workload // what is extended or resumed; nil for none
 	holdings  []workload.Holding
-	takings   []license.Taking
+	checkouts []license.Checkout
 	line      []Waiting
 	history   AskerHistory
 	nameTaken bool
@@ -96,7 +96,7 @@ func (c *core) read(ctx context.Context, in Reader, now time.Time, q subject) (s
 		if s.line, err = in.SeatLine(ctx); err != nil {
 			return s, err
 		}
-		if s.takings, err = in.Takings(ctx); err != nil {
+		if s.checkouts, err = in.Checkouts(ctx); err != nil {
 			return s, err
 		}
 	}
@@ -132,7 +132,7 @@ func (c *core) readBudget(ctx context.Context, in Reader, q subject, s *state) (
 func (c *core) facts(f Facts, q subject, s state) Facts {
 	f.Owner, f.Extends = cmp.Or(q.owner, q.asker), s.target
 	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, s.holdings)
-	f.Seats = c.seats(q.spec.Size, s.takings)
+	f.Seats = c.seats(q.spec.Size, s.checkouts)
 	f.SeatLine = inLine(s.line, f.Seats, q.own)
 	f.History, f.NameTaken = s.history, s.nameTaken
 	if s.budget.Set() {

@@ -40,7 +40,7 @@ func TestAResumeThatTheBudgetHasNotEnoughFor(t *testing.T) {
 		"its team holds all it may": {change: func(_ *workload.Workload, f *Facts) { f.Quota.Used = 2 }, reason: "x",
 			want: "request.quota_full"},
 		"no seat is free": {change: func(_ *workload.Workload, f *Facts) {
-			f.Seats = &license.Seats{Pool: license.Pool{Name: "p", Seats: 1, WhenFull: license.Refuse}, Used: 1}
+			f.Seats = &license.Seats{Pool: license.Pool{Name: "p", Seats: 1, OnExhaustion: license.RefuseStarts}, Used: 1}
 		}, reason: "x", want: "request.no_seat"},
 		"the budget lets nobody agree": {change: func(_ *workload.Workload, f *Facts) { f.Budget = short(budget.Stop) },
 			reason: "x", want: "budget.over"},

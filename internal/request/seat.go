@@ -47,9 +47,9 @@ func (f Facts) more(w Spec) int {
 	if f.Seats == nil {
 		return 0
 	}
-	t := w.Size.Taking(f.Seats.Pool, string(f.Owner))
+	t := w.Size.Checkout(f.Seats.Pool, string(f.Owner))
 	if f.Extends != nil {
-		t = f.Extends.Size.Taking(f.Seats.Pool, string(f.Extends.Owner))
+		t = f.Extends.Size.Checkout(f.Seats.Pool, string(f.Extends.Owner))
 	}
 	t.Seats = f.takes(w)
 	return f.Seats.More(t)

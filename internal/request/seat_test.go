@@ -10,30 +10,30 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-func seated(mode license.WhenFull, seats, used, line int) (Spec, Facts) {
+func seated(mode license.ExhaustionPolicy, seats, used, line int) (Spec, Facts) {
 	size := catalog.Size{Name: "vgpu", LicensePool: "vws"}
 	return Spec{Size: size, Cluster: "c"}, Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, SeatLine: line,
-		Seats: &license.Seats{Pool: license.Pool{Name: "vws", Title: "vWS", Seats: seats, WhenFull: mode}, Used: used}}
+		Seats: &license.Seats{Pool: license.Pool{Name: "vws", Title: "vWS", Seats: seats, OnExhaustion: mode}, Used: used}}
 }
 
 func TestAFullPool(t *testing.T) {
 	cases := map[string]struct {
-		mode              license.WhenFull
+		mode              license.ExhaustionPolicy
 		seats, used, line int
 		refused           bool
 		place             int
 	}{
-		"a seat is free":                      {license.Queue, 5, 4, 0, false, 0},
-		"none is free":                        {license.Queue, 5, 5, 0, false, 1},
-		"more is used than there is":          {license.Queue, 5, 8, 0, false, 1},
-		"others wait":                         {license.Queue, 5, 5, 3, false, 4},
-		"one is free, and others are first":   {license.Queue, 5, 4, 1, false, 2},
-		"the pool refuses":                    {license.Refuse, 5, 5, 0, true, 0},
+		"a seat is free":                      {license.QueueStarts, 5, 4, 0, false, 0},
+		"none is free":                        {license.QueueStarts, 5, 5, 0, false, 1},
+		"more is used than there is":          {license.QueueStarts, 5, 8, 0, false, 1},
+		"others wait":                         {license.QueueStarts, 5, 5, 3, false, 4},
+		"one is free, and others are first":   {license.QueueStarts, 5, 4, 1, false, 2},
+		"the pool refuses":                    {license.RefuseStarts, 5, 5, 0, true, 0},
 		"nothing is said":                     {"", 5, 5, 0, true, 0},
-		"refuses now, and some still wait":    {license.Refuse, 5, 4, 1, true, 0},
-		"there will never be enough":          {license.Queue, 0, 0, 0, true, 0},
-		"a free seat of a pool that refuses":  {license.Refuse, 5, 4, 0, false, 0},
-		"a pool that was made smaller refuse": {license.Refuse, 2, 5, 0, true, 0},
+		"refuses now, and some still wait":    {license.RefuseStarts, 5, 4, 1, true, 0},
+		"there will never be enough":          {license.QueueStarts, 0, 0, 0, true, 0},
+		"a free seat of a pool that refuses":  {license.RefuseStarts, 5, 4, 0, false, 0},
+		"a pool that was made smaller refuse": {license.RefuseStarts, 2, 5, 0, true, 0},
 	}
 	for name, c := range cases {
 		w, f := seated(c.mode, c.seats, c.used, c.line)
@@ -41,7 +41,7 @@ func TestAFullPool(t *testing.T) {
 			t.Errorf("%s: want refused %v at place %d, got %v at %d", name, c.refused, c.place, got, f.seatPlace(w))
 		}
 	}
-	w, f := seated(license.Queue, 0, 7, 0)
+	w, f := seated(license.QueueStarts, 0, 7, 0)
 	f.Seats.Pool.Unknown = true
 	if f.seatless(w) {
 		t.Error("a number that nobody knows keeps somebody waiting")
@@ -58,7 +58,7 @@ func TestRulesSeeSeats(t *testing.T) {
 		p := PolicyFacts(StartKind, w, nobody, f, time.Hour)
 		return seats{p.SeatPool, p.SeatsTaken, p.SeatsLeft, p.SeatsTotal, p.SeatsWaiting}
 	}
-	w, f := seated(license.Queue, 5, 4, 2)
+	w, f := seated(license.QueueStarts, 5, 4, 2)
 	if got, want := seen(w, f), (seats{"vws", 1, 1, 5, 2}); got != want {
 		t.Errorf("want %+v, got %+v", want, got)
 	}
@@ -79,7 +79,7 @@ func TestRulesSeeSeats(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for used, want := range map[int]string{2: "rest", 3: "rest", 4: "last-seats", 5: "last-seats"} {
-		w, f := seated(license.Queue, 6, used, 0)
+		w, f := seated(license.QueueStarts, 6, used, 0)
 		f.Policy = p
 		if got := p.Decide(PolicyFacts(StartKind, w, nobody, f, time.Hour)).Rule; got != want {
 			t.Errorf("%d of 6 used: want %s, got %s", used, want, got)
@@ -110,9 +110,9 @@ func TestASeatThatIsShared(t *testing.T) {
 		"another's vGPU, and each person is licensed":  {each, whole, whole, "kim", true},
 		"a turn on a vGPU that somebody has to itself": {one, whole, shared, "kim", true},
 	} {
-		held := c.held.Taking(c.pool, "dana")
+		held := c.held.Checkout(c.pool, "dana")
 		held.Cluster, held.Node = "c", "vm"
-		seats := license.Count([]license.Pool{c.pool}, []license.Taking{held})[0]
+		seats := license.Count([]license.Pool{c.pool}, []license.Checkout{held})[0]
 		f := Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, Seats: &seats, Owner: c.owner}
 		if got := f.seatRefused(Spec{Size: c.asked, Cluster: "c"}); got != c.refused || seats.Free() != 0 {
 			t.Errorf("%s: want refused %v, got %v with %d free", sentence, c.refused, got, seats.Free())

@@ -21,14 +21,14 @@ type SeatQueue struct {
 type seatStore interface {
 	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
 	SeatLine(ctx context.Context) ([]Waiting, error)
-	// Takings are the workloads that hold license seats, oldest first.
-	Takings(ctx context.Context) ([]license.Taking, error)
+	// Checkouts are the workloads that hold license seats, oldest first.
+	Checkouts(ctx context.Context) ([]license.Checkout, error)
 }
 
 // Pools is every license pool and its use.
 func (s *SeatQueue) Pools(ctx context.Context) ([]license.Seats, error) {
-	takings, err := s.store.Takings(ctx)
-	return license.Count(s.site().Pools, takings), err
+	checkouts, err := s.store.Checkouts(ctx)
+	return license.Count(s.site().Pools, checkouts), err
 }
 
 // Places are the places of all requests that wait for seats, each in the line of its pool, from 1 on.

@@ -98,38 +98,39 @@ func (s *Store) DeleteEntitlement(ctx context.Context, id string, events ...audi
 	})
 }
 
-type choiceRow struct {
-	Name       string `gorm:"primaryKey"`
-	WhenFull   string
-	Author     string
-	AuthorName string
-	ChangedAt  moment
+type licensePoolRow struct {
+	Name         string `gorm:"primaryKey"`
+	OnExhaustion string
+	Author       string
+	AuthorName   string
+	ChangedAt    moment
 }
 
-func (choiceRow) TableName() string { return "license_pools" }
+func (licensePoolRow) TableName() string { return "license_pools" }
 
-// LicenseChoices are what administrators decided about pools.
-func (v view) LicenseChoices(ctx context.Context) ([]license.Choice, error) {
-	rows, err := all[choiceRow](v.at(ctx).Order("name"))
-	return each(rows, func(r choiceRow) license.Choice {
-		return license.Choice{Pool: r.Name, WhenFull: license.WhenFull(r.WhenFull), Author: r.Author, Name: r.AuthorName,
-			At: r.ChangedAt.time()}
+// LicensePoolSettings are what administrators decided about pools.
+func (v view) LicensePoolSettings(ctx context.Context) ([]license.PoolSetting, error) {
+	rows, err := all[licensePoolRow](v.at(ctx).Order("name"))
+	return each(rows, func(r licensePoolRow) license.PoolSetting {
+		return license.PoolSetting{Pool: r.Name, OnExhaustion: license.ExhaustionPolicy(r.OnExhaustion), Author: r.Author,
+			Name: r.AuthorName,
+			At:   r.ChangedAt.time()}
 	}), err
 }
 
-// SaveLicenseChoice puts one in the place of the one before.
-func (s *Store) SaveLicenseChoice(ctx context.Context, c license.Choice, events ...audit.Event) error {
+// SaveLicensePoolSetting puts one in the place of the one before.
+func (s *Store) SaveLicensePoolSetting(ctx context.Context, c license.PoolSetting, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		row := choiceRow{Name: c.Pool, WhenFull: string(c.WhenFull), Author: c.Author, AuthorName: c.Name,
+		row := licensePoolRow{Name: c.Pool, OnExhaustion: string(c.OnExhaustion), Author: c.Author, AuthorName: c.Name,
 			ChangedAt: momentOf(c.At)}
 		if err := writable(&row); err != nil {
 			return err
 		}
 		done := t.at(ctx).Exec(
-			`INSERT INTO license_pools (name, when_full, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET when_full = excluded.when_full, author = excluded.author,
+			`INSERT INTO license_pools (name, on_exhaustion, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET on_exhaustion = excluded.on_exhaustion, author = excluded.author,
 				author_name = excluded.author_name, changed_at = excluded.changed_at`,
-			row.Name, row.WhenFull, row.Author, row.AuthorName, row.ChangedAt)
+			row.Name, row.OnExhaustion, row.Author, row.AuthorName, row.ChangedAt)
 		if done.Error != nil {
 			return done.Error
 		}
@@ -247,7 +248,7 @@ func (s *Store) SaveLicenseDevices(ctx context.Context, list []license.Device, f
 	})
 }
 
-type takingRow struct {
+type checkoutRow struct {
 	ID           string
 	Name         string
 	Tenant       string
@@ -263,15 +264,15 @@ type takingRow struct {
 	CreatedAt moment
 }
 
-// Takings are the workloads that hold seats. The condition is the one of Holdings, word for word.
-func (v view) Takings(ctx context.Context) ([]license.Taking, error) {
-	var rows []takingRow
+// Checkouts are the workloads that hold seats. The condition is the one of Holdings, word for word.
+func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
+	var rows []checkoutRow
 	err := v.at(ctx).Raw(
 		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at
 			FROM workloads
 		WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
-	return each(rows, func(r takingRow) license.Taking {
-		t := r.Size.is.Taking(license.Pool{}, r.Owner)
+	return each(rows, func(r checkoutRow) license.Checkout {
+		t := r.Size.is.Checkout(license.Pool{}, r.Owner)
 		t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
 		t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
 		if r.OnNode {

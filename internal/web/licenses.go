@@ -44,11 +44,11 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 		return view{}, err
 	}
 	for _, line := range pools {
-		p := w.poolModel(say, line, holders[line.Account.Pool.Name], changes)
+		p := w.poolModel(say, line, holders[line.Status.Pool.Name], changes)
 		if changes {
-			p.Notices = append(p.Notices, poolMismatch(say, w.Catalog.Mismatches(), line.Account.Pool.Name)...)
+			p.Notices = append(p.Notices, poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)...)
 		}
-		if n := waiting[line.Account.Pool.Name]; n > 0 {
+		if n := waiting[line.Status.Pool.Name]; n > 0 {
 			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licenses.waiting"), Value: say.number(float64(n)),
 				Test: "waiting"})
 		}
@@ -88,17 +88,17 @@ func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
 }
 
 func (w *Web) poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licenses.PoolModel {
-	pool := l.Account.Pool
+	pool := l.Status.Pool
 	id := slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
-		Bar: accountBar(say, l.Account), Facts: poolFacts(say, l, w.LicensesEvery),
+		Bar: accountBar(say, l.Status), Facts: poolFacts(say, l, w.LicensesEvery),
 		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
 			Lease:    leaseWords(say, l, item.Observed.Node),
 			Workload: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: item.Size.Title}})
 	}
-	for _, t := range l.Account.Tenants {
+	for _, t := range l.Status.Tenants {
 		name := t.Tenant
 		if name == "" {
 			name = say.S("licenses.nobody")
@@ -160,15 +160,16 @@ func ruleModels(say words, pool license.Pool) []licenses.RuleModel {
 func choiceModel(say words, pool license.Pool) *licenses.ChoiceModel {
 	id := "full-" + slug(pool.Name)
 	m := &licenses.ChoiceModel{
-		Form: ui.FormModel{ID: id, Action: "/licenses/full", Test: "when-full",
+		Form: ui.FormModel{ID: id, Action: "/licenses/full", Test: "on-exhaustion",
 			Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
-		Field: ui.FieldModel{ID: id + "-choice", Name: "when_full", Kind: ui.SelectField, Label: say.S("licenses.when_full"),
-			Value: string(cmp.Or(pool.WhenFull, license.Refuse)), Test: "when-full-choice"},
-		Button: ui.ButtonModel{Label: say.S("licenses.when_full_save"), Small: true, Test: "when-full-save"},
+		Field: ui.FieldModel{ID: id + "-choice", Name: "on_exhaustion", Kind: ui.SelectField,
+			Label: say.S("licenses.on_exhaustion"),
+			Value: string(cmp.Or(pool.OnExhaustion, license.RefuseStarts)), Test: "on-exhaustion-choice"},
+		Button: ui.ButtonModel{Label: say.S("licenses.on_exhaustion_save"), Small: true, Test: "on-exhaustion-save"},
 	}
-	for _, f := range license.WhenFulls() {
+	for _, f := range license.ExhaustionPolicies() {
 		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f),
-			Label: upperFirst(say.Say(i18n.T("licenses.when_full_" + string(f))))})
+			Label: upperFirst(say.Say(i18n.T("licenses.on_exhaustion_" + string(f))))})
 	}
 	return m
 }
@@ -205,12 +206,12 @@ func poolFacts(say words, l license.Line, every time.Duration) []ui.DefModel {
 	} else {
 		add("source", say.S("licenses.source"), source)
 	}
-	if pool := l.Account.Pool; pool.Server != "" && l.Account.ServerOK {
-		aged("server", say.S("licenses.in_use"), say.S("licenses.server_says", "InUse", l.Account.InUse))
+	if pool := l.Status.Pool; pool.Server != "" && l.Status.ServerOK {
+		aged("server", say.S("licenses.in_use"), say.S("licenses.server_says", "InUse", l.Status.InUse))
 	} else if pool.Server != "" {
 		add("server", say.S("licenses.in_use"), unknown)
 	}
-	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
+	ends := license.Ends(l.Entitlements, l.Status.Pool.Name, say.now)
 	if len(ends) > 0 {
 		add("valid-until", say.S("licenses.until"), say.S("licenses.until_in", "Day", lastDay(say, ends[0].Until), "Count",
 			ends[0].Days(say.now)))
@@ -251,9 +252,9 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 	}
 	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.now) <= tellEnd {
 		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.will_end", "Day", lastDay(say, f.Expires),
-			"Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
+			"Left", f.LeftAfter, "Taken", l.Status.CheckedOut()), Test: "will-end"})
 	}
-	if d := l.Account.Difference; len(d) > 0 {
+	if d := l.Status.Difference; len(d) > 0 {
 		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.differences"), Test: "differences"}
 		for _, x := range d {
 			n.Items = append(n.Items, say.say(x.Sentence()))
@@ -274,12 +275,12 @@ func poolMismatch(say words, all []catalog.Mismatch, pool string) []ui.NoticeMod
 }
 
 // accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
-func accountBar(say words, a license.Account) ui.MeterModel {
-	whole := float64(max(a.Pool.Seats, a.Taken(), 1))
+func accountBar(say words, a license.PoolStatus) ui.MeterModel {
+	whole := float64(max(a.Pool.Seats, a.CheckedOut(), 1))
 	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licenses.free_of", "Free", a.Free(), "Seats", a.Pool.Seats),
 		Legend: true, Large: true, Test: "seats"}
 	if a.Pool.Unknown {
-		m.Value = say.S("licenses.unknown_total", "Count", a.Taken())
+		m.Value = say.S("licenses.unknown_total", "Count", a.CheckedOut())
 		return m
 	}
 	used := ui.FillUsed
@@ -351,7 +352,7 @@ func enterModel(say words, pools []license.Line, form license.Form, problems []f
 	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licenses.pool"), Value: form.Pool,
 		Error: wrong("pool"), Test: "pool-choice"}
 	for _, l := range pools {
-		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Account.Pool.Name, Label: l.Account.Pool.Title})
+		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Status.Pool.Name, Label: l.Status.Pool.Title})
 	}
 	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
 		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licenses.enter_" + name)), Value: value,
@@ -394,8 +395,8 @@ func (w *Web) licenseEnter(c echo.Context) error {
 // licenseChoose keeps what becomes of starts that find a pool full.
 func (w *Web) licenseChoose(c echo.Context) error {
 	k := w.callOf(c)
-	if err := w.Licenses.Choose(k.ctx, k.actor, c.FormValue("pool"),
-		license.WhenFull(c.FormValue("when_full"))); err != nil {
+	if err := w.Licenses.SetExhaustionPolicy(k.ctx, k.actor, c.FormValue("pool"),
+		license.ExhaustionPolicy(c.FormValue("on_exhaustion"))); err != nil {
 		return err
 	}
 	return w.done(c, "license-chosen", "/licenses")

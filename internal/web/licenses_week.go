@@ -23,7 +23,7 @@ func weekModel(say words, id string, l license.Line) *licenses.WeekModel {
 	if f.From.IsZero() {
 		return nil
 	}
-	whole := float64(max(l.Account.Pool.Seats, f.Peak.Seats, 1))
+	whole := float64(max(l.Status.Pool.Seats, f.Peak.Seats, 1))
 	m := &licenses.WeekModel{ID: id, Lead: say.S("licenses.week_lead", "Days", max(1, f.Days))}
 	for h := range 24 {
 		m.Hours = append(m.Hours, fmt.Sprintf("%02d", h))

@@ -41,7 +41,7 @@ type Tx interface {
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
-	Takings(ctx context.Context) ([]license.Taking, error)
+	Checkouts(ctx context.Context) ([]license.Checkout, error)
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
 	budget.Tx
@@ -298,11 +298,11 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	if w.Size.LicensePool == "" {
 		return nil, nil
 	}
-	takings, err := tx.Takings(ctx)
+	checkouts, err := tx.Checkouts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	seats, ok := license.Find(license.Count(s.Limits.Pools(), takings), w.Size.LicensePool)
+	seats, ok := license.Find(license.Count(s.Limits.Pools(), checkouts), w.Size.LicensePool)
 	if !ok {
 		return nil, nil
 	}
@@ -312,7 +312,7 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 			return nil, err
 		}
 	}
-	again := w.Size.Taking(seats.Pool, string(w.Owner))
+	again := w.Size.Checkout(seats.Pool, string(w.Owner))
 	again.Seats = max(1, w.LicenseSeats)
 	turn := seats.Turn(seats.More(again), ahead)
 	switch {

@@ -112,7 +112,7 @@ func (w Workload) SeatsAmong(pools []license.Pool) usage.Seats {
 	if seats.Pool == "" || at < 0 {
 		return seats
 	}
-	t := w.Size.Taking(pools[at], string(w.Owner))
+	t := w.Size.Checkout(pools[at], string(w.Owner))
 	t.Cluster, t.Node, t.Seats = w.Cluster, w.Observed.Node, int(seats.Count)
 	group, most := pools[at].Shared(t)
 	seats.Group, seats.Most = group, int64(most)

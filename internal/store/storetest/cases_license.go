@@ -101,13 +101,14 @@ var licenseCases = cases{
 	},
 	"of what was decided about a pool the newest counts": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		choice := license.Choice{Pool: "rtx", WhenFull: license.Queue, Author: "p-ada", Name: "Ada Lovelace", At: later(1)}
-		must(t, s.SaveLicenseChoice(ctx, choice, Event(1)))
-		equal(t, []license.Choice{choice}, got(s.LicenseChoices(ctx))(t))
-		choice.WhenFull, choice.At = license.Refuse, later(2)
-		must(t, s.SaveLicenseChoice(ctx, choice))
-		equal(t, []license.Choice{choice}, got(s.LicenseChoices(ctx))(t))
-		if s.SaveLicenseChoice(ctx, license.Choice{Pool: "rtx", WhenFull: "other"}) == nil {
+		choice := license.PoolSetting{Pool: "rtx", OnExhaustion: license.QueueStarts, Author: "p-ada", Name: "Ada Lovelace",
+			At: later(1)}
+		must(t, s.SaveLicensePoolSetting(ctx, choice, Event(1)))
+		equal(t, []license.PoolSetting{choice}, got(s.LicensePoolSettings(ctx))(t))
+		choice.OnExhaustion, choice.At = license.RefuseStarts, later(2)
+		must(t, s.SaveLicensePoolSetting(ctx, choice))
+		equal(t, []license.PoolSetting{choice}, got(s.LicensePoolSettings(ctx))(t))
+		if s.SaveLicensePoolSetting(ctx, license.PoolSetting{Pool: "rtx", OnExhaustion: "other"}) == nil {
 			t.Error("a choice that there is not was kept")
 		}
 	},
@@ -176,23 +177,23 @@ var licenseCases = cases{
 		equal(t, 1, len(told))
 		equal(t, []license.Device{LicenseDevice("vm-0", "b", license.Unlicensed, 5)}, got(s.LicenseDevices(ctx))(t))
 	},
-	"takings are the workloads that hold seats, with their node": func(t *testing.T, s *store.Store) {
+	"checkouts are the workloads that hold seats, with their node": func(t *testing.T, s *store.Store) {
 		waiting, none, over := named("w-2", "b", workload.Queued), named("w-3", "c", workload.Running),
 			named("w-4", "d", workload.Stopped)
 		waiting.Observed, waiting.CreatedAt, none.Size.LicensePool = workload.Observation{}, later(5), ""
 		waiting.Owner, waiting.Size.Technology = "p-9", catalog.TimeSlicing
 		waiting.Size.Accelerator.Profile = "A40-12Q"
 		saveWorkload(t, s, named("w-1", "a", workload.Running), waiting, none, over)
-		taking := func(id, name, node string, at int) license.Taking {
-			l := license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
+		taking := func(id, name, node string, at int) license.Checkout {
+			l := license.Checkout{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
 				Since: later(at), Owner: string(waiting.Owner), Device: license.SharedVGPU, VGPU: "A40-12Q"}
 			if id == "w-1" {
 				l.Owner, l.Device, l.VGPU = string(named(id, name, workload.Running).Owner), license.PartOfCard, ""
 			}
 			return l
 		}
-		equal(t, []license.Taking{taking("w-1", "a", "node-1", 0), taking("w-2", "b", "", 5)},
-			got(s.Takings(context.Background()))(t))
+		equal(t, []license.Checkout{checkout("w-1", "a", "node-1", 0), checkout("w-2", "b", "", 5)},
+			got(s.Checkouts(context.Background()))(t))
 	},
 	"spans are the metered past of seats, cut off where one asks from": func(t *testing.T, s *store.Store) {
 		ctx, w, none := context.Background(), named("w-1", "a", workload.Running), named("w-2", "b", workload.Running)

@@ -55,7 +55,7 @@ func previewed(t *testing.T, s *store.Store) (service *request.Service, ada, bo 
 		named("none", func(*catalog.Size) {}),
 		named("vgpu", func(z *catalog.Size) { z.LicensePool = "rtx" }),
 		named("full-pool", func(z *catalog.Size) { z.LicensePool = "small" }))
-	site.Pools = []license.Pool{{Name: "rtx", Title: "RTX", Seats: 2, WhenFull: license.Queue},
+	site.Pools = []license.Pool{{Name: "rtx", Title: "RTX", Seats: 2, OnExhaustion: license.QueueStarts},
 		{Name: "small", Title: "Small", Seats: 1}}
 	site.Clusters = []string{"west", "east"}
 	site.Directory.Tenants = []tenant.Tenant{{Name: "vision", Quota: map[string]int{"mig-10gb": 40, "whole": 40,

@@ -22,14 +22,16 @@ type Licenses struct {
 	Devices []license.Device
 	Virtual map[string][]string
 	Past    map[string][]license.Span
-	Choices []license.Choice
+	Choices []license.PoolSetting
 }
 
-// LicenseChoices are what administrators decided about pools.
-func (l *Licenses) LicenseChoices(context.Context) ([]license.Choice, error) { return l.Choices, nil }
+// LicensePoolSettings are what administrators decided about pools.
+func (l *Licenses) LicensePoolSettings(context.Context) ([]license.PoolSetting, error) {
+	return l.Choices, nil
+}
 
-// SaveLicenseChoice keeps the newest.
-func (l *Licenses) SaveLicenseChoice(_ context.Context, c license.Choice, _ ...audit.Event) error {
+// SaveLicensePoolSetting keeps the newest.
+func (l *Licenses) SaveLicensePoolSetting(_ context.Context, c license.PoolSetting, _ ...audit.Event) error {
 	l.Choices = append(l.Choices, c)
 	return nil
 }
@@ -77,9 +79,9 @@ func (l *Licenses) SaveLicenseDevices(context.Context, []license.Device, time.Ti
 	return nil
 }
 
-// Takings are the workloads that hold seats.
-func (l *Licenses) Takings(context.Context) ([]license.Taking, error) {
-	return l.store.Takings(context.Background())
+// Checkouts are the workloads that hold seats.
+func (l *Licenses) Checkouts(context.Context) ([]license.Checkout, error) {
+	return l.store.Checkouts(context.Background())
 }
 
 // Spans is the metered past.

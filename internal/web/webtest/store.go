@@ -335,14 +335,14 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	return list, nil
 }
 
-// Takings are the workloads that hold license seats.
-func (s *Store) Takings(context.Context) ([]license.Taking, error) {
+// Checkouts are the workloads that hold license seats.
+func (s *Store) Checkouts(context.Context) ([]license.Checkout, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []license.Taking
+	var list []license.Checkout
 	for _, w := range s.Works {
 		if w.Size.LicensePool != "" && w.Holds() {
-			t := w.Size.Taking(license.Pool{}, string(w.Owner))
+			t := w.Size.Checkout(license.Pool{}, string(w.Owner))
 			t.Workload, t.Name, t.Tenant, t.Cluster, t.Node = string(w.ID), w.Name, w.Tenant, w.Cluster, w.Observed.Node
 			t.Seats, t.Since = max(1, w.LicenseSeats), w.CreatedAt
 			list = append(list, t)

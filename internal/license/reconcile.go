@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Taking is one workload that seats are kept for, from the decision until its pod is gone.
-type Taking struct {
+// Checkout is one workload that seats are kept for, from the decision until its pod is gone.
+type Checkout struct {
 	Pool     string
 	Workload string // id
 	Name     string
@@ -24,31 +24,31 @@ type Taking struct {
 	Since    time.Time
 }
 
-// Account is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse is
-// the server's. Neither is worked out of the other.
-type Account struct {
+// PoolStatus is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse
+// is the server's. Neither is worked out of the other.
+type PoolStatus struct {
 	Pool       Pool
 	Reserved   int // promised, on no node yet
 	Used       int // on a node
 	InUse      int // leased, as the server says; means nothing unless ServerKnown
 	ServerOK   bool
 	Tenants    []TenantSeats
-	Takings    []Taking
+	Checkouts  []Checkout
 	Difference []Difference
 }
 
-// Taken is what counts against the pool.
-func (a Account) Taken() int { return a.Reserved + a.Used }
+// CheckedOut is what counts against the pool.
+func (a PoolStatus) CheckedOut() int { return a.Reserved + a.Used }
 
 // Free is what is left, never below zero.
-func (a Account) Free() int { return max(0, a.Pool.Seats-a.Taken()) }
+func (a PoolStatus) Free() int { return max(0, a.Pool.Seats-a.CheckedOut()) }
 
 // Over is by how much more was taken than there is: an entitlement has ended, or leases of others count too.
-func (a Account) Over() int {
+func (a PoolStatus) Over() int {
 	if a.Pool.Unknown {
 		return 0
 	}
-	return max(0, a.Taken()-a.Pool.Seats)
+	return max(0, a.CheckedOut()-a.Pool.Seats)
 }
 
 // TenantSeats is a tenant's part. Leased are the server's seats that its workloads' machines hold; where leases are
@@ -65,13 +65,13 @@ type DifferenceKind string
 
 // The differences.
 const (
-	NoLease      DifferenceKind = "no_lease" // a workload runs on a machine that has fewer leases than its seats
-	ForeignLease DifferenceKind = "foreign"  // a machine has leases that no workload of the portal is behind
-	MoreInUse    DifferenceKind = "more"     // the server counts more than the portal, and does not say whose
-	FewerInUse   DifferenceKind = "fewer"    // the server counts fewer
-	OverTaken    DifferenceKind = "over"     // more is taken than there is
-	ServerOver   DifferenceKind = "server"   // the server says more are leased than bought
-	LeaseExpired DifferenceKind = "expired"  // the server lists a lease whose time is over
+	NoLease       DifferenceKind = "no_lease" // a workload runs on a machine that has fewer leases than its seats
+	ForeignLease  DifferenceKind = "foreign"  // a machine has leases that no workload of the portal is behind
+	MoreInUse     DifferenceKind = "more"     // the server counts more than the portal, and does not say whose
+	FewerInUse    DifferenceKind = "fewer"    // the server counts fewer
+	Overcommitted DifferenceKind = "over"     // more is taken than there is
+	ServerOver    DifferenceKind = "server"   // the server says more are leased than bought
+	LeaseExpired  DifferenceKind = "expired"  // the server lists a lease whose time is over
 )
 
 // Difference is one thing on which portal, server and machines do not agree, as closely named as is known.
@@ -89,25 +89,25 @@ func (d Difference) Sentence() i18n.Text {
 	return i18n.T("licenses.differs_"+string(d.Kind), "Count", d.Count, "Node", d.Node, "Name", d.Name, "Tenant", d.Tenant)
 }
 
-// Settle puts what the portal has given out beside what the license server says. Machines are compared by host name
+// Reconcile puts what the portal has given out beside what the license server says. Machines are compared by host name
 // alone: no license server knows of pods.
-func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
-	a := Account{Pool: p}
-	for _, t := range takings {
+func Reconcile(p Pool, checkouts []Checkout, answer Answer, now time.Time) PoolStatus {
+	a := PoolStatus{Pool: p}
+	for _, t := range checkouts {
 		if t.Pool != p.Name {
 			continue
 		}
 		t.Seats = max(0, t.Seats)
-		a.Takings = append(a.Takings, t)
+		a.Checkouts = append(a.Checkouts, t)
 	}
-	a.Reserved, a.Used = p.Held(a.Takings)
-	slices.SortFunc(a.Takings, func(x, y Taking) int {
+	a.Reserved, a.Used = p.Held(a.Checkouts)
+	slices.SortFunc(a.Checkouts, func(x, y Checkout) int {
 		return cmp.Or(x.Since.Compare(y.Since),
 			cmp.Compare(x.Workload, y.Workload))
 	})
 	a.InUse, a.ServerOK = answer.InUse(p)
-	rows, parts := map[string]*TenantSeats{}, p.parts(a.Takings)
-	for i, t := range a.Takings {
+	rows, parts := map[string]*TenantSeats{}, p.parts(a.Checkouts)
+	for i, t := range a.Checkouts {
 		row := rowOf(rows, t.Tenant)
 		if t.Node == "" {
 			row.Reserved += parts[i]
@@ -128,7 +128,7 @@ func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
 		a.Difference = append(a.Difference, Difference{Kind: ServerOver, Count: a.InUse - p.Seats})
 	}
 	if a.Over() > 0 {
-		a.Difference = append(a.Difference, Difference{Kind: OverTaken, Count: a.Over()})
+		a.Difference = append(a.Difference, Difference{Kind: Overcommitted, Count: a.Over()})
 	}
 	for _, r := range rows {
 		a.Tenants = append(a.Tenants, *r)
@@ -147,7 +147,7 @@ func rowOf(rows map[string]*TenantSeats, tenant string) *TenantSeats {
 // attribute gives each lease of a machine to the workloads on it, the oldest first, and what is left over to nobody. A
 // machine with one seat for all its users leases less than the workloads on it: that is no difference as long as it
 // leases something.
-func (a *Account) attribute(rows map[string]*TenantSeats, parts []int, leases []Lease, now time.Time) {
+func (a *PoolStatus) attribute(rows map[string]*TenantSeats, parts []int, leases []Lease, now time.Time) {
 	left := map[string]int{}
 	for _, l := range leases {
 		left[host(l.Client)] += max(0, l.Count)
@@ -160,7 +160,7 @@ func (a *Account) attribute(rows map[string]*TenantSeats, parts []int, leases []
 		had[client] = n > 0
 	}
 	shared := a.Pool.Rule(TimeSlicedVGPU).Unit == PerMachine
-	for i, t := range a.Takings {
+	for i, t := range a.Checkouts {
 		if t.Node == "" {
 			continue
 		}

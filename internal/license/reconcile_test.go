@@ -15,8 +15,8 @@ func hours(n float64) time.Time { return noon.Add(time.Duration(n * float64(time
 
 var vcs = Pool{Name: "vcs", Title: "vCS", Feature: "NVIDIA Virtual Compute Server", Product: VCS, Seats: 4}
 
-func taking(id, tenant, node string, seats int) Taking {
-	return Taking{Pool: "vcs", Workload: id, Name: "nb-" + id, Tenant: tenant, Node: node, Seats: seats, Since: noon}
+func checkout(id, tenant, node string, seats int) Checkout {
+	return Checkout{Pool: "vcs", Workload: id, Name: "nb-" + id, Tenant: tenant, Node: node, Seats: seats, Since: noon}
 }
 
 func answer(total, inUse int, leases ...Lease) Answer {
@@ -32,32 +32,32 @@ func TestDifferencesAreNamed(t *testing.T) {
 	expired := lease("vm-1", 1)
 	expired.Until = hours(-1)
 	for sentence, c := range map[string]struct {
-		takings []Taking
+		checkouts []Checkout
 		answer  Answer
 		want    []Difference
 	}{
-		"nothing is known of the server, so nothing differs": {[]Taking{taking("a", "red", "vm-1", 1)}, Answer{}, nil},
-		"portal and server agree": {[]Taking{taking("a", "red", "vm-1", 1)},
+		"nothing is known of the server, so nothing differs": {[]Checkout{checkout("a", "red", "vm-1", 1)}, Answer{}, nil},
+		"portal and server agree": {[]Checkout{checkout("a", "red", "vm-1", 1)},
 			answer(4, 1, lease("VM-1.example.org", 1)), nil},
-		"what is reserved only has no lease yet": {[]Taking{taking("a", "red", "", 2)}, answer(4, 0, []Lease{}...), nil},
-		"a workload without a lease": {[]Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-2", 2)},
+		"what is reserved only has no lease yet": {[]Checkout{checkout("a", "red", "", 2)}, answer(4, 0, []Lease{}...), nil},
+		"a workload without a lease": {[]Checkout{checkout("a", "red", "vm-1", 1), checkout("b", "blue", "vm-2", 2)},
 			answer(4, 2, lease("vm-1", 1), lease("vm-2", 1)),
 			[]Difference{{Kind: NoLease, Node: "vm-2", Workload: "b", Name: "nb-b", Tenant: "blue", Count: 1}}},
 		"a lease of nobody here": {nil, answer(4, 3, lease("desk", 3)),
 			[]Difference{{Kind: ForeignLease, Node: "desk", Count: 3}}},
 		"more than the server's leases": {nil, answer(4, 3, lease("desk", 1)),
 			[]Difference{{Kind: ForeignLease, Node: "desk", Count: 1}, {Kind: MoreInUse, Count: 2}}},
-		"a server that only counts": {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 3),
+		"a server that only counts": {[]Checkout{checkout("a", "red", "vm-1", 1)}, answer(4, 3),
 			[]Difference{{Kind: MoreInUse, Count: 2}}},
-		"a server that counts fewer": {[]Taking{taking("a", "red", "vm-1", 2)}, answer(4, 1),
+		"a server that counts fewer": {[]Checkout{checkout("a", "red", "vm-1", 2)}, answer(4, 1),
 			[]Difference{{Kind: FewerInUse, Count: 1}}},
-		"fewer licenses than vGPUs": {[]Taking{taking("a", "red", "vm-1", 6)}, answer(4, 6),
-			[]Difference{{Kind: ServerOver, Count: 2}, {Kind: OverTaken, Count: 2}}},
-		"an expired lease is listed": {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 1, expired),
+		"fewer licenses than vGPUs": {[]Checkout{checkout("a", "red", "vm-1", 6)}, answer(4, 6),
+			[]Difference{{Kind: ServerOver, Count: 2}, {Kind: Overcommitted, Count: 2}}},
+		"an expired lease is listed": {[]Checkout{checkout("a", "red", "vm-1", 1)}, answer(4, 1, expired),
 			[]Difference{{Kind: LeaseExpired, Node: "vm-1", Count: 1}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Settle(vcs, c.takings, c.answer, noon).Difference); diff != "" {
+			if diff := cmp.Diff(c.want, Reconcile(vcs, c.checkouts, c.answer, noon).Difference); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -67,8 +67,8 @@ func TestDifferencesAreNamed(t *testing.T) {
 func TestOneSeatForAllUsersOfAMachine(t *testing.T) {
 	vws := vcs
 	vws.Product = VWS
-	a := Settle(vws, []Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-1", 1),
-		taking("c", "blue", "vm-2", 1)}, answer(4, 1, lease("vm-1", 1)), noon)
+	a := Reconcile(vws, []Checkout{checkout("a", "red", "vm-1", 1), checkout("b", "blue", "vm-1", 1),
+		checkout("c", "blue", "vm-2", 1)}, answer(4, 1, lease("vm-1", 1)), noon)
 	want := []Difference{{Kind: NoLease, Node: "vm-2", Workload: "c", Name: "nb-c", Tenant: "blue", Count: 1}}
 	if diff := cmp.Diff(want, a.Difference); diff != "" {
 		t.Error(diff)
@@ -79,9 +79,9 @@ func TestOneSeatForAllUsersOfAMachine(t *testing.T) {
 func TestSumsOfTenants(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 9))
 	for range 3000 {
-		var takings []Taking
+		var checkouts []Checkout
 		for i := range random.IntN(8) {
-			takings = append(takings, taking(fmt.Sprint(i), []string{"red", "blue", "green"}[random.IntN(3)],
+			checkouts = append(checkouts, checkout(fmt.Sprint(i), []string{"red", "blue", "green"}[random.IntN(3)],
 				[]string{"", "vm-1", "vm-2"}[random.IntN(3)], random.IntN(5)-1))
 		}
 		var leases []Lease
@@ -95,7 +95,7 @@ func TestSumsOfTenants(t *testing.T) {
 		said.LeasesKnown = true
 		p := vcs
 		p.Seats, p.Product = random.IntN(9), []Product{VCS, VWS, ""}[random.IntN(3)]
-		a := Settle(p, takings, said, noon)
+		a := Reconcile(p, checkouts, said, noon)
 		var reserved, used, told int
 		for _, r := range a.Tenants {
 			reserved, used, told = reserved+r.Reserved, used+r.Used, told+r.Leased
@@ -107,8 +107,8 @@ func TestSumsOfTenants(t *testing.T) {
 			t.Fatalf("want sums %d reserved, %d used, %d leased, got %d, %d, %d of %+v", a.Reserved, a.Used, inUse, reserved,
 				used, told, a)
 		}
-		if a.Free() < 0 || a.Over() < 0 || a.Free() > 0 && a.Over() > 0 || a.Free()+a.Taken() != p.Seats+a.Over() {
-			t.Fatalf("free %d, taken %d, over %d of %d", a.Free(), a.Taken(), a.Over(), p.Seats)
+		if a.Free() < 0 || a.Over() < 0 || a.Free() > 0 && a.Over() > 0 || a.Free()+a.CheckedOut() != p.Seats+a.Over() {
+			t.Fatalf("free %d, taken %d, over %d of %d", a.Free(), a.CheckedOut(), a.Over(), p.Seats)
 		}
 		for _, d := range a.Difference {
 			if d.Count < 0 {

@@ -12,12 +12,12 @@ type VGPUs struct {
 }
 
 // Held is how many seats of the pool all checkouts hold together: reserved while on no node, else used. Where the unit
-// is the user, all workloads of one person take the seats of the largest. Turns on vGPUs take one seat for each vGPU:
-// on a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a turn is on is
-// not told, and the device plugin spreads turns (k8s-device-plugin, distributed allocation), so that each counts as
-// another vGPU while there are enough. That is never too few.
+// is the user, all workloads of one person take the seats of the largest. Time slices of vGPUs take one seat for each
+// vGPU: on a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a slice is
+// on is not told, and the device plugin spreads slots (k8s-device-plugin, distributed allocation), so that each counts
+// as another vGPU while there are enough. That is never too few.
 func (p Pool) Held(checkouts []Checkout) (reserved, used int) {
-	users, shares := map[string]*sum{}, map[string]*turns{}
+	users, shares := map[string]*sum{}, map[string]*slots{}
 	for _, t := range checkouts {
 		n := max(0, t.Seats)
 		switch {
@@ -103,13 +103,13 @@ func (s *sum) most(n int, placed bool) {
 	}
 }
 
-// turns are those on vGPUs of one type.
-type turns struct {
+// slots are those on vGPUs of one type.
+type slots struct {
 	unplaced int
 	on       map[Place]int
 }
 
-func (s *turns) add(t Checkout, n int) {
+func (s *slots) add(t Checkout, n int) {
 	if t.Node == "" {
 		s.unplaced += n
 		return
@@ -120,7 +120,7 @@ func (s *turns) add(t Checkout, n int) {
 	s.on[Place{t.Cluster, t.Node}] += n
 }
 
-func (s *turns) seats(p Pool, kind string) (reserved, used int) {
+func (s *slots) seats(p Pool, kind string) (reserved, used int) {
 	machine := p.Rule(SharedVGPU).Unit == PerMachine
 	most := func(v VGPUs) int {
 		if machine {

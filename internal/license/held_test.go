@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-func turn(id, node string) Checkout {
+func slice(id, node string) Checkout {
 	return Checkout{Pool: "p", Workload: id, Tenant: "red", Owner: "dana", Cluster: "main", Node: node, Seats: 1,
 		Device: SharedVGPU, VGPU: "A40-12Q"}
 }
 
-func turnsOn(node string, n int) []Checkout {
+func slicesOn(node string, n int) []Checkout {
 	var list []Checkout
 	for i := range n {
-		list = append(list, turn(fmt.Sprint(node, i), node))
+		list = append(list, slice(fmt.Sprint(node, i), node))
 	}
 	return list
 }
@@ -35,19 +35,19 @@ func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
 	user := []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
 	for sentence, c := range map[string]struct {
 		pool           Pool
-		checkouts        []Checkout
+		checkouts      []Checkout
 		reserved, used int
 	}{
-		"four turns on the one vGPU of a machine": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("vm", 4), 0, 1},
-		"two turns on a machine with four, which the plugin spreads": {Pool{Product: NVAIE, VGPUs: onNodes(4, "vm")},
-			turnsOn("vm", 2), 0, 2},
-		"sixteen turns on a machine with four":    {Pool{Product: VCS, VGPUs: onNodes(4, "vm")}, turnsOn("vm", 16), 0, 4},
-		"a product that licenses the machine":     {Pool{Product: VWS, VGPUs: onNodes(4, "vm")}, turnsOn("vm", 16), 0, 1},
-		"two machines":                            {Pool{Product: VWS}, append(turnsOn("a", 3), turnsOn("b", 3)...), 0, 2},
-		"nobody knows the nodes":                  {Pool{Product: NVAIE}, turnsOn("vm", 3), 0, 3},
-		"on no node yet, and there is one in all": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("", 3), 1, 0},
+		"four slices on the one vGPU of a machine": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, slicesOn("vm", 4), 0, 1},
+		"two slices on a machine with four, which the plugin spreads": {Pool{Product: NVAIE, VGPUs: onNodes(4, "vm")},
+			slicesOn("vm", 2), 0, 2},
+		"sixteen slices on a machine with four":   {Pool{Product: VCS, VGPUs: onNodes(4, "vm")}, slicesOn("vm", 16), 0, 4},
+		"a product that licenses the machine":     {Pool{Product: VWS, VGPUs: onNodes(4, "vm")}, slicesOn("vm", 16), 0, 1},
+		"two machines":                            {Pool{Product: VWS}, append(slicesOn("a", 3), slicesOn("b", 3)...), 0, 2},
+		"nobody knows the nodes":                  {Pool{Product: NVAIE}, slicesOn("vm", 3), 0, 3},
+		"on no node yet, and there is one in all": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, slicesOn("", 3), 1, 0},
 		"on no node yet, beside a machine that is counted": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")},
-			append(turnsOn("vm", 2), turnsOn("", 3)...), 0, 1},
+			append(slicesOn("vm", 2), slicesOn("", 3)...), 0, 1},
 		"one user with three": {Pool{Rules: user}, []Checkout{whose("dana", "a", 1), whose("dana", "b", 2),
 			whose("dana", "", 1)}, 0, 2},
 		"one user with one that has a node and a larger one that waits": {Pool{Rules: user},
@@ -64,11 +64,11 @@ func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
 }
 
 func TestAnotherTurnOnVGPUsThatAreCountedNeedsNoSeat(t *testing.T) {
-	s := Count([]Pool{{Name: "p", Product: NVAIE, Seats: 2, VGPUs: onNodes(2, "vm")}}, turnsOn("vm", 2))[0]
-	if more := s.More(turn("next", "")); s.Free() != 0 || more != 0 || s.Turn(more, 3) != Now {
-		t.Errorf("free %d, more %d: both vGPUs are counted, a third turn starts", s.Free(), more)
+	s := Count([]Pool{{Name: "p", Product: NVAIE, Seats: 2, VGPUs: onNodes(2, "vm")}}, slicesOn("vm", 2))[0]
+	if more := s.More(slice("next", "")); s.Free() != 0 || more != 0 || s.Admit(more, 3) != Admitted {
+		t.Errorf("free %d, more %d: both vGPUs are counted, a third slice starts", s.Free(), more)
 	}
-	if more := s.More(whose("dana", "", 1)); more != 1 || s.Turn(more, 0) != Never {
+	if more := s.More(whose("dana", "", 1)); more != 1 || s.Admit(more, 0) != Rejected {
 		t.Errorf("want one more for a vGPU of its own, got %d", more)
 	}
 }
@@ -83,7 +83,7 @@ func TestPartsAddUp(t *testing.T) {
 		}
 		var checkouts []Checkout
 		for i := range random.IntN(10) {
-			x := turn(fmt.Sprint(i), []string{"", "a", "b"}[random.IntN(3)])
+			x := slice(fmt.Sprint(i), []string{"", "a", "b"}[random.IntN(3)])
 			if random.IntN(2) == 0 {
 				x = whose([]string{"dana", "kim"}[random.IntN(2)], x.Node, random.IntN(4))
 			}
@@ -115,7 +115,7 @@ func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
 		var checkouts []Checkout
 		groups, most, want := map[string]int{}, map[string]int{}, 0
 		for i := range random.IntN(12) {
-			x := turn(fmt.Sprint(i), []string{"a", "b", "c"}[random.IntN(3)])
+			x := slice(fmt.Sprint(i), []string{"a", "b", "c"}[random.IntN(3)])
 			if x.Seats = 1 + random.IntN(2); random.IntN(3) == 0 {
 				x = whose([]string{"dana", "kim", ""}[random.IntN(3)], x.Node, 1+random.IntN(4))
 			}
@@ -137,7 +137,7 @@ func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
 			t.Fatalf("held are %d, the groups have %d: %+v of %+v", used, want, checkouts, p)
 		}
 	}
-	if group, _ := (Pool{Product: VWS}).Shared(turn("x", "")); group != "" {
+	if group, _ := (Pool{Product: VWS}).Shared(slice("x", "")); group != "" {
 		t.Errorf("on no node yet, want no group, got %s", group)
 	}
 }

@@ -16,7 +16,7 @@ type Pool struct {
 	Rules []Rule `json:"rules,omitempty"`
 	// vGPU series that the pool licenses: A, B, C, Q; default those of the product
 	Series []Series `json:"series,omitempty"`
-	// VGPUs are those that nodes show now, by which turns on them are counted; not known where empty.
+	// VGPUs are those that nodes show now, by which time slices of them are counted; not known where empty.
 	VGPUs map[Place]VGPUs `json:"-"`
 	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool
 	// refuses nobody.
@@ -29,7 +29,7 @@ type ExhaustionPolicy string
 // The choices.
 const (
 	RefuseStarts ExhaustionPolicy = "refuse"
-	QueueStarts  ExhaustionPolicy = "queue" // it is accepted and waits for its turn
+	QueueStarts  ExhaustionPolicy = "queue" // it is accepted and waits in the pool's line
 )
 
 // ExhaustionPolicies are all of them, in the order of lists.
@@ -58,25 +58,25 @@ func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
 // Has reports whether so many more may be taken. A number that nobody knows keeps nobody out.
 func (s Seats) Has(more int) bool { return s.Pool.Unknown || s.Free() >= more }
 
-// Turn is what becomes of a start that needs seats.
-type Turn string
+// Admission is what becomes of a start that needs seats.
+type Admission string
 
-// The turns.
+// The admissions.
 const (
-	Now   Turn = "now"
-	Later Turn = "later" // it gets a place in the pool's line
-	Never Turn = "never" // the pool has no line, or would never have that many
+	Admitted Admission = "admitted"
+	Queued   Admission = "queued"   // it gets a place in the pool's line
+	Rejected Admission = "rejected" // the pool has no line, or would never have that many
 )
 
-// Turn says what becomes of a start that needs so many seats while others stand in the line already.
-func (s Seats) Turn(needs, line int) Turn {
+// Admit says what becomes of a start that needs so many seats while others stand in the line already.
+func (s Seats) Admit(needs, line int) Admission {
 	switch {
 	case needs == 0 || s.Has(needs) && line == 0:
-		return Now
+		return Admitted
 	case s.Pool.OnExhaustion != QueueStarts || !s.Pool.Unknown && needs > s.Pool.Seats:
-		return Never
+		return Rejected
 	}
-	return Later
+	return Queued
 }
 
 // Count puts what is taken beside each pool.

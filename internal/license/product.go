@@ -51,8 +51,8 @@ const (
 	MIGBackedVGPU  DeviceKind = "mig-vgpu"
 	WholeCard      DeviceKind = "card" // bare metal or passed through to a virtual machine
 	PartOfCard     DeviceKind = "part" // MIG, time-slicing or MPS without vGPU
-	// A turn on a vGPU: the device plugin of the virtual machine shares it by time-slicing. The license belongs to the
-	// vGPU, so that all turns on one take one seat together.
+	// A time slice of a vGPU: the device plugin of the virtual machine shares it by time-slicing. The license belongs to
+	// the vGPU, so that all slices of one take one seat together.
 	SharedVGPU DeviceKind = "vgpu-share"
 )
 

@@ -20,7 +20,7 @@ type Checkout struct {
 	Seats    int    // by itself; Held says what all take together
 	Owner    string // id of the person
 	Device   DeviceKind
-	VGPU     string // the type of the vGPU that it has turns on; "" for all others
+	VGPU     string // the type of the vGPU that it has time slices of; "" for all others
 	Since    time.Time
 }
 

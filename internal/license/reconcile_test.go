@@ -33,8 +33,8 @@ func TestDifferencesAreNamed(t *testing.T) {
 	expired.Until = hours(-1)
 	for sentence, c := range map[string]struct {
 		checkouts []Checkout
-		answer  Answer
-		want    []Difference
+		answer    Answer
+		want      []Difference
 	}{
 		"nothing is known of the server, so nothing differs": {[]Checkout{checkout("a", "red", "vm-1", 1)}, Answer{}, nil},
 		"portal and server agree": {[]Checkout{checkout("a", "red", "vm-1", 1)},

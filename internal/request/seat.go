@@ -31,7 +31,7 @@ func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.S
 // seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
 // already.
 func (f Facts) seatless(w Spec) bool {
-	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) != license.Now
+	return f.Seats != nil && f.Seats.Admit(f.more(w), f.SeatLine) != license.Admitted
 }
 
 // takes is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took before.
@@ -64,7 +64,7 @@ func (f Facts) waitsForSeat(r Request) bool {
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that
 // many.
 func (f Facts) seatRefused(w Spec) bool {
-	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) == license.Never
+	return f.Seats != nil && f.Seats.Admit(f.more(w), f.SeatLine) == license.Rejected
 }
 
 // seatPlace is the place in the line that a start would get; 0 where it need not wait.

@@ -314,11 +314,11 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	}
 	again := w.Size.Checkout(seats.Pool, string(w.Owner))
 	again.Seats = max(1, w.LicenseSeats)
-	turn := seats.Turn(seats.More(again), ahead)
+	turn := seats.Admit(seats.More(again), ahead)
 	switch {
-	case turn == license.Now:
+	case turn == license.Admitted:
 		return nil, nil
-	case turn == license.Later && s.Line != nil:
+	case turn == license.Queued && s.Line != nil:
 		return &seats.Pool, nil
 	}
 	return nil, fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))

@@ -184,7 +184,7 @@ var licenseCases = cases{
 		waiting.Owner, waiting.Size.Technology = "p-9", catalog.TimeSlicing
 		waiting.Size.Accelerator.Profile = "A40-12Q"
 		saveWorkload(t, s, named("w-1", "a", workload.Running), waiting, none, over)
-		taking := func(id, name, node string, at int) license.Checkout {
+		checkout := func(id, name, node string, at int) license.Checkout {
 			l := license.Checkout{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
 				Since: later(at), Owner: string(waiting.Owner), Device: license.SharedVGPU, VGPU: "A40-12Q"}
 			if id == "w-1" {

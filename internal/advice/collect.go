@@ -13,8 +13,8 @@ import (
 // Source asks one cluster's metrics what the pods of some namespaces did in a stretch of time, with one call. Any error
 // means that nothing is known.
 type Source interface {
-	Stretches(ctx context.Context, namespaces []string, from, until time.Time,
-		step time.Duration) ([]gpumetrics.Stretch, error)
+	WindowSummaries(ctx context.Context, namespaces []string, from, until time.Time,
+		step time.Duration) ([]gpumetrics.WindowSummary, error)
 }
 
 // CollectorOptions is what a Collector stands on.
@@ -105,7 +105,7 @@ func (c *Collector) collect(ctx context.Context, cluster string, source Source) 
 		}
 		d := Day{From: from, Until: from.Add(day)}
 		var err error
-		if d.Uses, err = source.Stretches(ctx, namespaces, d.From, d.Until, c.step()); err != nil {
+		if d.Uses, err = source.WindowSummaries(ctx, namespaces, d.From, d.Until, c.step()); err != nil {
 			return err
 		}
 		d.open = now.Sub(d.Until) < settled
@@ -114,7 +114,7 @@ func (c *Collector) collect(ctx context.Context, cluster string, source Source) 
 	}
 	today := Day{From: now.Truncate(day), Until: now}
 	var err error
-	if today.Uses, err = source.Stretches(ctx, namespaces, today.From, today.Until, c.step()); err != nil {
+	if today.Uses, err = source.WindowSummaries(ctx, namespaces, today.From, today.Until, c.step()); err != nil {
 		return err
 	}
 	c.keep(cluster, func(k *collected) { k.days, k.today, k.at = days, today, now })

@@ -11,7 +11,7 @@ import (
 // Day is what a cluster's pods did in a stretch of time, at most a day.
 type Day struct {
 	From, Until time.Time
-	Uses        []gpumetrics.Stretch
+	Uses        []gpumetrics.WindowSummary
 	open        bool // samples of it may still come
 }
 
@@ -107,7 +107,7 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 	return e
 }
 
-// held is how much of a stretch of time a meter covers. Stretches of which nobody can tell are none.
+// held is how much of a stretch of time a meter covers. Time of which nobody can tell is none.
 func held(meter []usage.Interval, from, until time.Time) time.Duration {
 	var total time.Duration
 	for _, i := range meter {

@@ -188,15 +188,15 @@ func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
 	return gpumetrics.Reading{Value: v, Unit: unit, Source: gpumetrics.Measured, At: now}
 }
 
-func use(pod, uuid string, mib, mean, high float64, measured time.Duration) gpumetrics.Stretch {
-	return gpumetrics.Stretch{Namespace: "gpu-vision", Pod: pod, UUID: uuid, MemoryPeak: known(mib, gpumetrics.MiB),
+func use(pod, uuid string, mib, mean, high float64, measured time.Duration) gpumetrics.WindowSummary {
+	return gpumetrics.WindowSummary{Namespace: "gpu-vision", Pod: pod, UUID: uuid, MemoryPeak: known(mib, gpumetrics.MiB),
 		EngineMean: known(mean, gpumetrics.Percent), EngineHigh: known(high, gpumetrics.Percent),
 		Memory: measured, Engine: measured}
 }
 
 func TestGather(t *testing.T) {
 	midnight := now.Truncate(day)
-	days := func(uses ...[]gpumetrics.Stretch) (list []Day) {
+	days := func(uses ...[]gpumetrics.WindowSummary) (list []Day) {
 		for i, u := range uses {
 			list = append(list, Day{From: midnight.Add(time.Duration(i-len(uses)) * day),
 				Until: midnight.Add(time.Duration(i-len(uses)+1) * day), Uses: u})
@@ -226,34 +226,38 @@ func TestGather(t *testing.T) {
 		want     brief
 	}{
 		"days add up, by the time in them": {running(whole), since(midnight.Add(-2 * day)),
-			days([]gpumetrics.Stretch{use("nb-0", "A", 1000, 10, 30, day)},
-				[]gpumetrics.Stretch{use("nb-0", "A", 3000, 40, 20, day/2)}), time.Time{},
+			days([]gpumetrics.WindowSummary{use("nb-0", "A", 1000, 10, 30, day)},
+				[]gpumetrics.WindowSummary{use("nb-0", "A", 3000, 40, 20, day/2)}), time.Time{},
 			brief{2*day + 12*time.Hour, day * 3 / 2, 1, 3000, 3000, 20, 30, 30, false}},
 		"others' pods are others': of another name, another namespace, another kind": {running(whole),
-			since(midnight.Add(-day)), days([]gpumetrics.Stretch{use("nb-2-0", "A", 9000, 90, 90, day),
+			since(midnight.Add(-day)), days([]gpumetrics.WindowSummary{use("nb-2-0", "A", 9000, 90, 90, day),
 				use("anb-0", "A", 9000, 90, 90, day), use("nb-7d9c5b6f7c-5wq8z", "A", 9000, 90, 90, day),
 				{Namespace: "gpu-speech", Pod: "nb-0", UUID: "A"}}), time.Time{},
 			brief{Held: 36 * time.Hour}},
 		"an endpoint's pods have other names": {endpoint, since(midnight.Add(-day)),
-			days([]gpumetrics.Stretch{use("nb-7d9c5b6f7c-5wq8z", "A", 500, 5, 9, day), use("nb-0", "A", 9000, 90, 90, day)}),
+			days([]gpumetrics.WindowSummary{use("nb-7d9c5b6f7c-5wq8z", "A", 500, 5, 9, day),
+				use("nb-0", "A", 9000, 90, 90, day)}),
 			time.Time{},
 			brief{36 * time.Hour, day, 1, 500, 500, 5, 9, 9, false}},
 		"of two devices the memory is both, and the time that of one": {twice, since(midnight.Add(-day)),
-			days([]gpumetrics.Stretch{use("nb-0", "A", 1000, 80, 90, day), use("nb-0", "B", 500, 0, 0, day)}), time.Time{},
+			days([]gpumetrics.WindowSummary{use("nb-0", "A", 1000, 80, 90, day), use("nb-0", "B", 500, 0, 0, day)}), time.Time{},
 			brief{36 * time.Hour, day, 2, 1500, 1000, 40, 90, 90, false}},
 		"two devices one after the other are one": {running(whole), since(midnight.Add(-day)),
-			days([]gpumetrics.Stretch{use("nb-0", "A", 1000, 80, 90, day/2), use("nb-0", "B", 500, 0, 10, day/2)}), time.Time{},
+			days([]gpumetrics.WindowSummary{use("nb-0", "A", 1000, 80, 90, day/2), use("nb-0", "B", 500, 0, 10, day/2)}),
+			time.Time{},
 			brief{36 * time.Hour, day, 1, 1000, 1000, 40, 90, 90, false}},
 		"days of before it was made are not its own; the one of its making is, as far as nobody else had its name": {young,
-			since(midnight.Add(-30 * time.Hour)), days([]gpumetrics.Stretch{use("nb-0", "A", 9000, 90, 90, day)},
-				[]gpumetrics.Stretch{use("nb-0", "A", 700, 7, 7, day/4)}, []gpumetrics.Stretch{use("nb-0", "A", 100, 7, 7, day)}),
+			since(midnight.Add(-30 * time.Hour)), days([]gpumetrics.WindowSummary{use("nb-0", "A", 9000, 90, 90, day)},
+				[]gpumetrics.WindowSummary{use("nb-0", "A", 700, 7, 7, day/4)},
+				[]gpumetrics.WindowSummary{use("nb-0", "A", 100, 7, 7, day)}),
 			time.Time{},
 			brief{42 * time.Hour, 30 * time.Hour, 1, 700, 700, 7, 7, 7, false}},
 		"with a namesake that ended on that day it is not": {young, since(midnight.Add(-30 * time.Hour)),
-			days([]gpumetrics.Stretch{use("nb-0", "A", 700, 7, 7, day/4)},
-				[]gpumetrics.Stretch{use("nb-0", "A", 100, 7, 7, day)}), midnight.Add(-31 * time.Hour),
+			days([]gpumetrics.WindowSummary{use("nb-0", "A", 700, 7, 7, day/4)},
+				[]gpumetrics.WindowSummary{use("nb-0", "A", 100, 7, 7, day)}), midnight.Add(-31 * time.Hour),
 			brief{42 * time.Hour, day, 1, 100, 100, 7, 7, 7, false}},
-		"a value that cannot be is not zero": {running(whole), since(midnight.Add(-day)), days([]gpumetrics.Stretch{odd}),
+		"a value that cannot be is not zero": {running(whole), since(midnight.Add(-day)),
+			days([]gpumetrics.WindowSummary{odd}),
 			time.Time{}, brief{Held: 36 * time.Hour, Devices: 1, Patchy: true}},
 		"a meter that ended counts to its end": {running(whole),
 			[]usage.Interval{{From: midnight.Add(-20 * day), Until: midnight.Add(-10 * day)},

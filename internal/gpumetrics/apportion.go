@@ -17,7 +17,7 @@ func exporterPod(name string) bool {
 // own says which part of a device one of its pods uses. The only pod on a device uses all of it. Where several do, the
 // exporter either tells each one's part, or one value for all, of which each gets the same part. Parts never add up to
 // more than there is.
-func (s *shot) own(out *Device, d *device, pod podKey) {
+func (s *sampleSet) own(out *Device, d *device, pod podKey) {
 	out.OwnEngine, out.OwnMemory, out.OwnPower = out.Engine, out.MemoryUsed, s.ownPower(out.Power, d)
 	if len(d.pods) < 2 {
 		return
@@ -67,7 +67,7 @@ func apportioned(r Reading, part float64) Reading {
 
 // ownPower is the part of the card's power that one pod answers for: the slice's part of the card, and of that the
 // pod's. Nobody measures it.
-func (s *shot) ownPower(card Reading, d *device) Reading {
+func (s *sampleSet) ownPower(card Reading, d *device) Reading {
 	if !card.Known() {
 		return card
 	}
@@ -88,7 +88,7 @@ func (s *shot) ownPower(card Reading, d *device) Reading {
 
 // sliceOf is the part of its card's compute that a slice has; 0 where the profile does not say. A card whose slices
 // claim more than it has, as happens while it is being cut anew, is as large as they claim.
-func (s *shot) sliceOf(d *device) float64 {
+func (s *sampleSet) sliceOf(d *device) float64 {
 	mine := hardware.ComputeSlices(d.Profile)
 	if mine == 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
-// device is one card or slice in a shot: what is known of it, and of each pod on it.
+// device is one card or slice in a sample set: what is known of it, and of each pod on it.
 type device struct {
 	Device
 	known   [kinds]value         // of the device itself
@@ -50,9 +50,9 @@ type podRows struct {
 	rows     [kinds]value
 }
 
-// shot is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept, and
-// never changed afterwards.
-type shot struct {
+// sampleSet is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept,
+// and never changed afterwards.
+type sampleSet struct {
 	labels  Labels
 	stale   time.Duration
 	now     time.Time // when the poll began, by this machine's clock
@@ -65,10 +65,10 @@ type shot struct {
 	cut     map[string]bool // cards that have slices
 	tally   tally
 
-	fleet, silent func() *Fleet // of this shot, and with nothing known any more
+	fleet, silent func() *Fleet // of this sample set, and with nothing known any more
 }
 
-// tally counts what the rows of a shot were like, for the page that says how well the metrics are.
+// tally counts what the rows of a sample set were like, for the page that says how well the metrics are.
 type tally struct {
 	nameless int               // rows without the UUID of a card
 	orphans  int               // rows of devices of which no time is known
@@ -92,14 +92,14 @@ func (t *tally) warn(words []string) {
 	}
 }
 
-func newShot(l Labels, now time.Time, stale time.Duration) *shot {
-	return &shot{labels: l, now: now, stale: stale, devices: map[deviceKey]*device{}, targets: map[podKey]bool{},
+func newSampleSet(l Labels, now time.Time, stale time.Duration) *sampleSet {
+	return &sampleSet{labels: l, now: now, stale: stale, devices: map[deviceKey]*device{}, targets: map[podKey]bool{},
 		tally: tally{series: map[string]int{}, odd: map[kind]int{}, samples: map[kind]struct{}{}}}
 }
 
 // describe takes in a row of the devices query: what a device is, and when it was last heard of. Ages are taken by
 // Prometheus' own clock, so that a difference between its clock and ours is not an age.
-func (s *shot) describe(row series) {
+func (s *sampleSet) describe(row series) {
 	key, ok := s.labels.device(row.labels)
 	if !ok {
 		s.tally.nameless++
@@ -139,7 +139,7 @@ func (s *shot) describe(row series) {
 }
 
 // put takes in a row of the values query.
-func (s *shot) put(row series) {
+func (s *sampleSet) put(row series) {
 	name := row.labels.get("__name__")
 	k, ok := kindOf[name]
 	if !ok || k >= kinds || len(row.samples) == 0 {
@@ -176,7 +176,7 @@ func (s *shot) put(row series) {
 	into[k] = into[k].better(v)
 }
 
-func (s *shot) count(k kind, v value) {
+func (s *sampleSet) count(k kind, v value) {
 	switch v.state {
 	case odd:
 		s.tally.odd[k]++
@@ -187,7 +187,7 @@ func (s *shot) count(k kind, v value) {
 
 // cardOf makes an entry for a card that is known by its slices only. It holds what is the card's, and is no device of
 // anybody's.
-func (s *shot) cardOf(key deviceKey) *device {
+func (s *sampleSet) cardOf(key deviceKey) *device {
 	d := &device{only: true}
 	d.UUID = key.uuid
 	s.devices[key] = d
@@ -217,7 +217,7 @@ func (d *device) left(p podRows) bool {
 
 // close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of
 // the devices themselves.
-func (s *shot) close(at time.Time, nodes NodeIndex) *shot {
+func (s *sampleSet) close(at time.Time, nodes NodeIndex) *sampleSet {
 	s.at = at
 	s.place(nodes)
 	holders := map[string]map[podKey]bool{}
@@ -267,7 +267,7 @@ func inOrder(a, b *device) int {
 }
 
 // live is what is known of a pod's devices.
-func (s *shot) live(pod podKey) Live {
+func (s *sampleSet) live(pod podKey) Live {
 	live := Live{At: s.at}
 	for _, d := range s.pods[pod] {
 		live.Devices = append(live.Devices, s.of(d, pod))
@@ -276,7 +276,7 @@ func (s *shot) live(pod podKey) Live {
 }
 
 // of says what a device does, and which part of that a pod does.
-func (s *shot) of(d *device, pod podKey) Device {
+func (s *sampleSet) of(d *device, pod podKey) Device {
 	out, whole := d.Device, d.whole()
 	engine := whole[engineRatio]
 	engine.v = min(100, engine.v*100)
@@ -305,7 +305,7 @@ func (s *shot) of(d *device, pod podKey) Device {
 }
 
 // card is what is known of the whole card that a device is, or is cut from.
-func (s *shot) card(d *device) [kinds]value {
+func (s *sampleSet) card(d *device) [kinds]value {
 	if c := s.devices[deviceKey{uuid: d.UUID}]; c != nil {
 		return c.whole()
 	}

@@ -41,7 +41,7 @@ func BenchmarkLargeSite(b *testing.B) {
 		b.SetBytes(int64(len(values) + len(devices)))
 		b.ReportAllocs()
 		for b.Loop() {
-			s, pool := newShot(DefaultLabels(), now, time.Hour), newTexts()
+			s, pool := newSampleSet(DefaultLabels(), now, time.Hour), newTexts()
 			if _, err := decode(bytes.NewReader(devices), most, pool, s.describe); err != nil {
 				b.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func BenchmarkLargeSite(b *testing.B) {
 
 // BenchmarkFleet sorts 35,000 slices by node and card: once for each poll, when somebody looks.
 func BenchmarkFleet(b *testing.B) {
-	s, pool := newShot(DefaultLabels(), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Hour), newTexts()
+	s, pool := newSampleSet(DefaultLabels(), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Hour), newTexts()
 	for _, answer := range []struct {
 		text []byte
 		take func(series)

@@ -21,7 +21,8 @@ func FuzzAnswer(f *testing.F) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
 		labels := DefaultLabels()
-		shot, health, history := newShot(labels, now, time.Minute), newHealthShot(labels, time.Hour), newMeans(labels)
+		shot, health, history := newSampleSet(labels, now, time.Minute), newHealthSampleSet(labels, time.Hour),
+			newMeans(labels)
 		for _, take := range []func(series){shot.describe, shot.put, health.put, history.put} {
 			if _, err := decode(strings.NewReader(text), limits{1 << 16, 1000}, newTexts(), take); err != nil {
 				return
@@ -35,7 +36,7 @@ func FuzzAnswer(f *testing.F) {
 
 // checkShot asks of anything that came from anywhere that what is called known can be, that what is unknown has no
 // value, and that the parts of a card are no more than it.
-func checkShot(t *testing.T, s *shot, h *healthShot) {
+func checkShot(t *testing.T, s *sampleSet, h *healthSampleSet) {
 	t.Helper()
 	engine, memory, watts, most := map[deviceKey]float64{}, map[deviceKey]float64{}, map[string]float64{},
 		map[string]float64{}

@@ -4,10 +4,10 @@
 // pages of a cluster.
 //
 // The way of the data: Poller asks fixed queries while somebody watches (queries.go) -> decode reads the answer row by
-// row within limits (decode.go) -> a shot takes the rows in and sorts them by device and pod (arrange.go, pure) -> Live
-// hands out what a pod's devices do, and which part is the pod's own (apportion.go). Every 30 s it asks for the health
-// of cards (health.go), and at most as often for the last hour of all pods at once (history.go). Report says how well
-// all this works (survey.go).
+// row within limits (decode.go) -> a sample set takes the rows in and sorts them by device and pod (arrange.go, pure)
+// -> Live hands out what a pod's devices do, and which part is the pod's own (apportion.go). Every 30 s it asks for the
+// health of cards (health.go), and at most as often for the last hour of all pods at once (history.go). Report
+// says how well all this works (survey.go).
 //
 // On which node a card is: by its target, its exporter, or what the cluster knows of it (nodes.go).
 //

@@ -47,7 +47,7 @@ func (c Cell) Held() bool { return len(c.Pods) > 0 }
 // the next poll.
 func (p *Poller) Fleet() *Fleet {
 	p.mu.Lock()
-	s := p.shot
+	s := p.samples
 	p.mu.Unlock()
 	switch {
 	case s == nil:
@@ -58,13 +58,13 @@ func (p *Poller) Fleet() *Fleet {
 	return s.fleet()
 }
 
-// prepare makes the views of a shot that are worked out only when somebody looks.
-func (s *shot) prepare() {
+// prepare makes the views of a sample set that are worked out only when somebody looks.
+func (s *sampleSet) prepare() {
 	s.fleet = sync.OnceValue(func() *Fleet { return s.newFleet(func(r Reading) Reading { return r }) })
 	s.silent = sync.OnceValue(func() *Fleet { return s.newFleet(func(r Reading) Reading { return r.without(NoAnswer) }) })
 }
 
-func (s *shot) newFleet(seen func(Reading) Reading) *Fleet {
+func (s *sampleSet) newFleet(seen func(Reading) Reading) *Fleet {
 	all := make([]*device, 0, len(s.devices))
 	for _, d := range s.devices {
 		if !d.only && !(d.Instance == "" && s.cut[d.UUID]) { // of a cut card the slices are told
@@ -87,7 +87,7 @@ func (s *shot) newFleet(seen func(Reading) Reading) *Fleet {
 	return f
 }
 
-func (s *shot) cell(d *device, seen func(Reading) Reading) Cell {
+func (s *sampleSet) cell(d *device, seen func(Reading) Reading) Cell {
 	now := s.of(d, podKey{})
 	c := Cell{Instance: d.Instance, Profile: d.Profile, Part: 1, Engine: seen(now.Engine), Memory: seen(now.MemoryUsed),
 		Total: seen(now.MemoryTotal)}

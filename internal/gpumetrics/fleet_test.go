@@ -108,10 +108,10 @@ func (p *Poller) settle() {
 	p.ranges.settle()
 }
 
-func (a *answers[K, V]) settle() {
+func (a *queryCache[K, V]) settle() {
 	a.mu.Lock()
 	var calls []chan struct{}
-	for _, k := range a.kept {
+	for _, k := range a.entries {
 		if k.call != nil {
 			calls = append(calls, k.call)
 		}

@@ -82,8 +82,8 @@ type XIDReading struct {
 	Instance string // of a slice, "" for the card
 	Code     int
 	Count    Reading // how often within the exporter's window; unknown where it does not count
-	// since when it has been the last one; zero where it is counted, and where samples do not tell. The same error once
-	// more changes nothing
+	// since when it has been the last one; zero where it is counted, and where samples do not tell. The same error
+	// once more changes nothing
 	Since  time.Time
 	Before bool // it was there when the samples begin, so it came then or earlier
 	Old    bool // it is no news any more
@@ -169,8 +169,8 @@ func reasonsOf(r Reading) []Reason {
 	return out
 }
 
-// healthShot is what the health query has brought.
-type healthShot struct {
+// healthSampleSet is what the health query has brought.
+type healthSampleSet struct {
 	labels Labels
 	at     time.Time
 	cards  map[string]*[allKinds]value // by UUID
@@ -186,13 +186,13 @@ type sliceHealth struct {
 	counts        map[int]value
 }
 
-func newHealthShot(l Labels, recent time.Duration) *healthShot {
-	return &healthShot{labels: l, recent: recent, cards: map[string]*[allKinds]value{},
+func newHealthSampleSet(l Labels, recent time.Duration) *healthSampleSet {
+	return &healthSampleSet{labels: l, recent: recent, cards: map[string]*[allKinds]value{},
 		slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
 }
 
 // put takes in a row of the health query.
-func (h *healthShot) put(row series) {
+func (h *healthSampleSet) put(row series) {
 	name := row.labels.get("__name__")
 	k, ok := kindOf[name]
 	if row.labels.get(partLabel) == partNVLink {
@@ -235,7 +235,7 @@ func (h *healthShot) put(row series) {
 
 // licenseOf is what a device's rows say of its vGPU license. A host, a card passed through and a MIG slice say 0 as
 // well: only a guest's word counts.
-func (h *healthShot) licenseOf(d *device) Reading {
+func (h *healthSampleSet) licenseOf(d *device) Reading {
 	if h == nil || !guest(d.Model) {
 		return Reading{Unit: Count}
 	}
@@ -253,8 +253,8 @@ func guest(model string) bool {
 	return is
 }
 
-// cards are the health of every card that the shot knows, in a steady order.
-func (h *healthShot) healthOf(s *shot) []Card {
+// cards are the health of every card that the sample set knows, in a steady order.
+func (h *healthSampleSet) healthOf(s *sampleSet) []Card {
 	at := map[string]*device{}
 	bySlices := map[string][]*device{}
 	for _, d := range s.devices {
@@ -276,7 +276,7 @@ func (h *healthShot) healthOf(s *shot) []Card {
 	return out
 }
 
-func (h *healthShot) card(s *shot, d *device, on []*device) Card {
+func (h *healthSampleSet) card(s *sampleSet, d *device, on []*device) Card {
 	c := Card{UUID: d.UUID}
 	for _, part := range on {
 		if !part.only && !part.at.Before(c.At) {
@@ -310,13 +310,13 @@ func (h *healthShot) card(s *shot, d *device, on []*device) Card {
 }
 
 // tells reports whether a device says anything of errors.
-func (h *healthShot) tells(d *device) bool {
+func (h *healthSampleSet) tells(d *device) bool {
 	s := h.slices[deviceKey{d.UUID, d.Instance}]
 	return s != nil && (s.last.state == good || len(s.counts) > 0)
 }
 
 // xids are the errors of one device: those counted of late, and the last one there ever was, which may be long ago.
-func (h *healthShot) xids(d *device, at, now time.Time) []XIDReading {
+func (h *healthSampleSet) xids(d *device, at, now time.Time) []XIDReading {
 	s := h.slices[deviceKey{d.UUID, d.Instance}]
 	if s == nil {
 		return nil

@@ -160,7 +160,7 @@ func blank(v float64) bool {
 	return math.IsNaN(v) || math.IsInf(v, 0)
 }
 
-// state of a value within a shot.
+// state of a value within a sample set.
 type state uint8
 
 const (

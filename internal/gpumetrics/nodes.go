@@ -176,7 +176,7 @@ func (o origin) sameExporter() origin { return origin{nodes: o.nodes, instance: 
 
 // place says of each device on which node it is. A card that nothing else places is where the other cards of its
 // exporter are. Names that are no node's place nothing.
-func (s *shot) place(x NodeIndex) {
+func (s *sampleSet) place(x NodeIndex) {
 	if len(x.names) == 0 {
 		for _, d := range s.devices {
 			d.settle(func(o origin) string { return o.believed() })

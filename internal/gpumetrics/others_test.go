@@ -20,11 +20,11 @@ func TestCardsWithoutAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string][]Reading{}
-	for _, d := range p.shot.devices {
+	for _, d := range p.samples.devices {
 		if d.Node != "arc-01" || d.Model != "Intel(R) Arc(TM) Pro B60 Graphics" || d.Pods != 0 {
 			t.Errorf("want a free card of arc-01, got %+v", d.Device)
 		}
-		live := p.shot.of(d, podKey{})
+		live := p.samples.of(d, podKey{})
 		got[d.UUID[21:23]] = []Reading{live.Engine, live.MemoryUsed, live.MemoryTotal, live.Power, live.Temperature}
 	}
 	want := map[string][]float64{"03": {50, 8192, 24480, 131.5, 66}, "05": {0, 0, 24480, -1, -1}}

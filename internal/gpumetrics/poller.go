@@ -47,25 +47,25 @@ type Config struct {
 
 // Poller reads the GPUs of one cluster.
 type Poller struct {
-	cfg     Config
-	base    string
-	queries queries
-	history history
-	window  time.Duration // in which samples are looked for that tell since when an error is there
-	ranges  *answers[rangeKey, Ranges]
-	wake    chan struct{}
+	cfg             Config
+	base            string
+	queries         queries
+	history         history
+	firstSeenWindow time.Duration // in which samples are looked for that tell since when an error is there
+	ranges          *queryCache[rangeKey, Ranges]
+	wake            chan struct{}
 
-	mu       sync.Mutex
-	watchers int
-	shot     *shot // nil before the first answer
-	health   *healthShot
-	since    appearances
-	status   Status
-	asked    time.Time     // when the last poll began
-	felt     time.Time     // when the health query was last made
-	took     time.Duration // by the last poll
-	rows     int
-	bytes    int64
+	mu             sync.Mutex
+	watchers       int
+	samples        *sampleSet // nil before the first answer
+	health         *healthSampleSet
+	firstSeen      firstSeenIndex
+	status         Status
+	asked          time.Time     // when the last poll began
+	healthPolledAt time.Time     // when the health query was last made
+	took           time.Duration // by the last poll
+	rows           int
+	bytes          int64
 }
 
 // Status says whether Prometheus answers.
@@ -117,7 +117,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{window: sinceWindow(cfg.Recent), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges,
+	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery, mostRanges,
 		rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
 		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
@@ -179,13 +179,13 @@ func (p *Poller) Poll(ctx context.Context) error {
 	p.mu.Lock()
 	began := p.cfg.Now()
 	p.asked = began
-	feel := p.felt.IsZero() || began.Sub(p.felt) >= p.cfg.HealthEvery
+	feel := p.healthPolledAt.IsZero() || began.Sub(p.healthPolledAt) >= p.cfg.HealthEvery
 	p.mu.Unlock()
 	start := time.Now() // what a poll costs is real time, whatever clock readings are dated by
 	next, cost, err := p.ask(ctx, began)
 	cost.took = time.Since(start)
 	if err == nil && feel {
-		p.askHealth(ctx, began)
+		p.pollHealth(ctx, began)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -206,8 +206,8 @@ type cost struct {
 
 func (c *cost) add(a answer) { c.rows, c.bytes = c.rows+a.rows, c.bytes+a.bytes }
 
-func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) {
-	s, pool, c := newShot(p.queries.labels, began, p.cfg.Stale), newTexts(), cost{}
+func (p *Poller) ask(ctx context.Context, began time.Time) (*sampleSet, cost, error) {
+	s, pool, c := newSampleSet(p.queries.labels, began, p.cfg.Stale), newTexts(), cost{}
 	for _, q := range []struct {
 		query string
 		take  func(series)
@@ -229,24 +229,24 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) 
 	return s.close(p.cfg.Now(), p.cfg.Nodes()), c, nil
 }
 
-// askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it
+// pollHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it
 // nothing but that is unknown.
-func (p *Poller) askHealth(ctx context.Context, now time.Time) {
-	h := newHealthShot(p.queries.labels, p.cfg.Recent)
+func (p *Poller) pollHealth(ctx context.Context, now time.Time) {
+	h := newHealthSampleSet(p.queries.labels, p.cfg.Recent)
 	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.health}}, newTexts(), h.put)
 	p.mu.Lock()
-	since := p.since
+	since := p.firstSeen
 	p.mu.Unlock()
 	if keys := h.lastErrors(); err == nil && !since.fresh(keys, now) {
-		since = p.askSince(ctx, keys, now)
+		since = p.pollFirstSeen(ctx, keys, now)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.felt = now
+	p.healthPolledAt = now
 	switch {
 	case err == nil:
-		h.at, h.since = p.cfg.Now(), since.of
-		p.health, p.since = h, since
+		h.at, h.since = p.cfg.Now(), since.byError
+		p.health, p.firstSeen = h, since
 	case ctx.Err() == nil:
 		p.cfg.Logger.WarnContext(ctx, "no health of cards from Prometheus", "error", err.Error())
 		if p.health != nil && now.Sub(p.health.at) > p.cfg.KeepFor {
@@ -256,7 +256,7 @@ func (p *Poller) askHealth(ctx context.Context, now time.Time) {
 }
 
 // note keeps what came. After a failure the last values stay.
-func (p *Poller) note(ctx context.Context, next *shot, c cost, err error) {
+func (p *Poller) note(ctx context.Context, next *sampleSet, c cost, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -271,7 +271,7 @@ func (p *Poller) note(ctx context.Context, next *shot, c cost, err error) {
 		p.status.OK, p.status.Err = false, err
 		return
 	}
-	p.shot, p.status = next, Status{OK: true, Since: next.at}
+	p.samples, p.status = next, Status{OK: true, Since: next.at}
 	p.rows, p.bytes = c.rows, c.bytes
 }
 
@@ -286,7 +286,7 @@ func (p *Poller) Status() Status {
 // about what it uses.
 func (p *Poller) Live(namespace, pod string) Live {
 	p.mu.Lock()
-	s, h := p.shot, p.health
+	s, h := p.samples, p.health
 	p.mu.Unlock()
 	if s == nil {
 		return Live{}

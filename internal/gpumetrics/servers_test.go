@@ -51,7 +51,7 @@ func TestBothServersTellTheSame(t *testing.T) {
 		}
 	}
 	peaks := map[string]float64{}
-	for _, s := range one["stretches"].([]Stretch) {
+	for _, s := range one["stretches"].([]WindowSummary) {
 		peaks[s.Pod] = s.MemoryPeak.Value
 		if full := strings.HasPrefix(s.Pod, "llm-0-amd"); full != (s.Full > 0) && !strings.Contains(s.Pod, "dcgm") {
 			t.Errorf("%s: full for %s", s.Pod, s.Full)
@@ -135,7 +135,7 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 		t.Fatal(err)
 	}
 	devices := map[string]Live{}
-	for pod := range p.shot.pods {
+	for pod := range p.samples.pods {
 		now := p.Live(pod.namespace, pod.pod)
 		now.At = time.Time{}
 		devices[pod.namespace+"/"+pod.pod] = now
@@ -161,18 +161,18 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 	slices.SortFunc(licenses, func(a, b LicenseSample) int { return cmp.Compare(a.UUID, b.UUID) })
 	must("licenses", licenses, err)
 	until := now.Add(-2 * time.Minute).Truncate(time.Minute)
-	stretches, err := live.Stretches(t.Context(), nil, until.Add(-time.Hour), until, time.Minute)
+	stretches, err := live.WindowSummaries(t.Context(), nil, until.Add(-time.Hour), until, time.Minute)
 	must("stretches", stretches, err)
 	idling, err := live.Idling(t.Context(), nil, until.Add(-time.Hour), until, time.Minute, 5)
 	must("idling", idling, err)
-	works, err := live.Works(t.Context(), nil, until.Add(-time.Hour), until, 5*time.Minute, time.Minute)
+	works, err := live.PodUtilization(t.Context(), nil, until.Add(-time.Hour), until, 5*time.Minute, time.Minute)
 	must("works", works, err)
 	clock, err := live.Clock(t.Context())
 	if d := time.Since(clock).Abs(); err != nil || d > 10*time.Second {
 		t.Errorf("the clock of %s is %s away, %v", server, d, err)
 	}
 	past := map[string][]Point{}
-	for pod := range p.shot.pods {
+	for pod := range p.samples.pods {
 		points, err := then.History(t.Context(), pod.namespace, pod.pod, MetricEngine, until.Add(-50*time.Minute), until)
 		must("history", nil, err)
 		past[pod.namespace+"/"+pod.pod] = points

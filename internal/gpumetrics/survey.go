@@ -117,13 +117,13 @@ var views = []struct {
 // Report says how well the metrics are, by what is known now. It asks nobody.
 func (p *Poller) Report() Report {
 	p.mu.Lock()
-	s, h, r := p.shot, p.health, Report{Status: p.status, Took: p.took, Rows: p.rows, Bytes: p.bytes}
+	s, h, r := p.samples, p.health, Report{Status: p.status, Took: p.took, Rows: p.rows, Bytes: p.bytes}
 	p.mu.Unlock()
 	if s == nil {
 		return r
 	}
 	if h == nil {
-		h = newHealthShot(s.labels, p.cfg.Recent)
+		h = newHealthSampleSet(s.labels, p.cfg.Recent)
 	}
 	r.HealthAt, r.Skew = h.at, s.skew
 	r.Health = h.healthOf(s)
@@ -150,7 +150,7 @@ func (p *Poller) Report() Report {
 
 type covered struct{ with, expected int }
 
-func coverage(s *shot, h *healthShot) map[kind]covered {
+func coverage(s *sampleSet, h *healthSampleSet) map[kind]covered {
 	has := map[kind]covered{}
 	for _, d := range s.devices {
 		for _, w := range watched {
@@ -169,7 +169,7 @@ func coverage(s *shot, h *healthShot) map[kind]covered {
 }
 
 // knows reports whether there is a usable value of the kind.
-func knows(s *shot, h *healthShot, d *device, k kind) bool {
+func knows(s *sampleSet, h *healthSampleSet, d *device, k kind) bool {
 	if !metrics[k].slice {
 		if k < kinds {
 			return s.card(d)[k].state == good || d.whole()[k].state == good
@@ -192,7 +192,7 @@ func knows(s *shot, h *healthShot, d *device, k kind) bool {
 	return h.series[metrics[xidCount].names[0]] > 0 // rows without an error name none, and are there all the same
 }
 
-func found(s *shot, h *healthShot, k kind) []string {
+func found(s *sampleSet, h *healthSampleSet, k kind) []string {
 	var names []string
 	for _, n := range metrics[k].names {
 		if s.tally.series[n]+h.series[n] > 0 {
@@ -202,7 +202,7 @@ func found(s *shot, h *healthShot, k kind) []string {
 	return names
 }
 
-func viewReports(s *shot, h *healthShot) []ViewReport {
+func viewReports(s *sampleSet, h *healthSampleSet) []ViewReport {
 	names := map[kind]string{}
 	expect := map[kind]func(*device) bool{}
 	for _, w := range watched {
@@ -260,7 +260,7 @@ type counts struct {
 	newNames                                                                      []string
 }
 
-func countDevices(s *shot) counts {
+func countDevices(s *sampleSet) counts {
 	var c counts
 	for _, d := range s.devices {
 		if d.only {
@@ -302,8 +302,8 @@ func missingFields(there []string) []string {
 	return missing
 }
 
-// findings are the peculiarities of this shot, those that want something done first.
-func findings(s *shot, h *healthShot, r Report) []Finding {
+// findings are the peculiarities of this sample set, those that want something done first.
+func findings(s *sampleSet, h *healthSampleSet, r Report) []Finding {
 	c := countDevices(s)
 	odds := 0
 	for _, n := range s.tally.odd {

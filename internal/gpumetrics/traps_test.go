@@ -153,7 +153,7 @@ func TestTraps(t *testing.T) {
 					t.Errorf("do not want %s among %v", id, got)
 				}
 			}
-			checkShot(t, p.shot, p.health)
+			checkShot(t, p.samples, p.health)
 		})
 	}
 }
@@ -209,7 +209,7 @@ func TestWhoHasLeftIsNoHolder(t *testing.T) {
 		"nobody has it now":            {"", 3 * time.Minute, 0},
 		"two scrapes, not at one time": {"new", time.Minute, 2},
 	} {
-		s := newShot(DefaultLabels(), now, 10*time.Minute)
+		s := newSampleSet(DefaultLabels(), now, 10*time.Minute)
 		tell := func(pod string, ago time.Duration, engine float64) {
 			s.describe(series{of(pod), []sample{{now, float64(now.Add(-ago).Unix())}}})
 			s.put(series{append(of(pod), labels{{"__name__", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"}}...), []sample{{now, engine}}})
@@ -239,7 +239,7 @@ func TestAnythingKeepsTheLaws(t *testing.T) {
 	now := newClock().Now()
 	names := append(namesOf(func(kind, metric) bool { return true }), "something_else")
 	for range 2000 {
-		s, h := newShot(DefaultLabels(), now, time.Minute), newHealthShot(DefaultLabels(), time.Hour)
+		s, h := newSampleSet(DefaultLabels(), now, time.Minute), newHealthSampleSet(DefaultLabels(), time.Hour)
 		for range r.IntN(40) {
 			l := labels{{"UUID", pick("GPU-1", "GPU-2", "")}, {"GPU_I_ID", pick("", "", "1", "2", "x")},
 				{"GPU_I_PROFILE", pick("", "1g.5gb", "7g.40gb", "3g", "?g")},

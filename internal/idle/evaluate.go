@@ -113,7 +113,7 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 	if d := s.o.Now().Sub(theirs); d.Abs() > apart {
 		return nil, fmt.Errorf("the clocks of portal and Prometheus are %s apart: nothing is judged", d.Round(time.Second))
 	}
-	works, err := source.Works(ctx, s.o.Namespaces(), from, until, s.o.Every, step(s.o.Every))
+	works, err := source.PodUtilization(ctx, s.o.Namespaces(), from, until, s.o.Every, step(s.o.Every))
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +200,8 @@ func worth(was, is Record) bool {
 	return was != is
 }
 
-func byNamespace(works []gpumetrics.Work) map[string][]gpumetrics.Work {
-	all := map[string][]gpumetrics.Work{}
+func byNamespace(works []gpumetrics.PodUtilization) map[string][]gpumetrics.PodUtilization {
+	all := map[string][]gpumetrics.PodUtilization{}
 	for _, w := range works {
 		all[w.Namespace] = append(all[w.Namespace], w)
 	}

@@ -91,15 +91,15 @@ func (w *world) set(action idle.Action, after time.Duration) {
 // Clock is Prometheus's.
 func (w *world) Clock(context.Context) (time.Time, error) { return w.now.Add(w.skew), w.err }
 
-// Works is one device for each workload.
-func (w *world) Works(_ context.Context, _ []string, from, until time.Time, of,
-	_ time.Duration) ([]gpumetrics.Work, error) {
+// PodUtilization is one device for each workload.
+func (w *world) PodUtilization(_ context.Context, _ []string, from, until time.Time, of,
+	_ time.Duration) ([]gpumetrics.PodUtilization, error) {
 	w.asked++
-	var list []gpumetrics.Work
+	var list []gpumetrics.PodUtilization
 	for name, use := range w.uses {
-		one := gpumetrics.Work{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z", UUID: "GPU-" + name}
+		one := gpumetrics.PodUtilization{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z", UUID: "GPU-" + name}
 		for end := from.Add(of); !end.After(until); end = end.Add(of) {
-			one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
+			one.Slots = append(one.Slots, gpumetrics.UtilizationSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
 				Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
 		}
 		list = append(list, one)

@@ -235,7 +235,7 @@ func (s *Service) all(ctx context.Context, settings Settings,
 type answers struct {
 	from, until time.Time
 	slot        time.Duration
-	works       map[string][]gpumetrics.Work // by namespace
+	works       map[string][]gpumetrics.PodUtilization // by namespace
 }
 
 // of are the looks at one workload, from when it was made.
@@ -281,7 +281,7 @@ func (s *Service) recent(ctx context.Context, source Source, settings Settings, 
 		_, until, _ = slots(time.Time{}, at, s.o.Every)
 	}
 	a := answers{from: until.Add(-(span + span/8 + slot - 1) / slot * slot), until: until, slot: slot}
-	works, err := source.Works(ctx, s.o.Namespaces(), a.from, a.until, slot, step(min(slot, s.o.Every)))
+	works, err := source.PodUtilization(ctx, s.o.Namespaces(), a.from, a.until, slot, step(min(slot, s.o.Every)))
 	a.works = byNamespace(works)
 	return a, err == nil
 }
@@ -295,7 +295,7 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 	}
 	slot := cut(aCall, max(pastSlot, s.o.Every))
 	_, until, _ := slots(time.Time{}, at, slot)
-	a = answers{until: until, from: until, slot: slot, works: map[string][]gpumetrics.Work{}}
+	a = answers{until: until, from: until, slot: slot, works: map[string][]gpumetrics.PodUtilization{}}
 	oldest := at
 	for _, w := range items {
 		if w.CreatedAt.Before(oldest) {
@@ -304,7 +304,8 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 	}
 	for a.from.After(from) && a.from.After(oldest) {
 		begin := a.from.Add(-aCall / slot * slot)
-		works, err := source.Works(ctx, s.o.Namespaces(), begin, a.from, slot, step(min(slot, max(pastSlot, s.o.Every))))
+		works, err := source.PodUtilization(ctx, s.o.Namespaces(), begin, a.from, slot,
+			step(min(slot, max(pastSlot, s.o.Every))))
 		if err != nil {
 			// all of it was wanted: what is missing counts as unknown
 			a.from = until.Add(-until.Sub(latest(from, oldest)) / slot * slot)

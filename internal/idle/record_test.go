@@ -35,9 +35,9 @@ func percent(v float64) gpumetrics.Reading {
 
 func TestLooks(t *testing.T) {
 	until := noon.Add(slot)
-	work := func(pod, uuid string, high gpumetrics.Reading, known time.Duration) gpumetrics.Work {
-		return gpumetrics.Work{Namespace: "gpu-vision", Pod: pod, UUID: uuid,
-			Slots: []gpumetrics.WorkSlot{{Until: until, High: high, Known: known}}}
+	work := func(pod, uuid string, high gpumetrics.Reading, known time.Duration) gpumetrics.PodUtilization {
+		return gpumetrics.PodUtilization{Namespace: "gpu-vision", Pod: pod, UUID: uuid,
+			Slots: []gpumetrics.UtilizationSlot{{Until: until, High: high, Known: known}}}
 	}
 	two := slice()
 	two.Size.Technology, two.Size.Accelerator.Resource, two.Size.Accelerator.Count = catalog.Full, "nvidia.com/gpu", 2
@@ -47,30 +47,31 @@ func TestLooks(t *testing.T) {
 	cpu.Size = catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}
 	for name, c := range map[string]struct {
 		of    workload.Workload
-		works []gpumetrics.Work
+		works []gpumetrics.PodUtilization
 		want  Observation
 	}{
-		"all of it measured": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
+		"all of it measured": {slice(), []gpumetrics.PodUtilization{work("nb-0", "A", percent(3), slot)},
 			Observation{High: 3}},
-		"the busiest of two counts": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
+		"the busiest of two counts": {two, []gpumetrics.PodUtilization{work("nb-0", "A", percent(3), slot),
 			work("nb-0", "B", percent(80), slot)}, Observation{High: 80}},
-		"one of two is missing": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
+		"one of two is missing": {two, []gpumetrics.PodUtilization{work("nb-0", "A", percent(3), slot)},
 			Observation{High: 3, Reason: Partly}},
 		"a part of the time is missing": {slice(),
-			[]gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Observation{High: 3, Reason: Partly}},
-		"a pod that came in place of another": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
+			[]gpumetrics.PodUtilization{work("nb-0", "A", percent(3), slot-time.Second)}, Observation{High: 3, Reason: Partly}},
+		"a pod that came in place of another": {slice(), []gpumetrics.PodUtilization{work("nb-0", "A", percent(3), slot),
 			work("nb-0", "B", percent(1), slot/2)}, Observation{High: 3, Reason: Partly}},
 		"nothing measured is not nothing done": {slice(), nil, Observation{Reason: Unmeasured}},
 		"no value": {slice(),
-			[]gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)},
+			[]gpumetrics.PodUtilization{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)},
 			Observation{Reason: Unclear}},
-		"not a number": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)},
+		"not a number": {slice(), []gpumetrics.PodUtilization{work("nb-0", "A", percent(math.NaN()), slot)},
 			Observation{Reason: Unclear}},
-		"somebody else's pod": {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)},
+		"somebody else's pod": {slice(), []gpumetrics.PodUtilization{work("nb-2-0", "A", percent(0), slot)},
 			Observation{Reason: Unmeasured}},
-		"a card that others share, whatever its value says": {shared, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)},
+		"a card that others share, whatever its value says": {shared,
+			[]gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)},
 			Observation{Reason: Shared}},
-		"no GPU": {cpu, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Observation{Reason: NoGPU}},
+		"no GPU": {cpu, []gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)}, Observation{Reason: NoGPU}},
 	} {
 		c.want.From, c.want.Until = noon, until
 		if diff := cmp.Diff([]Observation{c.want}, Observe(c.of, c.works, noon, until, slot)); diff != "" {

@@ -17,9 +17,9 @@ import (
 
 // Source asks one cluster's metrics. Any error means that nothing is known.
 type Source interface {
-	// Works is how hard the pods of some namespaces worked, slot by slot, with one call.
-	Works(ctx context.Context, namespaces []string, from, until time.Time, slot,
-		step time.Duration) ([]gpumetrics.Work, error)
+	// PodUtilization is how hard the pods of some namespaces worked, slot by slot, with one call.
+	PodUtilization(ctx context.Context, namespaces []string, from, until time.Time, slot,
+		step time.Duration) ([]gpumetrics.PodUtilization, error)
 	// Clock is what time it is there.
 	Clock(ctx context.Context) (time.Time, error)
 }

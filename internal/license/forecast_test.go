@@ -131,7 +131,7 @@ func TestTurnsOnOneVGPUAreOneSeatOfThePast(t *testing.T) {
 
 // TestASharedSeatIsFreeWithTheLast: an end of one of two that share a seat gives nothing back.
 func TestASharedSeatIsFreeWithTheLast(t *testing.T) {
-	s := Count([]Pool{{Name: "p", Product: VWS, Seats: 1}}, turnsOn("vm", 2))[0]
+	s := Count([]Pool{{Name: "p", Product: VWS, Seats: 1}}, slicesOn("vm", 2))[0]
 	if one := s.Freed(map[string]bool{"vm0": true}); one != 0 {
 		t.Errorf("one of two has ended: want nothing freed, got %d", one)
 	}

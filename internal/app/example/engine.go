@@ -65,8 +65,8 @@ func (e *example) recorder() *recorder.Recorder {
 
 // Idling has for each pod what its habit makes of a period; the same period gives the same.
 func (m *metrics) Idling(_ context.Context, namespaces []string, from, until time.Time, step time.Duration,
-	_ float64) ([]gpumetrics.Stretch, error) {
-	var list []gpumetrics.Stretch
+	_ float64) ([]gpumetrics.WindowSummary, error) {
+	var list []gpumetrics.WindowSummary
 	for n, r := range m.runs {
 		held := earlier(until, r.until).Sub(later(from, r.from)).Truncate(step)
 		if held <= 0 || !slices.Contains(namespaces, r.namespace) {
@@ -80,8 +80,9 @@ func (m *metrics) Idling(_ context.Context, namespaces []string, from, until tim
 		for device := range r.devices {
 			busy := between(r.habit.busy)
 			mean := busy*between(r.habit.use) + (1-busy)*exampleIdleUse
-			list = append(list, gpumetrics.Stretch{Namespace: r.namespace, Pod: r.pod, UUID: fmt.Sprintf("GPU-example-%d-%d", n,
-				device), Engine: held,
+			list = append(list, gpumetrics.WindowSummary{Namespace: r.namespace, Pod: r.pod,
+				UUID: fmt.Sprintf("GPU-example-%d-%d", n,
+					device), Engine: held,
 				EngineMean: gpumetrics.Reading{Value: mean, Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: until},
 				Idle:       time.Duration((1 - busy) * float64(held)).Truncate(step)})
 		}

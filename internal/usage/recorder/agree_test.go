@@ -242,8 +242,8 @@ func (s *oneSite) preview() map[string]told {
 // forgetful is a Prometheus whose retention is over: it answers, and has no samples.
 type forgetful struct{}
 
-func (forgetful) Works(context.Context, []string, time.Time, time.Time, time.Duration,
-	time.Duration) ([]gpumetrics.Work,
+func (forgetful) PodUtilization(context.Context, []string, time.Time, time.Time, time.Duration,
+	time.Duration) ([]gpumetrics.PodUtilization,
 	error) {
 	return nil, nil
 }

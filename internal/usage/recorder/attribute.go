@@ -35,7 +35,7 @@ type holder struct {
 // Attribute says how busy the devices of each line were in a span, from what was seen of pods. A name that stands for
 // more than one line, because two workloads had it or because size or price changed in the span, says nothing: nobody
 // can tell which of them a sample is of.
-func Attribute(metered []Metered, seen []gpumetrics.Stretch, s usage.Span) []usage.EngineLine {
+func Attribute(metered []Metered, seen []gpumetrics.WindowSummary, s usage.Span) []usage.EngineLine {
 	holders, order := holdersOf(metered, s)
 	for _, stretch := range seen {
 		for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {

@@ -28,7 +28,7 @@ import (
 // error means that nothing is known.
 type Source interface {
 	Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration,
-		below float64) ([]gpumetrics.Stretch, error)
+		below float64) ([]gpumetrics.WindowSummary, error)
 }
 
 // Store keeps what was told. Faults: Unavailable when the database is away.

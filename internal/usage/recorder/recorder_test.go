@@ -35,8 +35,8 @@ func metered(id string, size catalog.Size, from, until int) Metered {
 	return m
 }
 
-func stretch(pod string, mean float64, measured, idle int) gpumetrics.Stretch {
-	return gpumetrics.Stretch{Namespace: "gpu-vision", Pod: pod, EngineMean: gpumetrics.Reading{Value: mean,
+func stretch(pod string, mean float64, measured, idle int) gpumetrics.WindowSummary {
+	return gpumetrics.WindowSummary{Namespace: "gpu-vision", Pod: pod, EngineMean: gpumetrics.Reading{Value: mean,
 		Unit: gpumetrics.Percent, Source: gpumetrics.Measured}, Engine: minutes(measured), Idle: minutes(idle)}
 }
 
@@ -56,30 +56,31 @@ func TestAttribute(t *testing.T) {
 	blank.EngineMean = gpumetrics.Reading{Why: gpumetrics.NoValue}
 	cases := map[string]struct {
 		metered []Metered
-		seen    []gpumetrics.Stretch
+		seen    []gpumetrics.WindowSummary
 		want    []usage.EngineLine
 	}{
 		"an hour of one card": {[]Metered{metered("w-1", card(1), -90, 0)},
-			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 6)}, line(60, 30, 6)},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 6)}, line(60, 30, 6)},
 		"of two cards one is idle": {[]Metered{metered("w-1", card(2), -90, 0)},
-			[]gpumetrics.Stretch{stretch("nb-0", 100, 60, 0), stretch("nb-0", 0, 60, 60)}, line(60, 30, 30)},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 100, 60, 0), stretch("nb-0", 0, 60, 60)}, line(60, 30, 30)},
 		"stopped and resumed within the hour": {[]Metered{metered("w-1", card(1), 0, 20),
-			metered("w-1", card(1), 40, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 40, 20)}, line(40, 20, 20)},
+			metered("w-1", card(1), 40, 0)}, []gpumetrics.WindowSummary{stretch("nb-0", 50, 40, 20)}, line(40, 20, 20)},
 		"more samples than time: no more than was held": {[]Metered{metered("w-1", card(1), 0, 30)},
-			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 30)}, line(30, 15, 15)},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 30)}, line(30, 15, 15)},
 		"other pods are others": {[]Metered{metered("w-1", card(1), 0, 0)},
-			[]gpumetrics.Stretch{stretch("nb2-0", 50, 60, 0), stretch("nb-0-0", 50, 60, 0), stretch("nb", 50, 60, 0)}, nil},
+			[]gpumetrics.WindowSummary{stretch("nb2-0", 50, 60, 0), stretch("nb-0-0", 50, 60, 0), stretch("nb", 50, 60, 0)},
+			nil},
 		"nothing was seen": {[]Metered{metered("w-1", card(1), 0, 0)}, nil, nil},
 		"a mark for no value": {[]Metered{metered("w-1", card(1), 0, 0)},
-			[]gpumetrics.Stretch{blank}, nil},
+			[]gpumetrics.WindowSummary{blank}, nil},
 		"a card that others have too": {[]Metered{metered("w-1", shared, 0, 0)},
-			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 0)}, nil},
 		"two workloads had the name": {[]Metered{metered("w-1", card(1), 0, 20),
-			metered("w-2", card(1), 30, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+			metered("w-2", card(1), 30, 0)}, []gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 0)}, nil},
 		"the price changed: which of the samples are which": {[]Metered{metered("w-1", card(1), 0, 30), dearer},
-			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 0)}, nil},
 		"it has another size now": {[]Metered{metered("w-1", resized, 0, 0)},
-			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+			[]gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 0)}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,9 +116,9 @@ func (s *site) RecordEngine(_ context.Context, r usage.EngineRecord) error {
 }
 
 func (s *site) Idling(_ context.Context, _ []string, from, until time.Time, step time.Duration,
-	below float64) ([]gpumetrics.Stretch, error) {
+	below float64) ([]gpumetrics.WindowSummary, error) {
 	s.asked = append(s.asked, fmt.Sprintf("%s + %s by %s below %g", from.Format("02 15:04"), until.Sub(from), step, below))
-	return []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, s.down
+	return []gpumetrics.WindowSummary{stretch("nb-0", 50, 60, 0)}, s.down
 }
 
 func (s *site) recorder(zone *time.Location) *Recorder {

@@ -64,7 +64,7 @@ func (w *World) DidDaily(name string, days int, peakMiB, mean, high float64, ful
 	for i := range days {
 		w.Days = append(w.Days, advice.Day{From: midnight.Add(time.Duration(i-days) * day),
 			Until: midnight.Add(time.Duration(i-days+1) * day),
-			Uses: []gpumetrics.Stretch{{Namespace: "gpu-vision", Pod: name + "-0", UUID: "GPU-" + name,
+			Uses: []gpumetrics.WindowSummary{{Namespace: "gpu-vision", Pod: name + "-0", UUID: "GPU-" + name,
 				MemoryPeak: measured(peakMiB, gpumetrics.MiB), EngineMean: measured(mean, gpumetrics.Percent),
 				EngineHigh: measured(high, gpumetrics.Percent), Memory: 23*time.Hour + 40*time.Minute, Engine: 23*time.Hour +
 					40*time.Minute, Full: full}}})

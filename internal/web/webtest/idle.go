@@ -107,20 +107,20 @@ type idleSource struct{ *Idle }
 // Clock is the tests' time.
 func (s idleSource) Clock(context.Context) (time.Time, error) { return Now, nil }
 
-// Works tells of everything that runs.
-func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, slot,
-	_ time.Duration) ([]gpumetrics.Work, error) {
+// PodUtilization tells of everything that runs.
+func (s idleSource) PodUtilization(_ context.Context, _ []string, from, until time.Time, slot,
+	_ time.Duration) ([]gpumetrics.PodUtilization, error) {
 	if s.Away || s.Did == nil {
 		return nil, fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable"))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []gpumetrics.Work
+	var list []gpumetrics.PodUtilization
 	for _, w := range s.Store.Works {
-		one := gpumetrics.Work{Namespace: w.Namespace, Pod: w.Name + "-0", UUID: "GPU-" + w.Name}
+		one := gpumetrics.PodUtilization{Namespace: w.Namespace, Pod: w.Name + "-0", UUID: "GPU-" + w.Name}
 		for end := from.Add(slot); !end.After(until); end = end.Add(slot) {
 			if w.PlacedAt.Before(end) {
-				one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: slot,
+				one.Slots = append(one.Slots, gpumetrics.UtilizationSlot{Until: end, Known: slot,
 					High: gpumetrics.Reading{Value: s.Did(end), Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: end}})
 			}
 		}

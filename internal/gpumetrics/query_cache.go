@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// answers keeps what is asked for when somebody wants it: one call for a question at a time, however many want its
+// queryCache keeps what is asked for when somebody wants it: one call for a question at a time, however many want its
 // answer, and none before the last answer has grown old. A call belongs to nobody's page, so no page that is closed
 // ends it, and no page waits for it longer than it likes.
-type answers[K comparable, V any] struct {
+type queryCache[K comparable, V any] struct {
 	every time.Duration // how long an answer, or a failure, is good for
 	most  int           // how many questions are kept
 	done  func()        // called after each answer; nil for nothing
 
-	mu   sync.Mutex
-	kept map[K]*kept[V]
-	slot chan struct{} // one for each call that may be under way at once
+	mu      sync.Mutex
+	entries map[K]*cachedAnswer[V]
+	slot    chan struct{} // one for each call that may be under way at once
 }
 
-type kept[V any] struct {
+type cachedAnswer[V any] struct {
 	began time.Time // of the last call
 	at    time.Time // of the last answer; zero for never
 	value V
@@ -26,20 +26,21 @@ type kept[V any] struct {
 	call  chan struct{} // closed when the call under way is done; nil when none is
 }
 
-func newAnswers[K comparable, V any](every time.Duration, most, atOnce int, done func()) *answers[K, V] {
-	return &answers[K, V]{every: every, most: most, done: done, kept: map[K]*kept[V]{}, slot: make(chan struct{}, atOnce)}
+func newQueryCache[K comparable, V any](every time.Duration, most, atOnce int, done func()) *queryCache[K, V] {
+	return &queryCache[K, V]{every: every, most: most, done: done, entries: map[K]*cachedAnswer[V]{},
+		slot: make(chan struct{}, atOnce)}
 }
 
 // get is what is known of a question. It begins a call where that is too old; the answer's call is the one under way,
 // nil for none.
-func (a *answers[K, V]) get(key K, now time.Time, ask func() (V, error)) kept[V] {
+func (a *queryCache[K, V]) get(key K, now time.Time, ask func() (V, error)) cachedAnswer[V] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	k := a.kept[key]
+	k := a.entries[key]
 	if k == nil {
 		a.tidy()
-		k = &kept[V]{}
-		a.kept[key] = k
+		k = &cachedAnswer[V]{}
+		a.entries[key] = k
 	}
 	if k.call == nil && (k.began.IsZero() || now.Sub(k.began) >= a.every) {
 		k.began, k.call = now, make(chan struct{})
@@ -48,7 +49,7 @@ func (a *answers[K, V]) get(key K, now time.Time, ask func() (V, error)) kept[V]
 	return *k
 }
 
-func (a *answers[K, V]) ask(k *kept[V], now time.Time, ask func() (V, error)) {
+func (a *queryCache[K, V]) ask(k *cachedAnswer[V], now time.Time, ask func() (V, error)) {
 	a.slot <- struct{}{}
 	value, err := ask()
 	<-a.slot
@@ -65,16 +66,16 @@ func (a *answers[K, V]) ask(k *kept[V], now time.Time, ask func() (V, error)) {
 }
 
 // tidy drops the question that was asked the longest ago. It must be called with the lock held.
-func (a *answers[K, V]) tidy() {
-	if len(a.kept) < a.most {
+func (a *queryCache[K, V]) tidy() {
+	if len(a.entries) < a.most {
 		return
 	}
 	var oldest K
 	var began time.Time
-	for key, k := range a.kept {
+	for key, k := range a.entries {
 		if k.call == nil && (began.IsZero() || k.began.Before(began)) {
 			oldest, began = key, k.began
 		}
 	}
-	delete(a.kept, oldest)
+	delete(a.entries, oldest)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWorksOfOnePod: the parts of one answer become one Work for each pod and device. A mark for "no value" is unknown
-// and no number, and what nobody counted is not known.
-func TestWorksOfOnePod(t *testing.T) {
+// TestPodUtilizationOfOnePod: the parts of one answer become one PodUtilization for each pod and device. A mark for "no value"
+// is unknown and no number, and what nobody counted is not known.
+func TestPodUtilizationOfOnePod(t *testing.T) {
 	from := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	asked := 0
-	row := func(name stretchPart, pod string, values ...string) map[string]any {
+	row := func(name summaryPart, pod string, values ...string) map[string]any {
 		var samples [][]any
 		for i, v := range values {
 			samples = append(samples, []any{float64(from.Add(time.Duration(i+1) * 5 * time.Minute).Unix()), v})
@@ -32,8 +32,9 @@ func TestWorksOfOnePod(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "matrix",
 			"result": []any{
-				row(workHigh, "nb-0", "2.5", "101"), row(workHigh, "nb-0", "4", "1"), row(workTime, "nb-0", "2", "1"),
-				row(workHigh, "blank-0", "922337203685477579400", "NaN"),
+				row(utilizationHigh, "nb-0", "2.5", "101"), row(utilizationHigh, "nb-0", "4", "1"),
+				row(utilizationTime, "nb-0", "2", "1"),
+				row(utilizationHigh, "blank-0", "922337203685477579400", "NaN"),
 			}}})
 	}))
 	t.Cleanup(server.Close)
@@ -41,7 +42,7 @@ func TestWorksOfOnePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Works(t.Context(), []string{"gpu-vision"}, from, from.Add(10*time.Minute), 5*time.Minute,
+	got, err := p.PodUtilization(t.Context(), []string{"gpu-vision"}, from, from.Add(10*time.Minute), 5*time.Minute,
 		150*time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -51,11 +52,11 @@ func TestWorksOfOnePod(t *testing.T) {
 		return Reading{Value: v, Unit: Percent, Source: Measured, At: at}
 	}
 	none := func(at time.Time) Reading { return Reading{Unit: Percent, Why: NoValue, At: at} }
-	want := []Work{
+	want := []PodUtilization{
 		{Namespace: "gpu-vision", Pod: "blank-0", UUID: "GPU-1", Instance: "9",
-			Slots: []WorkSlot{{Until: first, High: none(first)}, {Until: second, High: none(second)}}},
+			Slots: []UtilizationSlot{{Until: first, High: none(first)}, {Until: second, High: none(second)}}},
 		{Namespace: "gpu-vision", Pod: "nb-0", UUID: "GPU-1", Instance: "9",
-			Slots: []WorkSlot{{Until: first, High: high(4, first), Known: 5 * time.Minute},
+			Slots: []UtilizationSlot{{Until: first, High: high(4, first), Known: 5 * time.Minute},
 				{Until: second, High: high(100, second), Known: 150 * time.Second}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -81,7 +82,8 @@ func TestNothingIsKnownOfAPrometheusThatDoesNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		if _, err := p.Works(t.Context(), nil, now.Add(-5*time.Minute), now, 5*time.Minute, time.Minute); err == nil {
+		if _, err := p.PodUtilization(t.Context(), nil, now.Add(-5*time.Minute), now, 5*time.Minute,
+			time.Minute); err == nil {
 			t.Errorf("%s: want an error from Works", name)
 		}
 		if _, err := p.Clock(t.Context()); err == nil {
@@ -101,10 +103,10 @@ func TestWorksOfARealPrometheus(t *testing.T) {
 		at, err := p.Clock(t.Context())
 		return err == nil && time.Since(at).Abs() < time.Minute
 	})
-	var works []Work
+	var works []PodUtilization
 	within(t, "a slot that is known from its beginning to its end", func() bool {
 		until := time.Now().Truncate(2 * time.Second)
-		works, err = p.Works(t.Context(), nil, until.Add(-4*time.Second), until, 4*time.Second, 2*time.Second)
+		works, err = p.PodUtilization(t.Context(), nil, until.Add(-4*time.Second), until, 4*time.Second, 2*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +119,7 @@ func TestWorksOfARealPrometheus(t *testing.T) {
 	})
 	// nothing is there of a time that has not come, whatever was there a moment before
 	until := time.Now().Add(time.Hour).Truncate(2 * time.Second)
-	if works, err = p.Works(t.Context(), nil, until.Add(-4*time.Second), until, 4*time.Second,
+	if works, err = p.PodUtilization(t.Context(), nil, until.Add(-4*time.Second), until, 4*time.Second,
 		2*time.Second); err != nil || len(works) > 0 {
 		t.Errorf("want nothing of the future, got %v %v", works, err)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStretchesOfOnePod: the parts of one answer become one Stretch for each pod and device; a mark for "no value" is
-// unknown and no number, and the exporter's own pod is nobody.
-func TestStretchesOfOnePod(t *testing.T) {
+// TestWindowSummariesOfOnePod: the parts of one answer become one WindowSummary for each pod and device; a mark for "no
+// value" is unknown and no number, and the exporter's own pod is nobody.
+func TestWindowSummariesOfOnePod(t *testing.T) {
 	until := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	var asked []string
-	row := func(name stretchPart, value string, labels ...string) map[string]any {
+	row := func(name summaryPart, value string, labels ...string) map[string]any {
 		metric := map[string]string{"UUID": "GPU-1", "GPU_I_ID": "9", "exported_namespace": "gpu-vision",
 			"exported_pod": "nb-0", "namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-1", partLabel: string(name)}
 		for i := 0; i+1 < len(labels); i += 2 {
@@ -24,7 +24,7 @@ func TestStretchesOfOnePod(t *testing.T) {
 		}
 		return map[string]any{"metric": metric, "value": []any{float64(until.Unix()), value}}
 	}
-	idle := row(stretchMemoryPeak, "3")
+	idle := row(summaryMemoryPeak, "3")
 	delete(idle["metric"].(map[string]string), "exported_namespace")
 	delete(idle["metric"].(map[string]string), "exported_pod")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,12 +35,12 @@ func TestStretchesOfOnePod(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "vector",
 			"result": []any{
-				row(stretchMemoryPeak, "6144"), row(stretchMemoryPeak, "6000", "exported_namespace", "gpu-vision"),
-				row(stretchMemoryTime, "288"), row(stretchFullTime, "3"),
-				row(stretchEngineMean, "4.5"), row(stretchEngineHigh, "101"), row(stretchEngineTime, "280"),
-				row(stretchThrottle, "288"), row(stretchSlowed, "12"),
-				row(stretchMemoryPeak, "9223372036854775794", "exported_pod", "blank-0"),
-				row(stretchEngineMean, "NaN", "exported_pod", "blank-0"), idle,
+				row(summaryMemoryPeak, "6144"), row(summaryMemoryPeak, "6000", "exported_namespace", "gpu-vision"),
+				row(summaryMemoryTime, "288"), row(summaryFullTime, "3"),
+				row(summaryEngineMean, "4.5"), row(summaryEngineHigh, "101"), row(summaryEngineTime, "280"),
+				row(summaryThrottle, "288"), row(summarySlowed, "12"),
+				row(summaryMemoryPeak, "9223372036854775794", "exported_pod", "blank-0"),
+				row(summaryEngineMean, "NaN", "exported_pod", "blank-0"), idle,
 			}}})
 	}))
 	t.Cleanup(server.Close)
@@ -48,7 +48,7 @@ func TestStretchesOfOnePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Stretches(t.Context(), []string{"gpu-vision"}, until.Add(-24*time.Hour), until, 5*time.Minute)
+	got, err := p.WindowSummaries(t.Context(), []string{"gpu-vision"}, until.Add(-24*time.Hour), until, 5*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestStretchesOfOnePod(t *testing.T) {
 	percent := func(v float64) Reading { return Reading{Value: v, Unit: Percent, Source: Measured, At: until} }
 	unknown := func(u Unit, why Why) Reading { return Reading{Unit: u, Why: why, At: until} }
 	none := Reading{Unit: Percent, Why: NoSeries}
-	want := []Stretch{
+	want := []WindowSummary{
 		{Namespace: "gpu-vision", Pod: "blank-0", UUID: "GPU-1", Instance: "9", MemoryPeak: unknown(MiB, NoValue),
 			EngineMean: unknown(Percent, NoValue), EngineHigh: none},
 		{Namespace: "gpu-vision", Pod: "nb-0", UUID: "GPU-1", Instance: "9", MemoryPeak: mib(6144), EngineMean: percent(4.5),
@@ -81,7 +81,7 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enough := func(uses []Stretch) bool {
+	enough := func(uses []WindowSummary) bool {
 		for _, u := range uses {
 			if u.Pod == "train-0" {
 				return u.Memory >= 3*time.Second && u.Slowed >= 3*time.Second
@@ -89,10 +89,10 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 		}
 		return false
 	}
-	var uses []Stretch
+	var uses []WindowSummary
 	for deadline := time.Now().Add(time.Minute); !enough(uses); time.Sleep(200 * time.Millisecond) {
 		now := time.Now()
-		if uses, err = p.Stretches(t.Context(), []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`},
+		if uses, err = p.WindowSummaries(t.Context(), []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`},
 			now.Add(-time.Hour), now, time.Second); now.After(deadline) {
 			t.Fatalf("want three seconds of samples, got %v, %+v", err, uses)
 		}
@@ -132,7 +132,7 @@ func TestIdlingOfARealPrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[string]Stretch{}
+	of := map[string]WindowSummary{}
 	for deadline := time.Now().Add(time.Minute); of["idle-0"].Engine < 3*time.Second; time.Sleep(200 * time.Millisecond) {
 		now := time.Now()
 		list, err := p.Idling(t.Context(), []string{"team"}, now.Add(-time.Hour), now, time.Second, 5)

@@ -37,14 +37,14 @@ type appearance struct {
 	before bool      // and so has every one there is: it came then or earlier
 }
 
-// appearances are what is known of the errors that are the last ones now.
-type appearances struct {
-	asked time.Time
-	of    map[errorKey]appearance
+// firstSeenIndex are what is known of the errors that are the last ones now.
+type firstSeenIndex struct {
+	polledAt time.Time
+	byError  map[errorKey]appearance
 }
 
 // last are the errors that devices have told last.
-func (h *healthShot) lastErrors() []errorKey {
+func (h *healthSampleSet) lastErrors() []errorKey {
 	var keys []errorKey
 	for device, s := range h.slices {
 		if s.last.state == good && s.last.v > 0 {
@@ -55,19 +55,19 @@ func (h *healthShot) lastErrors() []errorKey {
 }
 
 // fresh reports whether there is nothing new to be asked about these errors.
-func (a appearances) fresh(keys []errorKey, now time.Time) bool {
-	if now.Sub(a.asked) >= sinceEvery {
+func (a firstSeenIndex) fresh(keys []errorKey, now time.Time) bool {
+	if now.Sub(a.polledAt) >= sinceEvery {
 		return len(keys) == 0
 	}
-	return !slices.ContainsFunc(keys, func(k errorKey) bool { _, asked := a.of[k]; return !asked })
+	return !slices.ContainsFunc(keys, func(k errorKey) bool { _, asked := a.byError[k]; return !asked })
 }
 
-// askSince asks, with one query for all of them, since when errors have been the last ones. Those of which the answer
-// says nothing, or that never comes, are unknown until the next time.
-func (p *Poller) askSince(ctx context.Context, keys []errorKey, now time.Time) appearances {
-	window, step := p.window, p.window/sinceSteps
+// pollFirstSeen asks, with one query for all of them, since when errors have been the last ones. Those of which the
+// answer says nothing, or that never comes, are unknown until the next time.
+func (p *Poller) pollFirstSeen(ctx context.Context, keys []errorKey, now time.Time) firstSeenIndex {
+	window, step := p.firstSeenWindow, p.firstSeenWindow/sinceSteps
 	seen := map[string]map[errorKey]time.Time{partOther: {}, partFirst: {}}
-	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.since(keys, window, step)}}, newTexts(),
+	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.firstSeen(keys, window, step)}}, newTexts(),
 		func(row series) {
 			device, named := p.queries.labels.device(row.labels)
 			name, code, _ := strings.Cut(row.labels.get(partLabel), "/")
@@ -84,9 +84,9 @@ func (p *Poller) askSince(ctx context.Context, keys []errorKey, now time.Time) a
 	if err != nil && ctx.Err() == nil {
 		p.cfg.Logger.WarnContext(ctx, "no times of errors from Prometheus", "error", err.Error())
 	}
-	a := appearances{asked: now, of: map[errorKey]appearance{}}
+	a := firstSeenIndex{polledAt: now, byError: map[errorKey]appearance{}}
 	for _, k := range keys {
-		a.of[k] = appearance{}
+		a.byError[k] = appearance{}
 		if err != nil {
 			continue
 		}
@@ -95,9 +95,9 @@ func (p *Poller) askSince(ctx context.Context, keys []errorKey, now time.Time) a
 			if at.After(now) {
 				at = now
 			}
-			a.of[k] = appearance{at: at}
+			a.byError[k] = appearance{at: at}
 		} else if first, ok := seen[partFirst][k]; ok {
-			a.of[k] = appearance{at: first, before: true}
+			a.byError[k] = appearance{at: first, before: true}
 		}
 	}
 	return a
@@ -108,9 +108,9 @@ const (
 	partFirst = "first" // when it had this one for the first time
 )
 
-// since looks at the samples of devices with an error only, which are few. It names the code that a device has now, for
-// a value cannot be compared with one at another time in every Prometheus that there is.
-func (q queries) since(keys []errorKey, window, step time.Duration) string {
+// firstSeen looks at the samples of devices with an error only, which are few. It names the code that a device has now,
+// for a value cannot be compared with one at another time in every Prometheus that there is.
+func (q queries) firstSeen(keys []errorKey, window, step time.Duration) string {
 	cards := map[int]map[string]bool{}
 	for _, k := range keys {
 		if cards[k.code] == nil {

@@ -177,9 +177,9 @@ func TestRealTimesOfErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.window = 30 * time.Minute // two steps in each of the six seconds that there are
+	p.firstSeenWindow = 30 * time.Minute // two steps in each of the six seconds that there are
 	errors := func() (byCard map[string]XIDReading) {
-		p.since = appearances{} // at once, not in five minutes
+		p.firstSeen = firstSeenIndex{} // at once, not in five minutes
 		if err := p.Poll(t.Context()); err != nil {
 			return nil
 		}

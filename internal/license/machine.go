@@ -41,7 +41,7 @@ type Device struct {
 // Stale is how old a device's word may be and still count as knowledge.
 const Stale = 10 * time.Minute
 
-// Admitted is the state as it can be said at a moment: what has not been seen for long is not known any more.
+// Now is the state as it can be said at a moment: what has not been seen for long is not known any more.
 func (d Device) Now(now time.Time) State {
 	if d.State == "" || now.Sub(d.SeenAt) > Stale {
 		return StateUnknown

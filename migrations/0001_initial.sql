@@ -740,6 +740,11 @@ INSERT INTO leadership (id, epoch) VALUES (1, 0);
 INSERT INTO leader_leases (id, epoch, renewed_at) VALUES (1, 0, 0);
 
 -- +goose Down
+-- On PostgreSQL the portal makes these from internal/store/operator_views.go.
+DROP VIEW IF EXISTS operator_audit;
+DROP VIEW IF EXISTS operator_meter_intervals;
+DROP VIEW IF EXISTS operator_requests;
+DROP VIEW IF EXISTS operator_workloads;
 DROP TABLE advice_dismissals;
 DROP TABLE hardware_quarantine;
 DROP TABLE starts;

@@ -263,6 +263,7 @@ func TestGrantTo(t *testing.T) {
 	db := reachPostgres(t, u.String())
 	for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events",
 		"TRUNCATE audit_events",
+		"UPDATE operator_audit SET name = 'Eve'", "UPDATE operator_workloads SET owner = 'p-eve'",
 		"DROP TRIGGER audit_events_insert_only ON audit_events", "ALTER TABLE audit_events DISABLE TRIGGER ALL"} {
 		if _, err := db.Exec(statement); err == nil {
 			t.Errorf("%s: want it refused", statement)

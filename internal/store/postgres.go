@@ -130,7 +130,10 @@ func (p *postgresServer) migrate(ctx context.Context) error {
 	if err := migrateUp(ctx, goose.DialectPostgres, db); err != nil {
 		return err
 	}
-	return p.guardInsertOnly(ctx, db)
+	if err := p.guardInsertOnly(ctx, db); err != nil {
+		return err
+	}
+	return p.createOperatorViews(ctx, db)
 }
 
 // insertOnly are the tables whose rows are only ever added: the audit record, and the books of budgets.
@@ -175,6 +178,7 @@ func (s *Store) GrantTo(ctx context.Context, account string) error {
 			"GRANT USAGE ON SCHEMA public TO " + name,
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + name,
 			"REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON " + strings.Join(insertOnly, ", ") + " FROM " + name,
+			"REVOKE INSERT, UPDATE, DELETE ON " + operatorViewNames() + " FROM " + name,
 		} {
 			if err := tx.Exec(statement).Error; err != nil {
 				return err

@@ -173,7 +173,7 @@ func TestADelegationDecides(t *testing.T) {
 	devi := signIn(t, "devi", look{}) // known from now on
 	ada, dana := signIn(t, "ada", look{}), signIn(t, "dana", look{})
 	ada.open("/approvals")
-	ada.click("[data-test=delegations]")
+	ada.click("[data-test=tab-delegations]")
 	ada.fill("[data-test=delegation-find]", "devi")
 	ada.click("[data-test=delegation-go]")
 	ada.sees("[data-test=delegation-form]")

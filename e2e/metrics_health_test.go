@@ -34,6 +34,8 @@ func TestMetricsHealthFindsTheSeries(t *testing.T) {
 			return false
 		})
 	p := signIn(t, "pat", look{})
+	p.click("[data-test=side-platform]")
+	p.click("[data-test=nav-group-system]") // folded at first
 	p.click("[data-test=nav-metrics]")
 	p.reads("[data-test=source]", "Prometheus answers")
 	p.reads("[data-test=series]", "DCGM_FI_DEV_FB_USED")

@@ -17,6 +17,7 @@ func TestALeaverIsShutOut(t *testing.T) {
 	nora.open("/")
 
 	pat.open("/")
+	pat.click("[data-test=side-platform]")
 	pat.click("[data-test=nav-people]")
 	pat.fill("[data-test=search]", "nora")
 	pat.do(pat.at("[data-test=search]").First().Press("Enter"))

@@ -52,6 +52,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	namespace := spaces("e2e") + team
 	pat, nora := signIn(t, "pat", look{}), signIn(t, "nora", look{})
 	pat.open("/")
+	pat.click("[data-test=side-platform]")
 	pat.click("[data-test=nav-tenants]")
 	pat.click("[data-test=create]")
 	pat.fill("[data-test=name]", team)
@@ -115,6 +116,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat := signIn(t, "pat", look{})
 	pat.open("/")
+	pat.click("[data-test=side-platform]")
 	pat.click("[data-test=nav-people]")
 	pat.fill("[data-test=search]", "dana@")
 	pat.do(pat.at("[data-test=search]").First().Press("Enter"))

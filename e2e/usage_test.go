@@ -71,6 +71,7 @@ func TestPricesAndWhatRuns(t *testing.T) {
 
 	p := signIn(t, "pat", look{})
 	p.open("/")
+	p.click("[data-test=side-platform]")
 	p.click("[data-test=nav-prices]")
 	_, err := p.at("[data-test=price-what]").SelectOption(
 		playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
@@ -121,7 +122,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 
 	p := signIn(t, "pat", look{})
 	p.open("/usage")
-	p.click("[data-test=open-reconciliation]")
+	p.click("[data-test=nav-reconciliation]")
 	p.sees("[data-test=reconciliation-whole]")
 	p.sees("[data-test=reconciliation-day]")
 	p.sees("[data-test=reconciliation-matched-total]")

@@ -23,7 +23,7 @@ var cssOrder = []string{
 	"tokens", "base", "layout",
 	"button", "field", "table", "state", "meter", "glyph", "sparkline", "time", "copy", "notice", "steps", "empty",
 	"dialog",
-	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas",
+	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas", "overview",
 }
 
 // contentTypes are named here, because what the machine knows about file endings differs from machine to machine.

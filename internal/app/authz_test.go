@@ -81,6 +81,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"channel": {"webhook"}, "url": {"https://hooks.example.org/x"}}
 	case path == "/settings/language":
 		return url.Values{"lang": {"de"}}
+	case path == "/settings/nav":
+		return url.Values{"part": {"system"}}
 	case path == "/settings/theme":
 		return url.Values{"theme": {"dark"}}
 	case path == "/admin/tenants/check":

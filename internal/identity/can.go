@@ -33,6 +33,7 @@ const (
 	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
 	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
 	ReadAudit          Action = "audit.read"
+	ReadPlatform       Action = "platform.read"     // the fleet in numbers: allocation, money, queue, what wants somebody
 	ReadMetrics        Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
 	QuarantineHardware Action = "hardware.mark"     // call a node or a card bad, and take that back
 	ReadHolders        Action = "inventory.holders" // names of people on other teams' GPUs
@@ -129,6 +130,7 @@ var table = map[Action][]rule{
 	ManageTokens:       {self, admin},
 	ManageDelegations:  {self},
 	ReadAudit:          {seesAll},
+	ReadPlatform:       {seesAll},
 	ReadMetrics:        {seesAll},
 	QuarantineHardware: {admin},
 	ReadDifferences:    {seesAll},

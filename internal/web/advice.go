@@ -12,7 +12,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -35,7 +34,7 @@ func (w *Web) adviceList(k call) (view, error) {
 	}
 	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: say.S("advice.lead", "Window",
 		say.duration(r.Rule.Window), "After", say.duration(r.Rule.After)),
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("advice.title")}}},
+		Tabs: usageTabs(k, scope, advicePath)},
 		Scopes: adviceScopes(k, scope), AsOf: say.S("advice.never")}
 	if !r.AsOf.IsZero() {
 		m.AsOf = say.S("advice.as_of", "Time", say.at(r.AsOf).Exact)
@@ -67,7 +66,7 @@ func (w *Web) adviceList(k call) (view, error) {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("advice.empty"), Lines: []string{say.S("advice.empty_why")},
 			Level: 2, Test: "empty"}
 	}
-	return view{title: m.Header.Title, nav: "/usage", wide: true, body: adviceview.Page(m)}, nil
+	return view{title: m.Header.Title, nav: usagePlace(scope), wide: true, body: adviceview.Page(m)}, nil
 }
 
 func ofKind(list []advice.Advice, kind advice.Kind) (n int) {
@@ -303,10 +302,4 @@ func (w *Web) adviceDo(c echo.Context, flash string, do func(ctx context.Context
 		return err
 	}
 	return w.done(c, flash, localPath(c.FormValue("back"), advicePath))
-}
-
-// adviceLink leads there from the page of usage.
-func adviceLink(say words) ui.ActionModel {
-	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.Say(i18n.T("advice.open")), Href: advicePath, Icon: "usage",
-		Test: "open-advice"}}
 }

@@ -64,8 +64,7 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	}
 	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: inboxLead(k.words, waiting),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("delegation.title"), Href: delegationsPath,
-			Kind: ui.Secondary, Icon: "team", Test: "delegations"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
+		Tabs: w.requestTabs(k, "/approvals", waiting)}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{},
 		next)}
 	for _, r := range items {
@@ -84,14 +83,14 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	if chosen == nil {
 		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"),
 			Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
-		return view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), parts: whole}, nil
+		return view{title: m.Header.Title, nav: "/requests", body: requests.Inbox(m), parts: whole}, nil
 	}
 	detail, err := w.approvalDetail(k, *chosen, items, was, problemsOf(cause))
 	if err != nil {
 		return view{}, err
 	}
 	m.Detail = &detail
-	v := view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), wide: true, parts: []part{
+	v := view{title: m.Header.Title, nav: "/requests", body: requests.Inbox(m), wide: true, parts: []part{
 		{id: "approvals", draw: func(words) templ.Component { return requests.InboxList(m.List) }},
 		{id: "approval-bars", draw: func(words) templ.Component { return requests.Bars(detail.Bars) }},
 		{id: "approval-decide", draw: func(words) templ.Component { return requests.Decide(detail) }},

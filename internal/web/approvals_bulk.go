@@ -85,7 +85,7 @@ func (w *Web) decideSeveral(c echo.Context) error {
 	for _, tick := range ticks {
 		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note")}))
 	}
-	v := view{title: m.Header.Title, nav: "/approvals", body: requests.Outcomes(m)}
+	v := view{title: m.Header.Title, nav: "/requests", body: requests.Outcomes(m)}
 	return w.reply(c, k, page{name: approvalsPage.name}, v, http.StatusOK)
 }
 

@@ -54,7 +54,7 @@ func (w *Web) reassignView(k call, r request.Request, was request.ReassignInput,
 	}
 	if len(people) == 0 {
 		m.Lead, m.Button.Disabled = say.S("requests.reassign_nobody"), true
-		return view{title: m.Header.Title, nav: "/approvals", body: workloadview.Ask(m)}, nil
+		return view{title: m.Header.Title, nav: "/requests", body: workloadview.Ask(m)}, nil
 	}
 	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("requests.reassign_to"),
 		Hint: say.S("requests.reassign_to_hint"), Value: string(was.To), Required: true, Error: wrongIn(say, problems,
@@ -67,7 +67,7 @@ func (w *Web) reassignView(k call, r request.Request, was request.ReassignInput,
 	m.Fields = []ui.FieldModel{who, {ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
 		Label: say.S("requests.reassign_why"), Value: was.Reason, Required: true, MaxLength: 500,
 		Error: wrongIn(say, problems, "reason"), Test: "reassign-why"}}
-	return view{title: m.Header.Title, nav: "/approvals", body: workloadview.Ask(m)}, nil
+	return view{title: m.Header.Title, nav: "/requests", body: workloadview.Ask(m)}, nil
 }
 
 func (w *Web) reassign(c echo.Context) error {

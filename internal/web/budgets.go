@@ -63,13 +63,16 @@ func (w *Web) budgets(k call) (view, error) {
 		parts: []part{{id: "budgets", draw: func(words) templ.Component { return budgets.List(m) }}}}, nil
 }
 
+// budgetAtRisk is from how many per cent on a budget is shown as nearly used up.
+const budgetAtRisk = 80
+
 // budgetBar is what of a month is spent and held.
 func budgetBar(say words, st budget.Standing) *ui.MeterModel {
 	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
 	used := st.Budget.Amount - st.Balance.Left
 	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole,
 		Words: say.S("budgets.spent")}
-	if st.Used() >= 80 {
+	if st.Used() >= budgetAtRisk {
 		spent.Fill = ui.FillWarning
 	}
 	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
@@ -106,6 +109,9 @@ func (w *Web) budgetView(k call, typed url.Values, problems []fault.Field) (view
 		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: nextURL(budgetPath(team), url.Values{}, next)}}
 	if identity.Can(k.actor, identity.ReadBudget, identity.Resource{}) {
 		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("budgets.title"), Href: budgetsPath}, {Label: title}}
+	} else {
+		tabs := teamTabs(k, team, budgetPath(team))
+		m.Header.Crumbs, m.Header.Tabs = []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: title}}, &tabs
 	}
 	if len(problems) > 0 {
 		m.Errors = formErrors(say, problems)

@@ -53,9 +53,13 @@ func (w *Web) delegationsView(k call, form delegationForm, problems []fault.Fiel
 	if err != nil {
 		return view{}, err
 	}
+	waiting, err := w.waiting(k)
+	if err != nil {
+		return view{}, err
+	}
 	m := requests.DelegationsModel{
 		Header: ui.HeaderModel{Title: say.S("delegation.title"),
-			Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("delegation.title")}}},
+			Tabs: w.requestTabs(k, delegationsPath, waiting)},
 		Errors: formErrors(say, problems),
 		Search: ui.FormModel{ID: "delegation-search", Action: delegationsPath, Get: true, Test: "delegation-search"},
 		Find: ui.FieldModel{ID: "find", Name: "find", Kind: ui.SearchField, Label: say.S("delegation.find"),
@@ -82,7 +86,7 @@ func (w *Web) delegationsView(k call, form delegationForm, problems []fault.Fiel
 			m.Nobody = say.S("delegation.nobody", "Text", form.Find)
 		}
 	}
-	return view{title: m.Header.Title, nav: "/approvals", body: requests.Delegations(m)}, nil
+	return view{title: m.Header.Title, nav: "/requests", body: requests.Delegations(m)}, nil
 }
 
 // nameForm asks which of those who were found, and for how long; nil where nobody was.

@@ -22,8 +22,7 @@ func (w *Web) demand(k call) (view, error) {
 	}
 	say := k.words
 	m := usageview.DemandModel{Header: ui.HeaderModel{Title: say.S("demand.title"), Lead: say.S("demand.lead", "Zone",
-		w.Usage.Zone.String()),
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("demand.title")}}},
+		w.Usage.Zone.String())},
 		Months: w.monthSwitch(say, c, demandPath)}
 	for _, u := range unmet {
 		row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
@@ -40,6 +39,6 @@ func (w *Web) demand(k call) (view, error) {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("demand.empty"), Lines: []string{say.S("demand.empty_why")},
 			Level: 2, Test: "empty"}
 	}
-	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Demand(m),
+	return view{title: m.Header.Title, nav: demandPath, wide: true, body: usageview.Demand(m),
 		parts: []part{{id: "usage-demand", draw: func(words) templ.Component { return usageview.Demand(m) }}}}, nil
 }

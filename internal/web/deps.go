@@ -113,10 +113,11 @@ type Events = audit.Reader
 // Web answers browsers: routes.go lists what, live.go keeps open pages up to date.
 type Web struct {
 	Deps
-	streams *streams
-	heats   heats
-	banners func(call) []ui.StripModel // what some areas say on every page
-	pages   map[string]page            // those that a stream can be opened for, by name
+	streams   *streams
+	heats     heats
+	overviews overviews
+	banners   func(call) []ui.StripModel // what some areas say on every page
+	pages     map[string]page            // those that a stream can be opened for, by name
 }
 
 // New fills in what a site may lack (metrics, licenses, outages); every other dependency must be set.

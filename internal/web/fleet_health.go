@@ -30,21 +30,14 @@ func (w *Web) fleetHealth(k call) (view, error) {
 	say := k.words
 	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")},
 		Tabs: fleetTabs(k, fleetHealthPath)}
-	v := view{title: m.Header.Title, nav: "/fleet", wide: true}
+	v := view{title: m.Header.Title, nav: fleetHealthPath, wide: true}
 	count := map[health.Level]int{}
 	for _, name := range w.Site().Clusters {
 		r, err := w.Marks.Report(k.ctx, k.actor, name)
 		if err != nil {
 			return view{}, err
 		}
-		for _, n := range r.Nodes {
-			if n.Quarantine != nil || len(n.Cards) == 0 {
-				count[n.Level()]++
-			}
-			for _, c := range n.Cards {
-				count[c.Level()]++
-			}
-		}
+		countLevels(r, count)
 		if len(r.Nodes) == 0 {
 			continue
 		}
@@ -380,7 +373,7 @@ func (w *Web) markView(k call, p health.Place, note string, problems []fault.Fie
 	}
 	m.Fields = []ui.FieldModel{field}
 	v := askView(m)
-	v.nav = "/fleet"
+	v.nav = fleetHealthPath
 	return v, nil
 }
 

@@ -23,15 +23,17 @@ import (
 
 const fleetUsePath = "/fleet/use"
 
-// fleetTabs are the sides of the fleet: what there is, what it does, and for those who may know it how well it is.
+// fleetTabs are the sides of the fleet for those who only use it: what there is, what it does, and its licenses. Those
+// who answer for it have them in the navigation.
 func fleetTabs(k call, current string) ui.TabsModel {
-	tab := func(id, path string) ui.TabModel {
-		return ui.TabModel{Label: k.words.S("fleet.use.tab_" + id), Href: path, Current: path == current, Test: "tab-" + id}
-	}
-	m := ui.TabsModel{Label: k.words.S("fleet.title"), Items: []ui.TabModel{tab("capacity", "/fleet"),
-		tab("use", fleetUsePath)}}
+	m := ui.TabsModel{Label: k.words.S("web.nav.fleet")}
 	if identity.Can(k.actor, identity.ReadMetrics, identity.Resource{}) {
-		m.Items = append(m.Items, tab("health", fleetHealthPath))
+		return m
+	}
+	for _, t := range []struct{ id, path string }{{"capacity", "/fleet"}, {"use", fleetUsePath},
+		{"licenses", "/licenses"}} {
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("fleet.use.tab_" + t.id), Href: t.path,
+			Current: t.path == current, Test: "tab-" + t.id})
 	}
 	return m
 }
@@ -41,7 +43,7 @@ func (w *Web) fleetUse(k call) (view, error) {
 	say := k.words
 	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")},
 		Tabs: fleetTabs(k, fleetUsePath), Stream: streamModel(k, fleetUsePath)}
-	v := view{title: m.Header.Title, nav: "/fleet", wide: true, paused: paused(k)}
+	v := view{title: m.Header.Title, nav: fleetUsePath, wide: true, paused: paused(k)}
 	held, err := w.holdersSeen(k)
 	if err != nil {
 		return view{}, err

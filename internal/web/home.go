@@ -295,6 +295,11 @@ func (w *Web) homeEmpty(k call, chosen scope) *ui.EmptyStateModel {
 	teams := w.startable(k)
 	if len(teams) == 0 {
 		m.Lines = []string{say.S("home.empty_nobody")}
+		if identity.Can(k.actor, identity.ReadPlatform, identity.Resource{}) {
+			m.Lines = []string{say.S("platform.from_home")}
+			m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"), Href: platformPath,
+				Kind: ui.Primary, Test: "open-platform"}}}
+		}
 		return m
 	}
 	m.Lines = []string{say.S("home.empty_1"), say.S("home.empty_2"), say.S("home.empty_3")}

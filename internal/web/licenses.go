@@ -33,6 +33,8 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 	say := k.words
 	m := licenses.PageModel{Header: ui.HeaderModel{Title: say.S("licenses.title"), Lead: say.S("licenses.lead")},
 		Stream: streamModel(k, "/licenses")}
+	tabs := fleetTabs(k, "/licenses")
+	m.Header.Tabs = &tabs
 	v := view{title: m.Header.Title, nav: "/licenses", paused: paused(k)}
 	holders, err := w.seatHolders(k)
 	if err != nil {

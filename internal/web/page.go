@@ -121,8 +121,10 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 	if err != nil {
 		return layout.PageModel{}, err
 	}
+	places, closed := navigationOf(k.actor, v.nav), folded(c)
 	m := layout.PageModel{
-		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
+		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
+		User: userModel(k, v.nav), Sides: w.sides(k, places), NavFolded: slices.Contains(closed, navBar), Help: help(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.strips(k.words), w.banners(k)),
@@ -140,8 +142,8 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 
 func links() layout.LinksModel {
 	l := layout.DefaultLinks()
-	l.Requests, l.Theme, l.Language, l.Team, l.SignOut = "/approvals", "/settings/theme", "/settings/language",
-		"/settings/team", "/signout"
+	l.Requests, l.Theme, l.Language, l.Team, l.SignOut, l.Nav = "/approvals", "/settings/theme", "/settings/language",
+		"/settings/team", "/signout", "/settings/nav"
 	return l
 }
 
@@ -157,49 +159,19 @@ func (w *Web) waiting(k call) (int, error) {
 	return w.Approvals.Waiting(k.ctx, k.actor)
 }
 
-func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
-	item := func(id, href, icon string) layout.NavItemModel {
-		return layout.NavItemModel{Label: k.words.S("web.nav." + id), Href: href, Icon: icon, Current: href == current,
-			Test: "nav-" + id}
-	}
-	main := []layout.NavItemModel{item("home", "/", "gpu"), item("requests", "/requests", "requests")}
-	if w.Approvals.Decides(k.actor) {
-		approvals := item("approvals", "/approvals", "check")
-		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting),
-			"nav-waiting"
-		main = append(main, approvals)
-	}
-	main = append(main, item("storage", "/storage", "storage"), item("usage", "/usage", "usage"),
-		item("fleet", "/fleet", "fleet"), item("licenses", "/licenses", "licenses"), item("team", "/team", "team"))
-	groups := []layout.NavGroupModel{{Items: main}}
-	var admin []layout.NavItemModel
-	for _, entry := range []struct {
-		action         identity.Action
-		id, path, icon string
-	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"},
-		{identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"},
-		{identity.ReadPrices, "prices", pricesPath, "price"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"},
-		{identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "budget"},
-		{identity.ReadDifferences, "differences", DifferencesPath, "warning"},
-		{identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications",
-			"/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
-		if identity.Can(k.actor, entry.action, identity.Resource{}) {
-			admin = append(admin, item(entry.id, entry.path, entry.icon))
-		}
-	}
-	if len(admin) > 0 {
-		groups = append(groups, layout.NavGroupModel{Title: k.words.S("web.nav.admin"), Items: admin})
-	}
-	return groups
+// help is what explains the portal.
+func help(k call) []ui.MenuItemModel {
+	return []ui.MenuItemModel{{Label: k.words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"}}
 }
 
-func userModel(k call) layout.UserModel {
+func userModel(k call, current string) layout.UserModel {
 	p := k.actor.Person
 	return layout.UserModel{ID: string(p.ID), Name: p.Name, Detail: p.Email, Initials: initials(p.Name),
 		Links: []ui.MenuItemModel{
-			{Label: k.words.S("web.nav.account"), Icon: "key", Href: "/account", Test: "nav-account"},
-			{Label: k.words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications", Test: "nav-notices"},
-			{Label: k.words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
+			{Label: k.words.S("web.nav.account"), Icon: "key", Href: "/account", Current: current == "/account",
+				Test: "nav-account"},
+			{Label: k.words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications",
+				Current: current == "/account/notifications", Test: "nav-notices"},
 		}}
 }
 

@@ -25,8 +25,7 @@ func (w *Web) reconciliation(k call) (view, error) {
 	csv := ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("usage.export_csv"),
 		Href: c.path(reconciliationPath + "/export"), Icon: "download", Test: "export-csv"}}
 	m := usageview.ReconciliationModel{Header: ui.HeaderModel{Title: say.S("reconciliation.title"),
-		Lead: say.S("reconciliation.lead", "Zone", w.Usage.Zone.String()), Actions: []ui.ActionModel{csv},
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("reconciliation.title")}}},
+		Lead: say.S("reconciliation.lead", "Zone", w.Usage.Zone.String()), Actions: []ui.ActionModel{csv}},
 		Months: w.monthSwitch(say, c, reconciliationPath)}
 	if len(r.Days) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("reconciliation.empty"),
@@ -36,7 +35,7 @@ func (w *Web) reconciliation(k call) (view, error) {
 		m.Whole.Legend, m.Whole.Large, m.Whole.Test = true, true, "reconciliation-whole"
 		w.reconciliationRows(k, c, r, &m)
 	}
-	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Reconciliation(m),
+	return view{title: m.Header.Title, nav: reconciliationPath, wide: true, body: usageview.Reconciliation(m),
 		parts: []part{{id: "usage-reconciliation", draw: func(words) templ.Component {
 			return usageview.Reconciliation(m)
 		}}}}, nil

@@ -76,6 +76,10 @@ func (w *Web) requests(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	waiting, err := w.waiting(k)
+	if err != nil {
+		return view{}, err
+	}
 	m := requests.ListModel{Filter: requestFilter(k, chosen), More: ui.PaginationModel{Label: k.words.S("requests.pages"),
 		NextURL: nextURL("/requests", k.query, next)}}
 	for _, r := range items {
@@ -86,7 +90,7 @@ func (w *Web) requests(k call) (view, error) {
 			Lines: []string{k.words.S("requests.empty_why")}, Test: "empty", Level: 3}
 	}
 	model := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"),
-		Lead: k.words.S("requests.lead")}, List: m}
+		Lead: k.words.S("requests.lead"), Tabs: w.requestTabs(k, "/requests", waiting)}, List: m}
 	return view{title: model.Header.Title, nav: "/requests", body: requests.Page(model), wide: true, parts: []part{
 		{id: "requests-list", draw: func(words) templ.Component { return requests.List(m) }}}}, nil
 }

@@ -182,9 +182,12 @@ func (w *Web) Routes() []Route {
 		post("/admin/budgets/:name/remove", identity.ChangeBudget, w.budgetRemove),
 		post("/admin/budgets/:name/refund", identity.ChangeBudget, w.budgetRefund),
 
+		w.shows(platformPath, identity.ReadPlatform, platformPage),
+
 		get("/live", identity.ReadWorkload, w.live),
 		post("/settings/language", identity.ReadCatalog, w.setLanguage),
 		post("/settings/theme", identity.ReadCatalog, w.setTheme),
+		post("/settings/nav", identity.ReadCatalog, w.setNav),
 		post("/settings/team", identity.ReadTenant, w.setTeam),
 	})
 }
@@ -295,6 +298,10 @@ var (
 
 	budgetsPage    = page{name: "budgets", build: (*Web).budgets, topics: topics{live.TopicBudget}}
 	teamBudgetPage = page{name: "budget", build: (*Web).teamBudget, topics: topics{live.TopicBudget}}
+
+	platformPage = page{name: "platform", build: (*Web).platform, topics: topics{live.TopicWorkload, live.TopicRequest,
+		live.TopicInventory, live.TopicQuarantine, live.TopicBudget, live.TopicLicense, live.TopicCatalog, live.TopicRules,
+		live.TopicTenant, live.TopicPrices}}
 
 	metricsHealthPage = page{name: "metrics", build: (*Web).metricsHealth, topics: topics{live.TopicInventory}}
 )

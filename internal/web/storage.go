@@ -122,7 +122,9 @@ func (w *Web) volumeDeleteAsk(k call) (view, error) {
 			if !identity.Can(k.actor, identity.DeleteVolume, v.Resource()) { // as the deletion itself answers
 				return view{}, fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 			}
-			return askView(volumeAsk(k.words, v)), nil
+			out := askView(volumeAsk(k.words, v))
+			out.nav = "/storage"
+			return out, nil
 		}
 	}
 	return view{}, fault.New(fault.NotFound, i18n.T("volume.not_found"))

@@ -3,6 +3,8 @@ package web
 import (
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
@@ -14,7 +16,11 @@ func (w *Web) team(k call) (view, error) {
 	say := k.words
 	m := teamview.PageModel{Header: ui.HeaderModel{Title: say.S("team.title"), Lead: say.S("team.lead")}}
 	v := view{title: m.Header.Title, nav: "/team"}
-	for _, t := range w.Offers.Tenants(k.actor) {
+	only := k.get("name")
+	for _, t := range w.teamsShown(k) {
+		if only != "" && t.Name != only {
+			continue
+		}
 		model, err := w.teamModel(k, t)
 		if err != nil {
 			return view{}, err
@@ -22,6 +28,20 @@ func (w *Web) team(k call) (view, error) {
 		m.Teams = append(m.Teams, model)
 		v.parts = append(v.parts, part{id: model.Quotas.ID,
 			draw: func(words) templ.Component { return teamview.Quotas(model.Quotas) }})
+	}
+	if only != "" && len(m.Teams) == 0 {
+		return view{}, fault.New(fault.NotFound, i18n.T("web.no_team"))
+	}
+	if len(m.Teams) == 1 {
+		name := m.Teams[0].Name
+		tabs := teamTabs(k, name, teamQuotaPath(name))
+		m.Header.Tabs, v.nav = &tabs, teamPlace(k, name)
+	}
+	for i, t := range m.Teams {
+		if len(m.Teams) > 1 {
+			m.Teams[i].Actions = append(t.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("team.inside"),
+				Href: teamPath(t.Name), Kind: ui.Secondary, Test: "inside"}})
+		}
 	}
 	if len(m.Teams) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.empty"), Lines: []string{say.S("start.none_why")},
@@ -31,14 +51,25 @@ func (w *Web) team(k call) (view, error) {
 	return v, nil
 }
 
+// teamsShown are the reader's own; those who are in none and see all get all.
+func (w *Web) teamsShown(k call) []tenant.Tenant {
+	if own := w.ownTeams(k); len(own) > 0 && k.get("name") == "" {
+		return own
+	}
+	return w.Offers.Tenants(k.actor)
+}
+
 func (w *Web) teamModel(k call, t tenant.Tenant) (teamview.TeamModel, error) {
 	say, id := k.words, "team-"+slug(t.Name)
-	m := teamview.TeamModel{ID: id, Title: t.Display(), Inside: ui.LinkButtonModel{Label: say.S("team.inside"),
-		Href: teamPath(t.Name), Kind: ui.Secondary, Test: "inside"}, Quotas: teamview.QuotasModel{ID: id + "-quotas"},
+	m := teamview.TeamModel{ID: id, Name: t.Name, Title: t.Display(), Quotas: teamview.QuotasModel{ID: id + "-quotas"},
 		Facts: []ui.DefModel{
 			{Term: say.S("team.name"), Component: ui.Copy(ui.CopyModel{Value: t.Name, Label: say.S("team.name")})},
 			{Term: say.S("workload.namespace"), Component: ui.Copy(ui.CopyModel{Value: t.NamespaceName(),
 				Label: say.S("workload.namespace")})}}}
+	if identity.Can(k.actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name}) {
+		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.more_quota"),
+			Href: teamPath(t.Name) + "/quota", Icon: "plus", Kind: ui.Secondary, Test: "more-quota"}})
+	}
 	if t.Disabled {
 		m.State = &ui.StateModel{Kind: ui.Warning, Word: say.S("team.disabled"), Detail: say.S("team.disabled_why"),
 			Test: "state"}

@@ -23,21 +23,36 @@ func teamImagePath(team, image string) string {
 }
 
 // teamTabs are the sides of a team.
-func teamTabs(say words, team, current string) ui.TabsModel {
-	m := ui.TabsModel{Label: say.S("team.title"), Items: []ui.TabModel{
-		{Label: say.S("team.members"), Href: teamPath(team), Icon: "team", Test: "tab-members"},
-		{Label: say.S("team.images"), Href: teamImagesPath(team), Icon: "image", Test: "tab-images"},
-		{Label: say.S("team.volumes"), Href: teamVolumesPath(team), Icon: "storage", Test: "tab-volumes"}}}
-	for i := range m.Items {
-		m.Items[i].Current = m.Items[i].Href == current
+func teamTabs(k call, team, current string) ui.TabsModel {
+	m := ui.TabsModel{Label: k.words.S("team.title")}
+	for _, t := range []struct {
+		id, path, icon string
+		action         identity.Action
+	}{{"quota", teamQuotaPath(team), "pulse", identity.ReadTenant}, {"members", teamPath(team), "team",
+		identity.ReadMembers}, {"budget", budgetPath(team), "budget", identity.ReadBudget},
+		{"images", teamImagesPath(team), "image", identity.ReadTenant},
+		{"volumes", teamVolumesPath(team), "storage", identity.ReadTenant}} {
+		if identity.Can(k.actor, t.action, identity.Resource{Tenant: team}) {
+			m.Items = append(m.Items, ui.TabModel{Label: k.words.S("team." + t.id), Href: t.path, Icon: t.icon,
+				Current: t.path == current, Test: "tab-" + t.id})
+		}
 	}
 	return m
 }
 
-// teamCrumbs lead to one side of a team.
-func teamCrumbs(say words, e tenant.Entry, title string) []ui.CrumbModel {
-	return []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display(), Href: teamPath(e.Name)},
-		{Label: title}}
+// teamQuotaPath is the page of all teams with one of them.
+func teamQuotaPath(team string) string { return "/team?name=" + url.QueryEscape(team) }
+
+// teamCrumbs lead to one side of a team; an empty title is the team itself.
+func teamCrumbs(k call, e tenant.Entry, title string) []ui.CrumbModel {
+	crumbs := []ui.CrumbModel{{Label: k.words.S("team.title"), Href: "/team"}}
+	if teamPlace(k, e.Name) == tenantsPath {
+		crumbs[0] = ui.CrumbModel{Label: k.words.S("tenants.title"), Href: tenantsPath}
+	}
+	if title == "" {
+		return append(crumbs, ui.CrumbModel{Label: e.Display()})
+	}
+	return append(crumbs, ui.CrumbModel{Label: e.Display(), Href: teamPath(e.Name)}, ui.CrumbModel{Label: title})
 }
 
 // teamImages answers: which images has the team of its own; and for owners: what can I change.
@@ -68,8 +83,8 @@ func (w *Web) teamImagesView(k call, team string, draft tenant.ImageDraft, probl
 	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.images")
 	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
-		Crumbs: teamCrumbs(say, e, title)},
-		Tabs: teamTabs(say, team, teamImagesPath(team)), Errors: formErrors(say, problems)}
+		Crumbs: teamCrumbs(k, e, title)},
+		Tabs: teamTabs(k, team, teamImagesPath(team)), Errors: formErrors(say, problems)}
 	for _, o := range own {
 		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
 	}
@@ -80,7 +95,7 @@ func (w *Web) teamImagesView(k call, team string, draft tenant.ImageDraft, probl
 	if changes {
 		m.Change = w.teamImageForm(say, e, draft, problems)
 	}
-	return view{title: title, nav: "/team", wide: true, body: teamview.Images(m)}, nil
+	return view{title: title, nav: teamPlace(k, team), wide: true, body: teamview.Images(m)}, nil
 }
 
 // imageStates are how the states of a team's image look.

@@ -27,9 +27,9 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 		return view{}, err
 	}
 	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
-	m := teamview.MembersModel{Tabs: teamTabs(say, e.Name, teamPath(e.Name)), Errors: formErrors(say, problems),
+	m := teamview.MembersModel{Tabs: teamTabs(k, e.Name, teamPath(e.Name)), Errors: formErrors(say, problems),
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
-			Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}
+			Crumbs: teamCrumbs(k, e, "")}}
 	if e.Disabled {
 		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"),
 			Body: say.S("team.disabled_why"), Test: "disabled"})
@@ -50,7 +50,7 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 			return view{}, err
 		}
 	}
-	return view{title: e.Display(), nav: "/team", body: teamview.Members(m)}, nil
+	return view{title: e.Display(), nav: teamPlace(k, e.Name), body: teamview.Members(m)}, nil
 }
 
 func (w *Web) memberModel(k call, team string, member tenant.Membership, manages bool) teamview.MemberModel {

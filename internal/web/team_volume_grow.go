@@ -64,7 +64,7 @@ func (w *Web) teamVolumeGrowView(k call, team, name, typed string, problems []fa
 		hint += " " + say.S("team.volume_room", "Taken", say.gib(float64(room.Taken)), "Limit", say.gib(float64(room.Most)))
 	}
 	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", workload.SharedDir+
-		"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		"/"+name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
 		Lead: say.S("team.volume_grow_lead"), Errors: formErrors(say, problems),
 		Form: ui.FormModel{ID: "grow-volume", Action: teamVolumePath(team, name, "grow"), Test: "volume-grow-form",
 			Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(v.GiB)}}},
@@ -74,7 +74,7 @@ func (w *Web) teamVolumeGrowView(k call, team, name, typed string, problems []fa
 		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
 	out := askView(m)
-	out.nav = "/team"
+	out.nav = teamPlace(k, team)
 	return out, nil
 }
 

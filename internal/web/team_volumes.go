@@ -47,8 +47,8 @@ func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []faul
 	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.volumes")
 	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
-		Crumbs: teamCrumbs(say, e, title)},
-		Tabs: teamTabs(say, team, teamVolumesPath(team)), Errors: formErrors(say, problems)}
+		Crumbs: teamCrumbs(k, e, title)},
+		Tabs: teamTabs(k, team, teamVolumesPath(team)), Errors: formErrors(say, problems)}
 	for _, v := range volumes {
 		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
 	}
@@ -59,7 +59,7 @@ func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []faul
 	if changes {
 		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
 	}
-	return view{title: title, nav: "/team", wide: true, body: teamview.Volumes(m)}, nil
+	return view{title: title, nav: teamPlace(k, team), wide: true, body: teamview.Volumes(m)}, nil
 }
 
 // accessWords are the access of a volume in a word, and what it means.
@@ -200,7 +200,7 @@ func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.F
 		}
 	}
 	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+
-		name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
 		Lead:   strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)),
 		Loses:  []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))},
 		Errors: formErrors(say, problems),
@@ -210,7 +210,7 @@ func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.F
 			Test: "volume-delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
 	out := askView(m)
-	out.nav = "/team"
+	out.nav = teamPlace(k, team)
 	return out, nil
 }
 

@@ -76,9 +76,10 @@ func (w *Web) usage(k call) (view, error) {
 	if !statement.Final() {
 		lead = say.S("usage.lead_running", "Zone", w.Usage.Zone.String())
 	}
-	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c)},
+	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c),
+		Tabs: usageTabs(k, c.scope, "/usage")},
 		Statement: w.usageStatement(k, c, statement)}
-	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Page(m),
+	return view{title: m.Header.Title, nav: usagePlace(c.scope), wide: true, body: usageview.Page(m),
 		parts: []part{{id: "usage-statement", draw: func(words) templ.Component {
 			return usageview.Statement(m.Statement)
 		}}}}, nil
@@ -376,14 +377,7 @@ func usageExports(k call, c usageChoice) []ui.ActionModel {
 		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format),
 			Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
 	}
-	actions := []ui.ActionModel{link("csv"), link("focus"), adviceLink(k.words)}
-	if slices.Contains(usage.Scopes(k.actor), usage.All) {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath,
-			Icon: "usage", Test: "open-demand"}},
-			ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("reconciliation.open"), Href: reconciliationPath,
-				Icon: "fleet", Test: "open-reconciliation"}})
-	}
-	return actions
+	return []ui.ActionModel{link("csv"), link("focus")}
 }
 
 // usageExport sends the statement as a file.

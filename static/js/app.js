@@ -7,6 +7,7 @@ import './keys.js';
 import './lines.js';
 import './live.js';
 import './menu.js';
+import './nav.js';
 import './sort.js';
 import './submit.js';
 import './theme.js';

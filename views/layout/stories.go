@@ -20,26 +20,39 @@ func Sample(s story.Setting, title string) PageModel {
 			Links: []ui.MenuItemModel{{Label: "API tokens", Icon: "key", Href: "#"}}},
 		Teams: []TeamModel{{Name: "Vision", Value: "vision", Detail: "owner", Current: true},
 			{Name: "Speech", Value: "speech", Detail: "developer"}},
-		Nav: []NavGroupModel{
-			{Items: []NavItemModel{
-				{Label: "My GPUs", Href: "#", Icon: "gpu", Current: true},
-				{Label: "Requests", Href: "#", Icon: "requests", Count: 3, CountWords: "3 requests wait for you",
-					CountID: "nav-requests"},
-				{Label: "Storage", Href: "#", Icon: "storage"},
-				{Label: "Usage", Href: "#", Icon: "usage"},
-				{Label: "Fleet", Href: "#", Icon: "fleet"},
-				{Label: "Team", Href: "#", Icon: "team"},
-			}},
-			{Title: "Administration", Items: []NavItemModel{
-				{Label: "Sizes", Href: "#", Icon: "sizes"}, {Label: "Images", Href: "#", Icon: "image"},
-				{Label: "Rules", Href: "#", Icon: "rules"},
-				{Label: "Tenants", Href: "#", Icon: "tenants"}, {Label: "Licenses", Href: "#", Icon: "licenses"},
-				{Label: "Plan", Href: "#", Icon: "plan"},
-				{Label: "Metrics health", Href: "#", Icon: "pulse"}, {Label: "Audit", Href: "#", Icon: "audit"},
-				{Label: "System", Href: "#", Icon: "gear"},
-			}},
-		},
+		Sides: []SideModel{{ID: "user", Label: "User", Href: "#", Icon: "user", Current: true},
+			{ID: "platform", Label: "Platform", Href: "#", Icon: "gear"}},
+		Help: []ui.MenuItemModel{{Label: "REST API", Icon: "audit", Href: "#"}},
+		Nav: []NavGroupModel{{Items: []NavItemModel{
+			{Label: "My GPUs", Href: "#", Icon: "gpu", Current: true},
+			{Label: "Requests", Href: "#", Icon: "requests", Count: 3, CountWords: "3 requests wait for you",
+				CountID: "nav-requests"},
+			{Label: "Storage", Href: "#", Icon: "storage"}, {Label: "Team", Href: "#", Icon: "team"},
+			{Label: "Usage", Href: "#", Icon: "usage"}, {Label: "Capacity", Href: "#", Icon: "fleet"},
+		}}},
 	}
+}
+
+// Platform is the frame on the side of those who answer for the fleet.
+func Platform(s story.Setting, title string) PageModel {
+	m := Sample(s, title)
+	m.Sides[0].Current, m.Sides[1].Current = false, true
+	group := func(id, title string, folded bool, labels ...string) NavGroupModel {
+		g := NavGroupModel{ID: id, Title: title, Folded: folded}
+		for _, label := range labels {
+			g.Items = append(g.Items, NavItemModel{Label: label, Href: "#", Icon: "gear", Current: label == "Approval rules"})
+		}
+		return g
+	}
+	m.Nav = []NavGroupModel{group("", "", false, "Overview"),
+		group("infrastructure", "Infrastructure", false, "GPU map", "GPU health", "Licenses"),
+		group("catalog", "Catalog", false, "Sizes", "Images", "Prices"),
+		group("policies", "Policies", false, "Approval rules", "Idle GPUs"),
+		group("organization", "Organization", false, "Teams", "People", "Budgets", "Usage and cost", "Unmet demand",
+			"Reconciliation"),
+		group("system", "System", true, "Metrics health", "Message delivery", "Differences", "Audit")}
+	return m
+
 }
 
 func with(outer templ.Component, children ...templ.Component) templ.Component {
@@ -122,7 +135,15 @@ func init() {
 	})
 	story.AddPage("layout", "Page, one team, nothing to approve", func(s story.Setting) templ.Component {
 		m := Sample(s, "My GPUs")
-		m.Teams, m.Waiting, m.Nav, m.StartOff = m.Teams[:1], 0, m.Nav[:1], true
+		m.Teams, m.Waiting, m.Sides, m.StartOff = m.Teams[:1], 0, nil, true
+		return with(Page(m), home(s)...)
+	})
+	story.AddPage("layout", "Page, platform side", func(s story.Setting) templ.Component {
+		return with(Page(Platform(s, "Approval rules")), home(s)...)
+	})
+	story.AddPage("layout", "Page, navigation folded", func(s story.Setting) templ.Component {
+		m := Sample(s, "My GPUs")
+		m.NavFolded = true
 		return with(Page(m), home(s)...)
 	})
 	languages := []LanguageLinkModel{{"en", "English", "?lang=en", true}, {"de", "Deutsch", "?lang=de", false}}

@@ -20,14 +20,15 @@ type PageModel struct {
 // TeamModel is one team.
 type TeamModel struct {
 	ID     string
+	Name   string
 	Title  string
 	Lead   string
 	State  *ui.StateModel
 	Facts  []ui.DefModel
 	Roles  []RoleModel
 	Quotas QuotasModel
-	// Inside leads to members, defaults and tokens.
-	Inside ui.LinkButtonModel
+	// Actions lead to its other sides.
+	Actions []ui.ActionModel
 }
 
 // RoleModel is a role with the groups that give it.
@@ -303,8 +304,7 @@ func team(t TeamModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Lead: t.Lead, Actions: []ui.ActionModel{{Link: &t.Inside}},
-			Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Lead: t.Lead, Actions: t.Actions, Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

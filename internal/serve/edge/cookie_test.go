@@ -10,7 +10,7 @@ import (
 )
 
 func TestCookiesAreBoundToTheirHost(t *testing.T) {
-	for _, name := range []string{Session, SignIn, Flash, Language, Theme, Team, Workload, State} {
+	for _, name := range []string{Session, SignIn, Flash, Language, Theme, Team, Nav, Workload, State} {
 		if !strings.HasPrefix(name, "__Host-") || !Own(name) || !Own(strings.ToUpper(name)) {
 			t.Errorf("%s is not bound to its host", name)
 		}

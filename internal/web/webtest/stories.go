@@ -60,6 +60,14 @@ func Scenes() []Scene {
 	}
 	budgeted := withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	overdrawn := withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
+	pressed := func() *World {                                                                // cards fail, and a team has spent more than it has
+		w := Ill()
+		d := budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}
+		if _, err := w.BudgetService.Set(context.Background(), w.Actor(Dora), "vision", d); err != nil {
+			panic(err)
+		}
+		return w
+	}
 	counting := withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300 * budget.GPUHours.Parts(),
 		AtLimit: budget.Stop})
 	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
@@ -302,6 +310,12 @@ func Scenes() []Scene {
 	wrong := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"},
 		"lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}
 	return []Scene{
+		{"platform", "a working day", Dora, Busy, "/platform", nil},
+		{"platform", "cards fail, a budget is used up", Dora, pressed, "/platform", nil},
+		{"platform", "an auditor's look", Eli, edited, "/platform", nil},
+		{"platform", "Prometheus never answered", Dora, dark, "/platform", nil},
+		{"platform", "nothing runs", Dora, fresh, "/platform", nil},
+		{"platform", "no cluster was read", Dora, vanished, "/platform", nil},
 		{"home", "busy", Anna, Busy, "/", nil},
 		{"home", "team, as its owner", Ben, Busy, "/?scope=team", nil},
 		{"home", "empty", Anna, fresh, "/", nil},

@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// The overview says what the pages say that it leads to, and each number leads to a page that is there.
+func TestPlatformOverview(t *testing.T) {
+	t.Parallel()
+	w := webtest.Ill()
+	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
+	wantSaid(t, doc, "allocated", "17 %")
+	wantSaid(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle")
+	wantSaid(t, doc, "queue-count", "1")
+	wantSaid(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
+	wantSaid(t, doc, "item-approvals", "2", "Oldest: 50 min")
+	wantSaid(t, doc, "item-budgets", "No team has a budget")
+	wantSaid(t, doc, "item-licenses", "3 of 4 seats free")
+	wantSaid(t, doc, "platform-changes", "Dora Dahl marked hardware as bad")
+	bad := 0
+	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
+	for _, tile := range []string{"tile-danger", "tile-warning", "tile-marked"} {
+		n, err := strconv.Atoi(strings.TrimSpace(part(health, tile).Find(".gp-tile__value").Text()))
+		if err != nil {
+			t.Fatalf("%s: %v", tile, err)
+		}
+		bad += n
+	}
+	wantSaid(t, doc, "item-health", strconv.Itoa(bad))
+	first := doc.Find(".gp-overview__item").First()
+	if first.AttrOr("data-test", "") != "item-health" || !first.HasClass("gp-overview__item--danger") {
+		t.Error("what is worst comes first")
+	}
+	doc.Find(".gp-overview a[href]").Each(func(_ int, s *goquery.Selection) {
+		if code := w.Get(webtest.Dora, s.AttrOr("href", "")).Code; code != http.StatusOK {
+			t.Errorf("%s: want a page, got %d", s.AttrOr("href", ""), code)
+		}
+	})
+}
+
+func TestPlatformOverviewIsForThoseWhoSeeAll(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	for _, p := range []identity.Person{webtest.Anna, webtest.Ben, webtest.Carla, webtest.Nemo} {
+		if code := w.Get(p, "/platform").Code; code != http.StatusNotFound {
+			t.Errorf("%s: want 404, got %d", p.Name, code)
+		}
+	}
+	read(t, w.Get(webtest.Eli, "/platform"), http.StatusOK)
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/"), http.StatusOK), "empty", "Platform overview")
+}
+
+// What is not known is called unknown, and never nought.
+func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
+	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
+	wantSaid(t, doc, "no-metrics", "No GPU metrics yet")
+	wantSaid(t, doc, "idle-day", "unknown")
+	wantSaid(t, doc, "part-unknown", "1.7")
+	w = webtest.Empty()
+	w.Snaps = map[string]inventory.Snapshot{}
+	doc = read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
+	wantSaid(t, doc, "platform-fleet", "No cluster has been read yet")
+	wantSaid(t, doc, "platform-queue", "No workload waits for a GPU")
+	wantSaid(t, doc, "platform-attention", "Nothing needs attention")
+	wantSaid(t, doc, "platform-changes", "No changes on record yet")
+}

@@ -1,0 +1,2 @@
+// Package platform draws the front page of those who answer for the fleet.
+package platform

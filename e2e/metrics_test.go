@@ -60,6 +60,8 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	p.comes("[data-test=chart-engine]", "last")
 	// a steady load is a line without height, which no browser calls visible
 	p.do(p.assert.Locator(p.at("[data-test=chart-engine] .gp-spark__line").First()).ToBeAttached())
+	p.do(p.at("[data-test=chart-engine] [data-chart]").First().Hover())
+	p.comes("[data-test=chart-engine] [data-chart-value]", "·")
 	p.accessible()
 	p.shot("history")
 	p.click("[data-test=range-6h]")

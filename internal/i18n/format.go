@@ -13,6 +13,12 @@ func (l *Localizer) Moment(at time.Time, zone *time.Location) string {
 		"Zone", local.Format("MST"))
 }
 
+// Day is "21 Nov".
+func (l *Localizer) Day(at time.Time, zone *time.Location) string {
+	local := at.In(zone)
+	return l.S("ui.day", "Day", local.Day(), "Month", l.S("ui.month."+strconv.Itoa(int(local.Month()))))
+}
+
 // Duration is at most two units long: "45 s", "12 min", "2 h 10 min", "3 d 4 h", "12 d".
 func (l *Localizer) Duration(d time.Duration) string {
 	unit := func(n int64, id string) string { return l.S("ui.unit."+id, "N", n) }

@@ -328,9 +328,7 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 	}
 	points := w.Metrics.History(k.ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	if anyKnown(points) {
-		line := sparkline(say, points, engine(now))
-		line.Large, line.Unit, line.From, line.To = true, "%", say.S("workload.hour_ago"), say.S("workload.now")
-		m.History = &line
+		m.History = hourChart(say, points, engine(now))
 	}
 	if !now.At.IsZero() {
 		age := say.age("DCGM", sampleTime(now), readingEvery)

@@ -92,7 +92,7 @@ func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload,
 		m.Note = say.S("workload.metrics.shared")
 	}
 	for _, l := range r.Lines {
-		if chart, ok := chartOf(say, r, l); ok {
+		if chart, ok := chartOf(say, r, l, item.Size); ok {
 			m.Charts = append(m.Charts, chart)
 		}
 	}
@@ -104,11 +104,49 @@ func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload,
 	return m
 }
 
-// scales are the tops of the charts that have one; the others take their largest value.
-var scales = map[string]float64{"engine": 100, "tensor": 100}
+// scaleOf is the top of a chart that has one, 0 for the others, and what it is.
+func scaleOf(say words, l gpumetrics.Line, size catalog.Size) (top float64, what string) {
+	switch l.Name {
+	case "engine", "tensor":
+		return 100, ""
+	case "memory":
+		if all := size.Accelerator.MemoryGiB * float64(size.Devices()); all > 0 {
+			return all, say.S("workload.metrics.memory_top", "Total", say.gib(all))
+		}
+	}
+	return 0, ""
+}
+
+// hourChart is the GPU use of the last hour.
+func hourChart(say words, points []gpumetrics.Point, now gpumetrics.Reading) *ui.ChartModel {
+	line := sparkline(say, points, now)
+	m := &ui.ChartModel{Label: line.Label, Value: line.Value, Values: line.Values, Top: line.Max,
+		Unit: string(gpumetrics.Percent), From: points[0].At, Times: timesOf(say, gpumetrics.SpanOf("1h"), points)}
+	if len(points) > 1 {
+		m.Step = points[1].At.Sub(points[0].At)
+	}
+	return m
+}
+
+// timesShown is how many times stand under a chart.
+const timesShown = 5
+
+// timesOf are evenly spaced: of the day, and over several days the days.
+func timesOf(say words, s gpumetrics.Span, points []gpumetrics.Point) []ui.TimeModel {
+	times := make([]ui.TimeModel, timesShown)
+	first, last := points[0].At, points[len(points)-1].At
+	for i := range times {
+		at := first.Add(last.Sub(first) * time.Duration(i) / (timesShown - 1))
+		times[i] = say.clock(at)
+		if s.Long > 24*time.Hour {
+			times[i] = ui.TimeModel{Words: say.Day(at, time.UTC)}
+		}
+	}
+	return times
+}
 
 // chartOf draws a line; what was never measured has none, and is said to be unknown.
-func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line) (workloadview.ChartModel, bool) {
+func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line, size catalog.Size) (workloadview.ChartModel, bool) {
 	if l.Name == "throttle" || l.Name == "xid" { // no amounts: they are told in words
 		return workloadview.ChartModel{}, false
 	}
@@ -124,9 +162,9 @@ func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line) (workloadview.Ch
 			values[i], last = inUnit(l, p.Value), p
 		}
 	}
-	c.Line = ui.SparklineModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)),
-		Values: values, Max: scales[l.Name], Large: true, Unit: unitOf(l), From: clockWords(say, r.Span, l.Points[0].At),
-		To: clockWords(say, r.Span, l.Points[len(l.Points)-1].At)}
+	c.Line = ui.ChartModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)),
+		Values: values, From: l.Points[0].At, Step: r.Span.Step, Unit: unitOf(l), Times: timesOf(say, r.Span, l.Points)}
+	c.Line.Top, c.Line.TopWords = scaleOf(say, l, size)
 	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
 		c.Line.Value = say.S("workload.metrics.unknown_since", "Time", clockWords(say, r.Span, last.At))
 	}

@@ -17,7 +17,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
 	wantSaid(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
-	wantSaid(t, doc, "chart-memory", "GiB")
+	wantSaid(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
 	wantSaid(t, doc, "chart-tensor", "Unknown: nothing was measured")
 	wantSaid(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
 	wantSaid(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")

@@ -10,6 +10,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 func render(t *testing.T, c templ.Component) *goquery.Document {
@@ -126,5 +128,31 @@ func TestValuesAreEscaped(t *testing.T) {
 	link := render(t, LinkButton(LinkButtonModel{Label: "x", Href: "javascript:alert(1)"})).Find("a")
 	if strings.HasPrefix(link.AttrOr("href", ""), "javascript:") {
 		t.Error("a link runs a script")
+	}
+}
+
+// TestTheScaleOfAChart has round numbers, and the size of what is full where that is known.
+func TestTheScaleOfAChart(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		chart ChartModel
+		lang  string
+		want  string
+	}{
+		"a slice's memory":      {ChartModel{Values: []float64{4, nan, 6.3}, Top: 10, Unit: "GiB"}, "de", "10 GiB, 7,5 GiB, 5 GiB, 2,5 GiB, 0 GiB"},
+		"per cent":              {ChartModel{Values: []float64{3}, Top: 100, Unit: "%"}, "en", "100 %, 75 %, 50 %, 25 %, 0 %"},
+		"no top is known":       {ChartModel{Values: []float64{312, 370}, Unit: "W"}, "en", "400 W, 300 W, 200 W, 100 W, 0 W"},
+		"more than the top":     {ChartModel{Values: []float64{12}, Top: 10, Unit: "GiB"}, "en", "20 GiB, 15 GiB, 10 GiB, 5 GiB, 0 GiB"},
+		"little":                {ChartModel{Values: []float64{0.3}}, "en", "0.4, 0.3, 0.2, 0.1, 0"},
+		"nothing but unknown":   {ChartModel{Values: []float64{nan, nan}, Unit: "W"}, "en", "4 W, 3 W, 2 W, 1 W, 0 W"},
+		"zero, which is a word": {ChartModel{Values: []float64{0}}, "en", "4, 3, 2, 1, 0"},
+	} {
+		if got := strings.Join(c.chart.ticks(i18n.MustLoad().For(c.lang)), ", "); got != c.want {
+			t.Errorf("%s: want %s, got %s", name, c.want, got)
+		}
+	}
+	if got := (ChartModel{Values: []float64{1.234, nan, 3}}).readings(); got != "1.23,,3" {
+		t.Errorf("a script knows gaps, got %q", got)
 	}
 }

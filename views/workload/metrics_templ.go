@@ -36,7 +36,7 @@ type ChartsModel struct {
 type ChartModel struct {
 	Title string
 	None  string
-	Line  ui.SparklineModel
+	Line  ui.ChartModel
 	// Note says how several devices became one line.
 	Note string
 	Test string
@@ -356,7 +356,7 @@ func chart(c ChartModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Sparkline(c.Line).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Chart(c.Line).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

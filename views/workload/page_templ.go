@@ -632,7 +632,7 @@ type GPUModel struct {
 	Words   string
 	Devices []DeviceModel
 	// History is the GPU use of the last hour.
-	History *ui.SparklineModel
+	History *ui.ChartModel
 	Age     *ui.AgeModel
 	// None is true for a size without a GPU: then the part is left out.
 	None bool
@@ -718,18 +718,18 @@ func GPU(m GPUModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				for _, d := range m.Devices {
-					templ_7745c5c3_Err = device(d).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-				}
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				if m.History != nil {
-					templ_7745c5c3_Err = ui.Sparkline(*m.History).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Chart(*m.History).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				for _, d := range m.Devices {
+					templ_7745c5c3_Err = device(d).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

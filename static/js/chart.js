@@ -1,0 +1,43 @@
+// Says the value of a chart under the pointer, with its time, in place of the newest one.
+import { clock, locale } from './page.js';
+
+const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const newest = new WeakMap();
+
+function readout(svg, x) {
+  const values = svg.dataset.chart.split(',');
+  const box = svg.getBoundingClientRect();
+  const share = Math.min(1, Math.max(0, (x - box.left) / box.width));
+  const i = Math.round(share * (values.length - 1));
+  const step = Number(svg.dataset.chartStep);
+  const at = new Date(Number(svg.dataset.chartFrom) + i * step);
+  const long = step * values.length > 24 * 3_600_000;
+  const value = values[i] === '' ? svg.dataset.chartUnknown : `${number.format(Number(values[i]))} ${svg.dataset.chartUnit}`.trim();
+  return { i, share: values.length > 1 ? i / (values.length - 1) : 1, words: `${long ? day.format(at) + ', ' : ''}${clock(at)} · ${value}` };
+}
+
+function show(svg, x) {
+  const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
+  if (!newest.has(value)) newest.set(value, value.textContent);
+  const { share, words } = readout(svg, x);
+  const { width, height } = svg.viewBox.baseVal;
+  value.textContent = words;
+  svg.querySelector('.gp-chart__cursor').setAttribute('d', `M${(share * width).toFixed(1)} 0V${height}`);
+}
+
+function leave(svg) {
+  const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
+  if (newest.has(value)) value.textContent = newest.get(value);
+  newest.delete(value);
+  svg.querySelector('.gp-chart__cursor').setAttribute('d', '');
+}
+
+document.addEventListener('pointermove', (event) => {
+  const svg = event.target.closest?.('svg[data-chart]');
+  if (svg) show(svg, event.clientX);
+});
+document.addEventListener('pointerout', (event) => {
+  const svg = event.target.closest?.('svg[data-chart]');
+  if (svg && !svg.contains(event.relatedTarget)) leave(svg);
+});

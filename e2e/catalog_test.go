@@ -53,7 +53,7 @@ func TestCatalogOffersWhatTheNodesHave(t *testing.T) {
 	pat.sees("[data-test=flash]")
 	pat.sees("[data-test=entry][data-name='" + name + "']")
 	pat.reads("[data-test=history]", "Offered, as proposed from the nodes")
-	dana.open("/start")
+	dana.open("/start?all=1")
 	dana.sees("[data-test='size-" + name + "']")
 	pat.accessible()
 }

@@ -7,7 +7,7 @@ import "testing"
 func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/start")
-	p.fill("[name=reason]", "first steps with a small model")
+	p.advanced()
 	p.fill("[name=name]", "sized")
 	p.click("[data-test=sizing-open]")
 	p.sees("[data-test=sizing]")
@@ -24,7 +24,7 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p.shot("sizing")
 	p.click("[data-test=proposal][data-size='mig-1g.10gb'] [data-test=take]")
 	p.do(p.assert.Locator(p.at("[data-test='size-mig-1g.10gb']")).ToBeChecked())
-	p.do(p.assert.Locator(p.at("[name=reason]")).ToHaveValue("first steps with a small model"))
+	p.do(p.assert.Locator(p.at("[name=name]")).ToHaveValue("sized"))
 	p.reads("[data-test=summary]", "Starts now")
 	p.click("[data-test=send]")
 	p.sees("[data-test=workload-head]")

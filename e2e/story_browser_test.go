@@ -28,13 +28,14 @@ func TestADeveloperGetsASmallNotebookAtOnce(t *testing.T) {
 	p.click("[data-test=start]")
 	p.sees("[data-test=summary]")
 	p.do(p.at("input[name=kind][value=notebook]").Check()) // whoever started an endpoint last begins with one
-	p.do(p.at("[data-test='size-mig-1g.10gb']").Check())
+	p.picks("mig-1g.10gb")
 	p.reads("[data-test=summary]", "Starts now")
 	p.reads("[data-test=summary]", "shares-and-slices")
-	p.click("[data-test=summary] summary")
+	p.click("[data-test=details] > summary")
 	p.reads("[data-test=summary]", "nvidia.com/mig-1g.10gb")
 	p.accessible()
 	p.shot("start")
+	p.advanced()
 	p.fill("[name=name]", "My first notebook")
 	p.click("[data-test=send]")
 	p.sees("[data-test=workload-head]")
@@ -87,7 +88,7 @@ func (p *person) popup(action func() error) playwright.Page {
 func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	dana := signIn(t, "dana", look{})
 	dana.open("/start")
-	dana.do(dana.at("[data-test=size-h100]").Check())
+	dana.picks("h100")
 	dana.reads("[data-test=summary]", "approv")
 	dana.expecting("422")
 	dana.click("[data-test=send]") // without a reason: the form keeps what was chosen and says what is missing
@@ -152,6 +153,7 @@ func TestItWorksWithoutScripts(t *testing.T) {
 	p := signIn(t, "dana", look{NoScript: true})
 	p.open("/start")
 	p.do(p.at("[data-test=size-cpu]").Check())
+	p.advanced()
 	p.fill("[name=name]", "no-scripts")
 	p.click("[data-test=send]")
 	p.sees("[data-test=workload-head]")

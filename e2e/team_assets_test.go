@@ -46,6 +46,7 @@ func TestATeamsOwnImage(t *testing.T) {
 
 	dana.open("/start?tenant=vision&size=cpu&image=" + name)
 	dana.reads("[data-test=image]", title)
+	dana.advanced()
 	dana.fill("[name=name]", "own-"+mark)
 	dana.accessible()
 	dana.shot("start")
@@ -76,6 +77,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	}
 
 	dana.open("/start?tenant=vision&size=cpu&image=" + name) // the form is open when the image goes
+	dana.advanced()
 	dana.fill("[name=name]", "late-"+mark)
 	otto.click(row + " [data-test=retire]")
 	otto.reads(row+" [data-test=state]", "retired")
@@ -156,6 +158,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 			dana.do(dana.assert.Locator(dana.at("[data-test=mount-" + n + "]")).ToBeChecked())
 		}
 	}
+	dana.advanced()
 	dana.do(dana.at("[data-test=mount-" + name + "]").Check())
 	dana.do(dana.at("[data-test=mount-" + stiff + "]").Check())
 	dana.click("[data-test=sizing-open]")

@@ -15,6 +15,7 @@ import (
 func (p *person) starts(team, name string) {
 	p.t.Helper()
 	p.open("/start?tenant=" + team + "&size=mig-1g.10gb")
+	p.advanced()
 	p.fill("[name=name]", name)
 	p.click("[data-test=send]")
 }
@@ -71,8 +72,8 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.reads("[data-test=member]", "Nora")
 
 	nora.startsIn(team, "first-steps")
-	nora.open("/start?tenant=" + team)
-	row := "[data-test=size-row][data-size='mig-1g.10gb']"
+	nora.open("/start?tenant=" + team + "&size=mig-1g.10gb")
+	row := "[data-test=size-tile][data-size='mig-1g.10gb']"
 	nora.reads(row, "uses 1 of 1")
 	nora.accessible()
 	nora.shot("full")

@@ -23,7 +23,8 @@ var cssOrder = []string{
 	"tokens", "base", "layout",
 	"button", "field", "table", "state", "meter", "glyph", "sparkline", "time", "copy", "notice", "steps", "empty",
 	"dialog",
-	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas", "overview",
+	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas",
+	"overview", "start",
 }
 
 // contentTypes are named here, because what the machine knows about file endings differs from machine to machine.

@@ -66,9 +66,16 @@ func (w *Web) home(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	repeat, err := w.repeatStart(k)
+	if err != nil {
+		return view{}, err
+	}
 	m := home.PageModel{
 		Header:    ui.HeaderModel{Title: k.words.S("home.title"), Lead: homeLead(k.words, items, pending)},
 		Attention: attention, List: list, Quotas: quotas,
+	}
+	if repeat != nil {
+		m.Header.Actions = []ui.ActionModel{{Post: repeat}}
 	}
 	return view{title: m.Header.Title, nav: "/", wide: true, body: home.Page(m), parts: w.homeParts(k, m, items)}, nil
 }
@@ -306,10 +313,10 @@ func (w *Web) homeEmpty(k call, chosen scope) *ui.EmptyStateModel {
 	start := &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start", Kind: ui.Primary, Icon: "plus",
 		Test: "empty-start"}
 	m.Actions = []ui.ActionModel{{Link: start}}
-	if o, ok := w.smallestFree(k, chooseTeam(k, teams)); ok {
-		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{
-			Label: say.S("home.start_size", "Size", o.Size.Title, "Price", say.moneyPerHour(o.Size.PricePerHour)),
-			Href:  "/start?size=" + url.QueryEscape(o.Size.Name), Kind: ui.Secondary, Test: "start-smallest"}})
+	team := chooseTeam(k, teams)
+	offers, err := w.Offers.List(k.ctx, k.actor, team)
+	if o, ok := startsNow(offers); ok && err == nil {
+		m.Actions = append(m.Actions, ui.ActionModel{Post: w.startSize(k, team, offers, o)})
 	}
 	return m
 }
@@ -324,25 +331,6 @@ func chooseTeam(k call, teams []tenant.Tenant) string {
 		return ""
 	}
 	return teams[0].Name
-}
-
-// smallestFree is the size with the least GPU memory that would start now.
-func (w *Web) smallestFree(k call, teamName string) (request.Offer, bool) {
-	offers, err := w.Offers.List(k.ctx, k.actor, teamName)
-	if err != nil {
-		return request.Offer{}, false
-	}
-	return smallest(offers)
-}
-
-func smallest(offers []request.Offer) (best request.Offer, found bool) {
-	for _, o := range offers {
-		if o.Size.Devices() > 0 && o.StartsNow() &&
-			(!found || o.Size.Accelerator.MemoryGiB < best.Size.Accelerator.MemoryGiB) {
-			best, found = o, true
-		}
-	}
-	return best, found
 }
 
 // quotas are a bar for each size that a team of the actor may use.

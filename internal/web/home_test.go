@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -96,6 +97,36 @@ func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	nobody := read(t, webtest.Empty().Get(webtest.Nemo, "/"), http.StatusOK)
 	wantSaid(t, nobody, "empty", "ask the owner of a team")
 	wantAbsent(t, nobody, "empty-start", "start")
+}
+
+// TestTheLastStartIsRepeatedWithOneClick: the button sends what was sent last. Where somebody has to approve it, the
+// filled form comes back, asks for a reason and nothing was sent.
+func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	again := func() url.Values {
+		t.Helper()
+		sent := url.Values{}
+		read(t, w.Get(webtest.Anna, "/"), http.StatusOK).Find("form:has([data-test=repeat]) input").Each(
+			func(_ int, s *goquery.Selection) { sent.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+		return sent
+	}
+	last := again() // a whole card
+	doc := read(t, w.Post(webtest.Anna, "/start", last), http.StatusUnprocessableEntity)
+	wantSaid(t, doc, "form-errors", "what it is for")
+	wantSaid(t, doc, "verdict", "Waits for approval by approver")
+	if got := chosen(doc); got != last.Get("size") || got != "h100" {
+		t.Errorf("want the form filled with the last start, got %q", got)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/start", form("lease", "2h", "name", "earlier")))
+	before := len(w.Works)
+	if last = again(); last.Get("size") != "mig-1g.10gb" || last.Get("lease") != "2h" || last.Get("storage") != "10Gi" {
+		t.Errorf("want the last start, got %v", last)
+	}
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", last))
+	if !strings.HasPrefix(to, "/workloads/") || len(w.Works) != before+1 {
+		t.Errorf("want another one like it, got %s and %d", to, len(w.Works)-before)
+	}
 }
 
 func TestAQuotaIsABarForEachSize(t *testing.T) {

@@ -299,3 +299,15 @@ func sizingButton(say words) ui.ButtonModel {
 	return ui.ButtonModel{Label: say.S("sizing.open"), Kind: ui.LinkLike, FormAction: "/start/size", Test: "sizing-open",
 		Attrs: templ.Attributes{"formmethod": "get", "formnovalidate": true}}
 }
+
+// priceListDetail is the technology with the memory, and what comes with it.
+func priceListDetail(say words, offer catalog.Catalog, s catalog.Size) string {
+	parts := []string{}
+	if s.Devices() > 0 {
+		parts = append(parts, say.Say(offer.TechnologyWord(s.Technology)))
+		if s.Accelerator.MemoryGiB > 0 {
+			parts = append(parts, say.S("web.gpu_memory", "Memory", say.gib(s.Accelerator.MemoryGiB)))
+		}
+	}
+	return strings.Join(append(parts, say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.quantity(s.Memory))), " · ")
+}

@@ -113,7 +113,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 	if got, _ := back.Find("input[name=size][checked]").Attr("value"); got != "mig-3g.40gb" {
 		t.Errorf("the size is chosen, got %q", got)
 	}
-	if got := back.Find("textarea[name=reason]").Text(); got != "the demo" {
+	if got := back.Find("input[name=reason]").AttrOr("value", ""); got != "the demo" {
 		t.Errorf("the rest is kept, got %q", got)
 	}
 	if got, _ := back.Find("input[name=lease]").Attr("value"); got != "2h" {

@@ -18,16 +18,16 @@ type StartForm struct {
 	Storage string
 	Volume  string
 	Mounts  []string
+	Cluster string // "" leaves it to the portal
 	Reason  string
 	Name    string
 	// Replaces is the workload in whose place this one is wanted.
 	Replaces string
 	Key      string // made with the page: a double click sends the same one twice and gets one request
 
-	// What narrows the price list; it is no part of the spec.
-	AtLeast   string
-	Isolation string
-	FreeOnly  bool
+	// What the page shows; it is no part of the spec.
+	Last string // the size used last, which stands for its class
+	All  bool   // the table of all sizes is open
 }
 
 // readStartForm takes the form as posted. A preset or an "instead" button speaks louder than the field it fills.
@@ -37,7 +37,7 @@ func readStartForm(v url.Values) StartForm {
 		Storage: v.Get("storage"),
 		Volume:  v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
-		AtLeast:  v.Get("at_least"), Isolation: v.Get("isolation"), FreeOnly: v.Get("free_only") != "",
+		Cluster:  v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
 	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset
@@ -56,5 +56,6 @@ func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
 		Lease:   f.Lease,
 		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
+		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces)}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -24,9 +26,61 @@ func form(changes ...string) url.Values {
 	return f
 }
 
-func TestThePriceList(t *testing.T) {
+// tile is the tile of a size.
+func tile(doc *goquery.Document, size string) *goquery.Selection {
+	return doc.Find(`[data-test="size-tile"][data-size="` + size + `"]`)
+}
+
+// chosen is the size that the form would send.
+func chosen(doc *goquery.Document) string {
+	value, _ := doc.Find("input[name=size][checked]").Attr("value")
+	return value
+}
+
+func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start"), http.StatusOK)
+	want := []string{"CPU only", "Up to 10 GB", "Up to 24 GB", "Up to 80 GB"}
+	titles := doc.Find("[data-test=size-tile] label")
+	if got := titles.Map(func(_ int, s *goquery.Selection) string { return said(s) }); !slices.Equal(got, want) {
+		t.Errorf("want %q, got %q", want, got)
+	}
+	for size, want := range map[string][]string{
+		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
+		"h100":        {"Whole H100", "from €0.30/h", "1 of 2 available", "approval"},
+		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
+	} {
+		for _, text := range want {
+			if got := said(tile(doc, size)); !strings.Contains(got, text) {
+				t.Errorf("%s: want %q, got %q", size, text, got)
+			}
+		}
+	}
+	if got := chosen(doc); got != "h100" {
+		t.Errorf("what was used last is chosen and stands for its class, got %q", got)
+	}
+	fresh := webtest.Busy()
+	fresh.Reqs = map[request.ID]request.Request{}
+	doc = read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK)
+	if got := chosen(doc); got != "mig-1g.10gb" {
+		t.Errorf("without a last one the smallest that is free is chosen, got %q", got)
+	}
+	if tile(doc, "mig-3g.40gb").Length() != 1 {
+		t.Error("want the slice with memory of its own for up to 80 GB, not the cheaper card that is shared in turns")
+	}
+}
+
+func TestAllSizesAreComparedOnDemand(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
+	wantAbsent(t, doc, "size-row")
+	wantSaid(t, doc, "compare", "Compare all 6 sizes")
+	show := part(doc, "show-all")
+	if action, _ := show.Attr("formaction"); action != "/start/form" || show.AttrOr("name", "") != "all" {
+		t.Errorf("without scripts a button of the form asks for the table, got %q", action)
+	}
+	doc = read(t, w.Post(webtest.Anna, "/start/form", form("all", "1", "size", "gpu-shared")), http.StatusOK)
 	whole := doc.Find(`tr[data-size="h100"]`)
 	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
@@ -34,43 +88,75 @@ func TestThePriceList(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
-	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "10 GiB GPU memory") ||
+	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "H100 80GB") ||
+		!strings.Contains(got, "10 GiB") || !strings.Contains(got, "MIG") ||
 		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
 	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
-	if got, _ := doc.Find("input[name=size]:checked, input[name=size][checked]").Attr("value"); got != "h100" {
-		t.Errorf("what was used last is chosen, got %q", got)
+	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 1 {
+		t.Error("what was chosen in the table stands for its class in the tiles")
 	}
-	fresh := webtest.Busy()
-	fresh.Reqs = map[request.ID]request.Request{}
-	if got, _ := read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK).Find("input[name=size][checked]").Attr(
-		"value"); got != "mig-1g.10gb" {
-		t.Errorf("without a last one the smallest that is free is chosen, got %q", got)
-	}
+	doc.Find("[data-test^=size-][type=radio]").Each(func(_ int, s *goquery.Selection) {
+		if test := s.AttrOr("data-test", ""); doc.Find(`[data-test="`+test+`"]`).Length() != 1 {
+			t.Errorf("%s is there twice", test)
+		}
+	})
 }
 
-func TestWhatCannotBeHadIsGreyWithItsReason(t *testing.T) {
+func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Site.Directory.Tenants[0].Quota["mig-3g.40gb"] = 1
-	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
-	full := doc.Find(`tr[data-size="mig-3g.40gb"]`)
+	w.Site.Directory.Tenants[0].Quota["mig-1g.10gb"] = 1
+	doc := read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
+	full := tile(doc, "mig-1g.10gb")
 	if got := said(in(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
 		t.Errorf("want the quota as the reason, got %q", got)
 	}
-	if _, off := full.Find("input").Attr("disabled"); !off {
-		t.Error("it cannot be chosen")
+	if _, off := full.Find("input").Attr("disabled"); !off || in(full, "more-quota").Length() != 1 {
+		t.Error("it cannot be chosen, and more can be asked for")
+	}
+	wantSaid(t, doc, "refused", "1 size is not available to your team", "MIG slice 10 GB", "Your team uses 1 of 1")
+	if doc.Find(`tr[data-size="mig-1g.10gb"]`).Length() != 0 {
+		t.Error("what cannot be requested is folded, not in the table")
 	}
 }
 
-func TestFiltersNarrowTheListAndKeepTheChoice(t *testing.T) {
+// TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves: the field stands in the bar, marked as required, before
+// anything is sent.
+func TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start?size=cpu&at_least=40"), http.StatusOK)
-	if n := part(doc, "size-row").Length(); n != 4 { // cpu is chosen; 40, 45 and 80 GiB pass
-		t.Errorf("want 4 lines, got %d", n)
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/start?size=h100"), http.StatusOK)
+	if _, required := doc.Find("[data-test=bar] textarea[name=reason]").Attr("required"); !required {
+		t.Error("want a reason asked for in the bar")
+	}
+	doc = read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb&reason=kept"), http.StatusOK)
+	if doc.Find("textarea[name=reason]").Length() != 0 {
+		t.Error("nobody approves a slice, so nobody reads a reason")
+	}
+	if got := doc.Find("input[type=hidden][name=reason]").AttrOr("value", ""); got != "kept" {
+		t.Errorf("what was typed stays for another size, got %q", got)
+	}
+	for _, text := range []string{"MIG slice 10 GB", "8 h", "€4.40", "Starts now"} {
+		wantSaid(t, doc, "bar", text)
+	}
+}
+
+func TestDurationsAreThoseOfTheSize(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	for size, want := range map[string]string{"mig-1g.10gb": "1 h 4 h 8 h 1 d max. 7 d",
+		"h100": "1 h 4 h 8 h 1 d max. 3 d"} {
+		doc := read(t, w.Get(webtest.Anna, "/start?lease=4h&size="+size), http.StatusOK)
+		if got := said(part(doc, "lease-presets")); got != want {
+			t.Errorf("%s: want %q, got %q", size, want, got)
+		}
+		if got := said(doc.Find("[data-test=lease-presets] [aria-pressed=true]")); got != "4 h" {
+			t.Errorf("want the chosen one marked, got %q", got)
+		}
 	}
 }
 
@@ -83,9 +169,9 @@ func TestTheSummaryIsTrue(t *testing.T) {
 	}{
 		"a slice starts now": {form(), []string{"Starts now"}, "€4.40"},
 		"a whole card waits": {form("size", "h100", "lease", "4h"),
-			[]string{"Waits for an approval by: approver", "what it is for"}, "€15.60"},
+			[]string{"Waits for approval by approver", "what it is for"}, "€15.60"},
 		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"),
-			[]string{"Waits for an approval by: approver"}, "€15.60"},
+			[]string{"Waits for approval by approver"}, "€15.60"},
 		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d",
 			"instead"}, ""},
 	}
@@ -114,7 +200,7 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 		want   []string
 	}{
 		"all held": {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") },
-			[]string{"Waits for a place", "in use"}},
+			[]string{"Waits for a free GPU", "in use"}},
 		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
 		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable },
 			[]string{"processors beside"}},
@@ -129,9 +215,10 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 				c.change(&s.Nodes[i])
 			}
 			w.Snaps["local"] = s
-			doc := read(t, w.Post(webtest.Anna, "/start/summary", form()), http.StatusOK)
+			doc := read(t, w.Post(webtest.Anna, "/start/summary", form("all", "1")), http.StatusOK)
 			wantSaid(t, doc, "verdict", c.want...)
-			if got := said(in(doc.Find(`tr[data-size="mig-1g.10gb"]`), "free")); !strings.Contains(got, c.want[len(c.want)-1]) {
+			line := doc.Find(`[data-test=size-row][data-size="mig-1g.10gb"], [data-test=size-refused][data-size="mig-1g.10gb"]`)
+			if got := said(line); !strings.Contains(got, c.want[len(c.want)-1]) {
 				t.Errorf("the line says the same, got %q", got)
 			}
 		})
@@ -151,7 +238,7 @@ func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h",
 		"kind", "endpoint")), http.StatusOK)
-	if got := doc.Find("textarea[name=reason]").Text(); got != "kept as typed" {
+	if got := doc.Find("input[name=reason]").AttrOr("value", ""); got != "kept as typed" {
 		t.Errorf("what was typed stays, got %q", got)
 	}
 	if got, _ := doc.Find("input[name=lease]").Attr("value"); got != "2h" {

@@ -230,7 +230,7 @@ func TestPriceBeforeStart(t *testing.T) {
 	if err := w.Prices.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "total"))
+	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "cost-note"))
 	for _, want := range []string{"License seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in the price before the start, got %q", want, got)

@@ -11,6 +11,7 @@ import './menu.js';
 import './nav.js';
 import './sort.js';
 import './submit.js';
+import './summary.js';
 import './theme.js';
 import './time.js';
 

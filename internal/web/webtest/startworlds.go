@@ -1,0 +1,64 @@
+package webtest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+)
+
+// EverySize is a busy world whose catalog has a size of every technology, as long as that of a large site.
+func EverySize() *World {
+	w := Busy()
+	every := catalog.EveryRow()
+	every.Images = w.Site.Catalog.Images
+	w.Site.Catalog = every
+	w.Site.Directory.Tenants[0].Quota = map[string]int{tenant.EverySize: 4}
+	return w
+}
+
+// twoSizes offers what a small site has.
+func twoSizes() *World {
+	w := Busy()
+	w.Site.Catalog.Sizes = slices.DeleteFunc(slices.Clone(w.Site.Catalog.Sizes), func(s catalog.Size) bool {
+		return s.Name != "cpu" && s.Name != "h100"
+	})
+	return w
+}
+
+// allTaken has no GPU left.
+func allTaken() *World {
+	w := Busy()
+	s := w.Snaps["local"]
+	s.Nodes = slices.Clone(s.Nodes)
+	for i := range s.Nodes {
+		s.Nodes[i].Resources = slices.Clone(s.Nodes[i].Resources)
+		for j, r := range s.Nodes[i].Resources {
+			s.Nodes[i].Resources[j].Holders = []inventory.Holder{{Namespace: "other", Pod: "p", Count: r.Allocatable}}
+		}
+	}
+	w.Snaps["local"] = s
+	return w
+}
+
+// noQuota has one whole card for the team, which a workload holds, and no slice.
+func noQuota() *World {
+	w := Busy()
+	w.Site.Directory.Tenants[0].Quota = map[string]int{"cpu": 4, "h100": 1, "mig-1g.10gb": 1}
+	return w
+}
+
+// allRefused has a rule that allows nothing.
+func allRefused() *World {
+	w := Busy()
+	rules, problems := policy.Compile([]policy.Rule{{Name: "closed-in-december", When: "true", Outcome: policy.Refuse,
+		Sentence: "The cluster is closed until 2 January."}})
+	if problems != nil {
+		panic(problems)
+	}
+	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: func() time.Time { return w.Clock }})
+	return w
+}

@@ -91,6 +91,7 @@ $(GOLANGCI_LINT):
 
 .PHONY: lint
 lint: needs-go $(GOLANGCI_LINT) ## golangci-lint: errcheck, staticcheck, unused, revive, lines of 120 columns
+	@! LC_ALL=C.UTF-8 grep -nE '^.{121,}' $$(git ls-files 'views/*.templ') || { echo "lines of more than 120 columns"; exit 1; }
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: e2e

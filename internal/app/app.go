@@ -56,6 +56,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/static"
 )
@@ -482,25 +483,25 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 }
 
 // outages is what does not answer now, for the strip on every page.
-func (a *App) outages() []web.Outage {
-	var list []web.Outage
+func (a *App) outages() []page.Outage {
+	var list []page.Outage
 	if a.controller != nil {
 		for _, s := range a.controller.Status() {
 			if !s.OK {
-				list = append(list, web.Outage{System: web.ClusterSystem, Name: s.Name, Since: s.Since})
+				list = append(list, page.Outage{System: page.ClusterSystem, Name: s.Name, Since: s.Since})
 			}
 		}
 	}
 	for name, p := range a.clusters.metrics {
 		if s := p.Status(); !s.OK {
-			list = append(list, web.Outage{System: web.PrometheusSystem, Name: name, Since: s.Since})
+			list = append(list, page.Outage{System: page.PrometheusSystem, Name: name, Since: s.Since})
 		}
 	}
 	for _, h := range a.drift.Holds() {
-		list = append(list, web.Outage{System: web.HeldSystem, Name: h.Cluster, Since: h.Since})
+		list = append(list, page.Outage{System: page.HeldSystem, Name: h.Cluster, Since: h.Since})
 	}
 	if !a.provider.Healthy() {
-		list = append(list, web.Outage{System: web.SignInSystem, Since: a.provider.Since()})
+		list = append(list, page.Outage{System: page.SignInSystem, Since: a.provider.Since()})
 	}
 	return list
 }

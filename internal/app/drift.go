@@ -7,7 +7,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/live"
-	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
 
 func (a *App) newDrift() *drift.Service {
@@ -18,7 +18,7 @@ func (a *App) newDrift() *drift.Service {
 func (a *App) holdsChanged() {
 	for _, h := range a.drift.Holds() {
 		a.log.Error("nothing is changed in a cluster: it carries more than the database knows", "cluster", h.Cluster,
-			"since", h.Since, "cause", string(h.Cause), "see", a.config.URL+web.DifferencesPath)
+			"since", h.Since, "cause", string(h.Cause), "see", a.config.URL+page.DifferencesPath)
 	}
 }
 

@@ -117,7 +117,8 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery, mostRanges,
+	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery,
+		mostRanges,
 		rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
 		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }

@@ -46,7 +46,8 @@ func TestOperatorViews(t *testing.T) {
 	const moment = "to_char(%s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
 	col := func(name string) string { return strings.ReplaceAll(moment, "%s", name) }
 	for name, c := range map[string]struct{ query, want string }{
-		"workload": {"SELECT concat_ws('|', id, name, owner_name, size, state, " + col("lease_until") + ", " + col("created_at") +
+		"workload": {"SELECT concat_ws('|', id, name, owner_name, size, state, " + col("lease_until") + ", " +
+			col("created_at") +
 			") FROM operator_workloads", strings.Join([]string{string(w.ID), w.Name, w.OwnerName, w.Size.Name, string(w.State),
 			at(w.Lease.Until), at(w.CreatedAt)}, "|")},
 		"request": {"SELECT concat_ws('|', id, asker_name, state, estimate, currency, " + col("created_at") + ", " +

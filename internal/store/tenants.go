@@ -84,7 +84,8 @@ func (t *tx) saveTenant(ctx context.Context, r tenant.Revision) error {
 	if err := insert(t.at(ctx), &row); err != nil {
 		return err
 	}
-	t.changed(live.Change{Topic: live.TopicTenant, ID: r.Tenant + "@" + strconv.FormatInt(r.Version, 10), Tenant: r.Tenant})
+	t.changed(live.Change{Topic: live.TopicTenant, ID: r.Tenant + "@" + strconv.FormatInt(r.Version, 10),
+		Tenant: r.Tenant})
 	return nil
 }
 

@@ -128,7 +128,7 @@ func BenchmarkStreams(b *testing.B) {
 				p := identity.Person{ID: identity.PersonID(fmt.Sprintf("viewer-%d", i)), Name: "Viewer",
 					Groups: []string{"vision-dev"}}
 				handler := w.Handler(p, "en")
-				for range min(w.Web.MaxStreams, viewers-i) { // more pages of one person would be refused
+				for range min(webtest.MaxStreams, viewers-i) { // more pages of one person would be refused
 					r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/live?"+page, nil)
 					group.Go(func() { handler.ServeHTTP(&quietSink{http.Header{}, &to}, r) })
 					i++

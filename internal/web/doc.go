@@ -1,12 +1,9 @@
-// Package web answers people: pages, forms and the live stream. A handler asks who calls, what they want, calls the
-// package that knows, turns the answer into a model of plain values, and renders a component of views with it. Handlers
-// return errors; serve answers them.
+// Package web answers people: pages, forms and the live stream. Each area is a package of its own with its routes, its
+// handlers and the services that it reads from: home, start, requests, workloads, fleet, cost, team, platform, admin,
+// account. Areas do not import each other: what several draw is in blocks, what all are made of is in page.
 //
-// One builder per part (workloadRow, requestRow, …) makes the model that the page, the htmx answer and the live message
-// all draw with the same component. Words come from i18n, in the reader's language; numbers, money and times go through
-// format.go.
-//
-// The path of data: route table (routes.go) -> handler (one file for each area) -> service -> model -> views/<area>;
-// live.go draws the same parts again when the hub says that something changed. web decides no rights and no rules: it
-// asks identity.Can and the services.
+// The path of a call: a route of an area -> its handler -> a service -> a model of plain values -> a component of
+// views/<area>; page.Frame draws the frame and keeps the page up to date while it is open. Words come from i18n, in the
+// reader's language; numbers, money and times go through page.Words. The pages decide no rights and no rules: they ask
+// identity.Can and the services. Handlers return errors; package serve answers them.
 package web

@@ -20,25 +20,25 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		}
 	}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	forecast := part(doc, "forecast")
+	forecast := Part(doc, "forecast")
 	times := forecast.Find("time")
 	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", said(forecast))
 	}
 	wantSaid(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC",
 		"lease of 1 other ends by then", "would start now")
-	if href, _ := in(forecast, "forecast-instead").Attr("href"); href == "" {
+	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
 	home := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
-	if got := said(in(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
+	if got := said(In(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
 		"and 15:01 UTC" {
 		t.Errorf("the row says it too, got %q", got)
 	}
-	if got := said(in(row(home, "nb-anna-anna1"), "forecast")); got == "" {
+	if got := said(In(row(home, "nb-anna-anna1"), "forecast")); got == "" {
 		t.Error("want the same for what waits for people")
 	}
-	if in(row(home, "train-resnet"), "forecast").Length() != 0 {
+	if In(row(home, "train-resnet"), "forecast").Length() != 0 {
 		t.Error("what runs is not awaited")
 	}
 	request := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)

@@ -16,7 +16,7 @@ func row(doc *goquery.Document, name string) *goquery.Selection {
 	return doc.Find(`tr[data-name="` + name + `"]`)
 }
 
-func in(s *goquery.Selection, name string) *goquery.Selection {
+func In(s *goquery.Selection, name string) *goquery.Selection {
 	return s.Find(`[data-test="` + name + `"]`)
 }
 
@@ -24,25 +24,25 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
 	running := row(doc, "train-resnet")
-	if got := said(in(running, "state")); got != "Running" {
+	if got := said(In(running, "state")); got != "Running" {
 		t.Errorf("want Running, got %q", got)
 	}
-	if got, _ := in(running, "open").Attr("href"); got != "http://train-resnet.localhost:8080/lab" {
+	if got, _ := In(running, "open").Attr("href"); got != "http://train-resnet.localhost:8080/lab" {
 		t.Errorf("Open leads to %q", got)
 	}
-	if got := said(in(running, "cost")); got != "€1.65" {
+	if got := said(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := said(in(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
+	if got := said(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
-	if n := in(row(doc, "sweep-lr"), "open").Length(); n != 0 {
+	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {
 		t.Error("there is nothing to open yet")
 	}
-	if got := said(in(row(doc, "old-notes"), "resume")); got != "Resume" {
+	if got := said(In(row(doc, "old-notes"), "resume")); got != "Resume" {
 		t.Errorf("a stopped one can be resumed, got %q", got)
 	}
-	if got := said(in(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
+	if got := said(In(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
 		t.Errorf("a request stands among them, got %q", got)
 	}
 	if row(doc, "render-farm").Length() != 0 {
@@ -58,7 +58,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
 	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
-	if got, _ := in(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
+	if got, _ := In(Part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
 		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
@@ -72,14 +72,14 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/?scope=team"), http.StatusOK)
 	colleague := row(doc, "render-farm")
-	if !strings.Contains(said(in(colleague, "name")), "Ben Brandt") {
+	if !strings.Contains(said(In(colleague, "name")), "Ben Brandt") {
 		t.Errorf("want Ben's with his name, got %q", said(colleague))
 	}
-	if in(colleague, "open").Length() != 0 {
+	if In(colleague, "open").Length() != 0 {
 		t.Error("it is not shared, so it cannot be opened")
 	}
 	ben := read(t, webtest.Busy().Get(webtest.Ben, "/?scope=team"), http.StatusOK)
-	if in(row(ben, "llm-chat"), "open").Length() != 1 {
+	if In(row(ben, "llm-chat"), "open").Length() != 1 {
 		t.Error("what is shared can be opened by a colleague")
 	}
 }
@@ -87,10 +87,10 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Empty().Get(webtest.Anna, "/"), http.StatusOK)
-	if n := part(doc, "empty").Find("p").Length(); n != 3 {
+	if n := Part(doc, "empty").Find("p").Length(); n != 3 {
 		t.Errorf("want three sentences, got %d", n)
 	}
-	if got, _ := part(doc, "empty-start").Attr("href"); got != "/start" {
+	if got, _ := Part(doc, "empty-start").Attr("href"); got != "/start" {
 		t.Errorf("Start leads to %q", got)
 	}
 	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
@@ -132,7 +132,7 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 func TestAQuotaIsABarForEachSize(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
-	bars := part(doc, "quota-bar")
+	bars := Part(doc, "quota-bar")
 	if bars.Length() != 6 {
 		t.Fatalf("want six sizes, got %d", bars.Length())
 	}
@@ -154,7 +154,7 @@ func TestOutagesAreSaidOnEveryPage(t *testing.T) {
 		doc := read(t, answer, http.StatusOK)
 		wantSaid(t, doc, "strip-cluster", "since 11:35 UTC", "what you ask for is kept")
 		wantSaid(t, doc, "strip-prometheus", "since 11:56 UTC")
-		if got := said(in(row(doc, "train-resnet"), "use")); got != "unknown" {
+		if got := said(In(row(doc, "train-resnet"), "use")); got != "unknown" {
 			t.Errorf("a use that nobody measured is unknown, got %q", got)
 		}
 	}

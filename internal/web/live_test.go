@@ -17,7 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
-	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -220,7 +220,7 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	w := webtest.Busy()
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
-	w.SetAway(web.Outage{System: web.PrometheusSystem, Since: webtest.Now})
+	w.SetAway(page.Outage{System: page.PrometheusSystem, Since: webtest.Now})
 	if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
 		t.Errorf("want the strips to be fetched, got %s %s", e.name, e.data)
 	}
@@ -268,12 +268,12 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	if doc.Find("#license-nodes").Length() != 1 {
 		t.Error("the node would have no place on the page")
 	}
-	href := part(doc, "pause").AttrOr("href", "")
+	href := Part(doc, "pause").AttrOr("href", "")
 	still := read(t, w.Get(webtest.Dora, href), http.StatusOK)
 	if at := still.Find("body").AttrOr("data-live-url", ""); at != "" {
 		t.Errorf("a paused page follows %s", at)
 	}
-	if back := part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
+	if back := Part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
 		t.Errorf("want back to the live page, got %q", back)
 	}
 }

@@ -19,11 +19,11 @@ func TestStorage(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	if n := part(doc, "volume-row").Length(); n != 3 {
+	if n := Part(doc, "volume-row").Length(); n != 3 {
 		t.Errorf("want three, got %d", n)
 	}
 	used := doc.Find("#volume-train-resnet-home")
-	if got := said(in(used, "volume-user")); got != "train-resnet" || in(used, "volume-delete").Length() != 0 {
+	if got := said(In(used, "volume-user")); got != "train-resnet" || In(used, "volume-delete").Length() != 0 {
 		t.Errorf("what is in use says by whom and cannot be deleted, got %q", got)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask",
@@ -56,7 +56,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		}
 	}
 	doc := read(t, w.Get(webtest.Anna, "/fleet"), http.StatusOK)
-	bars := part(doc, "fleet-bar")
+	bars := Part(doc, "fleet-bar")
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
@@ -103,14 +103,14 @@ func TestTeam(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
-	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
+	if got := said(Part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
 		!strings.Contains(got, "vision-lead") {
 		t.Errorf("want the owners' group, and that Ben is one, got %q", got)
 	}
-	if n := part(doc, "team").Length(); n != 1 {
+	if n := Part(doc, "team").Length(); n != 1 {
 		t.Errorf("want one team, got %d", n)
 	}
-	if n := part(read(t, w.Get(webtest.Eli, "/team"), http.StatusOK), "team").Length(); n != 2 {
+	if n := Part(read(t, w.Get(webtest.Eli, "/team"), http.StatusOK), "team").Length(); n != 2 {
 		t.Errorf("an auditor sees both, got %d", n)
 	}
 }
@@ -120,7 +120,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 	w := webtest.Busy()
 	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}),
 		http.StatusOK)
-	secret := said(part(doc, "token-secret").Find("code"))
+	secret := said(Part(doc, "token-secret").Find("code"))
 	credential, ok := identity.ParseCredential(strings.TrimPrefix(secret, identity.TokenPrefix))
 	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("want a token, got %q", secret)
@@ -163,7 +163,7 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 	rows := func(path string) []string {
 		var names []string
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-		part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
+		Part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
 		return names
 	}
 	if names := rows("/fleet"); len(names) != 100 || !slices.Contains(names, "node-big-249") {
@@ -178,7 +178,7 @@ func TestFleetIsFilteredByCardAndState(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	rows := func(path string) int {
-		return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
+		return Part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
 	}
 	all := rows("/fleet")
 	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1,

@@ -76,7 +76,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	wantAbsent(t, doc, "size-row")
 	wantSaid(t, doc, "compare", "Compare all 6 sizes")
-	show := part(doc, "show-all")
+	show := Part(doc, "show-all")
 	if action, _ := show.Attr("formaction"); action != "/start/form" || show.AttrOr("name", "") != "all" {
 		t.Errorf("without scripts a button of the form asks for the table, got %q", action)
 	}
@@ -84,7 +84,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	whole := doc.Find(`tr[data-size="h100"]`)
 	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
-		if got := said(in(whole, name)); got != want {
+		if got := said(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
@@ -93,7 +93,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
-	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
+	if got := said(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
 	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 1 {
@@ -112,10 +112,10 @@ func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	w.Site.Directory.Tenants[0].Quota["mig-1g.10gb"] = 1
 	doc := read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
 	full := tile(doc, "mig-1g.10gb")
-	if got := said(in(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
+	if got := said(In(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
 		t.Errorf("want the quota as the reason, got %q", got)
 	}
-	if _, off := full.Find("input").Attr("disabled"); !off || in(full, "more-quota").Length() != 1 {
+	if _, off := full.Find("input").Attr("disabled"); !off || In(full, "more-quota").Length() != 1 {
 		t.Error("it cannot be chosen, and more can be asked for")
 	}
 	wantSaid(t, doc, "refused", "1 size is not available to your team", "MIG slice 10 GB", "Your team uses 1 of 1")
@@ -151,7 +151,7 @@ func TestDurationsAreThoseOfTheSize(t *testing.T) {
 	for size, want := range map[string]string{"mig-1g.10gb": "1 h 4 h 8 h 1 d max. 7 d",
 		"h100": "1 h 4 h 8 h 1 d max. 3 d"} {
 		doc := read(t, w.Get(webtest.Anna, "/start?lease=4h&size="+size), http.StatusOK)
-		if got := said(part(doc, "lease-presets")); got != want {
+		if got := said(Part(doc, "lease-presets")); got != want {
 			t.Errorf("%s: want %q, got %q", size, want, got)
 		}
 		if got := said(doc.Find("[data-test=lease-presets] [aria-pressed=true]")); got != "4 h" {
@@ -186,7 +186,7 @@ func TestTheSummaryIsTrue(t *testing.T) {
 				t.Error("htmx gets the part alone")
 			}
 			wantSaid(t, doc, "verdict", c.verdict...)
-			if got := said(part(doc, "total")); !strings.Contains(got, c.total) {
+			if got := said(Part(doc, "total")); !strings.Contains(got, c.total) {
 				t.Errorf("want the price %s, got %q", c.total, got)
 			}
 		})
@@ -247,7 +247,7 @@ func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	if got := said(doc.Find("select[name=image]")); !strings.Contains(got, "vLLM") || strings.Contains(got, "JupyterLab") {
 		t.Errorf("images follow the kind, got %q", got)
 	}
-	if got := said(part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+	if got := said(Part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
 		t.Errorf("what will be created is shown, got %.80q", got)
 	}
 }
@@ -257,7 +257,7 @@ func TestASliceStartsAtOnce(t *testing.T) {
 	w := webtest.Empty()
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	if got := said(part(doc, "state")); got != "Queued" {
+	if got := said(Part(doc, "state")); got != "Queued" {
 		t.Errorf("want it queued, got %q", got)
 	}
 	again := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
@@ -299,9 +299,9 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 			w := webtest.Busy()
 			works, asks := maps.Clone(w.Works), maps.Clone(w.Reqs)
 			doc := read(t, w.Post(webtest.Anna, "/start", c.form), http.StatusUnprocessableEntity)
-			link := part(doc, "form-errors").Find("a")
+			link := Part(doc, "form-errors").Find("a")
 			if got := said(link); !strings.Contains(got, c.words) {
-				t.Errorf("want %q at the top, got %q", c.words, said(part(doc, "form-errors")))
+				t.Errorf("want %q at the top, got %q", c.words, said(Part(doc, "form-errors")))
 			}
 			if got, _ := link.Attr("href"); got != "#"+c.field {
 				t.Errorf("want it to lead to #%s, got %s", c.field, got)
@@ -333,12 +333,12 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("what was typed stays, got %q", got)
 	}
-	earlier, _ := part(doc, "see-earlier").Attr("href")
+	earlier, _ := Part(doc, "see-earlier").Attr("href")
 	if !strings.HasPrefix(earlier, "/requests/r-") {
 		t.Fatalf("want the way to the earlier request, got %q", earlier)
 	}
 	read(t, w.Get(webtest.Anna, earlier), http.StatusOK)
-	if owner, _ := part(doc, "send-another").Attr("form"); owner != "start-form" {
+	if owner, _ := Part(doc, "send-another").Attr("form"); owner != "start-form" {
 		t.Errorf("the button sends the form, got %q", owner)
 	}
 	key, _ := doc.Find("input[name=key]").Attr("value")

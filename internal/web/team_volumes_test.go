@@ -28,17 +28,17 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 			"waiting": {"state", "no room left", "delete"},
 		} {
 			row := doc.Find("#volume-" + name)
-			if got := said(in(row, c.test)); !strings.Contains(got, c.says) {
+			if got := said(In(row, c.test)); !strings.Contains(got, c.says) {
 				t.Errorf("%s: want %q, got %q", name, c.says, got)
 			}
-			if in(row, c.button).Length() != 1 {
+			if In(row, c.button).Length() != 1 {
 				t.Errorf("%s: there is no button %s", name, c.button)
 			}
 		}
-		if going := doc.Find("#volume-going"); in(going, "delete").Length()+in(going, "grow").Length() != 0 {
+		if going := doc.Find("#volume-going"); In(going, "delete").Length()+In(going, "grow").Length() != 0 {
 			t.Error("what goes can be deleted once more")
 		}
-		if used := said(in(doc.Find("#volume-data"), "used")); used != "in 1 workload" {
+		if used := said(In(doc.Find("#volume-data"), "used")); used != "in 1 workload" {
 			t.Errorf("who has it: %q", used)
 		}
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
-	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -64,7 +64,7 @@ func poisoned() *webtest.World {
 		}
 	}
 	w.Snaps["local"] = s
-	w.SetAway(web.Outage{System: web.ClusterSystem, Name: evil, Since: webtest.Now})
+	w.SetAway(page.Outage{System: page.ClusterSystem, Name: evil, Since: webtest.Now})
 	return w
 }
 
@@ -131,7 +131,7 @@ func harmless(t *testing.T, where string, doc *goquery.Document) {
 func TestALinkThatIsNoAddressIsLeftOut(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Web.AppsURL = func(string) string { return "javascript:alert(1)//" }
+	w.AppsURL = func(string) string { return "javascript:alert(1)//" }
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	wantAbsent(t, doc, "open", "address")
 	var answer *httptest.ResponseRecorder = w.Get(webtest.Anna, "/")

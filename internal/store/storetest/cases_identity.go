@@ -102,7 +102,8 @@ var identityCases = cases{
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Session(ctx, "s-1")
 		fails(t, fault.NotFound, err)
-		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-1",
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession,
+			ID:     "s-1",
 			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		for range 2 {
 			must(t, s.Enable(ctx, "p-ada", Event(6)))
@@ -176,8 +177,9 @@ var identityCases = cases{
 		equal(t, session("s-3", ""), got(s.Session(ctx, "s-3"))(t))
 		_, _, err := s.TakeCode(ctx, "hash", later(1))
 		fails(t, fault.NotFound, err)
-		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-2",
-			Person: "p-ada"}},
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "s-1", Person: "p-ada"},
+			{Seq: 2, Topic: live.TopicSession, ID: "s-2",
+				Person: "p-ada"}},
 			got(s.ChangesAfter(ctx, 0, 10))(t))
 		equal(t, "store.session_over", fails(t, fault.Unauthenticated,
 			s.CreateSession(ctx, session("s-4", "s-1"))).Sentence.ID)
@@ -430,7 +432,8 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 1, len(events))
-		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession, ID: "s-1",
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, Person: "p-ada"}, {Seq: 2, Topic: live.TopicSession,
+			ID:     "s-1",
 			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
@@ -474,7 +477,8 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 3, len(events))
-		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "t-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: live.TopicSession, ID: "t-1", Person: "p-ada"}},
+			got(s.ChangesAfter(ctx, 0, 10))(t))
 	},
 	"nobody unknown has a session or a token": func(t *testing.T, s *store.Store) {
 		fails(t, fault.Unauthenticated, s.CreateSession(context.Background(), session("s-1", "")))

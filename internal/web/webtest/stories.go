@@ -23,7 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
-	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/story"
 )
@@ -41,8 +41,8 @@ type Scene struct {
 func Scenes() []Scene {
 	away := func() *World {
 		w := Busy()
-		w.SetAway(web.Outage{System: web.ClusterSystem, Name: "local", Since: Now.Add(-25 * time.Minute)},
-			web.Outage{System: web.PrometheusSystem, Since: Now.Add(-4 * time.Minute)})
+		w.SetAway(page.Outage{System: page.ClusterSystem, Name: "local", Since: Now.Add(-25 * time.Minute)},
+			page.Outage{System: page.PrometheusSystem, Since: Now.Add(-4 * time.Minute)})
 		w.Readings = Readings{}
 		s := w.Snaps["local"]
 		s.TakenAt = Now.Add(-25 * time.Minute)
@@ -60,7 +60,8 @@ func Scenes() []Scene {
 	}
 	budgeted := withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	overdrawn := withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
-	pressed := func() *World {                                                                // cards fail, and a team has spent more than it has
+	// cards fail, and a team has spent more than it has
+	pressed := func() *World {
 		w := Ill()
 		d := budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}
 		if _, err := w.BudgetService.Set(context.Background(), w.Actor(Dora), "vision", d); err != nil {
@@ -82,7 +83,7 @@ func Scenes() []Scene {
 	drifted := func() *World {
 		w := Busy()
 		w.Drifts.Restored()
-		w.SetAway(web.Outage{System: web.HeldSystem, Name: "local", Since: Now.Add(-12 * time.Minute)})
+		w.SetAway(page.Outage{System: page.HeldSystem, Name: "local", Since: Now.Add(-12 * time.Minute)})
 		return w
 	}
 	left := func() *World { // Anna has left, and an administrator has disabled her account

@@ -37,6 +37,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -78,7 +79,8 @@ type World struct {
 	Tail            []usage.EngineTail
 	Pasts           map[string]gpumetrics.Ranges // by pod
 	RangesErr       error
-	away            []web.Outage
+	away            []page.Outage
+	AppsURL         func(workloadName string) string
 	Drift           *drift.Service
 	Drifts          *Drifts
 	Site            request.Site
@@ -136,6 +138,9 @@ func (m metrics) Live(_, _, pod string) gpumetrics.Live { return m.world.Reading
 func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point {
 	return m.world.Readings[pod].History
 }
+
+// MaxStreams is how many open pages a person of this world may have.
+const MaxStreams = 3
 
 // Empty is a world with people, teams and a price list, where nothing runs.
 func Empty() *World {
@@ -225,6 +230,7 @@ func Empty() *World {
 		Namespaces: func() []string { return nil }, Now: now,
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
+	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
 	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
 		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,
@@ -238,7 +244,7 @@ func Empty() *World {
 		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
 		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
-		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
+		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 	return w
 }
 
@@ -261,13 +267,13 @@ func (w *World) uses() []offer.Use {
 }
 
 // SetAway says what does not answer from now on.
-func (w *World) SetAway(list ...web.Outage) {
+func (w *World) SetAway(list ...page.Outage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.away = list
 }
 
-func (w *World) outages() []web.Outage {
+func (w *World) outages() []page.Outage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.away

@@ -1,0 +1,402 @@
+package admin
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	idleview "github.com/gpu-portal/gpu-portal/views/idle"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// idleLine is one group of the form as it was typed. For is "all", or "sizes." or "teams." and a name; "" for a group
+// that nobody uses.
+type idleLine struct{ For, Action, After, Below, Keep string }
+
+// idleForm is all of the form.
+type idleForm struct {
+	base  int64
+	lines []idleLine
+}
+
+// mostLines bounds a form that somebody makes up.
+const mostLines = 500
+
+func idleFormOf(values url.Values) idleForm {
+	var f idleForm
+	f.base, _ = strconv.ParseInt(values.Get("base"), 10, 64)
+	for i := range mostLines {
+		n := "-" + strconv.Itoa(i)
+		if !values.Has("for" + n) {
+			break
+		}
+		trimmed := func(name string) string { return strings.TrimSpace(values.Get(name + n)) }
+		f.lines = append(f.lines, idleLine{trimmed("for"), trimmed("action"), trimmed("after"), trimmed("below"),
+			trimmed("keepAlive")})
+	}
+	return f
+}
+
+// idleFormFor is what is saved, as one would have typed it.
+func idleFormFor(r idle.Revision) idleForm {
+	f := idleForm{base: r.Version}
+	line := func(whom string, s idle.Setting) {
+		l := idleLine{For: whom, Action: string(s.Action)}
+		if s.On() {
+			l.After, l.Below, l.Keep = s.After.String(), strconv.Itoa(s.Below), s.KeepAlive.String()
+		}
+		f.lines = append(f.lines, l)
+	}
+	if r.Settings.All != nil {
+		line("all", *r.Settings.All)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Settings.Sizes)) {
+		line("sizes."+name, r.Settings.Sizes[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Settings.Teams)) {
+		line("teams."+name, r.Settings.Teams[name])
+	}
+	return f
+}
+
+// settings reads what was typed. Empty fields of what is on have the usual: 5 per cent, and as long again as it may be
+// idle.
+func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
+	s.Sizes, s.Teams = map[string]idle.Setting{}, map[string]idle.Setting{}
+	seen := map[string]bool{}
+	for _, l := range f.lines {
+		if l.For == "" {
+			continue
+		}
+		add := func(name string, t i18n.Text) {
+			problems = append(problems, fault.Field{Name: l.For + name, Reason: t})
+		}
+		if seen[l.For] {
+			add("", i18n.T("idle.twice"))
+			continue
+		}
+		seen[l.For] = true
+		of := idle.Setting{Action: idle.Action(l.Action)}
+		if of.On() {
+			of.Below = idle.UsualBelow
+			var err error
+			if of.After, err = catalog.ParseDuration(l.After); err != nil {
+				add(".after", i18n.T("idle.no_time"))
+			}
+			if of.KeepAlive = of.After; l.Keep != "" {
+				if of.KeepAlive, err = catalog.ParseDuration(l.Keep); err != nil {
+					add(".keep", i18n.T("idle.no_time"))
+				}
+			}
+			if l.Below != "" {
+				if of.Below, err = strconv.Atoi(l.Below); err != nil {
+					add(".below", i18n.T("idle.bad_below", "Most", idle.MostBelow))
+				}
+			}
+		}
+		switch kind, name, _ := strings.Cut(l.For, "."); kind {
+		case "sizes":
+			s.Sizes[name] = of
+		case "teams":
+			s.Teams[name] = of
+		default:
+			s.All = &of
+		}
+	}
+	return s, problems
+}
+
+// idleShow answers: what happens to a GPU that nobody uses.
+func (w *Pages) idleShow(k page.Call) (page.View, error) {
+	r, err := w.Idle.Settings(k.Ctx, k.Actor)
+	if err != nil {
+		return page.View{}, err
+	}
+	return w.idleView(k, r, idleFormFor(r), nil, nil), nil
+}
+
+func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) page.View {
+	say := k.Words
+	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")},
+		Errors: ui.FormErrorsModel{}}
+	for _, how := range []string{"measured", "own", "notebook", "told", "doubt", "order"} {
+		m.How = append(m.How, say.S("idle.how_"+how))
+	}
+	if r.Version > 0 {
+		m.Saved = say.S("idle.saved", "Name", r.Name, "Time", say.At(r.At).Exact)
+	}
+	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
+		m.Form = w.idleFields(say, &f, problems)
+		m.Errors = page.FormErrors(say, idleAnchors(f, problems))
+	} else {
+		m.Rows = w.idleRows(say, r)
+		if len(m.Rows) == 0 {
+			m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("idle.empty"), Lines: []string{say.S("idle.empty_why")},
+				Level: 2, Test: "empty"}
+		}
+	}
+	if p != nil {
+		m.Preview = w.idlePreviewModel(say, *p)
+	}
+	return page.View{Title: m.Header.Title, Nav: page.IdlePath, Body: idleview.Page(m)}
+}
+
+// idleAnchors names problems by the ids of their fields.
+func idleAnchors(f idleForm, problems []fault.Field) []fault.Field {
+	list := make([]fault.Field, len(problems))
+	for i, p := range problems {
+		list[i] = p
+		for n, l := range f.lines {
+			if rest, ok := strings.CutPrefix(p.Name, l.For); ok && l.For != "" &&
+				(rest == "" || rest[0] == '.' && !strings.Contains(rest[1:], ".")) {
+				list[i].Name = strings.TrimPrefix(rest, ".") + "-" + strconv.Itoa(n)
+				if rest == "" {
+					list[i].Name = "for-" + strconv.Itoa(n)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// idleFields are the groups of the form, with one more that is empty.
+func (w *Pages) idleFields(say page.Words, f *idleForm, problems []fault.Field) *idleview.FormModel {
+	wrong := map[string]string{}
+	for _, p := range idleAnchors(*f, problems) {
+		wrong[p.Name] = say.Text(p.Reason)
+	}
+	m := &idleview.FormModel{Form: ui.FormModel{ID: "idle-form", Action: page.IdlePath,
+		Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(f.base, 10)}}, Test: "idle-form"},
+		Check: ui.ButtonModel{Label: say.S("idle.check"), Kind: ui.Secondary, FormAction: page.IdlePath + "/preview",
+			Test: "check"}, Save: ui.ButtonModel{Label: say.S("idle.save"), Kind: ui.Primary, Test: "save"}}
+	lines := f.lines
+	if len(lines) == 0 || lines[len(lines)-1].For != "" {
+		lines = append(slices.Clone(lines), idleLine{Action: string(idle.Warn)})
+	}
+	for i, l := range lines {
+		n := "-" + strconv.Itoa(i)
+		text := func(name, value, unit string) ui.FieldModel {
+			return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: value, Unit: unit,
+				Short: true, Autocomplete: "off", MaxLength: 16, Error: wrong[name+n], Test: name}
+		}
+		whom := ui.FieldModel{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: l.For,
+			Error: wrong["for"+n], Options: w.idleScopes(say, l.For), Test: "for"}
+		action := ui.FieldModel{ID: "action" + n, Name: "action" + n, Kind: ui.SelectField, Label: say.S("idle.action"),
+			Value: l.Action, Error: wrong["action"+n], Test: "action"}
+		for _, a := range idle.Actions() {
+			action.Options = append(action.Options, ui.OptionModel{Value: string(a), Label: say.S("idle.action_" + string(a))})
+		}
+		below := text("below", l.Below, "%")
+		below.InputMode, below.Placeholder = "numeric", strconv.Itoa(idle.UsualBelow)
+		after, keep := text("after", l.After, ""), text("keepAlive", l.Keep, "")
+		after.Placeholder, keep.Placeholder = "4h", "8h"
+		title := say.S("idle.another")
+		if l.For != "" {
+			title = w.idleWhom(say, l.For).Title
+		}
+		m.Rows = append(m.Rows, idleview.GroupModel{Title: title, Fields: []ui.FieldModel{whom, action, after, below, keep}})
+	}
+	return m
+}
+
+// idleScopes are those whom a setting can be for. One that is gone stays, so that one sees what is saved.
+func (w *Pages) idleScopes(say page.Words, now string) []ui.OptionModel {
+	list := []ui.OptionModel{{Value: "", Label: say.S("idle.nobody")}, {Value: "all", Label: say.S("idle.everybody")}}
+	site := w.Site()
+	for _, s := range site.Catalog.Sizes {
+		if s.Devices() > 0 {
+			list = append(list, ui.OptionModel{Value: "sizes." + s.Name, Label: say.S("idle.of_size", "Size", s.Title)})
+		}
+	}
+	for _, t := range site.Directory.Tenants {
+		list = append(list, ui.OptionModel{Value: "teams." + t.Name, Label: say.S("idle.of_team", "Team", t.Display())})
+	}
+	if !slices.ContainsFunc(list, func(o ui.OptionModel) bool { return o.Value == now }) {
+		list = append(list, ui.OptionModel{Value: now, Label: now})
+	}
+	return list
+}
+
+func (w *Pages) idleWhom(say page.Words, scope string) ui.StackModel {
+	for _, o := range w.idleScopes(say, scope) {
+		if o.Value == scope {
+			return ui.StackModel{Title: o.Label}
+		}
+	}
+	return ui.StackModel{Title: scope}
+}
+
+var idleKinds = map[idle.Action]ui.Kind{idle.Off: ui.Off, idle.Warn: ui.Warning, idle.Stop: ui.Danger}
+
+func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
+	var rows []idleview.RowModel
+	for _, l := range idleFormFor(r).lines {
+		action := idle.Action(l.Action)
+		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: ui.StateModel{Kind: idleKinds[action],
+			Word: say.S("idle.action_" + l.Action)}, After: "–", Below: "–", Keep: "–"}
+		if l.After != "" {
+			row.After, row.Below, row.Keep = l.After, l.Below+" %", l.Keep
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.PreviewModel {
+	m := &idleview.PreviewModel{
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.hits", "Stopped", p.RunningTally.Stopped, "Warned",
+			p.RunningTally.Warned, "Count", p.RunningTally.Seen), Test: "idle-hits"},
+		Past: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.would", "Stopped", p.PastTally.Stopped, "Warned",
+			p.PastTally.Warned, "Count", p.PastTally.Seen), Body: say.S("idle.would_body"), Test: "idle-would"}}
+	for _, of := range []struct {
+		notice *ui.NoticeModel
+		t      idle.Tally
+	}{{&m.Running, p.RunningTally}, {&m.Past, p.PastTally}} {
+		if of.t.Unknown > 0 { // not knowing is no good news
+			of.notice.Kind = ui.Info
+		}
+		if of.t.Stopped+of.t.Warned > 0 {
+			of.notice.Kind = ui.Warning
+		}
+		if of.t.Unknown > 0 {
+			of.notice.Items = append(of.notice.Items, say.S("idle.unknown", "Count", of.t.Unknown))
+		}
+	}
+	if p.RunningTally.Stopped > 0 {
+		m.Running.Body = say.S("idle.hits_body")
+	}
+	if len(p.Away) > 0 {
+		m.Past.Items = append(m.Past.Items, say.S("idle.away", "Clusters", strings.Join(p.Away, ", ")))
+	}
+	if p.Recorded.Idle > 0 {
+		m.Past.Items = append(m.Past.Items, say.S("idle.recorded", "Since", page.DayOf(say, p.Since), "For",
+			say.Duration(p.Recorded.Idle), "Cost", say.Say(p.Recorded.Cost.Text())))
+	}
+	if p.Capped {
+		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))
+	}
+	m.Hit, m.Shown = w.idleCases(say, p.Running, true)
+	m.Spared, m.SparedCut = w.idleCases(say, p.Spared, true)
+	m.SparedTitle = say.S("idle.spared", "Count", len(p.Spared))
+	m.Would, m.WouldCut = w.idleCases(say, p.Past, false)
+	return m
+}
+
+func (w *Pages) idleCases(say page.Words, list []idle.PreviewRow,
+	running bool) (models []idleview.CaseModel, cut string) {
+	for _, c := range list[:min(len(list), mostShown)] {
+		item := c.Workload
+		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
+			Detail: strings.Join([]string{item.OwnerName, w.TeamTitle(item.Tenant), item.Size.Title}, " · ")},
+			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit)), Test: "state"},
+			Idle: idleFor(say, c.Idle), Known: say.Percent(100 * c.Known)}
+		switch {
+		case c.Unknown():
+			row.What, row.Idle = ui.StateModel{Kind: ui.Info, Word: say.S("web.unknown")}, "–"
+			row.What.Detail = say.S("idle.why_" + string(whyUnknown(c)))
+			if c.Recorded.Idle >= time.Minute {
+				row.Idle = say.S("idle.recorded_for", "For", say.Duration(c.Recorded.Idle))
+			}
+		case !c.At.IsZero() && running:
+			row.What.Detail = say.S("idle.case_at", "At", page.ClockOn(say, c.At))
+		case !c.At.IsZero():
+			row.What.Word, row.What.Detail = say.S("idle.case_was_"+string(c.Hit)), say.At(c.At).Exact
+		}
+		models = append(models, row)
+	}
+	if len(list) > mostShown {
+		cut = say.S("rules.shown", "Shown", mostShown, "Count", len(list))
+	}
+	return models, cut
+}
+
+// idleFor is how long something was idle; what worked in the last minute was not.
+func idleFor(say page.Words, d time.Duration) string {
+	if d = d.Round(time.Minute); d == 0 {
+		return "–"
+	}
+	return say.Duration(d)
+}
+
+// whyUnknown is the reason for all of the time: where something was measured, a part of it is missing, whatever was the
+// matter last.
+func whyUnknown(c idle.PreviewRow) idle.Reason {
+	switch {
+	case c.Reason != "" && c.Reason != idle.Unmeasured:
+		return c.Reason
+	case c.Known > 0:
+		return idle.Partly
+	}
+	return idle.Unmeasured
+}
+
+// idleTyped reads the form and who may send it.
+func (w *Pages) idleTyped(c echo.Context) (k page.Call, f idleForm, settings idle.Settings, problems []fault.Field,
+	err error) {
+	k = w.CallOf(c)
+	values, err := c.FormParams()
+	if err != nil {
+		return k, f, settings, nil, err
+	}
+	f = idleFormOf(values)
+	settings, problems = f.settings()
+	if err = w.Idle.Check(k.Actor, settings); fault.Is(err, fault.Invalid) {
+		if len(problems) == 0 {
+			problems = fault.As(err).Fields
+		}
+		err = nil
+	}
+	return k, f, settings, problems, err
+}
+
+// idleAgain shows the form as it was typed.
+func (w *Pages) idleAgain(c echo.Context, k page.Call, f idleForm, problems []fault.Field, p *idle.Preview,
+	status int) error {
+	r, err := w.Idle.Settings(k.Ctx, k.Actor)
+	if err != nil {
+		return err
+	}
+	return w.Reply(c, k, w.idlePage(), w.idleView(k, r, f, problems, p), status)
+}
+
+// idlePreview writes nothing: it says what the settings would do.
+func (w *Pages) idlePreview(c echo.Context) error {
+	k, f, settings, problems, err := w.idleTyped(c)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return w.idleAgain(c, k, f, problems, nil, http.StatusUnprocessableEntity)
+	}
+	p, err := w.Idle.Preview(k.Ctx, k.Actor, settings)
+	if err != nil {
+		return err
+	}
+	return w.idleAgain(c, k, f, nil, &p, http.StatusOK)
+}
+
+func (w *Pages) idleSave(c echo.Context) error {
+	k, f, settings, problems, err := w.idleTyped(c)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return w.idleAgain(c, k, f, problems, nil, http.StatusUnprocessableEntity)
+	}
+	if _, err := w.Idle.Save(k.Ctx, k.Actor, settings, f.base); err != nil {
+		return err
+	}
+	return w.Done(c, "idle-saved", page.IdlePath)
+}

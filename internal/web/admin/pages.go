@@ -1,0 +1,25 @@
+// Package admin is what administrators set: catalog, rules, tenants, idle detection, people; and the audit record.
+package admin
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+)
+
+// Pages are those of the area, with the services that they read from.
+type Pages struct {
+	*blocks.Blocks
+	Catalog     *offer.Service
+	Rules       *policy.Service
+	Comparisons *request.Comparisons
+	Tenants     *tenant.Service
+	Idle        *idle.Service
+	Accounts    *accounts.Service
+	Events      audit.Reader
+}

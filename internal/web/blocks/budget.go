@@ -1,0 +1,62 @@
+package blocks
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// BudgetAtRisk is from how many per cent on a budget is shown as nearly used up.
+const BudgetAtRisk = 80
+
+// BudgetBar is what of a month is spent and held.
+func BudgetBar(say page.Words, st budget.Standing) *ui.MeterModel {
+	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
+	used := st.Budget.Amount - st.Balance.Left
+	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole,
+		Words: say.S("budgets.spent")}
+	if st.Used() >= BudgetAtRisk {
+		spent.Fill = ui.FillWarning
+	}
+	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
+		Value: say.S("budgets.used_of", "Used", say.InUnit(u, used), "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
+			say.Percent(float64(st.Used()))),
+		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole,
+			Words: say.S("budgets.held")}}}
+	if st.Balance.Left < 0 {
+		m.Detail = say.S("budgets.overdrawn", "More", say.InUnit(u, -st.Balance.Left))
+	}
+	return m
+}
+
+// monthOf is the month of a standing; its span begins with it.
+func monthOf(st budget.Standing) usage.Month {
+	return usage.MonthOf(st.Span.From, st.Span.From.Location())
+}
+
+// BudgetAfter is what would be left of the month's budget; nil for a team without one.
+func BudgetAfter(say page.Words, a budget.Ask) *ui.MeterModel {
+	if !a.Set() {
+		return nil
+	}
+	u, whole := a.Budget.Unit, float64(max(a.Budget.Amount, 1))
+	m := &ui.MeterModel{Label: say.S("budgets.after"), Value: say.S("budgets.after_value", "After",
+		say.InUnit(u, a.After()), "Amount", say.InUnit(u, a.Budget.Amount)), Test: "budget-after", Legend: true,
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(a.Budget.Amount-a.Left) / whole},
+			{Fill: ui.FillThis, Share: float64(a.Cost) / whole, Words: say.S("start.this_one")}}}
+	if !a.Fits() {
+		m.Segments[0].Fill, m.Detail = ui.FillWarning, say.Text(a.Sentence("budget.short"))
+	}
+	return m
+}
+
+// BudgetFact is a team's budget in one line, for pages about the team.
+func (w *Blocks) BudgetFact(k page.Call, team string) (*ui.MeterModel, string, error) {
+	st, err := w.Budgets.Of(k.Ctx, k.Actor, team)
+	if err != nil || !st.Set() {
+		return nil, k.Words.Text(i18n.T("budget.not_set")), err
+	}
+	return BudgetBar(k.Words, st), "", nil
+}

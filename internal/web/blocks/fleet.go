@@ -1,0 +1,52 @@
+package blocks
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/holders"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// Oldest is the earlier of two times; the zero time is none.
+func Oldest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// HoldersSeen are those that the reader may see.
+func (w *Blocks) HoldersSeen(k page.Call) ([]holders.Holder, error) {
+	return holders.Service{Workloads: w.Workloads, Metrics: w.Metrics, Now: func() time.Time { return k.Words.Now }}.List(
+		k.Ctx, k.Actor)
+}
+
+// KindOfCell says what a cell is drawn as. A device of which nothing is known is unknown also when nobody holds it.
+func KindOfCell(c gpumetrics.Cell) string {
+	switch v := c.Engine.Value; {
+	case !c.Engine.Known():
+		return "unknown"
+	case usage.Idle(v) && !c.Held():
+		return "free"
+	case usage.Idle(v):
+		return "idle"
+	default:
+		return fmt.Sprint(min(4, 1+int(v/25)))
+	}
+}
+
+// CountLevels adds how cards are, as the page of health counts them; a node without cards counts by itself.
+func CountLevels(r health.Report, count map[health.Level]int) {
+	for _, n := range r.Nodes {
+		if n.Quarantine != nil || len(n.Cards) == 0 {
+			count[n.Level()]++
+		}
+		for _, c := range n.Cards {
+			count[c.Level()]++
+		}
+	}
+}

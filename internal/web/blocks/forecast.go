@@ -1,0 +1,129 @@
+package blocks
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// forecastModel puts an estimate into words; nil where nothing is awaited.
+func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastModel {
+	if !e.Awaited() {
+		return nil
+	}
+	m := &workloadview.ForecastModel{Rests: say.Text(e.Rests()), None: !e.Known()}
+	if e.Place > 0 {
+		m.Place = say.S("forecast.place", "Place", e.Place)
+	}
+	switch {
+	case m.None:
+		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.none")}}
+	case e.Basis == forecast.Starts:
+		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual", "Usual", say.Duration(e.Length()))}}
+	case e.Basis == forecast.Placed:
+		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual_placed", "Usual", say.Duration(e.Length()))}}
+	case e.From.Sub(say.Now) < time.Minute:
+		m.Words = timed(say, "forecast.by", e)
+	default:
+		m.Words = timed(say, "forecast.between", e)
+	}
+	return m
+}
+
+// timed is a sentence in which the two times stay elements of their own.
+func timed(say page.Words, id string, e forecast.Estimate) []workloadview.ForecastPart {
+	const from, until = "\x01", "\x02"
+	times := map[string]time.Time{from: e.From.Truncate(time.Minute),
+		until: e.Until.Add(time.Minute - 1).Truncate(time.Minute)}
+	text := say.S(id, "From", from, "Until", until)
+	var parts []workloadview.ForecastPart
+	for text != "" {
+		i := strings.IndexAny(text, from+until)
+		if i < 0 {
+			return append(parts, workloadview.ForecastPart{Words: text})
+		}
+		at := say.Clock(times[text[i:i+1]])
+		parts = append(parts, workloadview.ForecastPart{Words: text[:i]}, workloadview.ForecastPart{Time: &at})
+		text = text[i+1:]
+	}
+	return parts
+}
+
+// Outlook is when a workload that is on its way will be ready, and what could be had at once instead. What cannot be
+// told now is left out: the page is about more than that.
+func (w *Blocks) Outlook(k page.Call, item workload.Workload) *workloadview.ForecastModel {
+	if w.Forecasts == nil {
+		return nil
+	}
+	e, err := w.Forecasts.ForWorkload(k.Ctx, item)
+	if err != nil {
+		return nil
+	}
+	m := forecastModel(k.Words, e)
+	if m != nil && item.Owner == k.Actor.Person.ID && (e.Waits() || e.Missing == forecast.Stuck) {
+		m.Instead = w.startsInstead(k, request.Spec{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image},
+			string(item.ID))
+	}
+	return m
+}
+
+// BriefOutlook is what a row has room for: what an estimate rests on is said on the thing's own page. Where there is
+// none, a row says nothing.
+func BriefOutlook(m *workloadview.ForecastModel) *workloadview.ForecastModel {
+	if m == nil || m.None && m.Place == "" && m.Instead == nil {
+		return nil
+	}
+	m.Rests = ""
+	return m
+}
+
+// RequestOutlook is the same for a request that waits.
+func (w *Blocks) RequestOutlook(k page.Call, r request.Request) *workloadview.ForecastModel {
+	if w.Forecasts == nil {
+		return nil
+	}
+	e, err := w.Forecasts.ForRequest(k.Ctx, r)
+	if err != nil {
+		return nil
+	}
+	m := forecastModel(k.Words, e)
+	if m != nil && r.Asker == k.Actor.Person.ID {
+		m.Instead = w.startsInstead(k, r.Spec, "")
+	}
+	return m
+}
+
+// PreviewOutlook is the same for a spec that is not sent yet.
+func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.ForecastModel {
+	if w.Forecasts == nil {
+		return nil
+	}
+	e, err := w.Forecasts.ForPreview(k.Ctx, p)
+	if err != nil {
+		return nil
+	}
+	return forecastModel(k.Words, e)
+}
+
+// startsInstead leads to the nearest size that would start now; nil for none.
+func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *ui.LinkButtonModel {
+	instead, ok := w.Offers.StartsInstead(k.Ctx, k.Actor, spec.Tenant, spec.Size)
+	if !ok {
+		return nil
+	}
+	q := url.Values{"tenant": {spec.Tenant}, "kind": {string(spec.Kind)}, "size": {instead.Offer.Size.Name},
+		"image": {spec.Image.Name}}
+	if replaces != "" && spec.Kind == catalog.Notebook {
+		q.Set("replaces", replaces)
+	}
+	return &ui.LinkButtonModel{Label: InsteadLabel(k.Words, "forecast.instead", instead), Href: "/start?" + q.Encode(),
+		Kind: ui.LinkLike, Small: true, Test: "forecast-instead"}
+}

@@ -1,0 +1,22 @@
+package blocks
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Metrics gives readings from one cache for all pages; no call but Ranges waits for Prometheus.
+type Metrics interface {
+	Live(cluster, namespace, pod string) gpumetrics.Live
+	// History is the GPU use of the last hour, oldest first, in per cent.
+	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
+	// Fleet is what every device does; nil while nothing is known. It is the same value until something new is known.
+	Fleet(cluster string) *gpumetrics.Fleet
+	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it.
+	// Faults: Unavailable.
+	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
+	// Uses is how workloads have used their GPUs in the last day.
+	Uses(cluster string) usage.EngineUses
+}

@@ -1,0 +1,57 @@
+package blocks
+
+import (
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// RequestKinds gives each state its colour and icon; the word is "request.state.<state>".
+var RequestKinds = map[request.State]ui.Kind{
+	request.Pending: ui.Waiting, request.Approved: ui.OK, request.Rejected: ui.Danger, request.Withdrawn: ui.Off,
+	request.Expired: ui.Off,
+}
+
+// RequestState is the state with the decision as its detail, where there is room for it.
+func RequestState(say page.Words, r request.Request, detailed bool) ui.StateModel {
+	m := ui.StateModel{Kind: RequestKinds[r.State],
+		Word: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))),
+		Test: "state"}
+	if r.WaitsForSeat() {
+		m.Word = page.UpperFirst(say.S("requests.waits_seat_state"))
+	}
+	if detailed {
+		m.Detail = RequestSentence(say, r)
+	}
+	return m
+}
+
+// RequestSentence says how it stands and which rule or person made it so.
+func RequestSentence(say page.Words, r request.Request) string {
+	switch {
+	case r.WaitsForSeat():
+		return say.Text(i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
+	case r.Kind == request.ResumeKind:
+		return say.Text(r.Decision.Sentence)
+	case r.State == request.Pending:
+		return say.S("requests.pending", "By", r.Waits(), "Duration", say.Duration(say.Now.Sub(r.CreatedAt)), "Rule",
+			r.Decision.Rule)
+	case r.Decision.ByName == "" && r.State == request.Approved:
+		return say.S("requests.by_rule", "Rule", r.Decision.Rule)
+	}
+	return say.Text(r.Decision.Sentence)
+}
+
+// RequestWhat is what is asked for, by whom, for which team.
+func RequestWhat(say page.Words, r request.Request) string {
+	return strings.Join([]string{RequestKind(say, r), r.AskerName, r.Spec.Tenant}, " · ")
+}
+
+// RequestKind is what is asked for in a word or two.
+func RequestKind(say page.Words, r request.Request) string {
+	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Spec.Kind)), "Duration",
+		say.Duration(r.Spec.Lease.Std()), "Amount", r.Spec.Amount)
+}

@@ -1,0 +1,86 @@
+package blocks
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// LastUsed is the last start of a team that the actor sent.
+func (w *Blocks) LastUsed(k page.Call, team string) (request.Spec, error) {
+	items, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeMine, request.Filter{Tenants: []string{team}, Limit: 10})
+	for _, r := range items {
+		if r.Kind == request.StartKind {
+			return r.Spec, err
+		}
+	}
+	return request.Spec{}, err
+}
+
+// Settle gives the fields that hang on others a value that fits: an image of the kind, the size's usual lease.
+func (w *Blocks) Settle(form StartForm, offers []request.Offer) StartForm {
+	form = w.SettleImage(form)
+	for _, o := range offers {
+		if o.Size.Name == form.Size && form.Lease == "" && o.Size.DefaultLease > 0 {
+			form.Lease = o.Size.DefaultLease.String()
+		}
+	}
+	if form.Storage == "" && form.Volume == "" {
+		form.Storage = "10Gi"
+	}
+	return form
+}
+
+// Images are those that the team may use for this kind.
+func (w *Blocks) Images(form StartForm) []catalog.Image {
+	var fitting []catalog.Image
+	for _, i := range w.Site().ImagesFor(form.Tenant) {
+		if string(i.Kind) == form.Kind && i.OfferedTo(form.Tenant) {
+			fitting = append(fitting, i)
+		}
+	}
+	return fitting
+}
+
+// SettleImage replaces an image of the other kind, after the kind was changed.
+func (w *Blocks) SettleImage(form StartForm) StartForm {
+	images := w.Images(form)
+	for _, i := range images {
+		if i.Name == form.Image {
+			return form
+		}
+	}
+	if len(images) > 0 {
+		form.Image = images[0].Name
+	}
+	return form
+}
+
+// TeamDefaultsIn fills in what the team's owners preselect: a size that can be had, an image of the kind, a lease. What
+// the address asks for comes before it.
+func (w *Blocks) TeamDefaultsIn(form StartForm, offers []request.Offer) StartForm {
+	t, _ := w.Site().Directory.ByName(form.Tenant)
+	d := t.Defaults
+	if image, ok := w.Site().CatalogFor(form.Tenant, w.Now()).Image(d.Image); ok && image.OfferedTo(form.Tenant) {
+		form.Kind = page.OrElse(form.Kind, string(image.Kind))
+		if form.Kind == string(image.Kind) {
+			form.Image = page.OrElse(form.Image, image.Name)
+		}
+	}
+	for _, o := range offers {
+		if form.Size == "" && o.Size.Name == d.Size && o.Problem.IsZero() {
+			form.Size, form.Lease = d.Size, page.OrElse(form.Lease, d.Lease)
+		}
+	}
+	return form
+}
+
+// OfferNamed is the offer of a size; an empty one where there is none.
+func OfferNamed(offers []request.Offer, name string) request.Offer {
+	for _, o := range offers {
+		if o.Size.Name == name && name != "" {
+			return o
+		}
+	}
+	return request.Offer{}
+}

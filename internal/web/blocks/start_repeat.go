@@ -1,0 +1,57 @@
+package blocks
+
+import (
+	"strconv"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// hidden are the fields of a form that is sent with one click. The reason stays out: where somebody has to approve, the
+// form comes back and asks for it.
+func (f StartForm) hidden() []ui.HiddenModel {
+	fields := []ui.HiddenModel{{Name: "tenant", Value: f.Tenant}, {Name: "kind", Value: f.Kind},
+		{Name: "size", Value: f.Size}, {Name: "image", Value: f.Image}, {Name: "lease", Value: f.Lease},
+		{Name: "storage", Value: f.Storage}, {Name: "key", Value: f.Key}}
+	for _, name := range f.Mounts {
+		fields = append(fields, ui.HiddenModel{Name: "mounts", Value: name})
+	}
+	return fields
+}
+
+// RepeatStart sends the last start again; nil where there is none, or its size or image is no longer offered. Submit
+// checks it like any other: what stands against it comes back on the filled form.
+func (w *Blocks) RepeatStart(k page.Call) (*ui.PostButtonModel, error) {
+	teams := w.Startable(k)
+	if len(teams) == 0 {
+		return nil, nil
+	}
+	team := page.ChooseTeam(k, teams)
+	last, err := w.LastUsed(k, team)
+	if err != nil || last.Size.Name == "" {
+		return nil, err
+	}
+	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
+		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey()}
+	if last.StorageGiB > 0 && last.Volume == "" {
+		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
+	}
+	size, offeredSize := w.Site().CatalogFor(team, w.Now()).Size(form.Size)
+	if !offeredSize || size.Hidden || !size.OfferedTo(team) || w.SettleImage(form).Image != form.Image {
+		return nil, nil
+	}
+	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
+		Icon: "bolt", Test: "repeat", Label: k.Words.S("home.repeat", "Size", size.Title, "Duration",
+			k.Words.Duration(last.Lease.Std()))}}, nil
+}
+
+// StartSize starts a notebook of a size that is free, as the form would begin with it.
+func (w *Blocks) StartSize(k page.Call, team string, offers []request.Offer, o request.Offer) *ui.PostButtonModel {
+	form := w.Settle(w.TeamDefaultsIn(StartForm{Tenant: team, Kind: string(catalog.Notebook), Size: o.Size.Name,
+		Key: w.Requests.NewKey()}, offers), offers)
+	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
+		Icon: "bolt", Test: "start-smallest", Label: k.Words.S("home.start_size", "Size", o.Size.Title, "Price",
+			k.Words.MoneyPerHour(o.Size.PricePerHour))}}
+}

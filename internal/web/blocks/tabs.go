@@ -1,0 +1,25 @@
+package blocks
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// TeamTabs are the sides of a team.
+func TeamTabs(k page.Call, team, current string) ui.TabsModel {
+	m := ui.TabsModel{Label: k.Words.S("team.title")}
+	for _, t := range []struct {
+		id, path, icon string
+		action         identity.Action
+	}{{"quota", page.TeamQuotaPath(team), "pulse", identity.ReadTenant}, {"members", page.TeamPath(team), "team",
+		identity.ReadMembers}, {"budget", page.BudgetPath(team), "budget", identity.ReadBudget},
+		{"images", page.TeamImagesPath(team), "image", identity.ReadTenant},
+		{"volumes", page.TeamVolumesPath(team), "storage", identity.ReadTenant}} {
+		if identity.Can(k.Actor, t.action, identity.Resource{Tenant: team}) {
+			m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("team." + t.id), Href: t.path, Icon: t.icon,
+				Current: t.path == current, Test: "tab-" + t.id})
+		}
+	}
+	return m
+}

@@ -1,0 +1,204 @@
+package blocks
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// WorkloadNames are the workloads that the reader may see, by id.
+func (w *Blocks) WorkloadNames(k page.Call) (map[workload.ID]workload.Workload, error) {
+	items, _, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{Limit: 500})
+	names := make(map[workload.ID]workload.Workload, len(items))
+	for _, item := range items {
+		names[item.ID] = item
+	}
+	return names, err
+}
+
+// stateKinds gives each state its colour and icon; the word is "state.<state>".
+var stateKinds = map[workload.State]ui.Kind{
+	workload.Queued: ui.Waiting, workload.Starting: ui.Progress, workload.Running: ui.OK, workload.Stopping: ui.Progress,
+	workload.Stopped: ui.Off, workload.Failed: ui.Danger, workload.Ended: ui.Off,
+}
+
+func stateWord(s workload.State) i18n.Text { return i18n.T("state." + string(s)) }
+
+// StateModel is the state of a workload with its reason.
+func StateModel(say page.Words, w workload.Workload) ui.StateModel {
+	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.Text(w.Reason),
+		Test: "state"}
+}
+
+// WorkloadRow is the line of a workload in a list.
+func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Money) workloadview.RowModel {
+	say := k.Words
+	row := workloadview.RowModel{
+		Row: ui.RowModel{ID: "w-" + page.Slug(string(item.ID)), Kind: rowKind(item), Test: "workload-row",
+			Attrs: map[string]any{"data-name": item.Name}},
+		Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: w.rowDetail(k, item),
+			Icon: string(item.Kind)},
+		State: StateModel(say, item),
+		Size:  SizeModel(say, item.Size),
+		Use:   w.UseModel(k, item),
+		Lease: LeaseModel(say, item),
+		Cost:  say.Money(cost), Price: say.MoneyPerHour(item.Size.PricePerHour),
+	}
+	row.Forecast, row.Actions = BriefOutlook(w.Outlook(k, item)), w.rowActions(k, item)
+	return row
+}
+
+func rowKind(w workload.Workload) ui.Kind {
+	switch {
+	case w.State == workload.Failed:
+		return ui.Danger
+	case w.Ending():
+		return ui.Warning
+	}
+	return ""
+}
+
+func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
+	detail := k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + item.Image.Title
+	if item.Owner != k.Actor.Person.ID {
+		detail += " · " + item.OwnerName
+	}
+	return detail
+}
+
+// rowActions are Open first, and otherwise the way to the page.
+func (w *Blocks) rowActions(k page.Call, item workload.Workload) []ui.ActionModel {
+	if open := w.OpenButton(k, item); open != nil {
+		return []ui.ActionModel{{Link: open}}
+	}
+	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&
+		!item.Lease.Over(k.Words.Now) {
+		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.WorkloadPath(item.ID) + "/start",
+			Button: ui.ButtonModel{
+				Label: k.Words.S("workload.resume"), Icon: "play", Test: "resume", Small: true}}}}
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.details"),
+		Href:  page.WorkloadPath(item.ID),
+		Small: true, Test: "details"}}}
+}
+
+// OpenButton is nil when there is nothing to open, or this person may not.
+func (w *Blocks) OpenButton(k page.Call, item workload.Workload) *ui.LinkButtonModel {
+	address := w.AppURL(item.Name)
+	if !item.CanOpen() || address == "" || !identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
+		return nil
+	}
+	return &ui.LinkButtonModel{Label: k.Words.S("workload.open"), Href: OpenAddress(address, item.Image.OpenPath),
+		Icon: "external", Small: true, Test: "open"}
+}
+
+// OpenAddress is the address of a workload with the path at which its image opens.
+func OpenAddress(base, path string) string {
+	if path == "" || path[0] != '/' {
+		return base
+	}
+	for len(base) > 0 && base[len(base)-1] == '/' {
+		base = base[:len(base)-1]
+	}
+	return base + path
+}
+
+// UseID is the id of the element that shows the GPU use of a workload.
+func UseID(id workload.ID) string { return "use-" + page.Slug(string(id)) }
+
+// UseModel is the GPU use of the last hour. Where nothing is known the words say so; a line is never drawn at zero for
+// want of a value.
+func (w *Blocks) UseModel(k page.Call, item workload.Workload) workloadview.UseModel {
+	m := workloadview.UseModel{ID: UseID(item.ID)}
+	switch {
+	case item.Size.Devices() == 0:
+		m.Words = k.Words.S("web.no_gpu")
+		return m
+	case item.Observed.Pod == "" || item.State != workload.Running:
+		m.Words = "–"
+		return m
+	}
+	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
+	now := MeanEngine(w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod))
+	m.Spark = Sparkline(k.Words, points, now)
+	if !now.Known() && !AnyKnown(points) {
+		m.Words = k.Words.S("web.use_unknown")
+	}
+	return m
+}
+
+// MeanEngine is the use of all devices of a pod: the mean of those that are known.
+func MeanEngine(l gpumetrics.Live) gpumetrics.Reading {
+	var mean gpumetrics.Reading
+	n := 0.0
+	for _, d := range l.Devices {
+		if d.Engine.Known() {
+			n++
+			mean.Value += d.Engine.Value
+			mean.At, mean.Unit, mean.Source = d.Engine.At, d.Engine.Unit, max(mean.Source, d.Engine.Source)
+		}
+	}
+	if n > 0 {
+		mean.Value /= n
+	}
+	return mean
+}
+
+// AnyKnown reports whether at least one point was measured.
+func AnyKnown(points []gpumetrics.Point) bool {
+	for _, p := range points {
+		if p.Known {
+			return true
+		}
+	}
+	return false
+}
+
+// Sparkline draws the last hour, in per cent; gaps stay gaps.
+func Sparkline(say page.Words, points []gpumetrics.Point, now gpumetrics.Reading) ui.SparklineModel {
+	values := make([]float64, len(points))
+	for i, p := range points {
+		values[i] = p.Value
+		if !p.Known {
+			values[i] = math.NaN()
+		}
+	}
+	return ui.SparklineModel{Label: say.S("web.use_last_hour"), Value: say.Reading(now, "%"), Values: values, Max: 100}
+}
+
+// LeaseModel is a bar of what is left, with the words over it.
+func LeaseModel(say page.Words, w workload.Workload) workloadview.LeaseModel {
+	whole := w.Lease.Until.Sub(w.Lease.From)
+	switch {
+	case w.State == workload.Ended || w.Desired == workload.WantDeleted || w.Lease.Until.IsZero():
+		return workloadview.LeaseModel{Words: "–"}
+	case w.Lease.Over(say.Now):
+		return workloadview.LeaseModel{Words: say.S("web.lease_over")}
+	case w.PlacedAt.IsZero() && w.Desired == workload.WantRunning:
+		return workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(whole))}
+	}
+	left, ends := say.Left(w.Lease.Until), say.At(w.Lease.Until)
+	fill := ui.FillUsed
+	if w.Ending() {
+		fill = ui.FillWarning
+	}
+	return workloadview.LeaseModel{Left: &left, Ends: &ends, Bar: ui.MeterModel{
+		Label: say.S("web.lease_left"), Value: left.Words, Bare: true,
+		Segments: []ui.SegmentModel{{Fill: fill, Share: ratio(w.Lease.Left(say.Now), whole)}},
+	}}
+}
+
+func ratio(part, whole time.Duration) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

@@ -1,0 +1,249 @@
+package cost
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/budgets"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// budgets answers: which team runs out of money.
+func (w *Pages) budgets(k page.Call) (page.View, error) {
+	standings, err := w.Budgets.All(k.Ctx, k.Actor)
+	if err != nil {
+		return page.View{}, err
+	}
+	byTeam := map[string]budget.Standing{}
+	for _, st := range standings {
+		byTeam[st.Budget.Tenant] = st
+	}
+	say := k.Words
+	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
+	for _, t := range w.Site().Directory.Tenants {
+		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: page.BudgetPath(t.Name), Icon: "team"},
+			Amount: "–",
+			Left:   "–", AtLimit: say.S("budgets.unlimited")}
+		if st := byTeam[t.Name]; st.Set() {
+			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
+			row.AtLimit, row.Bar = page.UpperFirst(say.S("budget.limit."+string(st.Budget.AtLimit))), blocks.BudgetBar(say, st)
+			row.Bar.Bare = true
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	if len(m.Rows) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("budgets.empty"),
+			Lines: []string{say.S("budgets.empty_why")}, Test: "empty"}
+	}
+	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Page(m),
+		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
+}
+
+// teamBudget answers: what is left, and where did it go.
+func (w *Pages) teamBudget(k page.Call) (page.View, error) { return w.budgetView(k, url.Values{}, nil) }
+
+func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field) (page.View, error) {
+	team := k.Get("name")
+	month := w.Budgets.Month()
+	st, lines, next, err := w.Budgets.Ledger(k.Ctx, k.Actor, team, month, k.Get("cursor"), 100)
+	if err != nil {
+		return page.View{}, err
+	}
+	say := k.Words
+	title := w.TeamTitle(team)
+	m := budgets.TeamModel{Header: ui.HeaderModel{Title: say.S("budgets.of", "Team", title),
+		Lead: say.S("budgets.of_lead", "Month", month.String())},
+		Budget: budgetStanding(say, "budget-standing", st), NoLines: say.S("budgets.no_lines"),
+		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: page.NextURL(page.BudgetPath(team), url.Values{},
+			next)}}
+	if identity.Can(k.Actor, identity.ReadBudget, identity.Resource{}) {
+		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("budgets.title"), Href: page.BudgetsPath}, {Label: title}}
+	} else {
+		tabs := blocks.TeamTabs(k, team, page.BudgetPath(team))
+		m.Header.Crumbs, m.Header.Tabs = []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: title}}, &tabs
+	}
+	if len(problems) > 0 {
+		m.Errors = page.FormErrors(say, problems)
+	}
+	names, err := w.WorkloadNames(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	for _, l := range lines {
+		m.Book = append(m.Book, bookLine(say, l, names))
+	}
+	m.Sum = lineModel(say, st.Budget.Unit, st.Balance.Amounts)
+	m.Sum.What, m.Sum.At = ui.StackModel{Title: say.S("budgets.balance")}, say.At(k.Words.Now)
+	if identity.Can(k.Actor, identity.ChangeBudget, identity.Resource{}) {
+		w.budgetForms(say, &m, team, st, typed, problems)
+	}
+	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Team(m),
+			Parts: []page.Part{{ID: m.Budget.ID, Draw: func(page.Words) templ.Component { return budgets.Standing(m.Budget) }}}},
+		nil
+}
+
+func budgetStanding(say page.Words, id string, st budget.Standing) budgets.StandingModel {
+	if !st.Set() {
+		return budgets.StandingModel{ID: id, None: say.S("budget.not_set")}
+	}
+	u := st.Budget.Unit
+	fact := func(id string, amount int64) ui.DefModel {
+		return ui.DefModel{Term: say.S("budgets." + id), Value: say.InUnit(u, amount), Test: "budget-" + id}
+	}
+	m := budgets.StandingModel{ID: id, Bar: blocks.BudgetBar(say, st), Facts: []ui.DefModel{fact("left", st.Balance.Left),
+		fact("held", st.Balance.Held), fact("spent", st.Balance.Spent)}}
+	if st.Balance.Refunded != 0 {
+		m.Facts = append(m.Facts, fact("refunded", -st.Balance.Refunded))
+	}
+	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("budgets.at_limit"),
+		Value: page.UpperFirst(say.S("budget.limit." + string(st.Budget.AtLimit)))})
+	return m
+}
+
+func lineModel(say page.Words, u budget.Unit, a budget.Amounts) budgets.LineModel {
+	amount := func(n int64) string {
+		if n == 0 {
+			return "–"
+		}
+		return say.InUnit(u, n)
+	}
+	return budgets.LineModel{Left: amount(a.Left), Held: amount(a.Held), Spent: amount(a.Spent),
+		Refunded: amount(a.Refunded), Platform: amount(a.Platform)}
+}
+
+func bookLine(say page.Words, t budget.Transaction, names map[workload.ID]workload.Workload) budgets.LineModel {
+	m := lineModel(say, t.Book.Unit, t.Amounts)
+	m.At, m.What = say.Ago(t.At), ui.StackModel{Title: say.S("budgets.kind." + string(t.Kind))}
+	if t.Workload != "" {
+		m.What.Detail = t.Workload
+	}
+	if known, ok := names[workload.ID(t.Workload)]; ok {
+		m.What.Detail, m.What.Href = known.Name, page.WorkloadPath(known.ID)
+	}
+	if _, volume, ok := budget.VolumeOf(t.Workload); ok {
+		m.What.Detail = say.S("budgets.storage", "Name", volume)
+	}
+	if t.Note != "" {
+		m.What.Detail += " · " + t.ByName + ": " + t.Note
+	}
+	return m
+}
+
+// budgetForms is what an administrator can do, with what was typed.
+func (w *Pages) budgetForms(say page.Words, m *budgets.TeamModel, team string, st budget.Standing, typed url.Values,
+	problems []fault.Field) {
+	wrong := map[string]string{}
+	for _, p := range problems {
+		wrong[p.Name] = say.Text(p.Reason)
+	}
+	value := func(name, usual string) string {
+		if typed.Has(name) {
+			return typed.Get(name)
+		}
+		return usual
+	}
+	money := w.Budgets.Money()
+	now := budget.Budget{Unit: money, AtLimit: budget.Stop}
+	amount := ""
+	if st.Set() {
+		now, amount = st.Budget, st.Budget.Unit.Write(st.Budget.Amount)
+	}
+	path, version := page.BudgetPath(team), []ui.HiddenModel{{Name: "version", Value: strconv.FormatInt(now.Version, 10)}}
+	m.Set = &budgets.FormModel{Title: say.S("budgets.set"), Lead: say.S("budgets.set_lead"),
+		Form: ui.FormModel{ID: "budget-form", Action: path, Hidden: version, Test: "budget-form"}, Test: "set",
+		Button: ui.ButtonModel{Label: say.S("budgets.save"), Kind: ui.Primary, Test: "save"}, Fields: []ui.FieldModel{
+			{ID: "amount", Name: "amount", Label: say.S("budgets.amount"), Value: value("amount", amount), InputMode: "decimal",
+				Required: true, Short: true, Autocomplete: "off", Error: wrong["amount"], Test: "amount"},
+			{ID: "unit", Name: "unit", Kind: ui.SelectField, Label: say.S("budgets.unit"),
+				Hint: say.S("budgets.unit_hours_hint"), Value: value("unit", string(now.Unit)), Error: wrong["unit"], Test: "unit",
+				Options: []ui.OptionModel{{Value: string(money), Label: string(money)},
+					{Value: string(budget.GPUHours), Label: say.S("budgets.unit_hours")}}},
+			{ID: "atLimit", Name: "atLimit", Kind: ui.SelectField, Label: say.S("budgets.at_limit"),
+				Value: value("atLimit", string(now.AtLimit)), Error: wrong["atLimit"], Test: "at-limit",
+				Options: []ui.OptionModel{{Value: string(budget.Stop), Label: page.UpperFirst(say.S("budget.limit.stop"))},
+					{Value: string(budget.Approval), Label: page.UpperFirst(say.S("budget.limit.approval"))}}}}}
+	if !st.Set() {
+		return
+	}
+	m.Refund = &budgets.FormModel{Title: say.S("budgets.refund"), Lead: say.S("budgets.refund_lead"),
+		Form: ui.FormModel{ID: "refund-form", Action: path + "/refund", Test: "refund-form"}, Test: "refund",
+		Button: ui.ButtonModel{Label: say.S("budgets.refund"), Kind: ui.Secondary, Test: "refund-send"},
+		Fields: []ui.FieldModel{
+			{ID: "workload", Name: "workload", Label: say.S("budgets.refund_workload"),
+				Hint: say.S("budgets.refund_workload_hint"), Value: typed.Get("workload"), Required: true, Autocomplete: "off",
+				Error: wrong["workload"], Test: "refund-workload"},
+			{ID: "from", Name: "from", Kind: ui.DateTimeField, Label: say.S("budgets.refund_from"), Value: typed.Get("from"),
+				Required: true, Error: wrong["from"], Test: "refund-from"},
+			{ID: "until", Name: "until", Kind: ui.DateTimeField, Label: say.S("budgets.refund_until"), Value: typed.Get("until"),
+				Required: true, Error: wrong["until"], Test: "refund-until"},
+			{ID: "note", Name: "note", Label: say.S("budgets.refund_note"), Value: typed.Get("note"), Required: true,
+				MaxLength: 300, Autocomplete: "off", Error: wrong["note"], Test: "refund-note"}}}
+	m.Remove = &budgets.FormModel{Title: say.S("budgets.remove"), Lead: say.S("budgets.remove_lead"),
+		Form: ui.FormModel{ID: "remove-form", Action: path + "/remove", Hidden: version, Test: "remove-form"}, Test: "remove",
+		Button: ui.ButtonModel{Label: say.S("budgets.remove"), Kind: ui.DangerSecondary, Test: "remove-send"}}
+}
+
+// budgetAnswer shows the page again with what was typed when it was not right, and goes on when it was.
+func (w *Pages) budgetAnswer(c echo.Context, k page.Call, err error, flash string) error {
+	if fault.Is(err, fault.Invalid) {
+		typed, formErr := c.FormParams()
+		if formErr != nil {
+			return formErr
+		}
+		v, drawn := w.budgetView(k, typed, fault.As(err).Fields)
+		if drawn != nil {
+			return drawn
+		}
+		return w.Reply(c, k, w.teamBudgetPage(), v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Done(c, flash, page.BudgetPath(c.Param("name")))
+}
+
+func (w *Pages) budgetSet(c echo.Context) error {
+	k := w.CallOf(c)
+	version, _ := strconv.ParseInt(c.FormValue("version"), 10, 64)
+	unit := budget.Unit(c.FormValue("unit"))
+	amount, ok := unit.Parse(c.FormValue("amount"))
+	if !ok {
+		amount = -1 // the service says what is wrong with it, after it has looked who asks
+	}
+	_, err := w.Budgets.Set(k.Ctx, k.Actor, c.Param("name"), budget.Draft{Unit: unit, Amount: amount,
+		AtLimit: budget.Limit(c.FormValue("atLimit")), Version: version})
+	return w.budgetAnswer(c, k, err, "budget-saved")
+}
+
+func (w *Pages) budgetRemove(c echo.Context) error {
+	k := w.CallOf(c)
+	version, _ := strconv.ParseInt(c.FormValue("version"), 10, 64)
+	return w.budgetAnswer(c, k, w.Budgets.Remove(k.Ctx, k.Actor, c.Param("name"), version), "budget-removed")
+}
+
+func (w *Pages) budgetRefund(c echo.Context) error {
+	k := w.CallOf(c)
+	at := func(name string) time.Time {
+		t, err := time.Parse("2006-01-02T15:04", c.FormValue(name))
+		if err != nil {
+			return time.Time{}
+		}
+		return t
+	}
+	_, err := w.Budgets.Refund(k.Ctx, k.Actor, c.Param("name"),
+		budget.Refund{Workload: strings.TrimSpace(c.FormValue("workload")), From: at("from"), Until: at("until"),
+			Note: c.FormValue("note")})
+	return w.budgetAnswer(c, k, err, "budget-refunded")
+}

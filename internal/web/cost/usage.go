@@ -1,0 +1,348 @@
+package cost
+
+import (
+	"cmp"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	usageview "github.com/gpu-portal/gpu-portal/views/usage"
+)
+
+// usageChoice is what the address of the page asks for.
+type usageChoice struct {
+	month usage.Month
+	scope usage.Scope
+	by    string
+}
+
+// groupings are what the table can be grouped by, in the order of the switch.
+var groupings = []string{"workload", "person", "team", "size"}
+
+// usualBy is how a scope's table is grouped at first: by workload, and everybody's, which may be thousands of them, by
+// team.
+func usualBy(s usage.Scope) string {
+	if s == usage.All {
+		return "team"
+	}
+	return groupings[0]
+}
+
+// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for
+// those who see all, everybody's.
+func (w *Pages) usageChoice(k page.Call) usageChoice {
+	c := usageChoice{month: w.Usage.Month(), scope: usage.Widest(k.Actor)}
+	if m, err := usage.ParseMonth(k.Get("month")); err == nil && m.Before(c.month) {
+		c.month = m
+	}
+	if s := usage.Scope(k.Get("scope")); slices.Contains(usage.Scopes(k.Actor), s) {
+		c.scope = s
+	}
+	if c.by = k.Get("by"); !slices.Contains(groupings, c.by) {
+		c.by = usualBy(c.scope)
+	}
+	return c
+}
+
+func (c usageChoice) path(path string, more ...string) string {
+	q := url.Values{"month": {c.month.String()}, "scope": {string(c.scope)}}
+	if c.by != usualBy(c.scope) {
+		q.Set("by", c.by)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return path + "?" + q.Encode()
+}
+
+// usage answers: what did we hold, what did it cost, how much of it for nothing.
+func (w *Pages) usage(k page.Call) (page.View, error) {
+	c := w.usageChoice(k)
+	statement, err := w.Usage.Statement(k.Ctx, k.Actor, c.scope, c.month)
+	if err != nil {
+		return page.View{}, err
+	}
+	say := k.Words
+	lead := say.S("usage.lead_final", "Zone", w.Usage.Zone.String())
+	if !statement.Final() {
+		lead = say.S("usage.lead_running", "Zone", w.Usage.Zone.String())
+	}
+	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c),
+		Tabs: page.UsageTabs(k, c.scope, "/usage")},
+		Statement: w.usageStatement(k, c, statement)}
+	return page.View{Title: m.Header.Title, Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
+		Parts: []page.Part{{ID: "usage-statement", Draw: func(page.Words) templ.Component {
+			return usageview.Statement(m.Statement)
+		}}}}, nil
+}
+
+func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) usageview.StatementModel {
+	say, total := k.Words, s.Total()
+	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
+		Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
+	for _, t := range total.GPU {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
+			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.Monies(kindSum(s, t.Kind).Cost)})
+	}
+	if total.Storage > 0 {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.GiBMonths(total.Storage),
+			Cost: say.Monies(storageCost(s))})
+	}
+	for _, p := range total.Seats {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.SeatHours(p.Time),
+			Cost: say.Monies(poolCost(s, p.Pool))})
+	}
+	for _, g := range s.By(usage.Groupings[c.by]) {
+		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
+	}
+	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
+	if len(m.Rows) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")},
+			Level: 2, Test: "empty"}
+	}
+	return m
+}
+
+func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
+	say, first := k.Words, leading(g.Lines)
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + page.Slug(c.by+"-"+g.Key), Test: "usage-row"},
+		Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.Monies(g.Cost)}
+	switch c.by {
+	case "person":
+		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "user"}
+	case "team":
+		row.Name = ui.StackModel{Title: w.TeamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "team"}
+	case "size":
+		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "sizes"}
+		if first.Volume != "" {
+			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
+		}
+		if pool := first.Seats.Pool; pool != "" {
+			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licenses"
+		}
+	default:
+		row.Name = ui.StackModel{Title: first.Name, Href: page.WorkloadPath(workload.ID(first.Workload)),
+			Detail: strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
+		if first.Volume != "" {
+			row.Name = ui.StackModel{Title: first.Volume, Href: "/storage", Icon: "storage",
+				Detail: strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), say.S("usage.storage"),
+					say.GiB(float64(first.GiB))}, " · ")}
+		}
+	}
+	if row.Name.Title == "" { // the workload or the person is not on record any more
+		row.Name.Title, row.Name.Href = g.Key, ""
+	}
+	if g.Unknown > 0 {
+		row.Unknown = say.S("usage.not_charged", "Hours", say.Hours(g.Unknown))
+	}
+	if len(total.Cost) == 1 && len(g.Cost) == 1 && total.Cost[0].Minor > 0 {
+		share := float64(g.Cost[0].Minor) / float64(total.Cost[0].Minor)
+		row.Share = &ui.MeterModel{Label: say.S("usage.col_share"), Value: say.Percent(100 * share), Bare: true,
+			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share}}}
+		row.ShareWords = say.Percent(100 * share)
+	}
+	return row
+}
+
+// leading is the line that a group is called after: one of something that runs, where there is one.
+func leading(lines []usage.Line) usage.Line {
+	if i := slices.IndexFunc(lines, func(l usage.Line) bool { return !l.Monthly() }); i >= 0 {
+		return lines[i]
+	}
+	return lines[0]
+}
+
+// seats are those of a license pool, in words.
+func (w *Pages) seats(say page.Words, pool string) string {
+	return say.S("usage.seats", "Pool", w.poolTitle(pool))
+}
+
+func (w *Pages) poolTitle(name string) string {
+	for _, p := range w.Site().Pools {
+		if p.Name == name {
+			return page.OrElse(p.Title, name)
+		}
+	}
+	return name
+}
+
+func poolCost(s usage.Statement, pool string) []usage.Money {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Seats.Pool != pool })
+	return s.Total().Cost
+}
+
+func workloads(lines []usage.Line) int {
+	ids := map[string]bool{}
+	for _, l := range lines {
+		if l.Workload != "" {
+			ids[l.Workload] = true
+		}
+	}
+	return len(ids)
+}
+
+func kindSum(s usage.Statement, kind usage.Kind) usage.Sum {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Kind != kind || l.Devices == 0 })
+	return s.Total()
+}
+
+func storageCost(s usage.Statement) []usage.Money {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Volume == "" })
+	return s.Total().Cost
+}
+
+// usageTiles are the few numbers. What nobody measured is said to be unknown.
+func usageTiles(say page.Words, total usage.Sum) ui.TilesModel {
+	m := ui.TilesModel{Label: say.S("usage.totals"),
+		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.Monies(total.Cost), Test: "usage-cost"}}}
+	if total.Unknown > 0 {
+		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.Hours(total.Unknown),
+			Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
+	}
+	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"),
+		Test: "usage-idle"}
+	use := ui.TileModel{Label: say.S("usage.mean"), Value: say.S("web.unknown"), Test: "usage-mean"}
+	switch {
+	case total.Use.Held == 0: // nothing with a GPU
+		return m
+	case total.Use.Known():
+		idle.Value, idle.Detail = say.Monies(total.Idle), say.S("usage.idle_for", "Below", say.Percent(usage.IdleBelow),
+			"Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
+		use.Value, use.Detail = say.Percent(total.Use.Mean()),
+			say.S("usage.measured", "Share", say.Share(total.Use.Coverage()))
+		if !total.LiveSince.IsZero() {
+			use.Detail = say.S("usage.live", "Time", page.ClockOn(say, total.LiveSince))
+		}
+	}
+	m.Items = append(m.Items, idle, use)
+	return m
+}
+
+// UseModel is how busy the GPUs of a sum were, and what the idle ones cost; nothing where there is none.
+func useModel(say page.Words, s usage.Sum) *usageview.UseModel {
+	switch {
+	case s.Use.Held == 0:
+		return nil
+	case !s.Use.Known():
+		return &usageview.UseModel{Mean: say.S("web.unknown"), Idle: say.S("web.unknown")}
+	}
+	m := &usageview.UseModel{Mean: say.Percent(s.Use.Mean()), Idle: say.Monies(s.Idle)}
+	if c := s.Use.Coverage(); !s.LiveSince.IsZero() {
+		m.Note = say.S("usage.live_since", "Time", page.ClockOn(say, s.LiveSince))
+	} else if c < page.FullCoverage {
+		m.Note = say.S("usage.measured_of", "Share", say.Share(c))
+	}
+	return m
+}
+
+func (w *Pages) monthSwitch(say page.Words, c usageChoice, path string) ui.TabsModel {
+	m := ui.TabsModel{Label: say.S("usage.months")}
+	for back := 2; back >= -1; back-- {
+		month := c.month.Add(-back)
+		if w.Usage.Month().Before(month) {
+			continue
+		}
+		to := c
+		to.month = month
+		m.Items = append(m.Items, ui.TabModel{Label: say.Month(month), Href: to.path(path), Current: back == 0,
+			Test: "month-" + month.String()})
+	}
+	return m
+}
+
+func usageScopes(k page.Call, c usageChoice) *ui.TabsModel {
+	m := &ui.TabsModel{Label: k.Words.S("home.whose")}
+	for _, s := range usage.Scopes(k.Actor) {
+		to := c
+		to.scope = s
+		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("home.scope_" + string(s)), Href: to.path("/usage"),
+			Current: s == c.scope, Test: "scope-" + string(s)})
+	}
+	if len(m.Items) < 2 {
+		return nil
+	}
+	return m
+}
+
+func bySwitch(say page.Words, c usageChoice) ui.TabsModel {
+	m := ui.TabsModel{Label: say.S("usage.by")}
+	for _, by := range groupings {
+		to := c
+		to.by = by
+		m.Items = append(m.Items, ui.TabModel{Label: say.S("usage.by_" + by), Href: to.path("/usage"), Current: by == c.by,
+			Test: "by-" + by})
+	}
+	return m
+}
+
+// gpuKind is a kind in words: "H100 80GB · MIG 1g.10gb".
+func gpuKind(say page.Words, k usage.Kind) string {
+	if !k.Known {
+		return say.S("usage.kind_unknown")
+	}
+	parts := []string{say.Text(catalog.TechnologyWord(catalog.Technology(k.Technology)))}
+	if k.Profile != "" {
+		parts[0] += " " + k.Profile
+	}
+	if k.Model != "" {
+		parts = append([]string{k.Model}, parts...)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// kindHours are the types of which most was held first: what stands below them is folded away.
+func kindHours(say page.Words, times []usage.KindTime) []usageview.HoursModel {
+	var list []usageview.HoursModel
+	for _, t := range slices.SortedStableFunc(slices.Values(times),
+		func(a, b usage.KindTime) int { return cmp.Compare(b.Time, a.Time) }) {
+		list = append(list, usageview.HoursModel{Hours: say.Hours(t.Time), Kind: gpuKind(say, t.Kind)})
+	}
+	return list
+}
+
+// sumHours is what a sum held: GPUs by kind, and storage.
+func (w *Pages) sumHours(say page.Words, s usage.Sum) []usageview.HoursModel {
+	list := kindHours(say, s.GPU)
+	if s.Storage > 0 {
+		list = append(list, usageview.HoursModel{Hours: say.GiBMonths(s.Storage), Kind: say.S("usage.storage")})
+	}
+	for _, p := range s.Seats {
+		list = append(list, usageview.HoursModel{Hours: say.SeatHours(p.Time), Kind: w.seats(say, p.Pool)})
+	}
+	return list
+}
+
+func usageExports(k page.Call, c usageChoice) []ui.ActionModel {
+	link := func(format string) ui.ActionModel {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("usage.export_" + format),
+			Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
+	}
+	return []ui.ActionModel{link("csv"), link("focus")}
+}
+
+// usageExport sends the statement as a file.
+func (w *Pages) usageExport(c echo.Context) error {
+	k := w.CallOf(c)
+	choice := w.usageChoice(k)
+	s, err := w.Usage.Statement(k.Ctx, k.Actor, choice.scope, choice.month)
+	if err != nil {
+		return err
+	}
+	name, write := "usage-", s.ExportCSV
+	if k.Get("format") == "focus" {
+		name, write = "focus-"+usage.FocusVersion+"-", func(to io.Writer) error { return s.ExportFocus(to, w.Usage.Focus) }
+	}
+	return sendCSV(c, name+choice.month.String()+"-"+string(choice.scope), write)
+}

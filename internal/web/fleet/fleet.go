@@ -1,0 +1,398 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/fleet"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// fleet answers: what is there, who holds it, what is broken.
+func (w *Pages) fleet(k page.Call) (page.View, error) {
+	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.Words.S("fleet.title"), Lead: k.Words.S("fleet.lead")},
+		Tabs: fleetTabs(k, "/fleet")}
+	names, err := w.WorkloadNames(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	v := page.View{Title: m.Header.Title, Nav: "/fleet", Wide: true}
+	for _, name := range w.Site().Clusters {
+		snapshot, ok := w.Snapshots.Snapshot(k.Ctx, name)
+		if !ok {
+			continue
+		}
+		cluster := w.clusterModel(k, snapshot, names)
+		m.Clusters = append(m.Clusters, cluster)
+		v.Parts = append(v.Parts, page.Part{ID: cluster.ID,
+			Draw: func(page.Words) templ.Component { return fleet.Cluster(cluster) }})
+		v.AsOf = blocks.Oldest(v.AsOf, snapshot.TakenAt)
+	}
+	if len(m.Clusters) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: k.Words.S("fleet.empty"),
+			Lines: []string{k.Words.S("fleet.empty_why")}, Test: "empty"}
+	}
+	v.Body = fleet.Page(m)
+	return v, nil
+}
+
+func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot,
+	names map[workload.ID]workload.Workload) fleet.ClusterModel {
+	say, id := k.Words, page.Slug(s.Cluster)
+	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
+		Age:    say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery),
+		Groups: fleetGroups(say, s),
+		Filter: ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Client: "nodes-" + id,
+			Search: &ui.FieldModel{ID: "fleet-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"),
+				Placeholder: say.S("fleet.filter")}}}
+	nodes := slices.Clone(s.Nodes)
+	slices.SortFunc(nodes, func(a, b inventory.Node) int {
+		return cmp.Or(cmp.Compare(noGPU(a), noGPU(b)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Name, b.Name))
+	})
+	for _, n := range w.nodesShown(k, &m.Filter, nodes) {
+		m.Nodes = append(m.Nodes, w.nodeModel(k, n, names))
+	}
+	return m
+}
+
+// mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by
+// searching.
+const mostNodes = 100
+
+// nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is
+// chosen and the page has all nodes, the search field filters them where they are; else it asks the server.
+func (w *Pages) nodesShown(k page.Call, f *ui.FilterBarModel, nodes []inventory.Node) []inventory.Node {
+	all := len(nodes)
+	f.Fields = fleetChoices(k, strings.TrimPrefix(f.Search.ID, "fleet-filter-"), nodes)
+	wanted, model, state := strings.ToLower(strings.TrimSpace(k.Get("q"))), k.Get("model"), k.Get("state")
+	if wanted != "" || model != "" || state != "" {
+		f.Search.Value, f.ClearURL, f.Client = k.Get("q"), "/fleet", ""
+		nodes = slices.DeleteFunc(nodes, func(n inventory.Node) bool {
+			return !strings.Contains(nodeText(k.Words, n), wanted) || model != "" && modelName(k.Words, n) != model ||
+				state == "trouble" && calm(n) == 1 || state == "free" && !hasFree(n)
+		})
+	}
+	if len(nodes) > mostNodes {
+		slices.SortStableFunc(nodes, func(a, b inventory.Node) int { return cmp.Compare(calm(a), calm(b)) })
+		nodes, f.Client = nodes[:mostNodes], ""
+	}
+	if f.Client == "" {
+		f.Count = k.Words.S("fleet.shown", "Shown", len(nodes), "All", all)
+	}
+	return nodes
+}
+
+// fleetChoices are the two fields beside the search: which card, and which nodes.
+func fleetChoices(k page.Call, cluster string, nodes []inventory.Node) []ui.FieldModel {
+	say := k.Words
+	models := ui.FieldModel{ID: "fleet-model-" + cluster, Name: "model", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_model"), Value: k.Get("model"), Test: "filter-model",
+		Options: []ui.OptionModel{{Label: say.S("fleet.any_model")}}}
+	var names []string
+	for _, n := range nodes {
+		if noGPU(n) == 0 {
+			names = append(names, modelName(say, n))
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		models.Options = append(models.Options, ui.OptionModel{Value: name, Label: name})
+	}
+	states := ui.FieldModel{ID: "fleet-state-" + cluster, Name: "state", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_state"), Value: k.Get("state"), Test: "filter-state",
+		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")},
+			{Value: "free", Label: say.S("fleet.state_free")}}}
+	return []ui.FieldModel{models, states}
+}
+
+// hasFree reports whether a node could give out a GPU, or a part of one, now.
+func hasFree(n inventory.Node) bool {
+	if !usable(n) {
+		return false
+	}
+	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}),
+		func(t inventory.Total) bool {
+			return t.Free > 0 && t.Unit != inventory.Network && t.Unit != inventory.Quantity && t.Unit != inventory.VMDevice
+		})
+}
+
+// nodeText is what a search looks through, in lower case.
+func nodeText(say page.Words, n inventory.Node) string {
+	parts := []string{n.Name, modelName(say, n), nodeState(say, n).Word}
+	for _, r := range n.Resources {
+		parts = append(parts, r.Name)
+	}
+	return strings.ToLower(strings.Join(parts, " "))
+}
+
+// calm sorts nodes with trouble to the front.
+func calm(n inventory.Node) int {
+	if !usable(n) || len(n.Warnings) > 0 {
+		return 0
+	}
+	return 1
+}
+
+// noGPU sorts nodes without a GPU to the end.
+func noGPU(n inventory.Node) int {
+	if len(n.Resources) == 0 && len(n.Devices) == 0 {
+		return 1
+	}
+	return 0
+}
+
+// fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no
+// devices (memory of a card, a network) get none. Cards whose model no label names come last.
+func fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupModel {
+	var groups, unnamed []fleet.GroupModel
+	for _, t := range inventory.Totals(s) {
+		if t.Total == 0 && t.Excess == 0 || t.Unit == inventory.Network || t.Unit == inventory.Quantity {
+			continue
+		}
+		title, list := cardName(say, t.Model), &groups
+		if t.Model == "" {
+			title, list = vendorName(say, t.Resource), &unnamed
+		}
+		at := slices.IndexFunc(*list, func(g fleet.GroupModel) bool { return g.Title == title })
+		if at < 0 {
+			at = len(*list)
+			*list = append(*list, fleet.GroupModel{Title: title})
+		}
+		g := &(*list)[at]
+		g.Bars = append(g.Bars, totalBar(say, t))
+	}
+	return append(groups, unnamed...)
+}
+
+func totalBar(say page.Words, t inventory.Total) ui.MeterModel {
+	share := func(n int64) float64 { return float64(n) / float64(max(t.Total, 1)) }
+	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total),
+		Detail: totalDetail(say, t), Legend: t.Held()+t.Broken > 0, Test: "fleet-bar",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.Ours), Words: say.S("fleet.held", "Count", t.Ours)}}}
+	if t.Foreign > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign),
+			Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
+	}
+	if t.Broken > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken),
+			Words: say.S("fleet.blocked", "Count", t.Broken)})
+	}
+	return m
+}
+
+// vendors are whose cards a resource is of, where no label names the card.
+var vendors = []struct{ prefix, name string }{
+	{"nvidia.com/", "NVIDIA"}, {"amd.com/", "AMD"}, {"habana.ai/", "Intel Gaudi"}, {"gpu.intel.com/", "Intel"},
+}
+
+func vendorName(say page.Words, resource string) string {
+	for _, v := range vendors {
+		if strings.HasPrefix(resource, v.prefix) {
+			return say.S("fleet.model_unknown_of", "Vendor", v.name)
+		}
+	}
+	return say.S("fleet.model_unknown")
+}
+
+// totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and warnings.
+func totalDetail(say page.Words, t inventory.Total) string {
+	parts := []string{t.Resource}
+	switch {
+	case t.Unit == inventory.Share && t.Slices > 0:
+		parts = append(parts, say.S("fleet.shares_of_slices", "Count", t.Slices))
+	case t.Unit == inventory.Share && t.Cards > 0:
+		parts = append(parts, say.S("fleet.shares_of_cards", "Count", t.Cards))
+	case t.UpTo:
+		parts = append(parts, say.S("fleet.up_to"))
+	}
+	if t.Warned > 0 {
+		parts = append(parts, say.S("fleet.on_warned", "Count", t.Warned))
+	}
+	if t.Excess > 0 {
+		parts = append(parts, say.S("fleet.excess", "Count", t.Excess))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// kindWords is what one of a kind is, as people say it.
+func kindWords(say page.Words, k inventory.Kind) string {
+	id := "fleet.unit_" + string(k.Unit)
+	if k.Profile != "" && (k.Unit == inventory.Slice || k.Unit == inventory.Share || k.Unit == inventory.VirtualCard) {
+		id += "_of"
+	}
+	return say.S(id, "Profile", k.Profile)
+}
+
+func usable(n inventory.Node) bool { return n.Usable() }
+
+// modelName is the card of a node; a node whose devices a DRA driver publishes may have no label that says it.
+func modelName(say page.Words, n inventory.Node) string {
+	if n.Model == "" && len(n.Devices) > 0 {
+		return cardName(say, inventory.KindOfDevice(n.Devices[0]).Model)
+	}
+	return cardName(say, inventory.ParseProduct(n.Model).Card)
+}
+
+// cardName is a card's name as people write it: GFD spells it with dashes.
+func cardName(say page.Words, model string) string {
+	if model == "" {
+		return say.S("fleet.model_unknown")
+	}
+	return strings.TrimPrefix(strings.NewReplacer("-", " ", "_", " ").Replace(model), "NVIDIA ")
+}
+
+func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]workload.Workload) fleet.NodeModel {
+	say := k.Words
+	detail := modelName(say, n)
+	if noGPU(n) == 1 {
+		detail = say.S("fleet.cpu_node")
+	} else if n.Cards.Known {
+		detail = say.S("fleet.cards_of", "Count", n.Cards.Count, "Model", detail)
+	}
+	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + page.Slug(n.Name), Test: "node-row"},
+		Name: ui.StackModel{Title: n.Name,
+			Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
+	for _, warning := range n.Warnings {
+		m.Warnings = append(m.Warnings, say.Text(warning))
+	}
+	if !usable(n) {
+		m.Row.Kind = ui.Warning
+	}
+	for _, r := range n.Resources {
+		if !r.LeftOver || len(r.Holders) > 0 {
+			m.Resources = append(m.Resources, w.resourceModel(k, n, r, names))
+		}
+	}
+	for _, t := range inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}) {
+		if t.DRA {
+			m.Resources = append(m.Resources, w.devicesModel(k, n, t, names))
+		}
+	}
+	m.Layout = layoutModel(say, n.Cards.Each)
+	return m
+}
+
+func nodeState(say page.Words, n inventory.Node) ui.StateModel {
+	switch {
+	case !n.Ready:
+		return ui.StateModel{Kind: ui.Danger, Word: say.S("fleet.not_ready"), Test: "state"}
+	case n.Cordoned:
+		return ui.StateModel{Kind: ui.Off, Word: say.S("fleet.cordoned"), Test: "state"}
+	case len(n.Warnings) > 0:
+		return ui.StateModel{Kind: ui.Warning, Word: say.S("fleet.warning"), Test: "state"}
+	}
+	return ui.StateModel{Kind: ui.OK, Word: say.S("fleet.ready"), Test: "state"}
+}
+
+// mostCells keeps a node with a thousand shares from filling the page.
+const mostCells = 64
+
+// resourceModel draws each device as a cell. Who holds it is said to those who may know, by the holder's own words.
+func (w *Pages) resourceModel(k page.Call, n inventory.Node, r inventory.Resource,
+	names map[workload.ID]workload.Workload) fleet.ResourceModel {
+	say := k.Words
+	could := r.Free()
+	if !usable(n) {
+		could = 0
+	}
+	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could,
+		r.Present())}
+	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
+		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
+	}
+	rest := max(r.Present(), r.Allocatable)
+	for _, h := range r.Holders {
+		words := w.holderWords(k, h, names)
+		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)
+		rest -= h.Count
+	}
+	m.fill(say, could, max(0, rest-could))
+	return m.model(say)
+}
+
+// devicesModel draws the devices of one kind that a DRA driver publishes on a node. Of cuts that exclude each other
+// only so many are drawn as could be had at once.
+func (w *Pages) devicesModel(k page.Call, n inventory.Node, t inventory.Total,
+	names map[workload.ID]workload.Workload) fleet.ResourceModel {
+	say := k.Words
+	m := cells{name: t.Resource}
+	isolation := catalog.IsolationUnknown
+	for _, d := range n.Devices {
+		if d.Driver != t.Resource || inventory.KindOfDevice(d) != t.Kind {
+			continue
+		}
+		isolation = inventory.IsolationOfDevice(n, d)
+		if d.Held() && !d.Gone {
+			words := say.S("fleet.cell_held")
+			if len(d.Holders) > 0 {
+				words = w.holderWords(k, d.Holders[0], names)
+			}
+			m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, 1)
+		}
+	}
+	m.words = resourceWords(say, t.Kind, isolation, t.Free, t.Total)
+	m.fill(say, t.Free, t.Broken)
+	return m.model(say)
+}
+
+// resourceWords say of one resource what it is, how well it is kept apart, and what is free.
+func resourceWords(say page.Words, kind inventory.Kind, isolation catalog.Isolation, free, total int64) string {
+	parts := []string{kindWords(say, kind)}
+	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share ||
+		kind.Unit == inventory.VirtualCard {
+		parts = append(parts, say.S("web.isolation_"+string(isolation)))
+	}
+	return strings.Join(append(parts, say.S("fleet.free_of", "Free", free, "Total", total)), " · ")
+}
+
+// cells collects the cells of one row and keeps a node with a thousand shares from filling the page.
+type cells struct {
+	name, words string
+	list        []fleet.CellModel
+	more        int64
+}
+
+func (c *cells) add(cell fleet.CellModel, count int64) {
+	for range count {
+		if len(c.list) >= mostCells {
+			c.more++
+			continue
+		}
+		c.list = append(c.list, cell)
+	}
+}
+
+func (c *cells) fill(say page.Words, free, broken int64) {
+	c.add(fleet.CellModel{Kind: fleet.Free, Words: say.S("fleet.cell_free")}, free)
+	c.add(fleet.CellModel{Kind: fleet.Odd, Words: say.S("fleet.cell_blocked")}, broken)
+}
+
+func (c *cells) model(say page.Words) fleet.ResourceModel {
+	m := fleet.ResourceModel{Name: c.name, Words: c.words, Cells: c.list}
+	if c.more > 0 {
+		m.More = say.S("fleet.more", "Count", c.more)
+	}
+	return m
+}
+
+// holderWords names the holder to members of their team, admins and auditors; everyone else learns only that it is
+// held.
+func (w *Pages) holderWords(k page.Call, h inventory.Holder, names map[workload.ID]workload.Workload) string {
+	say := k.Words
+	if item, ok := names[workload.ID(h.Workload)]; ok && h.Workload != "" {
+		return say.S("fleet.cell_holder", "Name", item.Name, "Owner", item.OwnerName, "Until", say.At(item.Lease.Until).Exact)
+	}
+	if identity.Can(k.Actor, identity.ReadHolders, identity.Resource{}) {
+		return say.S("fleet.cell_foreign", "Namespace", h.Namespace, "Pod", h.Pod)
+	}
+	return say.S("fleet.cell_held")
+}

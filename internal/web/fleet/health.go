@@ -1,0 +1,406 @@
+package fleet
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/fleet"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// fleetHealth answers: which cards want somebody now, what is to be done, and whom does it concern.
+func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
+	say := k.Words
+	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")},
+		Tabs: fleetTabs(k, page.FleetHealthPath)}
+	v := page.View{Title: m.Header.Title, Nav: page.FleetHealthPath, Wide: true}
+	count := map[health.Level]int{}
+	for _, name := range w.Site().Clusters {
+		r, err := w.Marks.Report(k.Ctx, k.Actor, name)
+		if err != nil {
+			return page.View{}, err
+		}
+		blocks.CountLevels(r, count)
+		if len(r.Nodes) == 0 {
+			continue
+		}
+		c := healthCluster(k, r)
+		m.Clusters = append(m.Clusters, c)
+		v.Parts = append(v.Parts, page.Part{ID: c.ID,
+			Draw: func(page.Words) templ.Component { return fleet.HealthCluster(c) }})
+		v.AsOf = blocks.Oldest(v.AsOf, r.TakenAt)
+	}
+	m.Tiles = healthTiles(say, count)
+	if len(m.Clusters) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")},
+			Test: "empty"}
+	} else {
+		v.Parts = append(v.Parts, page.Part{ID: fleet.HealthTilesID,
+			Draw: func(page.Words) templ.Component { return fleet.HealthTiles(m.Tiles) }})
+	}
+	v.Body = fleet.HealthPage(m)
+	return v, nil
+}
+
+// healthTiles are the four numbers that matter.
+func healthTiles(say page.Words, count map[health.Level]int) ui.TilesModel {
+	tile := func(id string, kind ui.Kind, n int) ui.TileModel {
+		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n),
+			Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
+		if n > 0 {
+			t.Kind = kind
+		}
+		return t
+	}
+	return ui.TilesModel{Label: say.S("health.title"),
+		Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]),
+			tile("warning", ui.Warning, count[health.Warned]),
+			tile("marked", ui.Warning, count[health.Quarantined]), tile("unknown", "", count[health.Unknown])}}
+}
+
+// mostHealthRows keeps a large fleet from filling the page; the worst come first.
+const mostHealthRows = 200
+
+func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
+	say, id := k.Words, page.Slug(r.Cluster)
+	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster),
+		Ages: healthAges(say, r)}
+	state := k.Get("state")
+	m.Filter = ui.FilterBarModel{Action: page.FleetHealthPath, Label: say.S("fleet.filter"),
+		Search: &ui.FieldModel{ID: "health-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"),
+			Placeholder: say.S("health.filter"), Value: k.Get("q")},
+		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField,
+			Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
+				{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")},
+				{Value: "marked", Label: say.S("health.state_marked")}, {Value: "unknown", Label: say.S("health.state_unknown")}}}}}
+	if state != "" || k.Get("q") != "" {
+		m.Filter.ClearURL = page.FleetHealthPath
+	}
+	wanted, left := strings.ToLower(strings.TrimSpace(k.Get("q"))), 0
+	add := func(text string, level health.Level, mark *health.Quarantine, telling bool, row func() fleet.HealthRowModel) {
+		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, level, mark, telling || wanted != "") {
+			return
+		}
+		if len(m.Rows) == mostHealthRows {
+			left++
+			return
+		}
+		m.Rows = append(m.Rows, row())
+	}
+	for _, n := range r.Nodes {
+		if state != "unknown" || len(n.Cards) == 0 {
+			add(n.Name+" "+n.Model+" "+markNote(n.Quarantine), n.Level(), n.Quarantine, true,
+				func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
+		}
+		for _, c := range n.Cards {
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Quarantine), c.Level(), c.Quarantine, c.Level() > health.Unknown,
+				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
+		}
+	}
+	if left > 0 {
+		m.More = say.S("health.more", "Count", left)
+	}
+	if len(m.Rows) == 0 {
+		m.None = &ui.EmptyStateModel{Icon: "check", Title: say.S("health.none_such"), Test: "none"}
+	}
+	return m
+}
+
+// healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
+// many are well or unknown; whoever searches finds all.
+func healthChosen(state string, level health.Level, mark *health.Quarantine, telling bool) bool {
+	switch state {
+	case "all":
+		return true
+	case "marked":
+		return mark != nil
+	case "unknown":
+		return level == health.Unknown
+	}
+	return telling
+}
+
+func markNote(m *health.Quarantine) string {
+	if m == nil {
+		return ""
+	}
+	return m.Note
+}
+
+// healthAges say where what is shown comes from, and how old it is.
+func healthAges(say page.Words, r health.Report) []ui.AgeModel {
+	age := func(source string, at time.Time, every time.Duration) ui.AgeModel {
+		if at.IsZero() {
+			return ui.AgeModel{Source: say.S("health.never_heard", "Source", source), Old: true}
+		}
+		return say.Age(source, at, every)
+	}
+	return []ui.AgeModel{age("DCGM", r.DCGMAt, page.ReadingEvery), age(say.S("health.agents"), r.TakenAt,
+		page.SnapshotEvery)}
+}
+
+var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off,
+	health.Quarantined: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
+
+func healthState(say page.Words, l health.Level) ui.StateModel {
+	return ui.StateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String()), Test: "state"}
+}
+
+func healthTint(l health.Level) ui.Kind {
+	if l == health.Broken {
+		return ui.Danger
+	}
+	return ""
+}
+
+func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
+	say, level := k.Words, n.Level()
+	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name,
+		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Quarantine)}
+	calm, silent := 0, 0
+	for _, c := range n.Cards {
+		switch l := c.Level(); {
+		case l <= health.Noticed:
+			calm++
+		case l == health.Unknown:
+			silent++
+		}
+	}
+	switch {
+	case n.Gone:
+		m.Calm = say.S("health.node_gone")
+	case len(n.Cards) == 0:
+		m.Calm = say.S("health.no_cards_named")
+	case silent == len(n.Cards) && len(missingOf(n)) > 0:
+		m.Calm = say.S("health.cards_fields", "All", len(n.Cards), "Fields", strings.Join(missingOf(n), ", "))
+	case silent == len(n.Cards):
+		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
+	case silent > 0:
+		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards)) + " " + say.S("health.cards_some_silent",
+			"Count", silent)
+	default:
+		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
+	}
+	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
+	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	return m
+}
+
+// missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
+func missingOf(n health.NodeHealth) []string {
+	var missing []string
+	for _, c := range n.Cards {
+		if c.DCGM == nil || len(c.DCGM.MissingErrors()) == 0 {
+			return nil
+		}
+		missing = append(missing, c.DCGM.MissingErrors()...)
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
+	say, level := k.Words, c.Level()
+	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
+		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
+		State: healthState(say, level), Mark: markWords(say, c.Quarantine), Readings: healthReadings(say, c)}
+	for _, t := range c.Troubles {
+		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.Text(t.What),
+			Todo: say.Text(t.Todo)})
+	}
+	switch {
+	case c.Gone:
+		m.Calm = say.S("health.card_gone")
+	case level == health.Unknown && c.DCGM != nil && len(c.DCGM.MissingErrors()) > 0:
+		m.Calm = say.S("health.card_fields", "Fields", strings.Join(c.DCGM.MissingErrors(), ", "))
+	case level == health.Unknown:
+		m.Calm = say.S("health.card_unknown")
+	case len(c.Troubles) == 0:
+		m.Calm = say.S("health.card_fine")
+	}
+	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
+	if c.UUID != "" { // a card that the driver lost has none: its node can be marked
+		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
+		m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
+	}
+	return m
+}
+
+func shortUUID(uuid string) string {
+	if len(uuid) <= 16 {
+		return uuid
+	}
+	return uuid[:12] + "…"
+}
+
+func healthHolders(say page.Words, list []health.Holder) (links []fleet.HolderLinkModel, none string) {
+	for _, h := range list {
+		links = append(links, fleet.HolderLinkModel{Name: h.Name, Href: page.WorkloadPath(h.ID), Owner: h.OwnerName})
+	}
+	if len(links) == 0 {
+		none = say.S("health.nobody")
+	}
+	return links, none
+}
+
+func markWords(say page.Words, m *health.Quarantine) string {
+	if m == nil {
+		return ""
+	}
+	return say.S("health.marked_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
+}
+
+// markActions are what an administrator can do about a place.
+func markActions(k page.Call, p health.Place, m *health.Quarantine) []ui.ActionModel {
+	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
+		return nil
+	}
+	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
+	if m == nil {
+		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("health.mark_" + string(p.Kind)),
+			Href: page.FleetHealthPath + "/mark?" + values.Encode(), Small: true, Test: "mark-" + string(p.Kind)}}}
+	}
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.FleetHealthPath + "/unmark", Hidden: placeFields(p),
+		Button: ui.ButtonModel{Label: k.Words.S("health.unmark"), Small: true, Test: "unmark"}}}}
+}
+
+func placeFields(p health.Place) []ui.HiddenModel {
+	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)},
+		{Name: "name", Value: p.Name}}
+}
+
+// healthReadings are what DCGM and the agent say, each by name; what neither says is unknown and never zero.
+func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
+	d := c.DCGM
+	if d == nil {
+		d = &gpumetrics.Card{}
+	}
+	row := func(id string, r gpumetrics.Reading, agent *uint64) ui.DefModel {
+		var parts []string
+		if r.Known() {
+			parts = append(parts, say.Number(r.Value)+" (DCGM, "+say.Ago(r.At).Words+")")
+		}
+		if agent != nil {
+			parts = append(parts, say.Number(float64(*agent))+" ("+say.S("health.agent")+")")
+		}
+		if len(parts) == 0 {
+			parts = []string{say.S("health.reading_unknown")}
+		}
+		return ui.DefModel{Term: say.S("health.reading_" + id), Value: strings.Join(parts, " · "), Test: "reading-" + id}
+	}
+	var corrected, uncorrected, links *uint64
+	pending := say.S("health.reading_unknown")
+	if a := c.Agent; a != nil {
+		corrected, uncorrected, links = a.Corrected, a.Uncorrected, a.NVLink
+		pending = say.S("health.no") + " (" + say.S("health.agent") + ")"
+		if a.RowsPending {
+			pending = say.S("health.yes") + " (" + say.S("health.agent") + ")"
+		}
+	}
+	throttled := ui.DefModel{Term: say.S("health.reading_throttle"), Value: say.S("health.reading_unknown"),
+		Test: "reading-throttle"}
+	if d.Throttle.Known() {
+		throttled.Value = say.S("health.not_throttled")
+		var names []string
+		for _, r := range d.Reasons {
+			names = append(names, say.S("gpumetrics.throttle."+r.Name))
+		}
+		if len(names) > 0 {
+			throttled.Value = strings.Join(names, " ")
+		}
+		throttled.Value += " (DCGM, " + say.Ago(d.Throttle.At).Words + ")"
+	}
+	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
+		row("remapped", d.RemapUncorrected, nil),
+		{Term: say.S("health.reading_pending"), Value: pending, Test: "reading-pending"}, row("failed", d.RemapFailed, nil),
+		throttled, row("nvlink", d.NVLinkErrors, links)}
+}
+
+// markAsk says what a mark does before anybody is told.
+func (w *Pages) markAsk(k page.Call) (page.View, error) {
+	return w.markView(k, health.Place{Cluster: k.Get("cluster"), Kind: health.Kind(k.Get("kind")), Name: k.Get("name")},
+		"", nil)
+}
+
+func (w *Pages) markView(k page.Call, p health.Place, note string, problems []fault.Field) (page.View, error) {
+	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
+		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	holders, err := w.Marks.Holders(k.Ctx, k.Actor, p)
+	if err != nil {
+		return page.View{}, err
+	}
+	say := k.Words
+	m := workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("health.mark_title_"+string(p.Kind), "Name", p.Name),
+			Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: page.FleetHealthPath},
+				{Label: say.S("health.mark_" + string(p.Kind))}}},
+		Lead:  say.S("health.mark_lead_" + string(p.Kind)),
+		Keeps: []string{say.S("health.mark_keeps_running"), say.S("health.mark_keeps_undo")},
+		Form: ui.FormModel{ID: "ask-mark", Action: page.FleetHealthPath + "/mark", Hidden: placeFields(p),
+			Test: "mark-form"},
+		Button: ui.ButtonModel{Label: say.S("health.mark_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning",
+			Test: "mark-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.FleetHealthPath, Kind: ui.LinkLike},
+	}
+	var told []string
+	for _, h := range holders {
+		told = append(told, say.S("health.mark_tells", "Name", h.Name, "Owner", h.OwnerName, "Team", h.Tenant))
+	}
+	m.Lead += " " + say.S("health.mark_nobody")
+	if len(told) > 0 {
+		m.Lead = say.S("health.mark_lead_"+string(p.Kind)) + " " + say.S("health.mark_told", "Who", strings.Join(told, "; "))
+	}
+	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"),
+		Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
+	if len(problems) > 0 {
+		m.Errors = page.FormErrors(say, problems)
+		field.Error = say.Text(problems[0].Reason)
+	}
+	m.Fields = []ui.FieldModel{field}
+	v := blocks.AskView(m)
+	v.Nav = page.FleetHealthPath
+	return v, nil
+}
+
+func (w *Pages) hardwareMark(c echo.Context) error {
+	k := w.CallOf(c)
+	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	_, err := w.Marks.Quarantine(k.Ctx, k.Actor, p, c.FormValue("note"))
+	if fault.Is(err, fault.Invalid) {
+		v, viewErr := w.markView(k, p, c.FormValue("note"), fault.As(err).Fields)
+		if viewErr != nil {
+			return viewErr
+		}
+		return w.Reply(c, k, w.markPage(), v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Done(c, "hardware-marked", page.FleetHealthPath)
+}
+
+func (w *Pages) hardwareUnmark(c echo.Context) error {
+	k := w.CallOf(c)
+	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	if err := w.Marks.Release(k.Ctx, k.Actor, p); err != nil {
+		return err
+	}
+	return w.Done(c, "hardware-unmarked", page.FleetHealthPath)
+}

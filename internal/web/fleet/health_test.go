@@ -1,0 +1,61 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// A card of which nobody says anything is no line of its own where nobody asks for it: its node tells how many there
+// are. What is marked is.
+func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
+	for _, c := range []struct {
+		name, state string
+		level       health.Level
+		mark        *health.Quarantine
+		telling     bool
+		want        bool
+	}{
+		{"a silent card, unasked", "", health.Unknown, nil, false, false},
+		{"a silent card, searched for", "", health.Unknown, nil, true, true},
+		{"a silent card, among the unknown", "unknown", health.Unknown, nil, false, true},
+		{"a broken card, unasked", "", health.Broken, nil, true, true},
+		{"a broken card, among the unknown", "unknown", health.Broken, nil, true, false},
+		{"a fine card, among all", "all", health.Fine, nil, false, true},
+		{"a marked card, among the marked", "marked", health.Quarantined, &health.Quarantine{}, true, true},
+		{"a fine node, among the marked", "marked", health.Fine, nil, true, false},
+	} {
+		if got := healthChosen(c.state, c.level, c.mark, c.telling); got != c.want {
+			t.Errorf("%s: want %t, got %t", c.name, c.want, got)
+		}
+	}
+}
+
+// TestMissingFieldsAreNamed: that DCGM says nothing is said only where it does not name a card; where it does, the
+// fields that lack are.
+func TestMissingFieldsAreNamed(t *testing.T) {
+	dcgm := func(c gpumetrics.Card) *gpumetrics.Card { return &c }
+	k := page.Call{Words: page.Words{Localizer: i18n.MustLoad().For("en")}}
+	const all = "DCGM_FI_DEV_XID_ERRORS, DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, " +
+		"DCGM_FI_DEV_CLOCKS_EVENT_REASONS"
+	silent := health.CardHealth{UUID: "GPU-1"}
+	named := health.CardHealth{UUID: "GPU-2", DCGM: dcgm(gpumetrics.Card{UUID: "GPU-2"})}
+	for sentence, c := range map[string]struct{ got, want string }{
+		"a card that nobody names": {healthCard(k, "main", health.NodeHealth{}, silent).Calm,
+			"Neither DCGM nor the node agent says anything of its errors."},
+		"a card without error fields": {healthCard(k, "main", health.NodeHealth{}, named).Calm,
+			"DCGM names it without its error fields. The exporter’s list lacks " + all + "."},
+		"a node of which one card is named": {healthNode(k, "main", health.NodeHealth{Cards: []health.CardHealth{silent,
+			named}}).Calm, "Neither DCGM nor the node agent says anything of the errors of its 2 cards."},
+		"a node whose cards all lack them": {healthNode(k, "main", health.NodeHealth{Cards: []health.CardHealth{named}}).Calm,
+			"DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
+				"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: want %q, got %q", sentence, c.want, c.got)
+		}
+	}
+}

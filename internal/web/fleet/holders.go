@@ -1,0 +1,147 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/holders"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/fleet"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// held is what one or several workloads hold, use and cost in the window.
+type held struct {
+	name, detail, href, owner, size string
+	count                           int
+	longest                         time.Duration
+	sum, weight, known              float64 // of the use, weighed by devices
+	unknown                         int     // workloads whose use nobody knows
+	money, idle                     usage.Money
+	idleKnown                       bool
+}
+
+func heldOf(h holders.Holder, now time.Time) held {
+	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName, size: h.Size.Title,
+		count:   1,
+		longest: max(0, now.Sub(h.Since)), money: h.Money}
+	if !h.Use.Known() {
+		out.unknown = 1
+		return out
+	}
+	out.weight, out.known = float64(h.Size.Devices()), h.Use.Measured.Hours()/holders.Window.Hours()
+	out.sum = h.Use.Mean() * out.weight
+	out.idle, out.idleKnown = h.Unused()
+	return out
+}
+
+// holderGroups are how the table may be grouped, and what a group is called.
+var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) string{
+	"team": func(w *Pages, _ page.Words, h holders.Holder) string {
+		t, _ := w.Site().Directory.ByName(h.Tenant)
+		return page.OrElse(t.Display(), h.Tenant)
+	},
+	"model": func(_ *Pages, say page.Words, h holders.Holder) string {
+		return cardName(say, h.Size.Accelerator.Model)
+	},
+}
+
+// holdersTable is who holds and how much of it is used, those first whose money goes for the least.
+func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersModel {
+	say, group := k.Words, k.Get("group")
+	key := holderGroups[group]
+	m := fleet.HoldersModel{ID: "holders", Title: say.S("fleet.use.holders"), Lead: say.S("fleet.use.holders_lead"),
+		Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"), Owners: key == nil,
+		Window: say.S("fleet.use.col_mean")}
+	if key != nil {
+		m.Head = say.S("fleet.use.col_" + group)
+	}
+	if !k.Actor.SeesAll() {
+		m.Others = say.S("fleet.use.others")
+	}
+	if len(all) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "gpu", Title: say.S("fleet.use.no_holders"),
+			Lines: []string{say.S("fleet.use.no_holders_why")}, Test: "no-holders"}
+		return m
+	}
+	groups := map[string]*held{}
+	for _, h := range all {
+		one := heldOf(h, say.Now)
+		id := string(h.ID)
+		if key != nil {
+			id = key(w, say, h)
+			one.name, one.detail, one.href = id, "", ""
+		}
+		if g := groups[id]; g != nil {
+			g.join(one)
+			continue
+		}
+		groups[id] = &one
+	}
+	rows := slices.Collect(maps.Values(groups))
+	slices.SortFunc(rows, func(a, b *held) int {
+		return cmp.Or(cmp.Compare(b.idle.Minor, a.idle.Minor), cmp.Compare(a.name, b.name), cmp.Compare(a.href, b.href))
+	})
+	for _, r := range rows {
+		m.Rows = append(m.Rows, holderModel(say, *r, key != nil))
+	}
+	return m
+}
+
+func (g *held) join(one held) {
+	g.count, g.unknown, g.longest = g.count+one.count, g.unknown+one.unknown, max(g.longest, one.longest)
+	g.sum, g.weight, g.known = g.sum+one.sum, g.weight+one.weight, min(g.known, one.known)
+	g.money = g.money.Add(one.money)
+	if one.idleKnown {
+		g.idle, g.idleKnown = g.idle.Add(one.idle), true
+	}
+}
+
+func holderModel(say page.Words, h held, grouped bool) fleet.HolderModel {
+	m := fleet.HolderModel{Name: ui.StackModel{Title: h.name, Href: h.href, Detail: h.detail}, Owner: h.owner,
+		Size: h.size, Held: say.Duration(h.longest), Use: say.S("web.unknown"), Money: say.Money(h.money),
+		Idle: say.S("web.unknown")}
+	if grouped {
+		m.Name.Detail, m.Held = say.S("fleet.use.workloads", "Count", h.count),
+			say.S("fleet.use.up_to", "Time", say.Duration(h.longest))
+	}
+	if h.weight > 0 {
+		mean := h.sum / h.weight
+		m.Use = say.Percent(mean)
+		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
+			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
+		if usage.Idle(mean) && h.longest > time.Hour {
+			m.Kind = ui.Warning
+		}
+	}
+	switch {
+	case grouped && h.unknown > 0:
+		m.Known = say.S("fleet.use.unknown_of", "Unknown", h.unknown, "Count", h.count)
+	case !grouped && h.weight > 0 && h.known < 0.9:
+		m.Known = say.S("fleet.use.known_for", "Time",
+			say.Duration(time.Duration(h.known*float64(holders.Window)).Round(time.Minute)))
+	}
+	if h.idleKnown {
+		m.Idle = say.Money(h.idle)
+	}
+	return m
+}
+
+func holderTabs(k page.Call, current string) ui.TabsModel {
+	m := ui.TabsModel{Label: k.Words.S("fleet.use.group")}
+	for _, g := range []string{"", "team", "model"} {
+		q := page.Cloned(k.Query)
+		q.Set("group", g)
+		if g == "" {
+			q.Del("group")
+		}
+		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("fleet.use.group_" + page.OrElse(g, "workload")),
+			Href: page.WithQuery(page.FleetUsePath, q) + "#holders", Current: g == current || g == "" &&
+				holderGroups[current] == nil,
+			Test: "group-" + page.OrElse(g, "workload")})
+	}
+	return m
+}

@@ -1,0 +1,38 @@
+// Package fleet is the hardware: capacity, use, health, licenses, the state of metrics, and differences after a
+// restore.
+package fleet
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Pages are those of the area, with the services that they read from.
+type Pages struct {
+	*blocks.Blocks
+	Workloads     *workload.Service
+	Catalog       *offer.Service
+	Drift         *drift.Service
+	Licenses      *license.Service
+	LicensesEvery time.Duration   // how often license servers are asked
+	Marks         *health.Service // nil: no hardware is ever quarantined
+	Metrics       blocks.Metrics
+	Reports       func(cluster string) (gpumetrics.Report, bool) // how well its metrics are
+	Seats         *request.SeatQueue
+	Snapshots     request.Snapshots
+	heats         *heats
+}
+
+// New makes the pages of the fleet.
+func New(p Pages) *Pages {
+	p.heats = &heats{drawn: map[heatKey]drawnHeat{}}
+	return &p
+}

@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// Routes are the addresses of the area.
+func (w *Pages) Routes() []page.Route {
+	return []page.Route{
+		w.Shows("/fleet", identity.ReadInventory, w.fleetPage()),
+		w.Shows(page.FleetUsePath, identity.ReadInventory, w.fleetUsePage()),
+		w.Shows(page.FleetHealthPath, identity.ReadMetrics, w.fleetHealthPage()),
+		w.Shows(page.FleetHealthPath+"/mark", identity.QuarantineHardware, w.markPage()),
+		page.Post(page.FleetHealthPath+"/mark", identity.QuarantineHardware, w.hardwareMark),
+		page.Post(page.FleetHealthPath+"/unmark", identity.QuarantineHardware, w.hardwareUnmark),
+		w.Shows("/licenses", identity.ReadLicenses, w.licensesPage()),
+		page.Post("/licenses", identity.ChangeLicenses, w.licenseEnter),
+		page.Post("/licenses/full", identity.ChangeLicenses, w.licenseChoose),
+		page.Post("/licenses/import", identity.ChangeLicenses, w.licenseImport),
+		page.Post("/licenses/:id/remove", identity.ChangeLicenses, w.licenseRemove),
+		w.Shows(page.DifferencesPath, identity.ReadDifferences, w.differencesPage()),
+		w.Shows(page.DifferencesPath+"/:id/:decision", identity.DecideDifferences, w.differencePage()),
+		page.Post(page.DifferencesPath+"/:id/:decision", identity.DecideDifferences, w.differenceDecide),
+		w.Shows("/admin/metrics", identity.ReadMetrics, w.metricsHealthPage()),
+	}
+}
+
+func (w *Pages) fleetPage() page.Page {
+	return page.Page{Name: "fleet", Build: w.fleet, Topics: page.Topics{live.TopicInventory, live.TopicWorkload},
+		Everyones: true}
+}
+
+func (w *Pages) fleetHealthPage() page.Page {
+	return page.Page{Name: "fleet-health", Build: w.fleetHealth, Topics: page.Topics{live.TopicInventory,
+		live.TopicQuarantine, live.TopicWorkload}}
+}
+
+func (w *Pages) markPage() page.Page {
+	return page.Page{Name: "mark", Build: w.markAsk}
+}
+
+func (w *Pages) fleetUsePage() page.Page {
+	return page.Page{Name: "fleet-use", Build: w.fleetUse, Topics: page.Topics{live.TopicInventory,
+		live.TopicWorkload}, Everyones: true}
+}
+
+func (w *Pages) licensesPage() page.Page {
+	return page.Page{Name: "licenses", Build: w.licenses, Topics: page.Topics{live.TopicWorkload, live.TopicLicense},
+		Everyones: true}
+}
+
+func (w *Pages) differencesPage() page.Page {
+	return page.Page{Name: "differences", Build: w.differences, Topics: page.Topics{live.TopicDifference}}
+}
+
+func (w *Pages) differencePage() page.Page {
+	return page.Page{Name: "difference", Build: w.differenceAsk}
+}
+
+func (w *Pages) metricsHealthPage() page.Page {
+	return page.Page{Name: "metrics", Build: w.metricsHealth, Topics: page.Topics{live.TopicInventory}}
+}

@@ -1,0 +1,269 @@
+package home
+
+import (
+	"slices"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/home"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// scopes are those that make sense for the actor.
+func scopes(a identity.Actor) []page.Scope {
+	list := []page.Scope{page.ScopeMine}
+	if len(a.TenantNames()) > 0 {
+		list = append(list, page.ScopeTeam)
+	}
+	if a.SeesAll() {
+		list = append(list, page.ScopeAll)
+	}
+	return list
+}
+
+// home answers: what do I have, is it well, what ends soon, what waits for me.
+func (w *Pages) home(k page.Call) (page.View, error) {
+	chosen := page.Scope(k.Get("scope"))
+	if !slices.Contains(scopes(k.Actor), chosen) {
+		chosen = page.ScopeMine
+	}
+	items, next, err := w.homeWorkloads(k, chosen)
+	if err != nil {
+		return page.View{}, err
+	}
+	pending, err := w.ownPending(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	list, err := w.homeList(k, chosen, items, pending, next)
+	if err != nil {
+		return page.View{}, err
+	}
+	attention, err := w.attention(k, items)
+	if err != nil {
+		return page.View{}, err
+	}
+	quotas, err := w.quotas(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	repeat, err := w.RepeatStart(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := home.PageModel{
+		Header:    ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, items, pending)},
+		Attention: attention, List: list, Quotas: quotas,
+	}
+	if repeat != nil {
+		m.Header.Actions = []ui.ActionModel{{Post: repeat}}
+	}
+	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Body: home.Page(m), Parts: w.homeParts(k, m, items)}, nil
+}
+
+func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) ([]workload.Workload, string, error) {
+	f := workload.Filter{Cursor: k.Get("cursor"), Limit: 100}
+	if chosen == page.ScopeTeam {
+		f.Tenants = k.Actor.TenantNames()
+	}
+	return w.Workloads.List(k.Ctx, k.Actor, chosen == page.ScopeMine, f)
+}
+
+// ownPending are the actor's own starts that wait for an approval.
+func (w *Pages) ownPending(k page.Call) ([]request.Request, error) {
+	items, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeMine,
+		request.Filter{States: []request.State{request.Pending}, Limit: 50})
+	return slices.DeleteFunc(items, func(r request.Request) bool { return r.Kind != request.StartKind }), err
+}
+
+func homeLead(say page.Words, items []workload.Workload, pending []request.Request) string {
+	running := 0
+	for _, i := range items {
+		if i.State == workload.Running {
+			running++
+		}
+	}
+	if len(items)+len(pending) == 0 {
+		return ""
+	}
+	return say.S("home.lead", "Running", running, "Other", len(items)-running+len(pending))
+}
+
+// homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest
+// does not.
+func (w *Pages) homeParts(k page.Call, m home.PageModel, items []workload.Workload) []page.Part {
+	parts := []page.Part{
+		{ID: "home-attention", Draw: func(page.Words) templ.Component { return home.Attention(m.Attention) }},
+		{ID: "home-list", Draw: func(page.Words) templ.Component { return home.List(m.List) }},
+		{ID: "home-quotas", Draw: func(page.Words) templ.Component { return home.Quotas(m.Quotas) }},
+	}
+	for _, item := range items {
+		if item.State == workload.Running && item.Size.Devices() > 0 {
+			parts = append(parts, page.Part{ID: blocks.UseID(item.ID), Ticks: true, Draw: func(say page.Words) templ.Component {
+				k.Words = say
+				return workloadview.Use(w.UseModel(k, item))
+			}})
+		}
+	}
+	return parts
+}
+
+func (w *Pages) homeList(k page.Call, chosen page.Scope, items []workload.Workload, pending []request.Request,
+	next string) (home.ListModel, error) {
+	costs, err := w.Workloads.Costs(k.Ctx, items...)
+	if err != nil {
+		return home.ListModel{}, err
+	}
+	m := home.ListModel{Switch: scopeSwitch(k, chosen)}
+	if len(items)+len(pending) == 0 {
+		m.Empty = w.homeEmpty(k, chosen)
+		return m, nil
+	}
+	for _, item := range byUse(items) {
+		if item.State != workload.Running && len(pending) > 0 {
+			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
+		}
+		m.Rows = append(m.Rows, w.WorkloadRow(k, item, costs[item.ID]))
+	}
+	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
+	m.Filter = ui.FilterBarModel{Action: "/", Label: k.Words.S("home.filter"), Client: "workloads", Switch: m.Switch,
+		Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Label: k.Words.S("home.filter"),
+			Placeholder: k.Words.S("home.filter_hint")},
+		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
+	m.More = ui.PaginationModel{Label: k.Words.S("home.pages"), NextURL: page.NextURL("/", k.Query, next)}
+	return m, nil
+}
+
+// byUse puts what one can open first, then what is on its way, then what rests.
+func byUse(items []workload.Workload) []workload.Workload {
+	rank := map[workload.State]int{workload.Running: 0, workload.Starting: 1, workload.Queued: 1, workload.Failed: 2,
+		workload.Stopping: 3, workload.Stopped: 3}
+	sorted := slices.Clone(items)
+	slices.SortStableFunc(sorted, func(a, b workload.Workload) int { return rank[a.State] - rank[b.State] })
+	return sorted
+}
+
+func (w *Pages) pendingRows(k page.Call, pending []request.Request) []workloadview.RowModel {
+	var rows []workloadview.RowModel
+	for _, r := range pending {
+		rows = append(rows, w.pendingRow(k, r))
+	}
+	return rows
+}
+
+func scopeSwitch(k page.Call, chosen page.Scope) *ui.TabsModel {
+	choices := scopes(k.Actor)
+	if len(choices) < 2 {
+		return nil
+	}
+	m := &ui.TabsModel{Label: k.Words.S("home.whose")}
+	for _, s := range choices {
+		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("home.scope_" + string(s)), Href: "/?scope=" + string(s),
+			Current: s == chosen, Test: "scope-" + string(s)})
+	}
+	return m
+}
+
+// pendingRow is a start that waits for an approval: it stands among the workloads, because that is what it will be.
+func (w *Pages) pendingRow(k page.Call, r request.Request) workloadview.RowModel {
+	say := k.Words
+	return workloadview.RowModel{
+		Row: ui.RowModel{ID: "r-" + page.Slug(string(r.ID)), Test: "request-row",
+			Attrs: map[string]any{"data-name": r.Spec.Name}},
+		Name: ui.StackModel{Title: r.Spec.Name, Href: page.RequestPath(r.ID),
+			Detail: say.Say(i18n.T("kind."+string(r.Spec.Kind))) + " · " + r.Spec.Image.Title, Icon: string(r.Spec.Kind)},
+		State: blocks.RequestState(say, r, true), Forecast: blocks.BriefOutlook(w.RequestOutlook(k, r)),
+		Size:  blocks.SizeModel(say, r.Spec.Size),
+		Use:   workloadview.UseModel{ID: "use-" + page.Slug(string(r.ID)), Words: "–"},
+		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(r.Spec.Lease.Std()))},
+		Cost:  say.S("web.about", "Value", say.Money(r.Estimate)), Price: say.MoneyPerHour(r.Spec.Size.PricePerHour),
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: page.RequestPath(r.ID),
+			Small: true, Test: "details"}}},
+	}
+}
+
+// attention is what wants a decision, the most urgent first.
+func (w *Pages) attention(k page.Call, items []workload.Workload) (home.AttentionModel, error) {
+	var m home.AttentionModel
+	states, err := w.Idle.States(k.Ctx, items...)
+	if err != nil {
+		return m, err
+	}
+	for _, item := range items {
+		if is := states[item.ID]; item.Owner == k.Actor.Person.ID && !is.Warned.IsZero() {
+			if n := blocks.IdleNotice(k.Words, item, is, true); n != nil {
+				n.Title, n.Test = item.Name+": "+n.Title, "attention-idle"
+				m.Items = append(m.Items, *n)
+			}
+		}
+	}
+	for _, item := range items {
+		if n := w.EndingNotice(k, item); n != nil && item.Owner == k.Actor.Person.ID {
+			m.Items = append(m.Items, *n)
+		}
+	}
+	waiting, err := w.Waiting(k)
+	if waiting > 0 {
+		m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Info, Title: k.Words.S("home.approvals", "Count", waiting),
+			Test: "attention-approvals",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("home.decide"), Href: "/approvals",
+				Small: true, Test: "decide"}}}})
+	}
+	for _, item := range items {
+		if item.State == workload.Failed && item.Owner == k.Actor.Person.ID {
+			m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Danger, Title: k.Words.S("home.failed", "Name", item.Name),
+				Body: k.Words.Text(item.Reason), Test: "attention-failed",
+				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.details"),
+					Href: page.WorkloadPath(item.ID), Small: true}}}})
+		}
+	}
+	return m, err
+}
+
+// homeEmpty says what this place is, and what could start now.
+func (w *Pages) homeEmpty(k page.Call, chosen page.Scope) *ui.EmptyStateModel {
+	say := k.Words
+	m := &ui.EmptyStateModel{Icon: "gpu", Test: "empty", Title: say.S("home.empty_" + string(chosen))}
+	teams := w.Startable(k)
+	if len(teams) == 0 {
+		m.Lines = []string{say.S("home.empty_nobody")}
+		if identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
+			m.Lines = []string{say.S("platform.from_home")}
+			m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"), Href: page.PlatformPath,
+				Kind: ui.Primary, Test: "open-platform"}}}
+		}
+		return m
+	}
+	m.Lines = []string{say.S("home.empty_1"), say.S("home.empty_2"), say.S("home.empty_3")}
+	start := &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start", Kind: ui.Primary, Icon: "plus",
+		Test: "empty-start"}
+	m.Actions = []ui.ActionModel{{Link: start}}
+	team := page.ChooseTeam(k, teams)
+	offers, err := w.Offers.List(k.Ctx, k.Actor, team)
+	if o, ok := blocks.StartsNow(offers); ok && err == nil {
+		m.Actions = append(m.Actions, ui.ActionModel{Post: w.StartSize(k, team, offers, o)})
+	}
+	return m
+}
+
+// quotas are a bar for each size that a team of the actor may use.
+func (w *Pages) quotas(k page.Call) (home.QuotasModel, error) {
+	var m home.QuotasModel
+	for _, t := range w.OwnTeams(k) {
+		bars, others, err := w.QuotaParts(k, t)
+		if err != nil {
+			return m, err
+		}
+		if len(bars)+len(others) > 0 {
+			m.Teams = append(m.Teams, home.TeamModel{Title: t.Display(), Bars: bars, Others: others})
+		}
+	}
+	return m, nil
+}

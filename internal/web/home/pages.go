@@ -1,0 +1,18 @@
+// Package home is the front page: what one has, what needs attention, what waits.
+package home
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Pages are those of the area, with the services that they read from.
+type Pages struct {
+	*blocks.Blocks
+	Workloads *workload.Service
+	Requests  *request.Service
+	Offers    *request.Offers
+	Idle      *idle.Service
+}

@@ -1,0 +1,245 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/views/layout"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// Call is who asks, in which language, and for what. Path parameters are in the query too, so that a stream can ask the
+// same again.
+type Call struct {
+	Ctx   context.Context
+	Actor identity.Actor
+	Words Words
+	Query url.Values
+	team  string // the team that the person chose to look at, "" for none
+}
+
+// Get is a parameter of the path, or else of the query.
+func (k Call) Get(name string) string { return k.Query.Get(name) }
+
+// View is one page as it stands.
+type View struct {
+	Title    string
+	Nav      string // path of the current entry of the navigation
+	Body     templ.Component
+	Parts    []Part    // what the stream draws again
+	AsOf     time.Time // of the data, where it comes from outside
+	Wide     bool
+	StartOff bool
+	Paused   bool // the reader wants it to stay as it is
+}
+
+// Part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
+// says that it shows readings or money, which change without anything being written.
+type Part struct {
+	ID    string
+	Ticks bool
+	Draw  func(Words) templ.Component
+}
+
+// CallOf gathers what a handler needs to know of a call.
+func (w *Frame) CallOf(c echo.Context) Call {
+	ctx := c.Request().Context()
+	k := Call{Ctx: ctx, Actor: identity.ActorFrom(ctx), Words: w.wordsIn(ctx), Query: url.Values{}}
+	for name, values := range c.Request().URL.Query() {
+		k.Query[name] = values
+	}
+	for _, name := range c.ParamNames() {
+		k.Query.Set(name, c.Param(name))
+	}
+	if team := edge.Value(c.Request(), edge.Team); k.Actor.Member(team) {
+		k.team = team
+	}
+	return k
+}
+
+func (w *Frame) wordsIn(ctx context.Context) Words {
+	return Words{Localizer: i18n.From(ctx), Now: w.Now()}
+}
+
+// Show answers with a whole page.
+func (w *Frame) Show(p Page) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		k := w.CallOf(c)
+		v, err := p.Build(k)
+		if err != nil {
+			return err
+		}
+		return w.Reply(c, k, p, v, http.StatusOK)
+	}
+}
+
+// Reply wraps a view into its frame.
+func (w *Frame) Reply(c echo.Context, k Call, p Page, v View, status int) error {
+	frame, err := w.frame(c, k, v)
+	if err != nil {
+		return err
+	}
+	if len(v.Parts) > 0 && p.Topics != nil && !v.Paused {
+		q := url.Values{}
+		for name, values := range k.Query {
+			q[name] = values
+		}
+		q.Set("page", p.Name)
+		frame.LiveURL = "/live?" + q.Encode()
+	}
+	document := templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
+		return layout.Page(frame).Render(templ.WithChildren(ctx, v.Body), out)
+	})
+	return w.Write(c, status, document)
+}
+
+// Write renders to a buffer first: a page is whole or an error.
+func (w *Frame) Write(c echo.Context, status int, component templ.Component) error {
+	var buffer bytes.Buffer
+	ctx := c.Request().Context()
+	if err := component.Render(ui.WithLocalizer(ctx, i18n.From(ctx)), &buffer); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, buffer.Bytes())
+}
+
+// frame is what stands around the content.
+func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) {
+	waiting, err := w.Waiting(k)
+	if err != nil {
+		return layout.PageModel{}, err
+	}
+	places, closed := navigationOf(k.Actor, v.Nav), folded(c)
+	m := layout.PageModel{
+		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
+		User: userModel(k, v.Nav), Sides: w.sides(k, places), NavFolded: slices.Contains(closed, navBar), Help: help(k),
+		Teams:     w.teamChoice(k),
+		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
+		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.banners(k)),
+		Flash:  w.takeFlash(c, k.Words), Path: c.Request().URL.RequestURI(), Wide: v.Wide, Links: links(),
+	}
+	if c.Request().Method != http.MethodGet {
+		m.Path = v.Nav
+	}
+	m.Now = w.Now().UTC().Format(time.RFC3339)
+	if !v.AsOf.IsZero() {
+		m.AsOf = v.AsOf.UTC().Format(time.RFC3339)
+	}
+	return m, nil
+}
+
+func links() layout.LinksModel {
+	l := layout.DefaultLinks()
+	l.Requests, l.Theme, l.Language, l.Team, l.SignOut, l.Nav = "/approvals", "/settings/theme", "/settings/language",
+		"/settings/team", "/signout", "/settings/nav"
+	return l
+}
+
+func theme(c echo.Context) string {
+	return edge.ThemeOf(c.Request())
+}
+
+// Waiting is how many requests wait for the actor's decision.
+func (w *Frame) Waiting(k Call) (int, error) {
+	if !w.Approvals.Decides(k.Actor) {
+		return 0, nil
+	}
+	return w.Approvals.Waiting(k.Ctx, k.Actor)
+}
+
+// help is what explains the portal.
+func help(k Call) []ui.MenuItemModel {
+	return []ui.MenuItemModel{{Label: k.Words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"}}
+}
+
+func userModel(k Call, current string) layout.UserModel {
+	p := k.Actor.Person
+	return layout.UserModel{ID: string(p.ID), Name: p.Name, Detail: p.Email, Initials: initials(p.Name),
+		Links: []ui.MenuItemModel{
+			{Label: k.Words.S("web.nav.account"), Icon: "key", Href: "/account", Current: current == "/account",
+				Test: "nav-account"},
+			{Label: k.Words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications",
+				Current: current == "/account/notifications", Test: "nav-notices"},
+		}}
+}
+
+func initials(name string) string {
+	letters := ""
+	for _, part := range strings.Fields(name) {
+		letters += string([]rune(part)[:1])
+	}
+	runes := []rune(strings.ToUpper(letters))
+	if len(runes) > 2 {
+		runes = []rune{runes[0], runes[len(runes)-1]}
+	}
+	return string(runes)
+}
+
+// Startable lists the teams for which the actor may start something.
+func (w *Frame) Startable(k Call) []tenant.Tenant {
+	var teams []tenant.Tenant
+	for _, t := range w.Site().Directory.Tenants {
+		if identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name}) {
+			teams = append(teams, t)
+		}
+	}
+	return teams
+}
+
+// OwnTeams lists the teams that the actor belongs to.
+func (w *Frame) OwnTeams(k Call) []tenant.Tenant {
+	var teams []tenant.Tenant
+	for _, t := range w.Site().Directory.Tenants {
+		if k.Actor.Member(t.Name) {
+			teams = append(teams, t)
+		}
+	}
+	return teams
+}
+
+func (w *Frame) teamChoice(k Call) []layout.TeamModel {
+	var models []layout.TeamModel
+	for i, t := range w.OwnTeams(k) {
+		models = append(models, layout.TeamModel{Name: t.Display(), Value: t.Name, Current: t.Name == k.team ||
+			(k.team == "" && i == 0)})
+	}
+	return models
+}
+
+// strips say what is away, since when, and what still works.
+func (w *Frame) strips(say Words) []ui.StripModel {
+	var strips []ui.StripModel
+	for _, o := range w.Health() {
+		strips = append(strips, ui.StripModel{
+			Kind: ui.Warning, ID: "strip-" + string(o.System) + "-" + Slug(o.Name), Test: "strip-" + string(o.System),
+			Words: say.S("web.away."+string(o.System), "Name", o.Name, "Since", ui.Clock(o.Since, time.UTC)+" UTC"),
+		})
+	}
+	return strips
+}
+
+// Slug makes a value safe as part of an element's id.
+func Slug(text string) string {
+	return strings.Map(func(r rune) rune {
+		if (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9') || r == '-' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
+// IsFragment reports whether htmx asks for a part of a page.
+func IsFragment(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }

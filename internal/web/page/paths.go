@@ -1,0 +1,47 @@
+package page
+
+import (
+	"net/url"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Where pages are that several areas link to. DifferencesPath is where administrators decide what is right after a
+// restore.
+const (
+	BudgetsPath        = "/admin/budgets"
+	DifferencesPath    = "/admin/differences"
+	IdlePath           = "/admin/idle"
+	PeoplePath         = "/admin/people"
+	PricesPath         = "/admin/prices"
+	TenantsPath        = "/admin/tenants"
+	DelegationsPath    = "/approvals/delegations"
+	FleetHealthPath    = "/fleet/health"
+	FleetUsePath       = "/fleet/use"
+	PlatformPath       = "/platform"
+	AdvicePath         = "/usage/advice"
+	DemandPath         = "/usage/demand"
+	ReconciliationPath = "/usage/reconciliation"
+)
+
+// BudgetPath is where the budget of a team is.
+func BudgetPath(team string) string { return BudgetsPath + "/" + url.PathEscape(team) }
+
+// RequestPath is where a request is.
+func RequestPath(id request.ID) string { return "/requests/" + string(id) }
+
+// TeamImagesPath is where the images of a team is.
+func TeamImagesPath(team string) string { return TeamPath(team) + "/images" }
+
+// TeamQuotaPath is where the quota of a team is.
+func TeamQuotaPath(team string) string { return "/team?name=" + url.QueryEscape(team) }
+
+// TeamVolumesPath is where the shared storage of a team is.
+func TeamVolumesPath(team string) string { return TeamPath(team) + "/volumes" }
+
+// TeamPath is where a team is.
+func TeamPath(name string) string { return "/team/" + url.PathEscape(name) }
+
+// WorkloadPath is where a workload is.
+func WorkloadPath(id workload.ID) string { return "/workloads/" + string(id) }

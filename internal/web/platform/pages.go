@@ -1,0 +1,31 @@
+// Package platform is the front page of administrators: what is allocated, used and idle, what it costs, and what needs
+// somebody.
+package platform
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Pages are those of the area, with the services that they read from.
+type Pages struct {
+	*blocks.Blocks
+	Workloads *workload.Service
+	Requests  *request.Service
+	Budgets   *budget.Service
+	Catalog   *offer.Service
+	Events    audit.Reader
+	Licenses  *license.Service
+	Marks     *health.Service // nil: no hardware is ever quarantined
+	Metrics   blocks.Metrics
+	Snapshots request.Snapshots
+	Usage     *usage.Service
+	overviews overviews
+}

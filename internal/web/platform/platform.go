@@ -1,0 +1,301 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	platformview "github.com/gpu-portal/gpu-portal/views/platform"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// overviewEvery is how long the figures are kept that take more than an index to read. They are the same for all who
+// see everything.
+const overviewEvery = 15 * time.Second
+
+// overview is what other pages of the platform's side show in full, in numbers.
+type overview struct {
+	at     time.Time
+	month  usage.Sum // of everybody
+	idle   usage.Money
+	held   int // workloads on GPUs
+	unsaid int // of them, those whose use nobody knows
+	levels map[health.Level]int
+	books  []budget.Standing
+	pools  []license.Line
+	wrong  []offer.Finding
+}
+
+// overviews keeps the last one.
+type overviews struct {
+	sync.Mutex
+	last overview
+}
+
+// overviewNow reads the figures at most once in a while, however many look.
+func (w *Pages) overviewNow(k page.Call) (overview, error) {
+	w.overviews.Lock()
+	defer w.overviews.Unlock()
+	if o := w.overviews.last; !o.at.IsZero() && k.Words.Now.Sub(o.at).Abs() < overviewEvery {
+		return o, nil
+	}
+	o, err := w.readOverview(k)
+	if err == nil {
+		w.overviews.last = o
+	}
+	return o, err
+}
+
+func (w *Pages) readOverview(k page.Call) (o overview, err error) {
+	o = overview{at: k.Words.Now, levels: map[health.Level]int{}}
+	statement, err := w.Usage.Statement(k.Ctx, k.Actor, usage.All, w.Usage.Month())
+	if err != nil {
+		return o, err
+	}
+	o.month = statement.Total()
+	holders, err := w.HoldersSeen(k)
+	if err != nil {
+		return o, err
+	}
+	for _, h := range holders {
+		o.held++
+		if money, known := h.Unused(); known {
+			o.idle = o.idle.Add(money)
+		} else {
+			o.unsaid++
+		}
+	}
+	for _, name := range w.Site().Clusters {
+		r, err := w.Marks.Report(k.Ctx, k.Actor, name)
+		if err != nil {
+			return o, err
+		}
+		blocks.CountLevels(r, o.levels)
+	}
+	var wrong [3]error
+	o.books, wrong[0] = w.Budgets.All(k.Ctx, k.Actor)
+	o.pools, wrong[1] = w.Licenses.Overview(k.Ctx, k.Actor)
+	o.wrong, wrong[2] = w.Catalog.Findings(k.Ctx, k.Actor)
+	return o, errors.Join(wrong[:]...)
+}
+
+// platform answers: is the fleet well, full, used and affordable, and what wants somebody now.
+func (w *Pages) platform(k page.Call) (page.View, error) {
+	if !identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
+		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	o, err := w.overviewNow(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	queue, more, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{States: []workload.State{workload.Queued},
+		Limit: mostQueued})
+	if err != nil {
+		return page.View{}, err
+	}
+	pending, morePending, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible,
+		request.Filter{States: []request.State{request.Pending}, Oldest: true, Limit: mostQueued})
+	if err != nil {
+		return page.View{}, err
+	}
+	changes, err := w.recentChanges(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	slices.SortStableFunc(queue, func(a, b workload.Workload) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	say := k.Words
+	m := platformview.PageModel{Header: ui.HeaderModel{Title: say.S("platform.title"), Lead: say.S("platform.lead")},
+		Money: moneyModel(say, o), Changes: changes, Queue: w.queueModel(say, queue, more != "")}
+	m.Attention = platformview.AttentionModel{Items: w.attentionItems(say, o, pending, morePending != "")}
+	for _, i := range m.Attention.Items {
+		m.Attention.Some = m.Attention.Some || i.Kind == ui.Danger || i.Kind == ui.Warning
+	}
+	v := page.View{Title: m.Header.Title, Nav: page.PlatformPath, Wide: true}
+	m.Fleet, v.AsOf = w.fleetNow(k.Ctx, say)
+	v.Body = platformview.Page(m)
+	v.Parts = []page.Part{
+		{ID: platformview.FleetID, Ticks: true, Draw: func(say page.Words) templ.Component {
+			now, _ := w.fleetNow(k.Ctx, say)
+			return platformview.Fleet(now)
+		}},
+		{ID: platformview.MoneyID, Draw: func(page.Words) templ.Component { return platformview.Money(m.Money) }},
+		{ID: platformview.AttentionID, Draw: func(page.Words) templ.Component { return platformview.Attention(m.Attention) }},
+		{ID: platformview.QueueID, Draw: func(page.Words) templ.Component { return platformview.Queue(m.Queue) }},
+		{ID: platformview.ChangesID, Draw: func(page.Words) templ.Component { return platformview.Changes(m.Changes) }}}
+	return v, nil
+}
+
+// fleetSums are cards of all clusters, as reconciliation counts them; those that are held and idle as the map of GPUs
+// draws them.
+type fleetSums struct {
+	cards, held, free, broken float64
+	idle, told                float64 // held devices that do nothing, and all held ones of which something is known
+	clusters                  int
+}
+
+func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
+	for _, name := range w.Site().Clusters {
+		snapshot, ok := w.Snapshots.Snapshot(ctx, name)
+		if !ok {
+			continue
+		}
+		s.clusters++
+		asOf = blocks.Oldest(asOf, snapshot.TakenAt)
+		for _, stock := range inventory.Stock(snapshot) {
+			s.cards += float64(stock.Cards) / usage.Parts
+			s.held += float64(stock.Ours+stock.Others) / usage.Parts
+			s.free += float64(stock.Free) / usage.Parts
+			s.broken += float64(stock.Broken) / usage.Parts
+		}
+		f := w.Metrics.Fleet(name)
+		if f == nil {
+			continue
+		}
+		for _, node := range f.Nodes {
+			for _, card := range node.Cards {
+				for _, c := range card.Cells {
+					switch kind := blocks.KindOfCell(c); {
+					case !c.Held() || kind == "unknown":
+					case kind == "idle":
+						s.idle, s.told = s.idle+c.Part, s.told+c.Part
+					default:
+						s.told += c.Part
+					}
+				}
+			}
+		}
+	}
+	return s, asOf
+}
+
+// fleetNow is the strongest number of the page: how much of the fleet is allocated, and how much of that works.
+func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.FleetModel, time.Time) {
+	s, asOf := w.fleetSums(ctx)
+	m := platformview.FleetModel{Title: say.S("platform.allocated"), Href: page.FleetUsePath}
+	switch {
+	case s.clusters == 0:
+		m.None = say.S("platform.no_cluster")
+		return m, asOf
+	case s.cards == 0:
+		m.None = say.S("platform.no_cards")
+		return m, asOf
+	}
+	cards := func(n float64) string {
+		if tenths := math.Round(10 * n); math.Mod(tenths, 10) != 0 {
+			return ui.Number(say.Localizer, n, 1)
+		}
+		return ui.Number(say.Localizer, n, 0)
+	}
+	idle := min(s.idle, s.held)
+	working := max(0, min(s.told, s.held)-idle)
+	unknown := max(0, s.held-idle-working)
+	m.Value = say.Percent(100 * s.held / s.cards)
+	m.Of = say.S("platform.cards_of", "Held", cards(s.held), "All", cards(s.cards))
+	m.Bar = ui.MeterModel{Label: m.Title, Value: m.Of, Bare: true, Large: true, Test: "fleet-now"}
+	for _, p := range []struct {
+		id    string
+		fill  ui.Fill
+		cards float64
+		href  string
+	}{{"working", ui.FillUsed, working, page.FleetUsePath}, {"idle", ui.FillIdle, idle, page.FleetUsePath},
+		{"unknown", ui.FillBlocked, unknown, "/admin/metrics"}, {"broken", ui.FillBroken, s.broken, page.FleetHealthPath},
+		{"free", ui.FillFree, s.free, "/fleet"}} {
+		if p.cards <= 0 && (p.id == "unknown" || p.id == "broken") {
+			continue
+		}
+		m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: p.fill, Share: p.cards / s.cards,
+			Words: say.S("platform."+p.id) + " " + cards(p.cards)})
+		m.Parts = append(m.Parts, platformview.PartModel{Fill: p.fill, Label: say.S("platform." + p.id),
+			Value: cards(p.cards), Href: p.href, Test: "part-" + p.id})
+	}
+	if s.told == 0 && s.held > 0 {
+		m.Note = say.S("platform.no_metrics")
+	}
+	if !asOf.IsZero() {
+		age := say.Age("Kubernetes", asOf, page.SnapshotEvery)
+		m.Age = &age
+	}
+	return m, asOf
+}
+
+func moneyModel(say page.Words, o overview) platformview.MoneyModel {
+	m := platformview.MoneyModel{Title: say.S("platform.idle_day"), Value: say.Money(o.idle), Href: page.FleetUsePath,
+		Detail: say.S("platform.idle_day_detail", "Count", o.held), Month: say.S("platform.month"),
+		Cost: say.Monies(o.month.Cost), Idle: say.S("web.unknown"), Mean: say.S("web.unknown"), MonthHref: page.UsageAllPath}
+	switch {
+	case o.held == 0:
+		m.Value, m.Detail = "–", say.S("platform.nothing_held")
+	case o.unsaid == o.held:
+		m.Value, m.Detail = say.S("web.unknown"), say.S("platform.no_metrics")
+	case o.unsaid > 0:
+		m.Detail = say.S("platform.idle_day_part", "Count", o.held, "Unknown", o.unsaid)
+	}
+	if o.month.Use.Known() {
+		m.Idle, m.Mean = say.Monies(o.month.Idle), say.Percent(o.month.Use.Mean())
+	}
+	return m
+}
+
+// countText is a number, or that it is more than was read.
+func countText(n int, more bool) string {
+	if more {
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
+}
+
+// changeKinds are what people decide about the platform: what the portal observes is not news.
+var changeKinds = []audit.Kind{audit.RulesSaved, audit.CatalogSaved, audit.TenantSaved, audit.IdleSaved,
+	audit.MemberAdded, audit.MemberRemoved, audit.BudgetSet, audit.BudgetRemoved, audit.BudgetRefunded, audit.PriceAdded,
+	audit.PriceEnded, audit.LicenseEntered, audit.LicenseRemoved, audit.LicenseLost, audit.LicenseChosen,
+	audit.HardwareMarked, audit.HardwareUnmarked, audit.PersonDisabled, audit.PersonEnabled, audit.PersonHandedOver,
+	audit.ClusterHeld, audit.ClusterResumed, audit.DelegationCreated, audit.DelegationEnded, audit.ImpersonationBegun}
+
+// mostChanges and mostQueued bound what the page lists and reads.
+const (
+	mostChanges = 6
+	mostQueued  = 100
+	mostListed  = 5
+)
+
+func (w *Pages) recentChanges(k page.Call) (platformview.ChangesModel, error) {
+	events, _, err := w.Events.Events(k.Ctx, audit.Filter{Kinds: changeKinds, Limit: mostChanges})
+	m := platformview.ChangesModel{Title: k.Words.S("platform.changes"), Href: "/audit",
+		None: k.Words.S("platform.no_changes")}
+	for _, e := range events {
+		m.Items = append(m.Items, platformview.ChangeModel{Who: blocks.WhoDid(k.Words, e),
+			What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail), When: k.Words.Ago(e.At)})
+	}
+	return m, err
+}
+
+func (w *Pages) queueModel(say page.Words, queue []workload.Workload, more bool) platformview.QueueModel {
+	m := platformview.QueueModel{Title: say.S("platform.queue"), Href: "/?scope=all", None: say.S("platform.queue_none"),
+		Count: countText(len(queue), more)}
+	for _, item := range queue[:min(len(queue), mostListed)] {
+		m.Items = append(m.Items, platformview.WaitModel{Name: ui.StackModel{Title: item.Name,
+			Href:   page.WorkloadPath(item.ID),
+			Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)}, Size: item.Size.Title, Since: say.Since(item.CreatedAt)})
+	}
+	return m
+}

@@ -1,0 +1,120 @@
+package platform
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	platformview "github.com/gpu-portal/gpu-portal/views/platform"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// attentionItems are what may want somebody, the worst first; what is fine comes last, so that it is seen to have been
+// looked at.
+func (w *Pages) attentionItems(say page.Words, o overview, pending []request.Request,
+	more bool) []platformview.ItemModel {
+	items := []platformview.ItemModel{healthItem(say, o.levels), approvalsItem(say, pending, more),
+		w.budgetItem(say, o.books), licenseItem(say, o), catalogItem(say, len(o.wrong))}
+	weight := map[ui.Kind]int{ui.Danger: 0, ui.Warning: 1, ui.Info: 2, ui.OK: 3}
+	slices.SortStableFunc(items, func(a, b platformview.ItemModel) int {
+		return cmp.Compare(weight[a.Kind], weight[b.Kind])
+	})
+	return items
+}
+
+func healthItem(say page.Words, count map[health.Level]int) platformview.ItemModel {
+	broken, warned, marked := count[health.Broken], count[health.Warned], count[health.Quarantined]
+	m := platformview.ItemModel{ID: "health", Kind: ui.OK, Label: say.S("platform.health"), Href: page.FleetHealthPath,
+		Value: strconv.Itoa(broken + warned + marked), Detail: say.S("platform.health_detail", "Broken", broken, "Warned",
+			warned, "Marked", marked)}
+	switch {
+	case broken > 0:
+		m.Kind = ui.Danger
+	case warned+marked > 0:
+		m.Kind = ui.Warning
+	case count[health.Fine] == 0:
+		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.health_unknown")
+	default:
+		m.Detail = say.S("platform.health_ok", "Unknown", count[health.Unknown])
+	}
+	return m
+}
+
+func approvalsItem(say page.Words, pending []request.Request, more bool) platformview.ItemModel {
+	m := platformview.ItemModel{ID: "approvals", Kind: ui.OK, Label: say.S("platform.approvals"), Href: "/approvals",
+		Value: countText(len(pending), more), Detail: say.S("platform.approvals_none")}
+	if len(pending) > 0 {
+		m.Kind, m.Detail = ui.Warning, say.S("platform.oldest", "Time", say.Since(pending[0].CreatedAt).Words)
+	}
+	return m
+}
+
+// budgetItem counts the budgets whose bar is drawn as a warning.
+func (w *Pages) budgetItem(say page.Words, books []budget.Standing) platformview.ItemModel {
+	m := platformview.ItemModel{ID: "budgets", Kind: ui.OK, Label: say.S("platform.budgets"), Href: page.BudgetsPath,
+		Value: "0", Detail: say.S("platform.budgets_ok", "Count", len(books))}
+	var names []string
+	for _, st := range books {
+		if st.Used() < blocks.BudgetAtRisk {
+			continue
+		}
+		names = append(names, w.TeamTitle(st.Budget.Tenant)+" "+say.Percent(float64(st.Used())))
+		m.Kind = ui.Warning
+		if st.Balance.Left < 0 {
+			m.Kind = ui.Danger
+		}
+	}
+	switch {
+	case len(books) == 0:
+		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.budgets_none")
+	case len(names) > 0:
+		m.Value, m.Detail = strconv.Itoa(len(names)), strings.Join(names[:min(len(names), mostListed)], " · ")
+	}
+	return m
+}
+
+// licenseItem tells the pool with the fewest seats left in proportion.
+func licenseItem(say page.Words, o overview) platformview.ItemModel {
+	m := platformview.ItemModel{ID: "licenses", Kind: ui.OK, Label: say.S("platform.licenses"), Href: "/licenses",
+		Value: "–", Detail: say.S("platform.licenses_none")}
+	least := 2.0
+	for _, l := range o.pools {
+		p := l.Status.Pool
+		if p.Unknown || p.Seats == 0 {
+			continue
+		}
+		share := float64(l.Status.Free()) / float64(p.Seats)
+		if share >= least {
+			continue
+		}
+		least = share
+		m.Value = strconv.Itoa(l.Status.Free())
+		m.Detail = say.S("platform.licenses_detail", "Pool", cmp.Or(p.Title, p.Name), "Free", l.Status.Free(), "Seats",
+			p.Seats)
+		switch {
+		case l.Status.Over() > 0:
+			m.Kind = ui.Danger
+		case l.Status.Free() == 0 || l.Forecast.FullKnown && !l.Forecast.NotInSight && l.Forecast.FullIn <= 14:
+			m.Kind = ui.Warning
+		}
+	}
+	if least > 1 && len(o.pools) == 0 {
+		m.Kind = ui.Info
+	}
+	return m
+}
+
+func catalogItem(say page.Words, n int) platformview.ItemModel {
+	m := platformview.ItemModel{ID: "catalog", Kind: ui.OK, Label: say.S("platform.catalog"), Href: "/admin/sizes",
+		Value: strconv.Itoa(n), Detail: say.S("platform.catalog_ok")}
+	if n > 0 {
+		m.Kind, m.Detail = ui.Warning, say.S("platform.catalog_detail")
+	}
+	return m
+}

@@ -1,0 +1,526 @@
+package requests
+
+import (
+	"context"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/requests"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// inboxPage is how many requests the list beside the detail shows.
+const inboxPage = 50
+
+// How many requests for the same size are looked at, and shown.
+const similarLooked, similarShown = 20, 5
+
+func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
+
+// approvals answers those who decide: who asks for what, may they, what does it take from others.
+func (w *Pages) approvals(k page.Call) (page.View, error) {
+	return w.approvalsView(k, typed{}, nil)
+}
+
+// typed is what stood in the form of a decision that came back.
+type typed struct{ Note, Size, Lease string }
+
+// approvalsView shows the list with one request beside it: the one in the address, else the oldest.
+func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, error) {
+	items, next, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage,
+		Cursor: k.Get("cursor")})
+	if err != nil {
+		return page.View{}, err
+	}
+	waiting, err := w.Approvals.Waiting(k.Ctx, k.Actor)
+	if err != nil {
+		return page.View{}, err
+	}
+	open := k.Get("id") == ""
+	chosen, err := w.chosenRequest(k, items)
+	if err != nil {
+		return page.View{}, err
+	}
+	if chosen != nil {
+		// The stream of this page stays with this request: the buttons must never come to mean another one.
+		k.Query.Set("id", string(chosen.ID))
+		if k.Get("seen") == "" {
+			k.Query.Set("seen", strconv.FormatInt(chosen.Version, 10))
+		}
+	}
+	ticked := tickedIDs(k, items)
+	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.Words.S("requests.inbox"), Lead: inboxLead(k.Words, waiting),
+		Tabs: w.RequestTabs(k, "/approvals", waiting)}, Errors: page.FormErrors(k.Words, page.ProblemsOf(cause))}
+	m.List.More = ui.PaginationModel{Label: k.Words.S("requests.pages"), NextURL: page.NextURL("/approvals", url.Values{},
+		next)}
+	for _, r := range items {
+		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
+			slices.Contains(ticked, string(r.ID))))
+	}
+	if len(items) > 1 {
+		m.List.Bulk = bulkForm(k)
+	}
+	seats, err := w.seatWaits(k, chosen)
+	if err != nil {
+		return page.View{}, err
+	}
+	m.Seats, m.List.Seats = seats, seats
+	whole := []page.Part{{ID: "inbox-page", Draw: func(page.Words) templ.Component { return requests.Inbox(m) }}}
+	if chosen == nil {
+		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.Words.S("requests.inbox_empty"),
+			Lines: []string{k.Words.S("requests.inbox_empty_why")}, Test: "empty"}
+		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole}, nil
+	}
+	detail, err := w.approvalDetail(k, *chosen, items, was, page.ProblemsOf(cause))
+	if err != nil {
+		return page.View{}, err
+	}
+	m.Detail = &detail
+	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Wide: true, Parts: []page.Part{
+		{ID: "approvals", Draw: func(page.Words) templ.Component { return requests.InboxList(m.List) }},
+		{ID: "approval-bars", Draw: func(page.Words) templ.Component { return requests.Bars(detail.Bars) }},
+		{ID: "approval-decide", Draw: func(page.Words) templ.Component { return requests.Decide(detail) }},
+	}}
+	if open {
+		v.Parts = append(whole, v.Parts...) // a page that was empty gets its first request as a whole
+	}
+	return v, nil
+}
+
+// inboxLead counts what waits. Where nothing does, the page says so itself.
+func inboxLead(say page.Words, waiting int) string {
+	if waiting == 0 {
+		return ""
+	}
+	return say.S("requests.inbox_lead", "Count", waiting)
+}
+
+// seatWaits are the requests that somebody approved and that wait for a license seat, as far as the reader could still
+// Text no; nil where there are none.
+func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatLineModel, error) {
+	items, next, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
+	m := &requests.SeatLineModel{}
+	for _, r := range items {
+		if !r.WaitsForSeat() || w.Approvals.MayReject(k.Actor, r) != nil {
+			continue
+		}
+		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
+		row.Row.Test = "seat-row"
+		row.Name.Detail = r.Spec.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
+		m.Rows = append(m.Rows, row)
+	}
+	if next != "" {
+		m.More = k.Words.S("requests.seat_line_more", "Count", inboxPage)
+	}
+	if len(m.Rows) == 0 {
+		return nil, err
+	}
+	return m, err
+}
+
+// chosenRequest is the one in the address. Without one it is the first that waits; nil when nothing waits.
+func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Request, error) {
+	if id := k.Get("id"); id != "" {
+		r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id))
+		return &r, err
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	return &items[0], nil
+}
+
+// inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for
+// the one of before goes with that.
+func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
+	say := k.Words
+	id := page.Slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
+	what := inboxWhat(say, r)
+	if given, ok := r.ReassignedTo(k.Actor.Person.ID); ok {
+		what += " · " + say.S("requests.reassigned_row", "From", given.FromName)
+	}
+	return requests.InboxRowModel{
+		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
+		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
+			"Size", r.Spec.Size.Title), Checked: ticked},
+		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID), Detail: what},
+		Asked: say.Ago(r.CreatedAt),
+	}
+}
+
+func inboxWhat(say page.Words, r request.Request) string {
+	if r.Kind == request.QuotaKind {
+		return r.Spec.Size.Title + " · " + blocks.RequestKind(say, r)
+	}
+	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
+		return requestName(say, r)
+	}
+	return r.Spec.Size.Title + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
+}
+
+func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request.Request, was typed,
+	problems []fault.Field) (requests.DetailModel, error) {
+	say := k.Words
+	m := requests.DetailModel{Title: asksFor(say, r),
+		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason,
+		Size:  blocks.SizeModel(say, r.Spec.Size),
+		Items: detailItems(say, r)}
+	for _, other := range waiting {
+		if other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
+			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Spec.Tenant, "Duration",
+				say.Duration(say.Now.Sub(other.CreatedAt))))
+		}
+	}
+	past, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible, request.Filter{Asker: r.Asker, Limit: 6})
+	if err != nil {
+		return m, err
+	}
+	for _, p := range past {
+		if p.ID != r.ID {
+			row := requestRow(say, p)
+			row.Row.ID = "past-" + page.Slug(string(p.ID))
+			m.History = append(m.History, row)
+		}
+	}
+	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r.ID)
+	if err != nil {
+		return m, err
+	}
+	m.Past = say.S("requests.past", "Count", granted.Requests, "Money",
+		say.Money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.HistoryDays)
+	if m.Similar, err = w.similar(k, r); err != nil {
+		return m, err
+	}
+	m.Steps = w.stepsModel(say, r)
+	m.Bars, err = w.takes(k, r)
+	m.Decide, m.Why = w.decideForm(k, r, was, problems)
+	m.Given, m.Reclaim = reassignedModels(k, r)
+	return m, err
+}
+
+func detailItems(say page.Words, r request.Request) []ui.DefModel {
+	spec := []ui.DefModel{
+		{Term: say.S("start.lease"), Value: say.Duration(r.Spec.Lease.Std()), Test: "lease"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r),
+			About: strings.TrimSuffix(say.MoneyPerHour(r.Spec.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
+			Test:  "estimate"},
+		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
+	}
+	switch r.Kind {
+	case request.QuotaKind:
+		spec = askedItems(say, r)
+	case request.ExtendKind:
+		spec[0].Term, spec[0].Value = say.S("requests.lease"), blocks.LeaseChange(say, r)
+		spec[1].Term = say.S("requests.price_added")
+	case request.ResumeKind:
+		spec[0].Term = say.S("requests.lease_left")
+	}
+	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.Ago(r.CreatedAt))}},
+		spec, []ui.DefModel{
+			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
+			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
+}
+
+// similar are the last requests for the same size that were decided, of all that the reader may see, but not those of
+// the same asker, who stand beside.
+func (w *Pages) similar(k page.Call, r request.Request) ([]requests.RowModel, error) {
+	list, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible, request.Filter{Size: r.Spec.Size.Name,
+		States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
+	var rows []requests.RowModel
+	for _, s := range list {
+		if s.Asker == r.Asker || len(s.Steps()) == 0 || len(rows) == similarShown {
+			continue // what a rule alone decided says nothing of how people decide
+		}
+		row := requestRow(k.Words, s)
+		row.Row.ID = "similar-" + page.Slug(string(s.ID))
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// stepsModel is whose approvals a request needs, how far it is, and who said what.
+func (w *Pages) stepsModel(say page.Words, r request.Request) *ui.StepsModel {
+	steps := r.Steps()
+	if len(steps) == 0 {
+		return nil
+	}
+	m := ui.StepsModel{Label: say.S("requests.steps"), Test: "approval-steps"}
+	open, _ := r.OpenStep()
+	for i, s := range steps {
+		item := ui.StepModel{Title: page.UpperFirst(say.Text(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open)}
+		for _, c := range r.Decision.Consents {
+			if c.Step == i {
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))
+				at := say.Ago(c.At)
+				item.Time = &at
+			}
+		}
+		for _, h := range r.Reassigned() {
+			if h.Step == i {
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.reassigned", "From", h.FromName, "To",
+					h.ToName, "Reason", h.Reason))
+			}
+		}
+		if at, then := r.Escalates(); item.State == ui.StepCurrent && len(then) > 0 {
+			id := "requests.escalates_at"
+			if !say.Now.Before(at) {
+				id = "requests.escalated"
+			}
+			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At",
+				say.At(at).Exact))
+		}
+		m.Items = append(m.Items, item)
+	}
+	return &m
+}
+
+func stepState(r request.Request, step, open int) ui.StepState {
+	switch {
+	case step < open:
+		return ui.StepDone
+	case step > open:
+		return ui.StepWaiting
+	case r.State == request.Rejected:
+		return ui.StepFailed
+	case r.State == request.Pending:
+		return ui.StepCurrent
+	case r.State == request.Approved: // by one of before there were steps
+		return ui.StepDone
+	}
+	return ui.StepWaiting
+}
+
+func (w *Pages) consentWords(say page.Words, c policy.Consent) string {
+	name := i18n.Literal(c.ByName)
+	if c.For != "" {
+		name = i18n.T("request.for", "Name", c.ByName, "For", c.ForName)
+	}
+	said := say.Text(i18n.T("request.approved_by", "Name", name))
+	if c.Change != nil {
+		said += " " + say.S("requests.granted_less", "Asked", w.askedFor(say, c.Change))
+	}
+	if c.Note != "" {
+		said += " " + say.S("requests.note", "Note", c.Note)
+	}
+	return said
+}
+
+// askedFor is what stood there before somebody granted less: a size, a time, or both.
+func (w *Pages) askedFor(say page.Words, c *policy.Change) string {
+	var parts []string
+	if c.Size != "" {
+		title := c.Size
+		if s, ok := w.Site().Catalog.Size(c.Size); ok {
+			title = s.Title
+		}
+		parts = append(parts, title)
+	}
+	if c.Lease > 0 {
+		parts = append(parts, say.Duration(c.Lease.Std()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// decideForm has a field and two buttons; why says what stands against deciding.
+func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
+	problems []fault.Field) (m requests.DecideModel, why string) {
+	say := k.Words
+	if r.State != request.Pending {
+		return m, say.Text(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " +
+			say.Text(r.Decision.Sentence)
+	}
+	may := w.Approvals.MayDecide
+	if r.WaitsForSeat() {
+		may = w.Approvals.MayReject
+	}
+	if err := may(k.Actor, r); err != nil {
+		return m, say.Text(fault.As(err).Sentence)
+	}
+	m = requests.DecideModel{
+		Form: ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide",
+			Hidden: []ui.HiddenModel{{Name: "seen", Value: k.Get("seen")}}},
+		Less: w.lessFields(say, r, was, problems),
+		Open: was.Size != "" || was.Lease != "",
+		Note: ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"),
+			Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: page.WrongIn(say, problems, "note"),
+			Test: "note"},
+		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a",
+			Test: "approve"},
+		Reject: ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r",
+			FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
+	}
+	if r.WaitsForSeat() { // a yes was said already
+		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
+		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
+	}
+	if w.Approvals.MayReassign(k.Actor, r) == nil {
+		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign",
+			Kind: ui.LinkLike,
+			Test: "reassign"}
+	}
+	if k.Get("seen") != strconv.FormatInt(r.Version, 10) {
+		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.Text(i18n.T("request.changed")), Alert: true, Test: "stale",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.look_again"), Href: approvalPath(r.ID),
+				Small: true, Test: "look-again"}}}}
+	}
+	return m, ""
+}
+
+// lessFields are for "yes, but": a smaller size, a shorter time.
+func (w *Pages) lessFields(say page.Words, r request.Request, was typed, problems []fault.Field) []ui.FieldModel {
+	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
+		return nil
+	}
+	var fields []ui.FieldModel
+	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
+		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"),
+			Value: was.Size, Error: page.WrongIn(say, problems, "size"), Test: "less-size",
+			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Spec.Size.Title)}}}
+		for _, s := range smaller {
+			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " +
+				say.MoneyPerHour(s.PricePerHour)})
+		}
+		fields = append(fields, size)
+	}
+	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"),
+		Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Spec.Lease.String()),
+		Error: page.WrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"})
+}
+
+// takes is what an approval would take from others: free capacity, the team's quota, license seats.
+func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error) {
+	if r.Kind == request.QuotaKind {
+		return w.quotaTakes(k, r)
+	}
+	var m requests.BarsModel
+	say := k.Words
+	fit := w.fit(k.Ctx, r)
+	if fit.Known {
+		m.Bars = append(m.Bars, capacityBar(say, r, fit))
+	} else {
+		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
+			Test: "capacity"})
+	}
+	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
+		quotas, err := w.Quotas.Of(k.Ctx, t)
+		if err != nil {
+			return m, err
+		}
+		bar := blocks.QuotaAfter(say, quotas[r.Spec.Size.Name], r.Spec.Size.Title)
+		bar.Label, bar.Test = say.S("requests.quota", "Team", t.Display()), "quota"
+		if quotas[r.Spec.Size.Name].Full() && r.Kind == request.StartKind {
+			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
+		}
+		m.Bars = append(m.Bars, *bar)
+	}
+	after, err := w.budgetTakes(k, r)
+	if err != nil {
+		return m, err
+	}
+	if after != nil {
+		m.Bars = append(m.Bars, *after)
+	}
+	if r.Spec.Size.LicensePool == "" {
+		return m, nil
+	}
+	pools, err := w.Seats.Pools(k.Ctx)
+	if seats, ok := license.Find(pools, r.Spec.Size.LicensePool); ok {
+		m.Bars = append(m.Bars, blocks.SeatBar(say, seats, 1))
+	}
+	return m, err
+}
+
+func (w *Pages) fit(ctx context.Context, r request.Request) inventory.Fit {
+	snapshot, ok := w.Snapshots.Snapshot(ctx, r.Spec.Cluster)
+	if !ok {
+		return inventory.Fit{}
+	}
+	return capacity.Fit(snapshot, r.Spec.Size)
+}
+
+// capacityBar draws what is held, what this would take, and what would be left.
+func capacityBar(say page.Words, r request.Request, fit inventory.Fit) ui.MeterModel {
+	whole := float64(max(fit.Total, 1))
+	held := max(0, fit.Total-fit.Free)
+	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_change", "Before", fit.Free, "After",
+		max(0, fit.Free-1), "Total", fit.Total), Legend: true, Test: "capacity",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole, Words: say.S("requests.held", "Count",
+			held)}}}
+	if r.Kind == request.StartKind && fit.Free > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
+	}
+	return m
+}
+
+func (w *Pages) approve(c echo.Context) error { return w.decide(c, request.ApproveVerb) }
+
+func (w *Pages) reject(c echo.Context) error { return w.decide(c, request.RejectVerb) }
+
+func (w *Pages) decide(c echo.Context, verb request.Verb) error {
+	k := w.CallOf(c)
+	was := typed{Note: c.FormValue("note"), Size: c.FormValue("size"), Lease: strings.TrimSpace(c.FormValue("lease"))}
+	said := request.DecisionInput{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen"))}
+	if verb == request.ApproveVerb {
+		said.Size, said.Lease = was.Size, was.Lease
+	}
+	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(c.Param("id")), said)
+	switch {
+	case err == nil:
+		return w.Done(c, answered(r), "/approvals")
+	case !page.Correctable(err):
+		return err
+	}
+	k.Query.Del("seen") // the page that comes back shows the request as it is now
+	v, viewErr := w.approvalsView(k, was, err)
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.Reply(c, k, page.Page{Name: w.approvalsPage().Name}, v, page.StatusOf(err))
+}
+
+// seenIn reads the version that a form was made of. One that cannot be read is none that ever was, so that the answer
+// is a conflict.
+func seenIn(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// answered is the flash for what an answer led to.
+func answered(r request.Request) string {
+	switch r.State {
+	case request.Pending:
+		return "consented"
+	case request.Rejected:
+		return "rejected"
+	}
+	return "approved"
+}
+
+// budgetTakes is what the approval of a request would take of the team's budget; nil where there is none, or the reader
+// may not know.
+func (w *Pages) budgetTakes(k page.Call, r request.Request) (*ui.MeterModel, error) {
+	ask, err := w.Approvals.Takes(k.Ctx, k.Actor, r)
+	return blocks.BudgetAfter(k.Words, ask), err
+}

@@ -1,0 +1,115 @@
+package requests
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/requests"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// tickOf is a request and the version of it that is shown.
+func tickOf(r request.Request) string {
+	return string(r.ID) + "@" + strconv.FormatInt(r.Version, 10)
+}
+
+// tickedIDs are the rows that the address asks to have ticked: "all" is those of this page. The stream of the page gets
+// their names, so that a request that comes later is never ticked by itself.
+func tickedIDs(k page.Call, items []request.Request) []string {
+	switch tick := k.Get("tick"); tick {
+	case "":
+		return nil
+	case "all":
+		var ids []string
+		for _, r := range items {
+			ids = append(ids, string(r.ID))
+		}
+		k.Query.Set("tick", strings.Join(ids, ","))
+		return ids
+	default:
+		return strings.Split(tick, ",")
+	}
+}
+
+// bulkForm answers all ticked requests with one note.
+func bulkForm(k page.Call) *requests.BulkModel {
+	say := k.Words
+	all := url.Values{"tick": {"all"}}
+	for _, kept := range []string{"cursor"} {
+		if k.Get(kept) != "" {
+			all.Set(kept, k.Get(kept))
+		}
+	}
+	return &requests.BulkModel{
+		Form: ui.FormModel{ID: "bulk", Action: "/approvals/bulk", Test: "bulk"},
+		Note: ui.FieldModel{ID: "bulk-note", Name: "note", Label: say.S("requests.bulk_note"), MaxLength: 500,
+			Autocomplete: "off", Test: "bulk-note"},
+		All: ui.LinkButtonModel{Label: say.S("requests.tick_all"), Href: "/approvals?" + all.Encode(), Kind: ui.LinkLike,
+			Test: "tick-all"},
+		Approve: ui.ButtonModel{Label: say.S("requests.bulk_approve"), Kind: ui.Secondary, Icon: "check", Name: "verb",
+			Value: string(request.ApproveVerb), Test: "bulk-approve"},
+		Reject: ui.ButtonModel{Label: say.S("requests.bulk_reject"), Kind: ui.DangerSecondary, Icon: "cross", Name: "verb",
+			Value: string(request.RejectVerb), Test: "bulk-reject"},
+	}
+}
+
+// decideSeveral gives each ticked request the same answer, one after the other. Each is a decision of its own: some may
+// go through and others not.
+func (w *Pages) decideSeveral(c echo.Context) error {
+	k := w.CallOf(c)
+	form, err := c.FormParams()
+	if err != nil {
+		return fault.Wrap(fault.Invalid, err, i18n.T("requests.bulk_none"))
+	}
+	ticks, verb := form["request"], request.Verb(form.Get("verb"))
+	if len(ticks) == 0 || len(ticks) > inboxPage || (verb != request.ApproveVerb && verb != request.RejectVerb) {
+		none := fault.InvalidFields([]fault.Field{{Reason: i18n.T("requests.bulk_none")}})
+		v, err := w.approvalsView(k, typed{}, none)
+		if err != nil {
+			return err
+		}
+		return w.Reply(c, k, page.Page{Name: w.approvalsPage().Name}, v, page.StatusOf(none))
+	}
+	m := requests.OutcomesModel{Header: ui.HeaderModel{Title: k.Words.S("requests.outcomes"),
+		Crumbs: []ui.CrumbModel{{Label: k.Words.S("requests.inbox"), Href: "/approvals"},
+			{Label: k.Words.S("requests.outcomes")}}},
+		Back: ui.LinkButtonModel{Label: k.Words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary,
+			Test: "to-inbox"}}
+	for _, tick := range ticks {
+		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note")}))
+	}
+	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Outcomes(m)}
+	return w.Reply(c, k, page.Page{Name: w.approvalsPage().Name}, v, http.StatusOK)
+}
+
+func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) requests.OutcomeModel {
+	id, seen, _ := strings.Cut(tick, "@")
+	said.Seen = seenIn(seen)
+	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(id), said)
+	if err == nil {
+		kind := blocks.RequestKinds[r.State]
+		if said.Verb == request.RejectVerb {
+			kind = ui.OK // it was done as it was meant
+		}
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID),
+			Detail: r.Spec.Size.Title},
+			State: ui.StateModel{Kind: kind, Word: page.UpperFirst(k.Words.Say(i18n.T("request.state." + string(r.State)))),
+				Test: "state"}}
+	}
+	m := requests.OutcomeModel{Name: ui.StackModel{Title: id, Href: approvalPath(request.ID(id))},
+		State: ui.StateModel{Kind: ui.Danger, Word: k.Words.S("requests.not_done"),
+			Detail: k.Words.Text(fault.As(err).Sentence), Test: "state"}}
+	if r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id)); err == nil {
+		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, r.Spec.Size.Title
+	}
+	return m
+}

@@ -1,0 +1,221 @@
+package start
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/start"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// sizes are the tiles and, once it was asked for, the table of all.
+func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer, problem string) start.SizesModel {
+	m := start.SizesModel{Error: problem, Attrs: formAgain(k), Wizard: sizingButton(k.Words), Ages: w.snapshotAges(k)}
+	tiles := blocks.TilesOf(offers, form.Size, form.Last)
+	for _, t := range tiles {
+		m.Tiles = append(m.Tiles, w.tile(k, form, t))
+	}
+	m.All = w.allSizes(k, form, offers, tiles)
+	return m
+}
+
+func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
+	say, o := k.Words, t.Offer
+	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: say.S("start.class." + string(t.Class)),
+		Size: o.Size.Title, What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size), Checked: o.Size.Name == form.Size,
+		Price: say.MoneyPerHour(t.From), Free: tileFree(say, o), Needs: instantOr(say, o)}
+	if t.Sizes > 1 && t.From.Minor > 0 {
+		m.Price = say.S("start.from", "Price", m.Price)
+	}
+	if m.Why = whyNot(say, o); m.Why != "" {
+		m.More = moreFor(say, form, o)
+	}
+	return m
+}
+
+// tileWhat is the card and what keeps neighbours apart; without a GPU what comes with it.
+func tileWhat(say page.Words, s catalog.Size) string {
+	if s.Devices() == 0 {
+		return say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
+	}
+	isolation := say.S("start.tile." + string(s.Isolation))
+	if s.Accelerator.Model == "" {
+		return isolation
+	}
+	return say.S("start.on_card", "Card", s.Accelerator.Model, "Isolation", isolation)
+}
+
+// tileFree is what a tile has room for: the number alone.
+func tileFree(say page.Words, o request.Offer) start.FreeModel {
+	m := freeModel(say, o)
+	m.ID, m.Detail = "tile-"+m.ID, ""
+	if o.Fit.Known && o.Fit.Total > 0 {
+		m.Words = say.S("start.available", "Free", o.Fit.Free, "Total", o.Fit.Total)
+	}
+	return m
+}
+
+func instantOr(say page.Words, o request.Offer) ui.StateModel {
+	if o.Verdict.Outcome == policy.Approve {
+		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval")}
+	}
+	return ui.StateModel{Kind: ui.OK, Icon: "bolt", Word: say.S("start.instant")}
+}
+
+// whyNot says why a size cannot be requested; "" where it can.
+func whyNot(say page.Words, o request.Offer) string {
+	switch {
+	case !o.Problem.IsZero():
+		return say.Text(o.Problem)
+	case o.Verdict.Outcome == policy.Refuse:
+		return say.Text(o.Verdict.Sentence)
+	}
+	return ""
+}
+
+// moreFor asks for more of a size, where only the quota stands against it.
+func moreFor(say page.Words, form blocks.StartForm, o request.Offer) *ui.LinkButtonModel {
+	if o.Problem.IsZero() || !o.Quota.Full() {
+		return nil
+	}
+	return blocks.MoreQuota(say, form.Tenant, o.Size.Name)
+}
+
+// allSizes is the table. It is drawn only once it was asked for: it is by far the largest part of the page.
+func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Offer,
+	tiles []blocks.SizeTile) start.AllModel {
+	say := k.Words
+	m := start.AllModel{Count: len(offers), Open: form.All || len(tiles) == 0,
+		Show: ui.ButtonModel{Label: say.S("start.show_all"), Kind: ui.LinkLike, Small: true, Name: "all", Value: "1",
+			FormAction: "/start/form", Test: "show-all", Attrs: asking(k, "/start/form", "#start", "")}}
+	if !m.Open {
+		m.Attrs = asking(k, "/start/form", "#start", "toggle once")
+		m.Attrs["hx-vals"] = `{"all": "1"}`
+		return m
+	}
+	inTile := map[string]bool{}
+	for _, t := range tiles {
+		inTile[t.Offer.Size.Name] = true
+	}
+	for _, o := range offers {
+		if why := whyNot(say, o); why != "" {
+			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: o.Size.Title,
+				Why: strings.TrimSpace(why + " " + freeModel(say, o).Detail), More: moreFor(say, form, o)})
+			continue
+		}
+		m.Rows = append(m.Rows, w.sizeRow(k, form, o, inTile[o.Size.Name]))
+	}
+	return m
+}
+
+// sizeRow is a line of the table. Where the size stands in a tile too, the tile has the button that is chosen.
+func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer, inTile bool) start.SizeRowModel {
+	say, s := k.Words, o.Size
+	row := start.SizeRowModel{ID: page.Slug(s.Name), Name: s.Name, Test: "size-" + s.Name, Size: blocks.SizeModel(say, s),
+		Memory: "–", MemoryGiB: strconv.FormatFloat(s.Accelerator.MemoryGiB, 'f', -1, 64),
+		Tech:  say.Say(w.Site().Catalog.TechnologyWord(s.Technology)),
+		Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))), Meaning: say.S("start.isolation_" +
+			string(s.Isolation)),
+		Free: freeModel(say, o), FreeCount: strconv.Itoa(o.Fit.Free), Price: say.MoneyPerHour(s.PricePerHour),
+		Minor: strconv.FormatInt(s.PricePerHour.Minor, 10), Needs: needs(say, o),
+		Selected: s.Name == form.Size, Checked: s.Name == form.Size && !inTile}
+	row.Size.Detail = rowDetail(say, s)
+	if inTile {
+		row.Test = "pick-" + s.Name
+	}
+	if s.Accelerator.MemoryGiB > 0 {
+		row.Memory = say.GiB(s.Accelerator.MemoryGiB)
+	}
+	if s.Devices() == 0 {
+		row.Level, row.Meaning = "–", ""
+	}
+	return row
+}
+
+// rowDetail is the card, and what comes with it.
+func rowDetail(say page.Words, s catalog.Size) string {
+	parts := []string{say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))}
+	if s.Accelerator.Model != "" {
+		parts = append([]string{s.Accelerator.Model}, parts...)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// freeParts keep the free counts true while the page is open. They are drawn when something changes, not for the page.
+func freeParts(offers []request.Offer, m start.SizesModel) []page.Part {
+	var parts []page.Part
+	for _, t := range m.Tiles {
+		o := blocks.OfferNamed(offers, t.Name)
+		parts = append(parts, page.Part{ID: t.Free.ID, Draw: func(say page.Words) templ.Component {
+			return start.Free(tileFree(say, o))
+		}})
+	}
+	for _, r := range m.All.Rows {
+		o := blocks.OfferNamed(offers, r.Name)
+		parts = append(parts, page.Part{ID: r.Free.ID, Draw: func(say page.Words) templ.Component {
+			return start.Free(freeModel(say, o))
+		}})
+	}
+	return parts
+}
+
+// snapshotAges say how old the free counts are, by cluster.
+func (w *Pages) snapshotAges(k page.Call) (list []ui.AgeModel) {
+	clusters := w.Site().Clusters
+	for _, name := range clusters {
+		s, ok := w.Snapshots.Snapshot(k.Ctx, name)
+		if !ok {
+			continue
+		}
+		source := k.Words.S("start.counted")
+		if len(clusters) > 1 {
+			source = k.Words.S("start.counted_in", "Cluster", name)
+		}
+		list = append(list, k.Words.Age(source, s.TakenAt, page.SnapshotEvery))
+	}
+	return list
+}
+
+func freeModel(say page.Words, o request.Offer) start.FreeModel {
+	m := start.FreeModel{ID: "free-" + page.Slug(o.Size.Name), Kind: ui.Unknown, Words: say.S("web.unknown")}
+	if !o.Why.IsZero() {
+		m.Detail = say.Text(o.Why)
+	}
+	if o.QueueAhead > 0 {
+		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.QueueAhead))
+	}
+	if !o.Fit.Known {
+		return m
+	}
+	m.Kind, m.Words = ui.OK, say.S("start.free_of", "Free", o.Fit.Free, "Total", o.Fit.Total)
+	switch {
+	case o.Fit.Total == 0:
+		m.Kind, m.Words = ui.Off, say.S("start.free_none")
+	case o.Fit.Free <= o.QueueAhead:
+		m.Kind = ui.Waiting
+	}
+	return m
+}
+
+// needs is what has to happen before it starts: nothing, an approval, a license seat.
+func needs(say page.Words, o request.Offer) ui.StateModel {
+	switch {
+	case o.Verdict.Outcome == policy.Approve:
+		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By",
+			o.Verdict.Who())}
+	case o.Seats != nil:
+		kind := ui.Info
+		if !o.Seats.Has(o.MoreSeats) {
+			kind = ui.Warning
+		}
+		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: blocks.SeatsFree(say, *o.Seats)}
+	}
+	return ui.StateModel{Kind: ui.OK, Word: say.S("start.needs_nothing")}
+}

@@ -1,0 +1,73 @@
+package team
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// Routes are the addresses of the area.
+func (w *Pages) Routes() []page.Route {
+	return []page.Route{
+		w.Shows("/storage", identity.ReadVolume, w.storagePage()),
+		w.Shows("/storage/:name/delete", identity.DeleteVolume, w.volumeDeletePage()),
+		page.Post("/storage/:name/delete", identity.DeleteVolume, w.volumeDelete),
+		page.Post("/storage/:name/keep", identity.KeepVolume, w.volumeKeep),
+		w.Shows("/team", identity.ReadTenant, w.teamPage()),
+		w.Shows("/team/:name", identity.ReadMembers, w.teamMembersPage()),
+		page.Post("/team/:name/members", identity.ChangeMembers, w.memberAdd),
+		page.Post("/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove),
+		page.Post("/team/:name/defaults", identity.ChangeMembers, w.teamDefaults),
+		page.Post("/team/:name/tokens/:id/revoke", identity.ChangeMembers, w.memberTokenRevoke),
+		w.Shows("/team/:name/images", identity.ReadTenant, w.teamImagesPage()),
+		page.Post("/team/:name/images", identity.ChangeAssets, w.teamImageSave),
+		page.Post("/team/:name/images/:image", identity.ChangeAssets, w.teamImageSave),
+		page.Post("/team/:name/images/:image/retire", identity.ChangeAssets, w.teamImageRetire),
+		page.Post("/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer),
+		w.Shows("/team/:name/volumes", identity.ReadTenant, w.teamVolumesPage()),
+		page.Post("/team/:name/volumes", identity.ChangeAssets, w.teamVolumeAdd),
+		w.Shows("/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.teamVolumeGrowPage()),
+		page.Post("/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.teamVolumeGrow),
+		page.Post("/team/:name/volumes/:volume/restore", identity.ChangeAssets, w.teamVolumeRestore),
+		w.Shows("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDeletePage()),
+		page.Post("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDelete),
+		w.Shows("/team/:name/quota", identity.SubmitRequest, w.moreQuotaPage()),
+		page.Post("/team/:name/quota", identity.SubmitRequest, w.moreQuotaAsk),
+	}
+}
+
+func (w *Pages) storagePage() page.Page {
+	return page.Page{Name: "storage", Build: w.storage, Topics: page.Topics{live.TopicVolume, live.TopicWorkload}}
+}
+
+func (w *Pages) volumeDeletePage() page.Page {
+	return page.Page{Name: "volume-delete", Build: w.volumeDeleteAsk}
+}
+
+func (w *Pages) teamPage() page.Page {
+	return page.Page{Name: "team", Build: w.team, Topics: page.Topics{live.TopicWorkload, live.TopicTenant}}
+}
+
+func (w *Pages) teamMembersPage() page.Page {
+	return page.Page{Name: "team-members", Build: w.teamMembers}
+}
+
+func (w *Pages) teamImagesPage() page.Page {
+	return page.Page{Name: "team-images", Build: w.teamImages}
+}
+
+func (w *Pages) teamVolumesPage() page.Page {
+	return page.Page{Name: "team-volumes", Build: w.teamVolumes}
+}
+
+func (w *Pages) moreQuotaPage() page.Page {
+	return page.Page{Name: "more-quota", Build: w.moreQuota}
+}
+
+func (w *Pages) teamVolumeGrowPage() page.Page {
+	return page.Page{Name: "team-volume-grow", Build: w.teamVolumeGrowAsk}
+}
+
+func (w *Pages) teamVolumeDeletePage() page.Page {
+	return page.Page{Name: "team-volume-delete", Build: w.teamVolumeDeleteAsk}
+}

@@ -1,0 +1,117 @@
+package team
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+func teamVolumePath(team, volume, what string) string {
+	return page.TeamVolumesPath(team) + "/" + url.PathEscape(volume) + "/" + what
+}
+
+// gibTyped reads a number of GiB; what is none is 0, which is too little everywhere.
+func gibTyped(text string) int {
+	gib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "Gi")))
+	return gib
+}
+
+// teamVolumeGrowAsk is the form for a larger size.
+func (w *Pages) teamVolumeGrowAsk(k page.Call) (page.View, error) {
+	return w.teamVolumeGrowView(k, k.Get("name"), k.Get("volume"), "", nil)
+}
+
+// ownVolumes are the volumes of a team with the place of one among them, for those who may change it.
+func (w *Pages) ownVolumes(k page.Call, team, name string) ([]workload.TeamVolume, int, error) {
+	volumes, err := w.Workloads.TeamVolumes(k.Ctx, k.Actor, team)
+	if err != nil {
+		return nil, 0, err
+	}
+	i := slices.IndexFunc(volumes, func(v workload.TeamVolume) bool { return v.Share.Name == name })
+	switch {
+	case i < 0:
+		err = fault.New(fault.NotFound, i18n.T("volume.not_found"))
+	case !identity.Can(k.Actor, identity.ChangeAssets, identity.Resource{Tenant: team}):
+		err = fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
+	}
+	return volumes, i, err
+}
+
+func (w *Pages) teamVolumeGrowView(k page.Call, team, name, typed string, problems []fault.Field) (page.View, error) {
+	volumes, i, err := w.ownVolumes(k, team, name)
+	if err != nil {
+		return page.View{}, err
+	}
+	e, err := w.Tenants.Visible(k.Actor, team)
+	if err != nil {
+		return page.View{}, err
+	}
+	say, v, sharing := k.Words, volumes[i], w.Workloads.Sharing()
+	class, _ := sharing.Class(v.Cluster, v.Share.Class)
+	most := sharing.Most(class)
+	hint := say.S("team.volume_grow_hint", "Now", say.GiB(float64(v.GiB)), "Limit", say.GiB(float64(most)))
+	if room := roomOf(volumes, v.Cluster, class); room.Most > 0 {
+		hint += " " + say.S("team.volume_room", "Taken", say.GiB(float64(room.Taken)), "Limit", say.GiB(float64(room.Most)))
+	}
+	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", workload.SharedDir+
+		"/"+name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		Lead: say.S("team.volume_grow_lead"), Errors: page.FormErrors(say, problems),
+		Form: ui.FormModel{ID: "grow-volume", Action: teamVolumePath(team, name, "grow"), Test: "volume-grow-form",
+			Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(v.GiB)}}},
+		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"),
+			Hint: hint, Unit: "GiB", Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Min: strconv.Itoa(v.GiB + 1),
+			Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib", Error: page.WrongIn(say, problems,
+				"gib")}},
+		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.TeamVolumesPath(team), Kind: ui.LinkLike}}
+	out := blocks.AskView(m)
+	out.Nav = page.TeamPlace(k, team)
+	return out, nil
+}
+
+// roomOf is what a team has of a class, and may have.
+func roomOf(volumes []workload.TeamVolume, cluster string, class workload.Class) workload.Room {
+	list := make([]workload.Volume, len(volumes))
+	for i, v := range volumes {
+		list[i] = v.Volume
+	}
+	return workload.RoomIn(list, cluster, class)
+}
+
+func (w *Pages) teamVolumeGrow(c echo.Context) error {
+	k, team, name, typed := w.CallOf(c), c.Param("name"), c.Param("volume"), c.FormValue("gib")
+	_, err := w.Workloads.GrowVolume(k.Ctx, k.Actor, workload.Growth{Team: team, Name: name,
+		From: gibTyped(c.FormValue("from")), GiB: gibTyped(typed)})
+	if err == nil {
+		return w.Done(c, "volume-grown", page.TeamVolumesPath(team))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	v, viewErr := w.teamVolumeGrowView(k, team, name, typed, page.ProblemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.Reply(c, k, page.Page{Name: w.teamVolumeGrowPage().Name}, v, page.StatusOf(err))
+}
+
+// teamVolumeRestore takes back that it was deleted.
+func (w *Pages) teamVolumeRestore(c echo.Context) error {
+	k, team := w.CallOf(c), c.Param("name")
+	if _, err := w.Workloads.RestoreVolume(k.Ctx, k.Actor, team, c.Param("volume")); err != nil {
+		return err
+	}
+	return w.Done(c, "volume-restored", page.TeamVolumesPath(team))
+}

@@ -1,0 +1,230 @@
+package team
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	teamview "github.com/gpu-portal/gpu-portal/views/team"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+func teamVolumeDeletePath(team, volume string) string { return teamVolumePath(team, volume, "delete") }
+
+// volumeForm is what was typed about a volume of a team.
+type volumeForm struct{ name, class, gib, readOnly, note string }
+
+func (f volumeForm) draft(team string) workload.ShareDraft {
+	cluster, class, _ := strings.Cut(f.class, "/")
+	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gibTyped(f.gib),
+		ReadOnly: f.readOnly != "", Note: f.note}
+}
+
+// teamVolumes answers: which storage does the team share, and who has it; and for owners: what can I change.
+func (w *Pages) teamVolumes(k page.Call) (page.View, error) {
+	return w.teamVolumesView(k, k.Get("name"), volumeForm{gib: "100"}, nil)
+}
+
+func (w *Pages) teamVolumesView(k page.Call, team string, f volumeForm, problems []fault.Field) (page.View, error) {
+	e, err := w.Tenants.Visible(k.Actor, team)
+	if err != nil {
+		return page.View{}, err
+	}
+	volumes, err := w.Workloads.TeamVolumes(k.Ctx, k.Actor, team)
+	if err != nil {
+		return page.View{}, err
+	}
+	say, changes := k.Words, identity.Can(k.Actor, identity.ChangeAssets, identity.Resource{Tenant: team})
+	title := say.S("team.volumes")
+	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
+		Crumbs: teamCrumbs(k, e, title)},
+		Tabs: blocks.TeamTabs(k, team, page.TeamVolumesPath(team)), Errors: page.FormErrors(say, problems)}
+	for _, v := range volumes {
+		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
+	}
+	if len(volumes) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"),
+			Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
+	}
+	if changes {
+		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
+	}
+	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Volumes(m)}, nil
+}
+
+func teamVolume(say page.Words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
+	access, about := blocks.AccessWords(say, v.Share)
+	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"},
+		Size: volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about,
+		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name,
+			Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)),
+			Icon:   "storage"}}
+	m.Used = say.S("team.volume_unused")
+	if len(v.Users) > 0 {
+		m.Used = say.S("team.volume_used", "Count", len(v.Users))
+	}
+	for _, u := range v.Users {
+		label := u.Name + " · " + u.OwnerName
+		if !u.Observed.PodPresent {
+			label = say.S("team.volume_user_still", "User", label)
+		}
+		m.Users = append(m.Users, ui.LinkButtonModel{Label: label, Href: page.WorkloadPath(u.ID), Kind: ui.LinkLike,
+			Small: true,
+			Test:  "user"})
+	}
+	if changes {
+		m.Actions = teamVolumeActions(say, v)
+	}
+	return m
+}
+
+func teamVolumeActions(say page.Words, v workload.TeamVolume) []ui.ActionModel {
+	name := v.Share.Name
+	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", name)} }
+	if v.PendingDeletion() {
+		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: teamVolumePath(v.Tenant, name, "restore"),
+			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
+				Attrs: labelled("team.volume_restore_name")}}}}
+	}
+	return []ui.ActionModel{
+		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: teamVolumePath(v.Tenant, name, "grow"),
+			Kind: ui.Secondary, Small: true, Test: "grow", Attrs: labelled("team.volume_grow_name")}},
+		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, name),
+			Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
+}
+
+func teamVolumeForm(say page.Words, team string, s workload.Sharing, volumes []workload.TeamVolume, f volumeForm,
+	problems []fault.Field) *teamview.ImageFormModel {
+	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"),
+		Form: ui.FormModel{ID: "volume-form", Action: page.TeamVolumesPath(team), Test: "volume-form"},
+		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save",
+			Disabled: len(s.Offered) == 0}}
+	if len(s.Offered) == 0 {
+		m.Notices = []ui.NoticeModel{{Kind: ui.Warning, Title: say.S("team.volume_none_offered"),
+			Body: say.S("team.volume_none_offered_why"), Test: "none-offered"}}
+		m.Save.Why = say.S("team.volume_none_offered")
+	}
+	var classes []ui.OptionModel
+	most := 0 // of one volume, of whatever class
+	for _, o := range s.Offered {
+		word, _ := blocks.AccessWords(say, workload.TeamShare{Access: o.Access})
+		label := []string{o.Cluster, o.Name, word}
+		if room := roomOf(volumes, o.Cluster, o.Class); room.Most > 0 {
+			label = append(label, say.S("team.volume_left", "Left", say.GiB(float64(room.Left())), "Limit",
+				say.GiB(float64(room.Most))))
+		}
+		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: strings.Join(label, " · ")})
+		most = max(most, s.Most(o.Class))
+	}
+	m.Fields = []ui.FieldModel{
+		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name,
+			Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
+		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"),
+			Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
+		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint",
+			"Limit", say.GiB(float64(most))), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(most), Required: true,
+			Short: true, Test: "volume-gib"},
+		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"),
+			Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
+		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note,
+			MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
+	for i := range m.Fields {
+		for _, p := range problems {
+			if p.Name == m.Fields[i].Name {
+				m.Fields[i].Error = say.Text(p.Reason)
+			}
+		}
+	}
+	return m
+}
+
+func (w *Pages) teamVolumeAdd(c echo.Context) error {
+	k, team := w.CallOf(c), c.Param("name")
+	f := volumeForm{c.FormValue("name"), c.FormValue("class"), c.FormValue("gib"), c.FormValue("readOnly"),
+		c.FormValue("note")}
+	_, err := w.Workloads.ShareVolume(k.Ctx, k.Actor, f.draft(team))
+	if err == nil {
+		return w.Done(c, "volume-shared", page.TeamVolumesPath(team))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	v, viewErr := w.teamVolumesView(k, team, f, page.ProblemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.Reply(c, k, page.Page{Name: w.teamVolumesPage().Name}, v, page.StatusOf(err))
+}
+
+// teamVolumeDeleteAsk says what is lost for good, or who has it.
+func (w *Pages) teamVolumeDeleteAsk(k page.Call) (page.View, error) {
+	return w.teamVolumeAsk(k, k.Get("name"), k.Get("volume"), "", nil)
+}
+
+func (w *Pages) teamVolumeAsk(k page.Call, team, name, typed string, problems []fault.Field) (page.View, error) {
+	volumes, i, err := w.ownVolumes(k, team, name)
+	if err != nil {
+		return page.View{}, err
+	}
+	e, err := w.Tenants.Visible(k.Actor, team)
+	if err != nil {
+		return page.View{}, err
+	}
+	say := k.Words
+	field := ui.FieldModel{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", name), Value: typed,
+		Required: true, Short: true, Mono: true, Autocomplete: "off", Test: "volume-confirm"}
+	for _, p := range problems {
+		if p.Name == "confirm" {
+			field.Error = say.Text(p.Reason)
+		}
+	}
+	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+
+		name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		Lead:   strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)),
+		Loses:  []string{say.S("team.volume_loses", "Size", say.GiB(float64(volumes[i].GiB)))},
+		Errors: page.FormErrors(say, problems),
+		Form:   ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"},
+		Fields: []ui.FieldModel{field},
+		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
+			Test: "volume-delete-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.TeamVolumesPath(team), Kind: ui.LinkLike}}
+	out := blocks.AskView(m)
+	out.Nav = page.TeamPlace(k, team)
+	return out, nil
+}
+
+// graceFor says until when a deletion can be taken back.
+func graceFor(say page.Words, grace time.Duration) string {
+	if grace <= 0 {
+		return say.S("storage.delete_lead")
+	}
+	return say.S("team.volume_grace", "Time", say.Duration(grace))
+}
+
+func (w *Pages) teamVolumeDelete(c echo.Context) error {
+	k, team, name := w.CallOf(c), c.Param("name"), c.Param("volume")
+	err := w.Workloads.EndVolume(k.Ctx, k.Actor, team, name, c.FormValue("confirm"))
+	switch {
+	case err == nil && w.Workloads.Grace > 0:
+		return w.Done(c, "volume-going", page.TeamVolumesPath(team))
+	case err == nil:
+		return w.Done(c, "volume-deleted", page.TeamVolumesPath(team))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	v, viewErr := w.teamVolumeAsk(k, team, name, c.FormValue("confirm"), page.ProblemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.Reply(c, k, page.Page{Name: w.teamVolumesPage().Name}, v, page.StatusOf(err))
+}

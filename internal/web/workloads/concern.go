@@ -1,0 +1,36 @@
+package workloads
+
+import (
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// concernNotice says that what a workload runs on is not well; nil where nothing is known against it.
+func (w *Pages) concernNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
+	if w.Marks == nil || !item.Observed.PodPresent {
+		return nil
+	}
+	say, c := k.Words, w.Marks.Under(k.Ctx, item)
+	n := &ui.NoticeModel{Kind: ui.Warning, Body: say.S("health.banner_todo"), Test: "concern"}
+	switch {
+	case c.Quarantine != nil:
+		words := "health.banner_" + string(c.Quarantine.Kind)
+		if c.Perhaps {
+			words = "health.banner_perhaps"
+		}
+		n.Title = say.S(words, "Node", item.Observed.Node)
+		n.Items = []string{say.S("health.banner_note", "Name", c.Quarantine.ByName, "Note", c.Quarantine.Note)}
+	case len(c.Troubles) > 0:
+		n.Title = say.S("health.banner_trouble")
+	default:
+		return nil
+	}
+	for _, t := range c.Troubles {
+		n.Items = append(n.Items, say.Text(t.What))
+	}
+	n.Items = slices.Compact(n.Items)
+	return n
+}

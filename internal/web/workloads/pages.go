@@ -1,0 +1,27 @@
+// Package workloads is one workload: overview, metrics, objects, history, its lease, and advice on its size.
+package workloads
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/advice"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Pages are those of the area, with the services that they read from.
+type Pages struct {
+	*blocks.Blocks
+	Workloads *workload.Service
+	Requests  *request.Service
+	Seats     *request.SeatQueue
+	Advice    *advice.Service
+	Idle      *idle.Service
+	Marks     *health.Service // nil: no hardware is ever quarantined
+	Notify    *notify.Service
+	Prices    *usage.Prices
+	Metrics   blocks.Metrics
+}

@@ -1,0 +1,69 @@
+package workloads
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// Routes are the addresses of the area.
+func (w *Pages) Routes() []page.Route {
+	return []page.Route{
+		w.Shows("/workloads/:id", identity.ReadWorkload, w.workloadPage()),
+		w.Shows("/workloads/:id/objects", identity.ReadWorkload, w.objectsPage()),
+		w.Shows("/workloads/:id/metrics", identity.ReadWorkload, w.chartsPage()),
+		w.Shows("/workloads/:id/history", identity.ReadWorkload, w.historyPage()),
+		w.Shows("/workloads/:id/stop", identity.ChangeWorkload, w.stopPage()),
+		page.Post("/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop),
+		page.Post("/workloads/:id/keep-alive", identity.ChangeWorkload, w.workloadKeepAlive),
+		page.Post("/workloads/:id/start", identity.ChangeWorkload, w.workloadStart),
+		page.Post("/workloads/:id/share", identity.ChangeWorkload, w.workloadShare),
+		w.Shows("/workloads/:id/resume", identity.ChangeWorkload, w.resumePage()),
+		page.Post("/workloads/:id/resume", identity.ChangeWorkload, w.workloadResume),
+		w.Shows("/workloads/:id/extend", identity.ChangeWorkload, w.extendPage()),
+		page.Post("/workloads/:id/extend", identity.ChangeWorkload, w.workloadExtend),
+		w.Shows("/workloads/:id/delete", identity.ChangeWorkload, w.deletePage()),
+		page.Post("/workloads/:id/delete", identity.ChangeWorkload, w.workloadDelete),
+		w.Shows(page.AdvicePath, identity.ReadUsage, w.advicePage()),
+		page.Post(page.AdvicePath+"/:id/dismiss", identity.ChangeWorkload, w.adviceDismiss),
+		page.Post(page.AdvicePath+"/:id/restore", identity.ChangeWorkload, w.adviceRestore),
+	}
+}
+
+func (w *Pages) workloadPage() page.Page {
+	return page.Page{Name: "workload", Build: w.workloadOverview, Topics: page.Topics{live.TopicQuarantine,
+		live.TopicWorkload, live.TopicRequest, live.TopicVolume}}
+}
+
+func (w *Pages) objectsPage() page.Page {
+	return page.Page{Name: "objects", Build: w.workloadObjects, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) chartsPage() page.Page {
+	return page.Page{Name: "workload-metrics", Build: w.workloadMetrics, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) historyPage() page.Page {
+	return page.Page{Name: "history", Build: w.workloadHistory,
+		Topics: page.Topics{live.TopicWorkload, live.TopicRequest}}
+}
+
+func (w *Pages) resumePage() page.Page {
+	return page.Page{Name: "resume", Build: w.workloadResumeAsk}
+}
+
+func (w *Pages) extendPage() page.Page {
+	return page.Page{Name: "extend", Build: w.workloadExtendAsk}
+}
+
+func (w *Pages) deletePage() page.Page {
+	return page.Page{Name: "delete", Build: w.workloadDeleteAsk}
+}
+
+func (w *Pages) stopPage() page.Page {
+	return page.Page{Name: "stop", Build: w.workloadStopAsk}
+}
+
+func (w *Pages) advicePage() page.Page {
+	return page.Page{Name: "advice", Build: w.adviceList}
+}

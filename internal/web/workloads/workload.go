@@ -1,0 +1,475 @@
+package workloads
+
+import (
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// seen is one workload with what every tab of its page needs.
+type seen struct {
+	workload.Workload
+	change   bool             // whether the reader may change it
+	warnings []notify.Warning // of its end, once that was announced
+}
+
+func (w *Pages) seen(k page.Call) (seen, error) {
+	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(k.Get("id")))
+	s := seen{Workload: item, change: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
+	if err == nil && item.Ending() {
+		s.warnings, err = w.Notify.Warnings(k.Ctx, k.Actor, item.ID)
+	}
+	return s, err
+}
+
+// workloadView puts a tab under the head that all tabs share.
+func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m workloadview.PageModel) page.View {
+	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k.Words, s.Workload, tab), tab
+	m.Dialogs = w.workloadDialogs(k, s)
+	v := page.View{Title: s.Name, Nav: "/", Wide: true, Body: workloadview.Page(m), AsOf: s.Observed.At,
+		Parts: []page.Part{
+			{ID: "workload-head", Draw: func(page.Words) templ.Component { return workloadview.Head(m.Head) }}}}
+	for _, d := range m.Dialogs {
+		if d.Now != nil {
+			v.Parts = append(v.Parts, page.Part{ID: d.Now.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+				return workloadview.Now(workloadview.NowModel{ID: d.Now.ID, Words: kernelsNow(say, s.Workload)})
+			}})
+		}
+	}
+	return v
+}
+
+// workloadOverview answers: is it running, where, how hard does it work, when does it end, how do I get in.
+func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	costs, err := w.Workloads.Meters(k.Ctx, s.Workload)
+	if err != nil {
+		return page.View{}, err
+	}
+	advice, err := w.workloadAdvice(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
+	idle, err := w.workloadIdle(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
+	longer, err := w.Requests.PendingExtension(k.Ctx, k.Actor, s.Workload)
+	if err != nil {
+		return page.View{}, err
+	}
+	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
+		GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.Words, s.Workload, costs(k.Words.Now)[s.ID], longer),
+		Access: w.accessModel(k, s),
+		Facts:  facts(k.Words, s.Workload), Activity: activity(k.Words, s.Workload)}
+	if !o.Start.Hidden {
+		o.Start.Forecast = w.Outlook(k, s.Workload)
+	}
+	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
+	v.Parts = append(v.Parts,
+		page.Part{ID: o.Start.ID, Draw: func(page.Words) templ.Component { return workloadview.Start(o.Start) }},
+		page.Part{ID: o.GPU.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+			k.Words = say
+			return workloadview.GPU(w.gpuModel(k, s.Workload))
+		}},
+		page.Part{ID: o.Idle.ID, Draw: func(page.Words) templ.Component { return workloadview.Idle(o.Idle) }},
+		page.Part{ID: o.Advice.ID, Draw: func(page.Words) templ.Component { return workloadview.Advice(o.Advice) }},
+		page.Part{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+			return workloadview.LeaseCard(w.leaseCard(say, s.Workload, costs(say.Now)[s.ID], longer))
+		}},
+		page.Part{ID: o.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(o.Access) }},
+		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
+		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
+			return workloadview.Activity(o.Activity)
+		}},
+	)
+	return v, nil
+}
+
+// workloadObjects shows the objects as the portal applies them.
+func (w *Pages) workloadObjects(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	manifest, err := w.Requests.Manifest(s.Workload)
+	if err != nil {
+		return page.View{}, err
+	}
+	return w.workloadView(k, s, workloadview.Objects, workloadview.PageModel{Objects: workloadview.ObjectsModel{
+		Lead:  k.Words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
+		Edits: additionsNotice(k.Words, s.Workload),
+		Code: ui.CodeModel{ID: "objects-yaml", Title: k.Words.S("workload.objects_title"), Language: "YAML", Text: manifest,
+			Tall: true}}}), nil
+}
+
+// workloadHistory shows who did what.
+func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	events, err := w.Workloads.History(k.Ctx, k.Actor, s.ID)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := workloadview.HistoryModel{ID: "workload-history"}
+	for _, e := range events {
+		m.Events = append(m.Events, workloadview.EventModel{Time: k.Words.At(e.At), Who: blocks.WhoDid(k.Words, e),
+			What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail)})
+	}
+	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})
+	v.Parts = append(v.Parts, page.Part{ID: m.ID,
+		Draw: func(page.Words) templ.Component { return workloadview.HistoryTab(m) }})
+	return v, nil
+}
+
+func workloadTabs(say page.Words, item workload.Workload, current workloadview.Tab) ui.TabsModel {
+	path := page.WorkloadPath(item.ID)
+	tab := func(t workloadview.Tab, href string) ui.TabModel {
+		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
+			Test: "tab-" + string(t)}
+	}
+	return ui.TabsModel{Label: say.S("workload.tabs"), Items: []ui.TabModel{
+		tab(workloadview.Overview, path), tab(workloadview.Metrics, path+"/metrics"),
+		tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
+}
+
+// workloadHead is name, state, reason and what one can do.
+func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
+	say := k.Words
+	state := blocks.StateModel(say, s.Workload)
+	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name, State: &state,
+		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
+		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName},
+			" · ")}}
+	m.Reason, state.Detail = state.Detail, ""
+	m.Notice, m.Concern = w.EndingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
+	m.Edits = editsNotice(say, s.Workload)
+	if m.Notice != nil {
+		m.Notice.Items = warningItems(say, s, notify.Lease)
+	}
+	waits := w.waitingNotice(k, s.Workload)
+	if waits != nil {
+		m.Notice = waits
+	}
+	m.Header.Actions = w.headActions(k, s, waits != nil)
+	return m
+}
+
+// waitingNotice says that a stopped workload stands in the line for a license seat. A line that cannot be read is no
+// reason to show nothing of the workload.
+func (w *Pages) waitingNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
+	id, place, err := w.Seats.ResumeOf(k.Ctx, item)
+	if err != nil || id == "" {
+		return nil
+	}
+	return &ui.NoticeModel{Kind: ui.Waiting, Title: k.Words.S("workload.waits_seat", "Place", place),
+		Body: k.Words.S("workload.waits_seat_body"), Test: "waits-seat",
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.waits_seat_link"),
+			Href: page.RequestPath(id), Small: true, Test: "to-request"}}}}
+}
+
+func (w *Pages) headActions(k page.Call, s seen, waits bool) []ui.ActionModel {
+	say, path := k.Words, page.WorkloadPath(s.ID)
+	var actions []ui.ActionModel
+	if open := w.OpenButton(k, s.Workload); open != nil {
+		open.Kind, open.Small, open.NewTab, open.Icon = ui.Primary, false, true, ""
+		actions = append(actions, ui.ActionModel{Link: open})
+	}
+	if !s.change {
+		return actions
+	}
+	if s.CanStart() && !s.Lease.Over(say.Now) && !waits {
+		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start",
+			Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
+	}
+	if s.CanStop() {
+		actions = append(actions, stopAction(say, s.Workload))
+	}
+	if s.CanExtend() {
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.extend"), Icon: "extend",
+			Href: path + "/extend", OpensDialog: "extend", Test: "extend"}})
+	}
+	if s.CanDelete() {
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.delete"), Icon: "trash",
+			Kind: ui.DangerSecondary, Href: path + "/delete", OpensDialog: "delete", Test: "delete"}})
+	}
+	return actions
+}
+
+// stopNow is the region of the stop dialog that says what the workload does at the moment.
+const stopNow = "stop-now"
+
+// stopAction asks first where a stop would end work that cannot be brought back.
+func stopAction(say page.Words, item workload.Workload) ui.ActionModel {
+	path := page.WorkloadPath(item.ID) + "/stop"
+	if item.StopLoses(say.Now) {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.stop"), Icon: "stop", Href: path,
+			OpensDialog: "stop", Test: "stop"}}
+	}
+	return ui.ActionModel{Post: &ui.PostButtonModel{Action: path,
+		Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}}
+}
+
+// workloadDialogs are the same questions as the pages ask that the buttons lead to without scripts.
+func (w *Pages) workloadDialogs(k page.Call, s seen) []workloadview.DialogModel {
+	if !s.change {
+		return nil
+	}
+	var dialogs []workloadview.DialogModel
+	asks := []workloadview.AskModel{w.extendAsk(k, s, "", "", nil), w.deleteAsk(k, s)}
+	if s.CanStop() {
+		asks = append(asks, w.stopAsk(k, s))
+	}
+	for _, ask := range asks {
+		id := strings.TrimPrefix(ask.Form.ID, "ask-")
+		fields := make([]ui.FieldModel, len(ask.Fields))
+		copy(fields, ask.Fields)
+		d := workloadview.DialogModel{Fields: fields,
+			Dialog: ui.DialogModel{ID: id, Title: ask.Header.Title, Body: ask.Lead, Loses: ask.Loses, Keeps: ask.Keeps,
+				Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}}
+		if id == "stop" { // what it does now changes while the page is open
+			d.Now, d.Dialog.Body = &workloadview.NowModel{ID: stopNow, Words: ask.Lead}, ""
+		}
+		dialogs = append(dialogs, d)
+	}
+	return dialogs
+}
+
+func dialogKind(id string) ui.Kind {
+	if id == "delete" {
+		return ui.Danger
+	}
+	return ""
+}
+
+// startSteps is how far the start has come; once it runs they are no news and are left out.
+func startSteps(say page.Words, item workload.Workload) workloadview.StartModel {
+	m := workloadview.StartModel{ID: "workload-start", Title: say.S("workload.start_title"), Detail: item.Observed.Detail}
+	starting := item.Desired == workload.WantRunning &&
+		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
+	if !starting {
+		m.Hidden = true
+		return m
+	}
+	m.Steps = ui.StepsModel{Label: m.Title, Test: "steps"}
+	reached := map[workload.StepName]time.Time{}
+	for _, step := range item.Observed.Steps {
+		reached[step.Name] = step.At
+	}
+	current, before := true, time.Time{}
+	for _, name := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced,
+		workload.StepImage, workload.StepReady} {
+		step := ui.StepModel{Title: say.S("step." + string(name)), State: ui.StepWaiting}
+		at := reached[name]
+		switch {
+		case !at.IsZero():
+			done := say.At(at)
+			step.State, step.Time = ui.StepDone, &done
+			if !before.IsZero() {
+				step.TookWords = say.Duration(at.Sub(before))
+			}
+			before = at
+		case current:
+			current = false
+			step.State, step.Explanation = currentStep(item, before, say.Now), say.Text(item.Reason)
+			if !before.IsZero() {
+				since := say.Since(before)
+				step.Took = &since
+			}
+		}
+		m.Steps.Items = append(m.Steps.Items, step)
+	}
+	return m
+}
+
+// currentStep hangs when it has taken longer than a start usually does.
+func currentStep(item workload.Workload, since, now time.Time) ui.StepState {
+	switch {
+	case item.State == workload.Failed:
+		return ui.StepFailed
+	case !since.IsZero() && now.Sub(since) > 2*time.Minute:
+		return ui.StepStuck
+	}
+	return ui.StepCurrent
+}
+
+// gpuModel is what the devices do now, each value with its unit. What is not known is called unknown.
+func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUModel {
+	say := k.Words
+	m := workloadview.GPUModel{ID: "workload-gpu", None: item.Size.Devices() == 0}
+	if m.None {
+		return m
+	}
+	if item.Observed.Pod == "" || item.Observed.Node == "" {
+		m.Words = say.S("workload.gpu_later")
+		return m
+	}
+	now := w.Readings(item)
+	if len(now.Devices) == 0 {
+		m.Words = say.S("workload.gpu_unknown")
+		if !now.At.IsZero() {
+			m.Words = say.S("workload.gpu_no_series")
+		}
+	}
+	for _, d := range now.Devices {
+		m.Devices = append(m.Devices, blocks.DeviceModel(say, d))
+	}
+	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
+	if blocks.AnyKnown(points) {
+		m.History = hourChart(say, points, blocks.MeanEngine(now))
+	}
+	if !now.At.IsZero() {
+		age := say.Age("DCGM", blocks.SampleTime(now), page.ReadingEvery)
+		m.Age = &age
+	}
+	return m
+}
+
+// seatPrice is what the license seats of a workload cost beside its size; "" where they cost nothing.
+func (w *Pages) seatPrice(say page.Words, item workload.Workload) string {
+	hour := usage.Span{From: say.Now, Until: say.Now.Add(time.Hour)}
+	seats := w.Prices.List().ExtraCosts(item.Tenant, 0, item.Seats(), hour, item.Size.PricePerHour.Currency).Seats
+	if seats.Minor == 0 {
+		return ""
+	}
+	return say.S("workload.seat_price", "Price", say.MoneyPerHour(seats))
+}
+
+// leaseCard is what is left of the lease, with the extension that somebody asked for and nobody has decided.
+func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Money,
+	longer request.Request) workloadview.LeaseCardModel {
+	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: blocks.LeaseModel(say, item)}
+	if longer.ID != "" {
+		m.Pending = &ui.NoticeModel{Kind: ui.Info, Title: say.S("workload.extension_waits", "Leases", blocks.LeaseChange(say,
+			longer),
+			"Price", say.Money(longer.Estimate), "By", longer.Waits()), Test: "extension-waits",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.extension_open"),
+				Href: page.RequestPath(longer.ID), Kind: ui.LinkLike, Small: true, Test: "extension-open"}}}}
+	}
+	if m.Lease.Ends != nil {
+		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends),
+			Test: "lease-ends"})
+	}
+	m.Items = append(m.Items,
+		ui.DefModel{Term: say.S("workload.cost"), Value: say.Money(cost), Test: "cost"},
+		ui.DefModel{Term: say.S("workload.price"), Value: say.MoneyPerHour(item.Size.PricePerHour),
+			About: w.seatPrice(say, item), Test: "price"})
+	if item.Size.MaxLease > 0 {
+		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.longest"), Value: say.Duration(item.Size.MaxLease.Std())})
+	}
+	return m
+}
+
+// accessModel is how to get in, and who may.
+func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
+	say := k.Words
+	m := workloadview.AccessModel{ID: "workload-access", Who: []string{say.S("workload.who_owner", "Name", s.OwnerName)}}
+	t, _ := w.Site().Directory.ByName(s.Tenant)
+	if s.Shared {
+		m.Who = append(m.Who, say.S("workload.who_team", "Team", page.OrElse(t.Display(), s.Tenant)))
+	}
+	if address := w.AppURL(s.Name); address != "" && identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
+		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
+		if s.Kind == catalog.Endpoint {
+			m.Example = "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " +
+				page.ShellQuote(blocks.OpenAddress(address, "/v1/models"))
+			m.Note = say.S("workload.endpoint_note")
+		}
+	}
+	if s.change && s.State != workload.Ended && s.Desired != workload.WantDeleted {
+		label, value := say.S("workload.share"), "on"
+		if s.Shared {
+			label, value = say.S("workload.unshare"), ""
+		}
+		m.Share = &ui.PostButtonModel{Action: page.WorkloadPath(s.ID) + "/share",
+			Hidden: []ui.HiddenModel{{Name: "shared", Value: value}},
+			Button: ui.ButtonModel{Label: label, Icon: "share", Small: true, Test: "share"}}
+	}
+	return m
+}
+
+// facts is what it is and where it runs; the cluster's raw words are in a fold.
+func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
+	m := workloadview.FactsModel{ID: "workload-facts"}
+	add := func(term, value, test string) {
+		if value != "" {
+			m.Items = append(m.Items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
+		}
+	}
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("requests.col_size"),
+		Component: workloadview.Size(blocks.SizeModel(say, item.Size))})
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.isolation"),
+		Value: page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
+		About: say.Say(catalog.IsolationText(item.Size.Isolation))})
+	add("workload.node", item.Observed.Node, "node")
+	add("workload.pod", item.Observed.Pod, "pod")
+	add("workload.cluster", item.Cluster, "cluster")
+	add("workload.namespace", item.Namespace, "namespace")
+	add("start.image", item.Image.Title, "image")
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.reference"),
+		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: blocks.ShortReference(item.Image.Reference),
+			Label: say.S("workload.reference")})})
+	if len(item.Mounts) > 0 {
+		add("start.mounts", blocks.MountWords(item.Mounts), "mounts")
+	}
+	if item.Volume != "" {
+		add("workload.storage", item.Volume+" · "+say.GiB(float64(item.StorageGiB)), "volume")
+	}
+	if item.Observed.Restarts > 0 {
+		add("workload.restarts", say.Number(float64(item.Observed.Restarts)), "restarts")
+	}
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.id"),
+		Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
+	if !item.Observed.At.IsZero() {
+		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"),
+			Component: ui.Age(ui.AgeModel{Time: say.Ago(item.Observed.At)})})
+	}
+	if item.State == workload.Running || item.State == workload.Stopping {
+		m.Detail = item.Observed.Detail
+	}
+	return m
+}
+
+var kernelKinds = map[string]ui.Kind{"busy": ui.OK, "idle": ui.Off, "starting": ui.Progress}
+
+// activity is what the notebook server says; nil where it says nothing.
+func activity(say page.Words, item workload.Workload) *workloadview.ActivityModel {
+	a := item.Observed.Activity
+	if a == nil {
+		return nil
+	}
+	m := &workloadview.ActivityModel{ID: "workload-activity", Lead: say.S("workload.no_kernels")}
+	if len(a.Kernels) > 0 {
+		m.Lead = say.S("workload.kernels", "Count", len(a.Kernels))
+	}
+	for _, kernel := range a.Kernels {
+		kind, known := kernelKinds[kernel.State]
+		word := kernel.State
+		if known {
+			word = say.S("kernel." + kernel.State)
+		} else {
+			kind = ui.Unknown
+		}
+		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: ui.StateModel{Kind: kind, Word: word,
+			Test: "kernel-state"}, Last: say.Ago(kernel.LastActivity), Uses: say.Number(float64(kernel.Connections))})
+	}
+	return m
+}

@@ -29,7 +29,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
 		"At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
-	take, _ := Part(doc, "advice-take").Attr("href")
+	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
 	wantSaid(t, form, "start-replaces", "In place of digits", "digits-home")
 	if v, _ := form.Find("input[name=replaces]").Attr("value"); v != "w-digits" {

@@ -23,7 +23,7 @@ func TestYesBut(t *testing.T) {
 		"seen": {"1"}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, more, "form-errors", "At most 4 h")
-	if _, open := Part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
+	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
 		t.Error("what was typed stays and is shown")
 	}
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"size": {"mig-1g.10gb"},
@@ -53,11 +53,11 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 
 	page := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	if to, _ := Part(page, "edit").Attr("href"); to != "/requests/r-anna1/edit" {
+	if to, _ := part(page, "edit").Attr("href"); to != "/requests/r-anna1/edit" {
 		t.Errorf("the asker is led to the form, got %q", to)
 	}
 	form := read(t, w.Get(webtest.Anna, "/requests/r-anna1/edit"), http.StatusOK)
-	if got, _ := Part(form, "edit-lease").Attr("value"); got != "4h" {
+	if got, _ := part(form, "edit-lease").Attr("value"); got != "4h" {
 		t.Errorf("it begins with what was asked, got %q", got)
 	}
 	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"},
@@ -113,13 +113,13 @@ func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	plain := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
-	if ticks := Part(plain, "tick"); ticks.Length() != 2 || ticks.Filter("[checked]").Length() != 0 {
+	if ticks := part(plain, "tick"); ticks.Length() != 2 || ticks.Filter("[checked]").Length() != 0 {
 		t.Fatalf("want two boxes, none ticked, got %d", ticks.Length())
 	}
-	all, _ := Part(plain, "tick-all").Attr("href")
+	all, _ := part(plain, "tick-all").Attr("href")
 	doc := read(t, w.Get(webtest.Carla, all), http.StatusOK)
 	form := url.Values{"verb": {"approve"}, "note": {"for the demo"}}
-	for _, node := range Part(doc, "tick").Filter("[checked]").Nodes {
+	for _, node := range part(doc, "tick").Filter("[checked]").Nodes {
 		for _, a := range node.Attr {
 			if a.Key == "value" {
 				form.Add("request", a.Val)
@@ -132,8 +132,8 @@ func TestSeveralAtOnce(t *testing.T) {
 	}
 	done := read(t, w.Post(webtest.Carla, "/approvals/bulk", form), http.StatusOK)
 	got := map[string]string{}
-	for i := range Part(done, "outcome").Nodes {
-		row := Part(done, "outcome").Eq(i)
+	for i := range part(done, "outcome").Nodes {
+		row := part(done, "outcome").Eq(i)
 		who, _, _ := strings.Cut(said(row), " ·")
 		got[who] = said(row.Find("[data-test=state]"))
 	}
@@ -253,12 +253,12 @@ func TestARequestIsGivenAway(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	page := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	to, _ := Part(page, "reassign").Attr("href")
+	to, _ := part(page, "reassign").Attr("href")
 	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
 	wantSaid(t, ask, "reassign-form", "Dora")
 	// a card without a title had swallowed this on every page that asks
 	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided")
-	if strings.Contains(Part(ask, "reassign-form").Text(), "Anna") || strings.Contains(Part(ask, "reassign-form").Text(),
+	if strings.Contains(part(ask, "reassign-form").Text(), "Anna") || strings.Contains(part(ask, "reassign-form").Text(),
 		"Ben") {
 		t.Error("want those alone who may decide it")
 	}
@@ -266,8 +266,8 @@ func TestARequestIsGivenAway(t *testing.T) {
 		"seen": {"1"}}, "Write in a few words": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}},
 		"Choose": {"reason": {"x"}, "seen": {"1"}}} {
 		if bad := read(t, w.Post(webtest.Carla, to, form), http.StatusUnprocessableEntity); !strings.Contains(
-			strings.ReplaceAll(Part(bad, "form-errors").Text(), "another", "other"), why) {
-			t.Errorf("want %q, got %q", why, Part(bad, "form-errors").Text())
+			strings.ReplaceAll(part(bad, "form-errors").Text(), "another", "other"), why) {
+			t.Errorf("want %q, got %q", why, part(bad, "form-errors").Text())
 		}
 	}
 	read(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"x"}, "seen": {"7"}}),
@@ -286,7 +286,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil)) // a click that comes twice
-	if Part(read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "approve").Length() == 0 {
+	if part(read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "approve").Length() == 0 {
 		t.Error("want it to wait for her again")
 	}
 	var kinds []string
@@ -317,15 +317,15 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			w.Reqs[r.ID] = r
 			doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 			wantSaid(t, doc, "seat-line", "NVIDIA vWS")
-			row := Part(doc, "seat-row")
-			if rows := Part(doc, "inbox-row").Length(); row.Length() != 1 || rows == 0 != (c.rows == 0) {
+			row := part(doc, "seat-row")
+			if rows := part(doc, "inbox-row").Length(); row.Length() != 1 || rows == 0 != (c.rows == 0) {
 				t.Errorf("want one that waits for a seat, and it among no others: got %d, and %d in the inbox", row.Length(), rows)
 			}
-			if Part(doc, "inbox").Find("[href='/approvals/r-seat']").Length() != 0 {
+			if part(doc, "inbox").Find("[href='/approvals/r-seat']").Length() != 0 {
 				t.Error("it stands among those who need a word")
 			}
 			detail := read(t, w.Get(webtest.Carla, row.Find("a").AttrOr("href", "")), http.StatusOK)
-			if Part(detail, "reject").Length() != 1 || Part(detail, "approve").Length() != 0 {
+			if part(detail, "reject").Length() != 1 || part(detail, "approve").Length() != 0 {
 				t.Error("want a way to say no, and none to say yes again")
 			}
 			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."},
@@ -333,7 +333,7 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			if now := w.Reqs["r-seat"]; now.State != request.Rejected {
 				t.Errorf("want it rejected, got %s", now.State)
 			}
-			if Part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
+			if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
 				t.Error("it is still said to wait")
 			}
 		})
@@ -343,7 +343,7 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 	own.Asker, own.Decision.Seat = webtest.Carla.ID, &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS",
 		Since: webtest.Now}
 	w.Reqs[own.ID] = own
-	if Part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
+	if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
 		t.Error("nobody rejects their own: want it not offered")
 	}
 }

@@ -32,7 +32,7 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 		t.Errorf("want one in use, got %s", got)
 	}
 	wantSaid(t, doc, "history", "Version 0", "as the configuration has it", "counts now")
-	if Part(doc, "edit").Length() != 1 || Part(doc, "do-hide").Length() == 0 {
+	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/admin/sizes"), http.StatusOK), "edit", "do-hide", "offer-it", "hide-it")
@@ -56,7 +56,7 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 		t.Errorf("want it hidden, got %q", got)
 	}
 	start := read(t, w.Get(webtest.Anna, "/start?size=gpu-shared"), http.StatusOK)
-	if Part(start, "size-gpu-shared").Length() != 0 {
+	if part(start, "size-gpu-shared").Length() != 0 {
 		t.Error("what is hidden is in the price list")
 	}
 	wantSaid(t, start, "verdict", "“Shared GPU” is no longer on offer")
@@ -79,7 +79,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
 	start := read(t, w.Get(webtest.Anna, "/start?size=vgpu-12q"), http.StatusOK)
 	wantSaid(t, start, "going-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
-	if value, _ := Part(start, "going-size-instead").Attr("value"); value != "mig-1g.10gb" {
+	if value, _ := part(start, "going-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}
 	image := offer.Change{Verb: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
@@ -94,7 +94,7 @@ func TestTheEditor(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	text := string(catalog.DefaultYAML())
-	field := func(doc *goquery.Document) string { return strings.TrimPrefix(Part(doc, "text").Text(), "\n") }
+	field := func(doc *goquery.Document) string { return strings.TrimPrefix(part(doc, "text").Text(), "\n") }
 	if got := field(read(t, w.Get(webtest.Dora, "/admin/sizes/edit"), http.StatusOK)); got != text {
 		t.Errorf("want the text as it is, got %.80q", got)
 	}
@@ -103,8 +103,8 @@ func TestTheEditor(t *testing.T) {
 	for _, do := range []string{"check", "save"} {
 		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {do}, "text": {wrong},
 			"note": {"my note"}}), http.StatusUnprocessableEntity)
-		if Part(doc, "problem").Length() != 3 { // the notice and two entries of its list
-			t.Errorf("%s: want all problems, got %q", do, said(Part(doc, "problems")))
+		if part(doc, "problem").Length() != 3 { // the notice and two entries of its list
+			t.Errorf("%s: want all problems, got %q", do, said(part(doc, "problems")))
 		}
 		line := strings.Count(wrong[:strings.Index(wrong, "isolation: steel")], "\n") + 1
 		wantSaid(t, doc, "problems", "Line "+itoa(line), "isolation: steel", "sizes[1].isolation", "memory: lots")
@@ -126,7 +126,7 @@ func TestTheEditor(t *testing.T) {
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, doc, "problem", "CPU only would go, and one workload holds it")
-	if Part(doc, "confirm").Length() != 1 {
+	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
 	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held},
@@ -161,7 +161,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want,
 			"sizes[4].licensePool")
 	}
-	if Part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
+	if part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("the first set is warned of")
 	}
 	w.Catalogs.Revisions = []offer.Revision{{Version: 1, Text: compute, At: w.Clock}} // of before there was the check
@@ -172,7 +172,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 		wantSaid(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
 			"need a license of NVIDIA AI Enterprise, Virtual Compute Server")
 	}
-	if Part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
+	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("a developer is warned of what only administrators can mend")
 	}
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"check"},
@@ -194,10 +194,10 @@ func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	wantSaid(t, doc, "finding-unoffered", "A100")
 	form := url.Values{}
-	Part(doc, "offer-it").First().Closest("form").Find("input[type=hidden]").Each(func(_ int, s *goquery.Selection) {
+	part(doc, "offer-it").First().Closest("form").Find("input[type=hidden]").Each(func(_ int, s *goquery.Selection) {
 		form.Set(s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
-	first, _ := Part(doc, "edit-first").First().Attr("href")
+	first, _ := part(doc, "edit-first").First().Attr("href")
 	wantSaid(t, read(t, w.Get(webtest.Dora, first), http.StatusOK), "change", "new")
 	before := len(w.Offer.Catalog().Sizes)
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/accept", form))

@@ -19,7 +19,7 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	}
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
-	if got := said(Part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
+	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
 		!strings.Contains(got, "1 2 1") {
 		t.Errorf("one request, two tries, one person; got %q", got)
 	}
@@ -30,7 +30,7 @@ func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
-	if got := said(Part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
 		strings.Contains(got, "asr-train") {
 		t.Errorf("want a line for each team, and its workloads only when asked for, got %q", got)
 	}

@@ -19,7 +19,7 @@ func TestWhatOthersChangedIsSaid(t *testing.T) {
 			wantSaid(t, page, "edits", "containers[sidecar]", "kubectl-edit", "StatefulSet segment-cells")
 			objects := read(t, w.Get(webtest.Anna, "/workloads/w-segment-cells/objects"), http.StatusOK)
 			wantSaid(t, objects, "additions", "cost-center", "kustomize-controller")
-			if strings.Contains(said(Part(page, "edits")), "cost-center") {
+			if strings.Contains(said(part(page, "edits")), "cost-center") {
 				t.Error("what may stay is told as if it had been taken back")
 			}
 			wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "edits")

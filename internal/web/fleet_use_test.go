@@ -17,7 +17,7 @@ func TestTheMapShowsEachNode(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/fleet/use"), http.StatusOK)
 	words := map[string]string{}
-	Part(doc, "heat-node").Each(func(_ int, s *goquery.Selection) {
+	part(doc, "heat-node").Each(func(_ int, s *goquery.Selection) {
 		label, _ := s.Find("svg").Attr("aria-label")
 		words[strings.TrimSpace(s.Find(".gp-heat__name").Text())] = label
 	})
@@ -30,7 +30,7 @@ func TestTheMapShowsEachNode(t *testing.T) {
 	if _, there := words["cpu-01"]; there {
 		t.Error("a node without GPUs is no part of the map")
 	}
-	if n := Part(doc, "heat-row").Length(); n != len(words) {
+	if n := part(doc, "heat-row").Length(); n != len(words) {
 		t.Errorf("want each node in the table too, %d, got %d", len(words), n)
 	}
 	for node, want := range map[string]string{"gpu-01": ".gp-heat--3, .gp-heat--2, .gp-heat--idle, .gp-heat--free",
@@ -69,7 +69,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	w.Works[shared.ID] = shared
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	rows := map[string]string{}
-	Part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
+	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		rows[strings.TrimSpace(s.Find("th a").Text())] = said(s)
 	})
 	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"},
@@ -96,13 +96,13 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 	if _, ok := live.Find("body").Attr("data-live-url"); !ok {
 		t.Fatal("the page has a stream")
 	}
-	href, _ := Part(live, "pause").Attr("href")
+	href, _ := part(live, "pause").Attr("href")
 	still := read(t, w.Get(webtest.Anna, href), http.StatusOK)
 	if url, ok := still.Find("body").Attr("data-live-url"); ok && url != "" {
 		t.Errorf("a paused page follows %s", url)
 	}
 	wantSaid(t, still, "stream", "Paused at 12:00 UTC")
-	if back, _ := Part(still, "go-on").Attr("href"); back != "/fleet/use" {
+	if back, _ := part(still, "go-on").Attr("href"); back != "/fleet/use" {
 		t.Errorf("want back to the live page, got %q", back)
 	}
 }
@@ -118,7 +118,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	if n := doc.Find("[data-test=heat-node] .gp-heat--idle, [data-test=heat-node] .gp-heat--free").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}
-	Part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
+	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(said(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {
 			t.Errorf("want its use unknown, got %q", said(s))
 		}

@@ -20,7 +20,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		}
 	}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	forecast := Part(doc, "forecast")
+	forecast := part(doc, "forecast")
 	times := forecast.Find("time")
 	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", said(forecast))

@@ -58,7 +58,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
 	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
-	if got, _ := In(Part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
+	if got, _ := In(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
 		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
@@ -87,10 +87,10 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Empty().Get(webtest.Anna, "/"), http.StatusOK)
-	if n := Part(doc, "empty").Find("p").Length(); n != 3 {
+	if n := part(doc, "empty").Find("p").Length(); n != 3 {
 		t.Errorf("want three sentences, got %d", n)
 	}
-	if got, _ := Part(doc, "empty-start").Attr("href"); got != "/start" {
+	if got, _ := part(doc, "empty-start").Attr("href"); got != "/start" {
 		t.Errorf("Start leads to %q", got)
 	}
 	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
@@ -132,7 +132,7 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 func TestAQuotaIsABarForEachSize(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
-	bars := Part(doc, "quota-bar")
+	bars := part(doc, "quota-bar")
 	if bars.Length() != 6 {
 		t.Fatalf("want six sizes, got %d", bars.Length())
 	}

@@ -30,7 +30,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantSaid(t, doc, "idle-hits", "would be stopped")
 	wantSaid(t, doc, "idle-would", "in the last 30 days")
-	if Part(doc, "case").Length() == 0 {
+	if part(doc, "case").Length() == 0 {
 		t.Error("want the workloads that it would hit")
 	}
 	w.Idle.Did = func(time.Time) float64 { return 90 }
@@ -48,7 +48,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	wantSaid(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
-	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); Part(doc,
+	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc,
 		"form-errors").Length() == 0 {
 		t.Error("want what is wrong said")
 	}

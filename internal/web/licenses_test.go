@@ -217,7 +217,7 @@ func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
 		}
 		doc := read(t, w.Get(webtest.Dora, "/licenses"), 200)
 		wantSaid(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
-		if got := Part(doc, "will-end").Length() > 0; got != c.warns {
+		if got := part(doc, "will-end").Length() > 0; got != c.warns {
 			t.Errorf("%s: want a warning %v, got %v", name, c.warns, got)
 		}
 	}
@@ -232,7 +232,7 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
-	rows := Part(doc, "rule")
+	rows := part(doc, "rule")
 	if rows.Length() != len(license.DeviceKinds()) {
 		t.Fatalf("want a row for each kind of device, got %d", rows.Length())
 	}
@@ -258,7 +258,7 @@ func TestTheLeaseStandsBesideTheSeat(t *testing.T) {
 		if err := w.LicenseService.Refresh(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		return said(Part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
+		return said(part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
 	}
 	node := ""
 	for _, item := range w.Works {

@@ -268,12 +268,12 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	if doc.Find("#license-nodes").Length() != 1 {
 		t.Error("the node would have no place on the page")
 	}
-	href := Part(doc, "pause").AttrOr("href", "")
+	href := part(doc, "pause").AttrOr("href", "")
 	still := read(t, w.Get(webtest.Dora, href), http.StatusOK)
 	if at := still.Find("body").AttrOr("data-live-url", ""); at != "" {
 		t.Errorf("a paused page follows %s", at)
 	}
-	if back := Part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
+	if back := part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
 		t.Errorf("want back to the live page, got %q", back)
 	}
 }

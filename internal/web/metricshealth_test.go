@@ -25,7 +25,7 @@ func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 	wantSaid(t, doc, "findings", "2 values are blank", "this is how it is")
 	wantSaid(t, doc, "series", "20 of 22", "not found")
 	wantSaid(t, doc, "cards", "XID 79", "Act now", "gpu-01")
-	if n := Part(doc, "card").Length(); n != 1 {
+	if n := part(doc, "card").Length(); n != 1 {
 		t.Errorf("want the one card with trouble, got %d", n)
 	}
 }

@@ -22,7 +22,7 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
 	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false,
 		"notice-statement-mail": true, "notice-decided-chat": false} {
-		if _, got := Part(doc, test).Attr("checked"); got != want {
+		if _, got := part(doc, test).Attr("checked"); got != want {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 		t.Errorf("got %+v", preferences)
 	}
 	doc = read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
-	if _, ticked := Part(doc, "notice-decided-mail").Attr("checked"); ticked {
+	if _, ticked := part(doc, "notice-decided-mail").Attr("checked"); ticked {
 		t.Error("what was unticked stays so")
 	}
 	read(t, w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"xx"}}), http.StatusUnprocessableEntity)
@@ -97,7 +97,7 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 		State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"},
 		{ID: "n-2", Kind: notify.Decided, Name: "Anna", Channel: notify.Mail, State: notify.Sent, Attempts: 1}}
 	doc := read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK)
-	if n := Part(doc, "delivery").Length(); n != 1 {
+	if n := part(doc, "delivery").Length(); n != 1 {
 		t.Errorf("want the failed one, got %d", n)
 	}
 	wantSaid(t, doc, "state", "refuses the recipient’s address")
@@ -109,7 +109,7 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	w.Notices.Sent[0] = old
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
-	if n := Part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {
+	if n := part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {
 		t.Errorf("want a button for the failed one, got %d", n)
 	}
 	for who, want := range map[*identity.Person]int{&webtest.Anna: http.StatusNotFound, &webtest.Eli: http.StatusForbidden,

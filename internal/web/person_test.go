@@ -25,7 +25,7 @@ func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 	off := read(t, w.Get(webtest.Dora, anna), http.StatusOK)
 	wantSaid(t, off, "disabled", "Disabled by Dora Dahl", "left us")
 	wantSaid(t, off, "no-sessions", "No sign-ins")
-	if got := said(Part(off, "tokens").Find(`[data-test="state"]`)); got != "refused" {
+	if got := said(part(off, "tokens").Find(`[data-test="state"]`)); got != "refused" {
 		t.Errorf("a token of somebody who is disabled: want it refused, got %q", got)
 	}
 	wantAbsent(t, off, "disable-form")
@@ -86,10 +86,10 @@ func TestPeopleEndTheirOwnSignIns(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	page := read(t, w.Get(webtest.Anna, "/account"), http.StatusOK)
-	if got := Part(page, "session").Length(); got != 3 {
+	if got := part(page, "session").Length(); got != 3 {
 		t.Errorf("want three sign-ins, got %d", got)
 	}
-	if got := Part(page, "current").Length(); got != 1 {
+	if got := part(page, "current").Length(); got != 1 {
 		t.Errorf("want one marked as this session, got %d", got)
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/account/sessions/s-desk/end", nil))
@@ -98,7 +98,7 @@ func TestPeopleEndTheirOwnSignIns(t *testing.T) {
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/account/sessions/end", nil))
 	left := read(t, w.Get(webtest.Anna, "/account"), http.StatusOK)
-	if got := Part(left, "session").Length(); got != 1 || Part(left, "current").Length() != 1 {
+	if got := part(left, "session").Length(); got != 1 || part(left, "current").Length() != 1 {
 		t.Errorf("want this session left, got %d", got)
 	}
 	wantAbsent(t, left, "sessions-end")

@@ -19,7 +19,7 @@ func TestStorage(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	if n := Part(doc, "volume-row").Length(); n != 3 {
+	if n := part(doc, "volume-row").Length(); n != 3 {
 		t.Errorf("want three, got %d", n)
 	}
 	used := doc.Find("#volume-train-resnet-home")
@@ -56,7 +56,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		}
 	}
 	doc := read(t, w.Get(webtest.Anna, "/fleet"), http.StatusOK)
-	bars := Part(doc, "fleet-bar")
+	bars := part(doc, "fleet-bar")
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
@@ -103,14 +103,14 @@ func TestTeam(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
-	if got := said(Part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
+	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
 		!strings.Contains(got, "vision-lead") {
 		t.Errorf("want the owners' group, and that Ben is one, got %q", got)
 	}
-	if n := Part(doc, "team").Length(); n != 1 {
+	if n := part(doc, "team").Length(); n != 1 {
 		t.Errorf("want one team, got %d", n)
 	}
-	if n := Part(read(t, w.Get(webtest.Eli, "/team"), http.StatusOK), "team").Length(); n != 2 {
+	if n := part(read(t, w.Get(webtest.Eli, "/team"), http.StatusOK), "team").Length(); n != 2 {
 		t.Errorf("an auditor sees both, got %d", n)
 	}
 }
@@ -120,7 +120,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 	w := webtest.Busy()
 	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}),
 		http.StatusOK)
-	secret := said(Part(doc, "token-secret").Find("code"))
+	secret := said(part(doc, "token-secret").Find("code"))
 	credential, ok := identity.ParseCredential(strings.TrimPrefix(secret, identity.TokenPrefix))
 	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("want a token, got %q", secret)
@@ -163,7 +163,7 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 	rows := func(path string) []string {
 		var names []string
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-		Part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
+		part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
 		return names
 	}
 	if names := rows("/fleet"); len(names) != 100 || !slices.Contains(names, "node-big-249") {
@@ -178,7 +178,7 @@ func TestFleetIsFilteredByCardAndState(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	rows := func(path string) int {
-		return Part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
+		return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
 	}
 	all := rows("/fleet")
 	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1,

@@ -29,7 +29,7 @@ func TestPlatformOverview(t *testing.T) {
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
 	for _, tile := range []string{"tile-danger", "tile-warning", "tile-marked"} {
-		n, err := strconv.Atoi(strings.TrimSpace(Part(health, tile).Find(".gp-tile__value").Text()))
+		n, err := strconv.Atoi(strings.TrimSpace(part(health, tile).Find(".gp-tile__value").Text()))
 		if err != nil {
 			t.Fatalf("%s: %v", tile, err)
 		}

@@ -20,7 +20,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantSaid(t, doc, "empty", "catalog")
 
-	before := said(Part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
+	before := said(part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
 	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
 	if got := w.Post(webtest.Dora, "/admin/prices", form); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)
@@ -75,7 +75,7 @@ func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices", form), http.StatusUnprocessableEntity)
 	wantSaid(t, doc, "price-form", "at most five digits")
 	wantSaid(t, doc, "price-form", "cannot begin in the past")
-	if value, _ := Part(doc, "price-amount").Attr("value"); value != "much <b>" {
+	if value, _ := part(doc, "price-amount").Attr("value"); value != "much <b>" {
 		t.Errorf("what was typed comes back, got %q", value)
 	}
 	if len(w.PriceList.List) != 0 {

@@ -23,37 +23,37 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 			physical += d.Physical
 		}
 	}
-	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(Part(doc, "fleet-physical")), ",",
+	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(part(doc, "fleet-physical")), ",",
 		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
-	if n := Part(doc, "reconciliation-model").Length(); n != 2 {
+	if n := part(doc, "reconciliation-model").Length(); n != 2 {
 		t.Errorf("want two models, got %d", n)
 	}
-	all := Part(doc, "reconciliation-day").Length()
+	all := part(doc, "reconciliation-day").Length()
 	for _, want := range []string{"By the portal", "Unknown", "Difference", "Free"} {
 		wantSaid(t, doc, "reconciliation-whole", want)
 	}
-	total := Part(doc, "reconciliation-matched-total")
+	total := part(doc, "reconciliation-matched-total")
 	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0"} {
 		got := said(total.Find("[data-test=" + name + "]"))
 		if want != "" && got != want || want == "" && (got == "0" || got == "") {
 			t.Errorf("%s of the month: want %q, got %q", name, want, got)
 		}
 	}
-	if n := Part(doc, "reconciliation-matched-day").Length(); n != all {
+	if n := part(doc, "reconciliation-matched-day").Length(); n != all {
 		t.Errorf("want %d days, got %d", all, n)
 	}
 	one := read(t, w.Get(webtest.Eli, "/usage/reconciliation?cluster=east&model=NVIDIA-L40S"), http.StatusOK)
 	wantSaid(t, one, "reconciliation-only", "NVIDIA-L40S in east")
-	if n := Part(one, "reconciliation-day").Length(); n != all {
+	if n := part(one, "reconciliation-day").Length(); n != all {
 		t.Errorf("want %d days of one model, got %d", all, n)
 	}
-	first := Part(one, "reconciliation-day").First()
+	first := part(one, "reconciliation-day").First()
 	if got := said(first.Find("[data-test=difference]")); got != "24.0" {
 		t.Errorf("want the card that nobody offers, got %q", got)
 	}
-	if Part(one, "reconciliation-matched-day").Length() != 0 {
+	if part(one, "reconciliation-matched-day").Length() != 0 {
 		t.Error("what was charged is not known by model")
 	}
 	file := w.Get(webtest.Dora, "/usage/reconciliation/export").Body.String()

@@ -22,7 +22,7 @@ func TestARequestIsASentence(t *testing.T) {
 		t.Error("it was taken back")
 	}
 	doc = read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	again, _ := Part(doc, "again").Attr("href")
+	again, _ := part(doc, "again").Attr("href")
 	if q, _ := url.Parse(again); q.Path != "/start" || q.Query().Get("size") != "h100" || q.Query().Get("lease") != "4h" ||
 		!strings.Contains(q.Query().Get("reason"), "street scenes") {
 		t.Errorf("asking again begins with what was asked, got %s", again)
@@ -34,18 +34,18 @@ func TestARequestIsASentence(t *testing.T) {
 func TestListsOfRequests(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	if n := Part(read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row").Length(); n != 3 {
+	if n := part(read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row").Length(); n != 3 {
 		t.Errorf("want Anna's three, got %d", n)
 	}
-	if n := Part(read(t, w.Get(webtest.Anna, "/requests?state=rejected"), http.StatusOK), "request-row").Length(); n != 1 {
+	if n := part(read(t, w.Get(webtest.Anna, "/requests?state=rejected"), http.StatusOK), "request-row").Length(); n != 1 {
 		t.Errorf("want the rejected one, got %d", n)
 	}
-	if n := Part(read(t, w.Get(webtest.Carla, "/requests?scope=all"), http.StatusOK), "request-row").Length(); n != 4 {
+	if n := part(read(t, w.Get(webtest.Carla, "/requests?scope=all"), http.StatusOK), "request-row").Length(); n != 4 {
 		t.Errorf("an approver sees all four, got %d", n)
 	}
 	none := read(t, w.Get(webtest.Anna, "/requests?state=expired"), http.StatusOK)
 	wantSaid(t, none, "empty", "No requests")
-	if Part(none, "filter-state").Length() == 0 {
+	if part(none, "filter-state").Length() == 0 {
 		t.Error("an empty list keeps its filter")
 	}
 }
@@ -54,7 +54,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
-	if got := said(Part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
+	if got := said(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
@@ -62,7 +62,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	wantSaid(t, anna, "capacity", "1 of 2 free, 0 after")
 	wantSaid(t, anna, "quota", "1 of 2")
 	wantSaid(t, anna, "asker-history", "Carla Conti turned it down")
-	if got, _ := Part(anna, "approve").Attr("data-key"); got != "a" {
+	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
 		t.Errorf("a approves, got %q", got)
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/approvals"), http.StatusOK), "inbox-row", "approve")

@@ -28,7 +28,7 @@ func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 	if got, _ := doc.Find("#lease option[selected]").Attr("value"); got != "3d" {
 		t.Errorf("how long is the same question on both pages, got %q", got)
 	}
-	if Part(doc, "advice").Length() != 0 {
+	if part(doc, "advice").Length() != 0 {
 		t.Error("nothing was asked yet")
 	}
 }
@@ -74,7 +74,7 @@ func TestTickedStorageIsKept(t *testing.T) {
 	back, _ := ask.Find("nav a[href^='/start?']").Attr("href")
 	ticked("back without an answer", read(t, w.Get(webtest.Anna, back), http.StatusOK))
 	advice := read(t, w.Get(webtest.Anna, "/start/size?"+typed.Encode()+"&work=explore"), http.StatusOK)
-	take, _ := In(Part(advice, "proposal").First(), "take").Attr("href")
+	take, _ := In(part(advice, "proposal").First(), "take").Attr("href")
 	ticked("back with another size", read(t, w.Get(webtest.Anna, take), http.StatusOK))
 }
 
@@ -96,7 +96,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 		w.Get(webtest.Anna,
 			"/start/size?tenant=vision&reason=the+demo&work=inference&model=Llama+3.1+8B&sharing=tenants&lease=2h"),
 		http.StatusOK)
-	first := Part(doc, "proposal").First()
+	first := part(doc, "proposal").First()
 	if name, _ := first.Attr("data-size"); name != "mig-3g.40gb" {
 		t.Fatalf("want the slice that holds 17 GiB, got %q", name)
 	}
@@ -128,7 +128,7 @@ func TestNoSizeWillDo(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)
 	wantSaid(t, doc, "nothing", "GiB")
-	if Part(doc, "proposal").Length() != 0 {
+	if part(doc, "proposal").Length() != 0 {
 		t.Error("nothing is proposed that would not do")
 	}
 }
@@ -142,10 +142,10 @@ func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
 			values.Set("work", "sleep")
 		}
 		doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?"+values.Encode()), http.StatusOK)
-		if href, _ := Part(doc, "form-errors").Find("a").Attr("href"); href != "#"+field {
+		if href, _ := part(doc, "form-errors").Find("a").Attr("href"); href != "#"+field {
 			t.Errorf("%s: want the problem to lead there, got %q", field, href)
 		}
-		if Part(doc, "advice").Length() != 0 {
+		if part(doc, "advice").Length() != 0 {
 			t.Errorf("%s: no answer is given", field)
 		}
 	}
@@ -164,7 +164,7 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 	w := webtest.Busy()
 	const ask = "/start/size?work=inference&sharing=tenants&lease=8h&precision=fp16&platform=cloud&latency=on"
 	doc := read(t, w.Get(webtest.Anna, ask), http.StatusOK)
-	rows := Part(doc, "way")
+	rows := part(doc, "way")
 	if rows.Length() != 7 {
 		t.Fatalf("want the seven technologies, got %d", rows.Length())
 	}
@@ -179,12 +179,12 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 	wantSaid(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
 		"Do not share like this where response times count")
 	wantSaid(t, doc, "remarks", "Where response times count, do not share compute")
-	if Part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
+	if part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
 		t.Error("what was answered is not kept")
 	}
 	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, ask, nil)), http.StatusOK)
 	wantSaid(t, german, "ways", "empfohlen", "hier nicht", "Ein Instanztyp mit eigenen Karten")
-	if Part(read(t, w.Get(webtest.Anna, "/start/size?work=inference"), http.StatusOK), "ways").Length() != 0 {
+	if part(read(t, w.Get(webtest.Anna, "/start/size?work=inference"), http.StatusOK), "ways").Length() != 0 {
 		t.Error("nobody asked for a platform")
 	}
 }

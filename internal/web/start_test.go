@@ -47,7 +47,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
-		"h100":        {"Whole H100", "from €0.30/h", "1 of 2 available", "approval"},
+		"h100":        {"Whole H100", "€3.90/h others from €0.30/h", "1 of 2 available", "approval"},
 		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
@@ -70,13 +70,27 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 }
 
+// TestNothingIsInstantThatWaitsForAGPU: without an approval, and not at once.
+func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(webtest.Scenes(), func(s webtest.Scene) bool { return s.Area == "start" && s.Name == "all taken" })
+	answer, err := webtest.Scenes()[i].Render("en", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := said(tile(read(t, answer, http.StatusOK), "mig-1g.10gb"))
+	if !strings.Contains(got, "no approval") || strings.Contains(got, "instant") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	wantAbsent(t, doc, "size-row")
 	wantSaid(t, doc, "compare", "Compare all 6 sizes")
-	show := Part(doc, "show-all")
+	show := part(doc, "show-all")
 	if action, _ := show.Attr("formaction"); action != "/start/form" || show.AttrOr("name", "") != "all" {
 		t.Errorf("without scripts a button of the form asks for the table, got %q", action)
 	}
@@ -151,7 +165,7 @@ func TestDurationsAreThoseOfTheSize(t *testing.T) {
 	for size, want := range map[string]string{"mig-1g.10gb": "1 h 4 h 8 h 1 d max. 7 d",
 		"h100": "1 h 4 h 8 h 1 d max. 3 d"} {
 		doc := read(t, w.Get(webtest.Anna, "/start?lease=4h&size="+size), http.StatusOK)
-		if got := said(Part(doc, "lease-presets")); got != want {
+		if got := said(part(doc, "lease-presets")); got != want {
 			t.Errorf("%s: want %q, got %q", size, want, got)
 		}
 		if got := said(doc.Find("[data-test=lease-presets] [aria-pressed=true]")); got != "4 h" {
@@ -186,7 +200,7 @@ func TestTheSummaryIsTrue(t *testing.T) {
 				t.Error("htmx gets the part alone")
 			}
 			wantSaid(t, doc, "verdict", c.verdict...)
-			if got := said(Part(doc, "total")); !strings.Contains(got, c.total) {
+			if got := said(part(doc, "total")); !strings.Contains(got, c.total) {
 				t.Errorf("want the price %s, got %q", c.total, got)
 			}
 		})
@@ -247,7 +261,7 @@ func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	if got := said(doc.Find("select[name=image]")); !strings.Contains(got, "vLLM") || strings.Contains(got, "JupyterLab") {
 		t.Errorf("images follow the kind, got %q", got)
 	}
-	if got := said(Part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+	if got := said(part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
 		t.Errorf("what will be created is shown, got %.80q", got)
 	}
 }
@@ -257,7 +271,7 @@ func TestASliceStartsAtOnce(t *testing.T) {
 	w := webtest.Empty()
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	if got := said(Part(doc, "state")); got != "Queued" {
+	if got := said(part(doc, "state")); got != "Queued" {
 		t.Errorf("want it queued, got %q", got)
 	}
 	again := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
@@ -299,9 +313,9 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 			w := webtest.Busy()
 			works, asks := maps.Clone(w.Works), maps.Clone(w.Reqs)
 			doc := read(t, w.Post(webtest.Anna, "/start", c.form), http.StatusUnprocessableEntity)
-			link := Part(doc, "form-errors").Find("a")
+			link := part(doc, "form-errors").Find("a")
 			if got := said(link); !strings.Contains(got, c.words) {
-				t.Errorf("want %q at the top, got %q", c.words, said(Part(doc, "form-errors")))
+				t.Errorf("want %q at the top, got %q", c.words, said(part(doc, "form-errors")))
 			}
 			if got, _ := link.Attr("href"); got != "#"+c.field {
 				t.Errorf("want it to lead to #%s, got %s", c.field, got)
@@ -333,12 +347,12 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("what was typed stays, got %q", got)
 	}
-	earlier, _ := Part(doc, "see-earlier").Attr("href")
+	earlier, _ := part(doc, "see-earlier").Attr("href")
 	if !strings.HasPrefix(earlier, "/requests/r-") {
 		t.Fatalf("want the way to the earlier request, got %q", earlier)
 	}
 	read(t, w.Get(webtest.Anna, earlier), http.StatusOK)
-	if owner, _ := Part(doc, "send-another").Attr("form"); owner != "start-form" {
+	if owner, _ := part(doc, "send-another").Attr("form"); owner != "start-form" {
 		t.Errorf("the button sends the form, got %q", owner)
 	}
 	key, _ := doc.Find("input[name=key]").Attr("value")

@@ -20,17 +20,17 @@ func TestUsageOfAMonth(t *testing.T) {
 	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
 	wantSaid(t, doc, "usage-cost", "€40.27")
 	wantSaid(t, doc, "usage-idle", "unknown")
-	if got := said(Part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
+	if got := said(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
 		!strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
 		t.Errorf("the smaller slice by itself, got %q", got)
 	}
-	if n := Part(doc, "usage-kind").Length(); n != 2 {
+	if n := part(doc, "usage-kind").Length(); n != 2 {
 		t.Errorf("two types of slice and no sum of them, got %d rows", n)
 	}
-	if n := Part(doc, "usage-row").Length(); n != 3 {
+	if n := part(doc, "usage-row").Length(); n != 3 {
 		t.Errorf("want her three workloads, got %d", n)
 	}
-	first := said(Part(doc, "usage-row").First())
+	first := said(part(doc, "usage-row").First())
 	if !strings.Contains(first, "llm-chat") || !strings.Contains(first, "€38.56") || !strings.Contains(first, "96") {
 		t.Errorf("the dearest comes first with its share, got %q", first)
 	}
@@ -59,7 +59,7 @@ func TestUsageIsNarrowedByRights(t *testing.T) {
 		t.Error("a developer reads of another team")
 	}
 	doc := read(t, w.Get(webtest.Ben, "/usage?scope=team&by=person"), http.StatusOK)
-	if got := said(Part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") ||
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") ||
 		strings.Contains(got, "Olaf") {
 		t.Errorf("want the people of his team, got %q", got)
 	}
@@ -164,7 +164,7 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantSaid(t, doc, "usage-mean", "unknown")
 	for _, cell := range []string{"mean", "idle"} {
-		if got := said(Part(doc, cell).First()); got != "unknown" {
+		if got := said(part(doc, cell).First()); got != "unknown" {
 			t.Errorf("want nothing made up in %s, got %q", cell, got)
 		}
 	}
@@ -230,7 +230,7 @@ func TestPriceBeforeStart(t *testing.T) {
 	if err := w.Prices.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got := said(Part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "cost-note"))
+	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "cost-note"))
 	for _, want := range []string{"License seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in the price before the start, got %q", want, got)

@@ -32,7 +32,7 @@ func read(t *testing.T, answer *httptest.ResponseRecorder, status int) *goquery.
 }
 
 // Part is the element with this data-test.
-func Part(doc *goquery.Document, name string) *goquery.Selection {
+func part(doc *goquery.Document, name string) *goquery.Selection {
 	return doc.Find(`[data-test="` + name + `"]`)
 }
 
@@ -42,7 +42,7 @@ func said(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Te
 // wantSaid asks that an element is there and says all of this.
 func wantSaid(t *testing.T, doc *goquery.Document, name string, words ...string) {
 	t.Helper()
-	s := Part(doc, name)
+	s := part(doc, name)
 	if s.Length() == 0 {
 		t.Errorf("%s is not on the page", name)
 		return
@@ -57,7 +57,7 @@ func wantSaid(t *testing.T, doc *goquery.Document, name string, words ...string)
 func wantAbsent(t *testing.T, doc *goquery.Document, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if s := Part(doc, name); s.Length() > 0 {
+		if s := part(doc, name); s.Length() > 0 {
 			t.Errorf("%s should not be there, it says %q", name, said(s))
 		}
 	}
@@ -160,7 +160,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK)
-	if n := Part(doc, "event").Length(); n != len(w.Record) {
+	if n := part(doc, "event").Length(); n != len(w.Record) {
 		t.Errorf("want %d events, got %d", len(w.Record), n)
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
@@ -185,7 +185,7 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 	wantSaid(t, all, "event-credential", "nightly training (gpp_q7)")
 	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0,
 		"from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {
-		if got := Part(read(t, w.Get(webtest.Eli, "/audit?"+query), http.StatusOK), "event").Length(); got != want {
+		if got := part(read(t, w.Get(webtest.Eli, "/audit?"+query), http.StatusOK), "event").Length(); got != want {
 			t.Errorf("%s: want %d events, got %d", query, want, got)
 		}
 	}

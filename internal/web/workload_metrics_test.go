@@ -21,11 +21,11 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	wantSaid(t, doc, "chart-tensor", "Unknown: nothing was measured")
 	wantSaid(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
 	wantSaid(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")
-	line, _ := Part(doc, "chart-engine").Find(".gp-spark__line").Attr("d")
+	line, _ := part(doc, "chart-engine").Find(".gp-spark__line").Attr("d")
 	if got := strings.Count(line, "M"); got != 2 {
 		t.Errorf("want two strokes with the gap between them, got %d", got)
 	}
-	if rows := Part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(said(rows), "unknown") {
+	if rows := part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(said(rows), "unknown") {
 		t.Errorf("want a row for each of 101 points, and one for the gap, got %d", rows.Length())
 	}
 	if n := doc.Find("[data-test^=range-]").Length(); n != 6 {
@@ -35,7 +35,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 		t.Error("the range that is shown is marked")
 	}
 	weeks := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=30d&pause=1"), http.StatusOK)
-	if href := Part(weeks, "range-7d").AttrOr("href", ""); href != "/workloads/w-train-resnet/metrics?pause=1&range=7d" {
+	if href := part(weeks, "range-7d").AttrOr("href", ""); href != "/workloads/w-train-resnet/metrics?pause=1&range=7d" {
 		t.Errorf("a paused page stays paused with another range, got %q", href)
 	}
 	if url := weeks.Find("body").AttrOr("data-live-url", ""); url != "" {

@@ -25,7 +25,7 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 		wantSaid(t, doc, name, want)
 	}
 	for _, name := range []string{"open", "stop", "extend", "share", "delete"} {
-		if Part(doc, name).Length() == 0 {
+		if part(doc, name).Length() == 0 {
 			t.Errorf("the owner misses %s", name)
 		}
 	}
@@ -42,10 +42,10 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	for _, name := range []string{"engine", "memory", "power", "temperature"} {
 		wantSaid(t, doc, name, "unknown")
-		if strings.ContainsAny(said(Part(doc, name)), "0123456789") {
-			t.Errorf("%s shows a number that nobody measured: %s", name, said(Part(doc, name)))
+		if strings.ContainsAny(said(part(doc, name)), "0123456789") {
+			t.Errorf("%s shows a number that nobody measured: %s", name, said(part(doc, name)))
 		}
-		if Part(doc, name).Find("svg").Length() > 0 {
+		if part(doc, name).Find("svg").Length() > 0 {
 			t.Errorf("%s draws a bar of nothing", name)
 		}
 	}
@@ -61,7 +61,7 @@ func TestOldReadingsSaySo(t *testing.T) {
 	r.Live.At = webtest.Now.Add(-5 * time.Minute)
 	r.Live.Devices[0].Engine.At = webtest.Now.Add(-5 * time.Minute)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	if got := said(Part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
+	if got := said(part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
 		t.Errorf("want the age with a warning, got %q", got)
 	}
 }
@@ -94,7 +94,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	wantSaid(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
-	if Part(doc, "engine").Find("svg").Length() > 0 {
+	if part(doc, "engine").Find("svg").Length() > 0 {
 		t.Error("a bar is drawn for a part that nobody knows")
 	}
 }
@@ -103,7 +103,7 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	wantSaid(t, doc, "reason", "All 2 of H100 80 GB are in use")
-	if got := said(Part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
+	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
 		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
@@ -146,7 +146,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	w := webtest.Busy()
 	path := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	if to, _ := Part(doc, "stop").Attr("href"); to != path+"/stop" || Part(doc, "stop").Closest("form").Length() > 0 {
+	if to, _ := part(doc, "stop").Attr("href"); to != path+"/stop" || part(doc, "stop").Closest("form").Length() > 0 {
 		t.Errorf("the button stops without asking; it leads to %q", to)
 	}
 	wantSaid(t, doc, "stop-now", "One kernel is busy right now")
@@ -169,7 +169,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
 	w.Works["w-train-resnet"] = item
-	if Part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {
+	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {
 		t.Error("a notebook without a kernel has nothing to lose, and is asked for")
 	}
 }
@@ -198,7 +198,7 @@ func TestStopResumeShareDelete(t *testing.T) {
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
 	wantSaid(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
-	if _, ticked := Part(ask, "delete-storage").Attr("checked"); ticked {
+	if _, ticked := part(ask, "delete-storage").Attr("checked"); ticked {
 		t.Error("nobody loses their files by not looking")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/delete", nil))
@@ -230,7 +230,7 @@ func TestExtend(t *testing.T) {
 	}
 	again := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"5h"}, "key": {"k-1"}}),
 		http.StatusConflict)
-	if Part(again, "see-earlier").Length() != 1 || Part(again, "send-another").Length() != 1 {
+	if part(again, "see-earlier").Length() != 1 || part(again, "send-another").Length() != 1 {
 		t.Error("the same form with another length was not sent, and says so")
 	}
 	long := wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
@@ -267,7 +267,7 @@ func TestObjectsAndHistory(t *testing.T) {
 		"kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
 	w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"1h"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/history"), http.StatusOK)
-	first := said(Part(doc, "event").First())
+	first := said(part(doc, "event").First())
 	if !strings.Contains(first, "Anna Albers") || !strings.Contains(first, "extended the lease") ||
 		!strings.Contains(first, "21 Nov 2026, 18:00 UTC") {
 		t.Errorf("the newest comes first, in words, got %q", first)

@@ -30,9 +30,9 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 	say, o := k.Words, t.Offer
 	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: say.S("start.class." + string(t.Class)),
 		Size: o.Size.Title, What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size), Checked: o.Size.Name == form.Size,
-		Price: say.MoneyPerHour(t.From), Free: tileFree(say, o), Needs: instantOr(say, o)}
-	if t.Sizes > 1 && t.From.Minor > 0 {
-		m.Price = say.S("start.from", "Price", m.Price)
+		Price: say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
+	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
+		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
 	}
 	if m.Why = whyNot(say, o); m.Why != "" {
 		m.More = moreFor(say, form, o)
@@ -65,6 +65,9 @@ func tileFree(say page.Words, o request.Offer) start.FreeModel {
 func instantOr(say page.Words, o request.Offer) ui.StateModel {
 	if o.Verdict.Outcome == policy.Approve {
 		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval")}
+	}
+	if o.Fit.Known && o.Fit.Free == 0 {
+		return ui.StateModel{Kind: ui.OK, Word: say.S("start.no_approval")}
 	}
 	return ui.StateModel{Kind: ui.OK, Icon: "bolt", Word: say.S("start.instant")}
 }

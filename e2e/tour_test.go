@@ -29,12 +29,14 @@ func TestEveryPageInEveryLook(t *testing.T) {
 	dana.until("/workloads/"+str(running["id"])+"/metrics", "measured", waitForMetrics, hasDevices)
 	w, r := "/workloads/"+str(running["id"]), "/requests/"+str(pending["id"])
 	pages := map[string][]string{
-		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend", w + "/delete", "/requests",
+		"dana": {"/", "/start", "/start?all=1", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend",
+			w + "/delete", "/requests",
 			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licenses", "/usage", "/start/size", "/team", "/team/vision",
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/delegations", "/"},
-		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licenses",
+		"pat": {"/platform", "/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01",
+			"/licenses",
 			"/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images",
 			"/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants",
 			"/admin/tenants/edit",

@@ -43,7 +43,6 @@ type Frame struct {
 	Deps
 	streams *streams
 	pages   map[string]Page // those that a stream can be opened for, by name
-	banners func(Call) []ui.StripModel
 }
 
 // New makes a frame. Follow hands it the pages.
@@ -62,7 +61,7 @@ func New(d Deps) *Frame {
 	}
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }
-	return &Frame{Deps: d, streams: newStreams(d.MaxStreams), banners: d.Banners}
+	return &Frame{Deps: d, streams: newStreams(d.MaxStreams)}
 }
 
 // Follow takes the surface of all areas: it bounds the work of some routes for each person, and opens streams for the

@@ -128,7 +128,7 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 		User: userModel(k, v.Nav), Sides: w.sides(k, places), NavFolded: slices.Contains(closed, navBar), Help: help(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
-		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.banners(k)),
+		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.Banners(k)),
 		Flash:  w.takeFlash(c, k.Words), Path: c.Request().URL.RequestURI(), Wide: v.Wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {

@@ -61,7 +61,7 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	// a steady load is a line without height, which no browser calls visible
 	p.do(p.assert.Locator(p.at("[data-test=chart-engine] .gp-spark__line").First()).ToBeAttached())
 	p.do(p.at("[data-test=chart-engine] [data-chart]").First().Hover())
-	p.comes("[data-test=chart-engine] [data-chart-value]", "·")
+	p.reads("[data-test=chart-engine] [data-chart-value]", "·")
 	p.accessible()
 	p.shot("history")
 	p.click("[data-test=range-6h]")

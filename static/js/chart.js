@@ -1,9 +1,10 @@
 // Says the value of a chart under the pointer, with its time, in place of the newest one.
-import { clock, locale } from './page.js';
+import { clock, locale, onChange } from './page.js';
 
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
-const newest = new WeakMap();
+const newest = new WeakMap(), shown = new WeakMap();
+let pointer; // where it is over a chart
 
 function readout(svg, x) {
   const values = svg.dataset.chart.split(',');
@@ -19,10 +20,11 @@ function readout(svg, x) {
 
 function show(svg, x) {
   const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
-  if (!newest.has(value)) newest.set(value, value.textContent);
+  if (value.textContent !== shown.get(value)) newest.set(value, value.textContent);
   const { share, words } = readout(svg, x);
   const { width, height } = svg.viewBox.baseVal;
   value.textContent = words;
+  shown.set(value, words);
   svg.querySelector('.gp-chart__cursor').setAttribute('d', `M${(share * width).toFixed(1)} 0V${height}`);
 }
 
@@ -30,14 +32,23 @@ function leave(svg) {
   const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
   if (newest.has(value)) value.textContent = newest.get(value);
   newest.delete(value);
+  shown.delete(value);
   svg.querySelector('.gp-chart__cursor').setAttribute('d', '');
 }
 
 document.addEventListener('pointermove', (event) => {
   const svg = event.target.closest?.('svg[data-chart]');
+  pointer = svg ? { x: event.clientX, y: event.clientY } : undefined;
   if (svg) show(svg, event.clientX);
+});
+// a chart that is drawn anew under the pointer goes on saying what is there
+onChange(() => {
+  const svg = pointer && document.elementFromPoint(pointer.x, pointer.y)?.closest('svg[data-chart]');
+  if (svg) show(svg, pointer.x);
 });
 document.addEventListener('pointerout', (event) => {
   const svg = event.target.closest?.('svg[data-chart]');
-  if (svg && !svg.contains(event.relatedTarget)) leave(svg);
+  if (!svg || svg.contains(event.relatedTarget)) return;
+  pointer = undefined;
+  leave(svg);
 });

@@ -56,10 +56,27 @@ document.addEventListener('htmx:finally:request', (event) => {
   wait(form, false);
 });
 
+// wait keeps the button from sending. It stays a button that can be pressed: leaving a field by pressing it computes
+// the summary anew, and a disabled button would lose that click. What is pressed meanwhile is sent afterwards.
+let pressed = false;
+
 function wait(form, on) {
   const button = form.querySelector('[data-summary-send]');
-  if (button) button.disabled = on;
+  if (on) button?.setAttribute('aria-disabled', 'true');
+  else button?.removeAttribute('aria-disabled');
+  if (on) return;
+  if (pressed && button && !button.disabled) setTimeout(() => form.requestSubmit(button));
+  pressed = false;
 }
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[data-summary-send][aria-disabled="true"]');
+  if (!button) return;
+  event.preventDefault();
+  pressed = current !== undefined;
+}, true);
+
+document.addEventListener('input', () => { pressed = false; }, true);
 
 // what the server chose is chosen, also where a person has clicked before
 htmx.registerExtension('gp-choices', {

@@ -15,6 +15,9 @@ func call(user string, code int, message string) Call {
 
 func TestRefused(t *testing.T) {
 	forbidden := `pods is forbidden: User "a" cannot watch resource "pods" in API group "" at the cluster scope`
+	missing := `: RBAC: [clusterrole.rbac.authorization.k8s.io "portal" not found]`
+	unread := `: RBAC: [clusterrole.rbac.authorization.k8s.io "portal" not found, ` +
+		`clusterrole.rbac.authorization.k8s.io "system:basic-user" not found]`
 	allowed, refused := call("a", 200, ""), call("a", 403, forbidden)
 	for name, c := range map[string]struct {
 		calls []Call
@@ -26,6 +29,8 @@ func TestRefused(t *testing.T) {
 		"allowed only before":                {[]Call{allowed, refused}, 1},
 		"allowed only after":                 {[]Call{refused, allowed}, 1},
 		"while an authorizer starts":         {[]Call{allowed, refused, refused, allowed}, 0},
+		"before the roles are read":          {[]Call{allowed, call("a", 403, forbidden+unread)}, 0},
+		"a role of ours is missing":          {[]Call{allowed, call("a", 403, forbidden+missing)}, 1},
 		"another account is allowed":         {[]Call{call("b", 200, ""), refused, call("b", 200, "")}, 1},
 		"a quota, not a right":               {[]Call{call("a", 403, "exceeded quota: gpu")}, 0},
 		"the chart's admission policy":       {[]Call{call("a", 422, "ValidatingAdmissionPolicy 'x' denied request")}, 1},

@@ -11,10 +11,10 @@ import (
 
 // TestASmallerSizeWouldDo: a notebook fills a tenth of its memory. Once enough is measured its page says which size
 // would do, what that saves and what this rests on; the way to it is a filled-in start, and who does not want to hear
-// of it puts it away. The portal is one of its own that is content with a minute.
+// of it puts it away. The portal is one of its own that is content with a minute of the last half hour.
 func TestASmallerSizeWouldDo(t *testing.T) {
 	own := ownPortal(t, "advice", func(o *stack.PortalOptions) {
-		o.Change = func(c map[string]any) { c["advice"] = map[string]any{"after": "1m"} }
+		o.Change = func(c map[string]any) { c["advice"] = map[string]any{"window": "30m", "after": "1m"} }
 	})
 	shared := portal
 	portal = own

@@ -45,9 +45,10 @@ const (
 	day = 24 * time.Hour
 	// settled is how long after its end a day is asked for the last time: a scrape, and a write to another store, take
 	// their time.
-	settled  = 10 * time.Minute
-	shortest = 5 * time.Second
-	longest  = 30 * time.Minute
+	settled   = 10 * time.Minute
+	mostSteps = 2880 // of a stretch of time: of a day every 30 s
+	shortest  = 5 * time.Second
+	longest   = 30 * time.Minute
 )
 
 // NewCollector makes one that knows nothing yet.
@@ -73,9 +74,10 @@ func (c *Collector) Run(ctx context.Context) error {
 	}
 }
 
-// step is how finely measured time is counted: a scrape that fails now and then is no gap.
-func (c *Collector) step() time.Duration {
-	return max(time.Second, min(5*time.Minute, c.o.Rule.After/24))
+// step is how finely measured time is counted: a scrape that fails now and then is no gap. A stretch has a bounded
+// number of steps, for Prometheus evaluates each: a rule that is content with a minute must not cost it 35,000 a day.
+func (c *Collector) step(from, until time.Time) time.Duration {
+	return max(time.Second, min(5*time.Minute, c.o.Rule.After/24), until.Sub(from)/mostSteps)
 }
 
 // Collect asks each cluster for what is not known yet. What cannot be had now stays as it was, and is asked for again
@@ -97,24 +99,27 @@ func (c *Collector) collect(ctx context.Context, cluster string, source Source) 
 	known := c.clusters[cluster]
 	c.mu.Unlock()
 	now := c.o.Now().UTC()
-	begin := now.Add(-c.o.Rule.Window).Truncate(day)
-	days := slices.DeleteFunc(slices.Clone(known.days), func(d Day) bool { return d.From.Before(begin) || d.open })
-	for from := begin; from.Before(now.Truncate(day)); from = from.Add(day) {
+	midnight, window := now.Truncate(day), now.Add(-c.o.Rule.Window)
+	days := slices.DeleteFunc(slices.Clone(known.days), func(d Day) bool {
+		return d.From.Before(window.Truncate(day)) || d.open
+	})
+	for from := window.Truncate(day); from.Before(midnight); from = from.Add(day) {
 		if slices.ContainsFunc(days, func(d Day) bool { return d.From.Equal(from) }) {
 			continue
 		}
 		d := Day{From: from, Until: from.Add(day)}
 		var err error
-		if d.Uses, err = source.WindowSummaries(ctx, namespaces, d.From, d.Until, c.step()); err != nil {
+		if d.Uses, err = source.WindowSummaries(ctx, namespaces, d.From, d.Until, c.step(d.From, d.Until)); err != nil {
 			return err
 		}
 		d.open = now.Sub(d.Until) < settled
 		days = append(days, d)
 		c.keep(cluster, func(k *collected) { k.days = days })
 	}
-	today := Day{From: now.Truncate(day), Until: now}
+	today := Day{From: later(midnight, window), Until: now}
 	var err error
-	if today.Uses, err = source.WindowSummaries(ctx, namespaces, today.From, today.Until, c.step()); err != nil {
+	step := c.step(today.From, now)
+	if today.Uses, err = source.WindowSummaries(ctx, namespaces, today.From, now, step); err != nil {
 		return err
 	}
 	c.keep(cluster, func(k *collected) { k.days, k.today, k.at = days, today, now })

@@ -226,6 +226,34 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	}
 }
 
+// Something goes away after the page was made and before its stream begins: the page is told all the same, and of
+// its end too.
+func TestAnOutageBetweenAPageAndItsStream(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	stream := func() string {
+		doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+		u, err := url.Parse(doc.Find("body").AttrOr("data-live-url", ""))
+		if err != nil || u.Path != "/live" {
+			t.Fatalf("want a stream, got %v (%v)", u, err)
+		}
+		return u.RawQuery
+	}
+	before := stream()
+	w.SetAway(page.Outage{System: page.ClusterSystem, Name: "local", Since: webtest.Now})
+	events, _ := follow(t, w, webtest.Anna, before)
+	next(t, events)
+	if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
+		t.Errorf("want the strips to be fetched, got %s %s", e.name, e.data)
+	}
+	events, _ = follow(t, w, webtest.Anna, stream())
+	next(t, events)
+	w.SetAway()
+	if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
+		t.Errorf("want one more fetch when the cluster is back, got %s %s", e.name, e.data)
+	}
+}
+
 // Whoever has a page open hears of a node that lost its license, and of its cure, whatever the page shows.
 func TestALostLicenseIsToldToOpenPages(t *testing.T) {
 	t.Parallel()

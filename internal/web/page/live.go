@@ -2,12 +2,13 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -89,14 +90,17 @@ func (w *Frame) live(c echo.Context) error {
 		return (decides && change.Topic == live.TopicRequest) || follows(k.Actor, p, change)
 	})
 	defer follower.Close()
-	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(),
-		lost: w.Licenses.Unlicensed()}
+	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{},
+		alarms: cmp.Or(k.Get(alarmsParam), w.alarms())}
 	if err := s.build(); err != nil {
 		return err
 	}
 	s.out.open()
 	// What changed between the page and its stream is in these; the rest makes no difference to the page.
 	if err := s.draw(everything); err != nil {
+		return nil
+	}
+	if err := s.health(); err != nil {
 		return nil
 	}
 	return s.run(follower)
@@ -125,15 +129,14 @@ func follows(a identity.Actor, p Page, change live.Change) bool {
 
 // stream is one open page.
 type stream struct {
-	web  *Frame
-	call Call
-	page Page
-	view View
-	out  *events
-	sent map[string]uint64   // what the page shows now, by part
-	away []Outage            // what the strips of the page tell now
-	lost map[string][]string // and of which nodes they tell that their license is gone
-	told bool                // its readings were drawn since the last beat
+	web    *Frame
+	call   Call
+	page   Page
+	view   View
+	out    *events
+	sent   map[string]uint64 // what the page shows now, by part
+	alarms string            // what the strips of the page tell now
+	told   bool              // its readings were drawn since the last beat
 }
 
 // run sends until the page goes away or its session ends.
@@ -168,12 +171,23 @@ func (s *stream) run(f *live.Follower) error {
 // health lets the page fetch its strips again when something has gone away or come back: a part of the portal, or the
 // license of a node.
 func (s *stream) health() error {
-	away, lost := s.web.Health(), s.web.Licenses.Unlicensed()
-	if slices.Equal(away, s.away) && maps.EqualFunc(lost, s.lost, slices.Equal) {
+	alarms := s.web.alarms()
+	if alarms == s.alarms {
 		return nil
 	}
-	s.away, s.lost = away, lost
+	s.alarms = alarms
 	return s.out.send("reload", map[string]string{"id": "gp-strips"})
+}
+
+// alarmsParam carries in the address of a stream what the strips of its page tell: something may go away between the
+// page and its stream.
+const alarmsParam = "alarms"
+
+// alarms is a short form of what the strips tell: what is away, and which nodes have lost their license.
+func (w *Frame) alarms() string {
+	sum := fnv.New64a()
+	fmt.Fprint(sum, w.Health(), w.Licenses.Unlicensed()) // maps are printed in the order of their keys
+	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
 func (s *stream) asOf() string {

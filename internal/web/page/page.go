@@ -88,6 +88,7 @@ func (w *Frame) Show(p Page) echo.HandlerFunc {
 
 // Reply wraps a view into its frame.
 func (w *Frame) Reply(c echo.Context, k Call, p Page, v View, status int) error {
+	alarms := w.alarms() // before the strips are made: what comes in between is told twice rather than never
 	frame, err := w.frame(c, k, v)
 	if err != nil {
 		return err
@@ -98,6 +99,7 @@ func (w *Frame) Reply(c echo.Context, k Call, p Page, v View, status int) error 
 			q[name] = values
 		}
 		q.Set("page", p.Name)
+		q.Set(alarmsParam, alarms)
 		frame.LiveURL = "/live?" + q.Encode()
 	}
 	document := templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {

@@ -31,7 +31,7 @@ import (
 func TestWhatIsMade(t *testing.T) {
 	want := map[string][]string{
 		"the least": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-logs", "ClusterRole gpu-gpu-portal-tenant",
 			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
 			"Deployment gpu-portal", "NetworkPolicy gpu-portal",
 			"PersistentVolumeClaim gpu-portal", "Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal",
@@ -39,7 +39,8 @@ func TestWhatIsMade(t *testing.T) {
 			"ValidatingAdmissionPolicyBinding gpu-gpu-portal",
 		},
 		"everything": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-logs",
+			"ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant",
 			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "ConfigMap gpu-portal-dashboard",
 			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal",
 			"Ingress gpu-portal", "NetworkPolicy gpu-portal",
@@ -107,7 +108,8 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 		access := clusterOf(t, objects).Access
 		want := reconcile.RightsFor(access)
 		got := reconcile.Rights{Cluster: rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller"),
-			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy, Agents: want.Agents}
+			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy,
+			Logs: rules(t, objects, "ClusterRole", access.LogsRole), Agents: want.Agents}
 		if access.ProxyRole != "" {
 			got.Proxy = rules(t, objects, "ClusterRole", access.ProxyRole)
 			got.Agents = the[rbacv1.Role](t, objects, "Role", "gpu-portal-agents").Rules
@@ -137,7 +139,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 	account := map[string]string{"gpu-portal": "gpu-portal", "gpu-portal-controller": "gpu-portal-controller"}
 	for _, d := range deployments(t, mustRender(t, everything)) {
 		if got := d.Spec.Template.Spec.ServiceAccountName; got != account[d.Name] {
-			t.Errorf("%s runs as %s: pages and gateway need no rights", d.Name, got)
+			t.Errorf("%s runs as %s: pages and gateway need no rights of the controller", d.Name, got)
 		}
 	}
 	without := names(mustRender(t, needed+"rbac: {create: false}\n"))
@@ -149,7 +151,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 }
 
 // TestNothingDangerousIsClusterWide: what is bound everywhere reads no Secret, writes nothing but namespaces and
-// RoleBindings, and may bind two named roles; nothing escalates or impersonates.
+// RoleBindings, and may bind the named roles; nothing escalates or impersonates.
 func TestNothingDangerousIsClusterWide(t *testing.T) {
 	written, reading := map[string]bool{"namespaces": true, "rolebindings": true}, []string{"get", "list", "watch"}
 	for site, values := range sites {

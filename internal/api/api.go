@@ -33,6 +33,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
@@ -69,6 +70,7 @@ type Deps struct {
 	Site        func() request.Site
 	Snapshots   request.Snapshots
 	Workloads   *workload.Service
+	Logs        *podlogs.Service
 	Usage       *usage.Service
 	Prices      *usage.Prices
 	Budgets     *budget.Service

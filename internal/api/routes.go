@@ -106,6 +106,7 @@ func (a *API) register() {
 		"Workloads"), identity.ReadWorkload, a.metrics)
 	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"),
 		identity.ReadWorkload, a.history)
+	a.registerLogs()
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
 		"Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",

@@ -46,6 +46,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -84,6 +85,7 @@ type App struct {
 	secrets     secrets
 	requests    request.Services
 	workloads   *workload.Service
+	logs        *podlogs.Service
 	usage       *usage.Service
 	monthly     *usage.StatementMail
 	budgets     *budget.Service
@@ -313,6 +315,8 @@ func (a *App) services() {
 		Retention: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests.Seats},
 		Sharing: a.sharing}
+	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
+		Alive: a.sessionAlive})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
@@ -430,7 +434,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons, Site: a.siteNow,
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
-		Usage:  a.usage,
+		Logs: a.logs, Usage: a.usage,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, AppURL: a.appURL,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
@@ -29,13 +31,15 @@ type clusters struct {
 	controlled []reconcile.Cluster
 	sites      map[string]kube.Site
 	reach      map[string]gateway.Cluster
+	logs       map[string]kubernetes.Interface
 	metrics    metrics
 }
 
 // connect makes clients; it does not wait for any cluster to answer.
 func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string,
 	nodes func(cluster string) gpumetrics.NodeIndex) (clusters, error) {
-	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{}, metrics: metrics{}}
+	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{},
+		logs: map[string]kubernetes.Interface{}, metrics: metrics{}}
 	var problems []error
 	for _, cluster := range c.Clusters {
 		rc, err := restConfig(cluster)
@@ -49,6 +53,10 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 			continue
 		}
 		k.controlled = append(k.controlled, controlled)
+		if k.logs[cluster.Name], err = podlogs.Client(rc); err != nil {
+			problems = append(problems, fmt.Errorf("clusters %s: %w", cluster.Name, err))
+			continue
+		}
 		k.sites[cluster.Name] = kubeSite(c, cluster)
 		k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.PodAccess}
 		if cluster.PodAccess == "apiserver" {

@@ -70,6 +70,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error {
 		<-ctx.Done()
 		a.gateway.Close()
+		a.logs.Close()
 		a.stopping.Store(true) // open pages notice within seconds; calls in hand may finish
 		stopping, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()

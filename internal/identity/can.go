@@ -23,6 +23,7 @@ const (
 	ReadWorkload       Action = "workload.read"
 	ChangeWorkload     Action = "workload.change" // stop, start, extend, share, delete
 	OpenWorkload       Action = "workload.open"
+	ReadLogs           Action = "workload.logs" // what its containers write
 	ReadVolume         Action = "volume.read"
 	DeleteVolume       Action = "volume.delete"
 	KeepVolume         Action = "volume.keep"
@@ -120,6 +121,7 @@ var table = map[Action][]rule{
 	ReadWorkload:       {self, member, seesAll},
 	ChangeWorkload:     {self, owner, admin, system},
 	OpenWorkload:       {self, sharedWith},
+	ReadLogs:           {self, sharedWith, owner, admin},
 	ReadVolume:         {self, member, seesAll},
 	DeleteVolume:       {self, owner},
 	KeepVolume:         {self, owner},
@@ -162,7 +164,8 @@ var table = map[Action][]rule{
 
 // notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens,
 // and what runs in their notebooks.
-var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ChangeMembers, Impersonate}
+var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ReadLogs, ChangeMembers,
+	Impersonate}
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.
 func Can(a Actor, action Action, t Resource) bool {

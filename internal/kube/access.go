@@ -29,12 +29,16 @@ type Access struct {
 	// ClusterRole of the API server's proxy to workloads, with podAccess apiserver; default none
 	ProxyRole     string   `json:"proxyRole,omitempty"`
 	ProxyAccounts []string `json:"proxyAccounts,omitempty"` // accounts that proxyRole is bound to
+	// ClusterRole of pods' logs and events, for the pages of a workload; default none
+	LogsRole     string   `json:"logsRole,omitempty"`
+	LogsAccounts []string `json:"logsAccounts,omitempty"` // accounts that logsRole is bound to
 }
 
 // Names of the RoleBindings in a tenant's namespace.
 const (
 	bindingName      = "gpu-portal"
 	proxyBindingName = "gpu-portal-proxy"
+	logsBindingName  = "gpu-portal-logs"
 )
 
 // TenantAccess renders what stands before everything else of a tenant: the namespace with its labels and the
@@ -57,6 +61,9 @@ func (n space) access() []Object {
 	objects = append(objects, n.binding(bindingName, a.Role, a.Account))
 	if a.ProxyRole != "" {
 		objects = append(objects, n.binding(proxyBindingName, a.ProxyRole, a.ProxyAccounts...))
+	}
+	if a.LogsRole != "" {
+		objects = append(objects, n.binding(logsBindingName, a.LogsRole, a.LogsAccounts...))
 	}
 	return objects
 }
@@ -97,7 +104,7 @@ func (a Access) Namespace() string {
 // Check lists what is missing or unknown.
 func (a Access) Check() error {
 	switch {
-	case a.Bindings == "" && a.Role == "" && a.ProxyRole == "":
+	case a.Bindings == "" && a.Role == "" && a.ProxyRole == "" && a.LogsRole == "":
 		return nil
 	case !slices.Contains([]string{BindSelf, BindAdmin}, a.Bindings):
 		return fmt.Errorf("bindings: %q is none of %s, %s", a.Bindings, BindSelf, BindAdmin)
@@ -105,14 +112,19 @@ func (a Access) Check() error {
 		return fmt.Errorf("role and account are needed: the ClusterRole that is bound in tenants' namespaces, and to whom")
 	case (a.ProxyRole == "") != (len(a.ProxyAccounts) == 0):
 		return fmt.Errorf("proxyRole and proxyAccounts belong together")
+	case (a.LogsRole == "") != (len(a.LogsAccounts) == 0):
+		return fmt.Errorf("logsRole and logsAccounts belong together")
 	}
 	return nil
 }
 
 // Roles names the ClusterRoles that are bound in tenants' namespaces.
 func (a Access) Roles() []string {
-	if a.ProxyRole == "" {
-		return []string{a.Role}
+	roles := []string{a.Role}
+	for _, more := range []string{a.ProxyRole, a.LogsRole} {
+		if more != "" {
+			roles = append(roles, more)
+		}
 	}
-	return []string{a.Role, a.ProxyRole}
+	return roles
 }

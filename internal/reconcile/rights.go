@@ -12,6 +12,7 @@ type Rights struct {
 	Cluster []rbacv1.PolicyRule // of the controller, everywhere
 	Tenant  []rbacv1.PolicyRule // of the controller, in each tenant's namespace
 	Proxy   []rbacv1.PolicyRule // of controller and gateway, in each tenant's namespace, with dial: apiserver
+	Logs    []rbacv1.PolicyRule // of the pages, in each tenant's namespace: logs and events of a workload
 	Agents  []rbacv1.PolicyRule // of the controller, in the namespace of the node agents, with dial: apiserver
 }
 
@@ -44,6 +45,10 @@ func RightsFor(a kube.Access) Rights {
 		},
 		Proxy: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services/proxy"},
 			Verbs: []string{"get", "create", "update", "patch", "delete"}}},
+		Logs: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+		},
 		Agents: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"get"}}},
 	}
 	if a.Bindings == kube.BindAdmin {

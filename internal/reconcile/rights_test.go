@@ -38,7 +38,7 @@ func newRestricted(t *testing.T, bindings string) *restricted {
 	r := &restricted{real: &real{Devstack: d, t: t, store: reconciletest.NewStore()}, admin: d}
 	r.namespace = r.Namespace(t)
 	r.in = d.Rights(t, charts.Values{Instance: "of-" + r.namespace, Names: []string{r.namespace + "*"},
-		Bindings: bindings})
+		Bindings: bindings, NoLogs: true})
 	r.Config = r.in.Config
 	r.adjust = func(o *reconcile.Options) {
 		site := kube.Site{Cluster: reconciletest.Cluster, Instance: "of-" + r.namespace, Access: r.in.Access}

@@ -62,6 +62,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $accounts -}}
 {{- end }}
 
+{{/* logsAccounts are those that answer with logs: of the pages. */}}
+{{- define "gpu-portal.logsAccounts" -}}
+{{- $account := include "gpu-portal.account" . -}}
+{{- if and (include "gpu-portal.split" .) (not .Values.rbac.account) -}}
+{{- $account = printf "system:serviceaccount:%s:%s" .Release.Namespace (include "gpu-portal.fullname" .) -}}
+{{- end -}}
+{{- toJson (list $account) -}}
+{{- end }}
+
 {{/* subject is an account as a RoleBinding has it. */}}
 {{- define "gpu-portal.subject" -}}
 {{- if hasPrefix "system:serviceaccount:" . -}}
@@ -100,6 +109,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.proxy -}}
 {{- $_ := set $access "proxyRole" (printf "%s-proxy" $roles) -}}
 {{- $_ := set $access "proxyAccounts" (include "gpu-portal.proxyAccounts" . | fromJsonArray) -}}
+{{- end -}}
+{{- if .Values.rbac.logs -}}
+{{- $_ := set $access "logsRole" (printf "%s-logs" $roles) -}}
+{{- $_ := set $access "logsAccounts" (include "gpu-portal.logsAccounts" . | fromJsonArray) -}}
 {{- end -}}
 {{- toJson $access -}}
 {{- end }}

@@ -98,6 +98,9 @@ func (w *devstack) prepare(ctx context.Context, client kubernetes.Interface) err
 	if err := seed.Nodes(ctx, client, w.nodes); err != nil {
 		return err
 	}
+	if err := seed.Kubelets(ctx, client, w.Ports["kubelet"]); err != nil {
+		return err
+	}
 	patience, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	return seed.WaitReady(patience, client)

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/dra"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/faces"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/kubelet"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/migmanager"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/socks"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/stub"
@@ -40,6 +41,12 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	hardware := gpus.New(cluster, filepath.Join(w.Data, "devices.json"))
 	memory := stub.NewMemory()
 	cluster.OnPodGone(memory.Forget)
+	logs := kubelet.NewLogs()
+	cluster.OnPodGone(logs.Forget)
+	if err := kubelet.Serve(ctx, w.Ports.Addr("kubelet"), w.Keys.ServerCert, w.Keys.ServerKey,
+		kubelet.Handler(cluster, logs)); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
+	}
 	network := stub.NewNetwork(ctx, cluster, memory)
 	network.Agent = faces.Agent(cluster)
 	manager := &migmanager.Manager{Cluster: cluster, Hardware: hardware, Takes: 4 * time.Second}
@@ -52,7 +59,7 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	}
 	context.AfterFunc(ctx, port.Stop)
 	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Network: network, SOCKS: port,
-		Context: ctx}
+		Logs: logs, Context: ctx}
 	if err := serve(ctx, w.Ports.Addr("control"), api.Handler(w.Secrets.ControlPath)); err != nil {
 		return fmt.Errorf("control API: %w", err)
 	}

@@ -9,6 +9,7 @@
 //	PUT  /load?pod=NS/NAME&value=0.9                       DELETE /load?pod=NS/NAME
 //	PUT  /memory?pod=NS/NAME&value=0.1                     DELETE /memory?pod=NS/NAME   (the part that it fills)
 //	PUT  /notebook?pod=NS/NAME&last_activity=TIME&kernels=1&state=idle
+//	PUT  /log?pod=NS/NAME[&container=main][&previous=true]  POST adds to it   (the body is what the container wrote)
 //	PUT  /xid?node=NAME&gpu=0&xid=79
 //	POST /nodes/{name}/fail          POST /nodes/{name}/restore
 //	POST /nodes/{name}/unlicense     POST /nodes/{name}/license   (the licenses of its vGPUs)
@@ -19,10 +20,12 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -32,6 +35,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/kubelet"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/part"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/socks"
@@ -46,6 +50,7 @@ type Control struct {
 	Hardware *gpus.Hardware
 	Network  *stub.Network
 	SOCKS    *socks.Port
+	Logs     *kubelet.Logs
 	Context  context.Context // of the whole devstack: a part that was started outlives the request
 }
 
@@ -66,6 +71,8 @@ func (c *Control) Handler(secret string) http.Handler {
 		"PUT /memory":                  set(&c.Hardware.Memory),
 		"DELETE /memory":               drop(&c.Hardware.Memory),
 		"PUT /notebook":                c.setNotebook,
+		"PUT /log":                     c.setLog,
+		"POST /log":                    c.setLog,
 		"PUT /xid":                     c.setXID,
 		"POST /nodes/{name}/fail":      c.failNode,
 		"POST /nodes/{name}/restore":   c.restoreNode,
@@ -270,5 +277,23 @@ func (c *Control) setXID(r *http.Request) (any, error) {
 		return nil, fmt.Errorf("node %s: %w", q.Get("node"), errNotFound)
 	}
 	c.Hardware.SetXID(q.Get("node"), gpu, xid)
+	return map[string]string{}, nil
+}
+
+// mostLog is what one call may set.
+const mostLog = 64 << 20
+
+func (c *Control) setLog(r *http.Request) (any, error) {
+	pod, err := c.podOf(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, mostLog))
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	c.Logs.Set(pod, cmp.Or(q.Get("container"), "main"), q.Get("previous") == "true", r.Method == http.MethodPost,
+		string(text))
 	return map[string]string{}, nil
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
@@ -57,6 +58,29 @@ func remove(ctx context.Context, client kubernetes.Interface, name string) error
 		return fmt.Errorf("remove node %s: %w", name, err)
 	}
 	return nil
+}
+
+// Kubelets has every node of ours name the port at which its kubelet answers, on loopback. The API server takes it from
+// there for logs; the port is another after a start with new ports.
+func Kubelets(ctx context.Context, client kubernetes.Interface, port int) error {
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the nodes: %w", err)
+	}
+	patch := fmt.Appendf(nil, `{"status":{"daemonEndpoints":{"kubeletEndpoint":{"Port":%d}},`+
+		`"addresses":[{"type":"ExternalIP","address":"127.0.0.1"}]}}`, port)
+	var work []func() error
+	for _, node := range list.Items {
+		if node.Annotations[nodes.KindAnnotation] == "" || int(node.Status.DaemonEndpoints.KubeletEndpoint.Port) == port {
+			continue
+		}
+		work = append(work, func() error {
+			_, err := client.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{},
+				"status")
+			return err
+		})
+	}
+	return parallel(16, work)
 }
 
 // parallel does the work with so many hands and returns the first error.

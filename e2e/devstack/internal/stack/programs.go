@@ -67,6 +67,7 @@ func (s Settings) apiServer(client *http.Client) part.Spec {
 			"--service-account-signing-key-file=" + s.Keys.AccountKey,
 			"--token-auth-file=" + s.file("config", "tokens.csv"),
 			"--authorization-mode=Node,RBAC", "--allow-privileged=true", "--profiling=false",
+			"--kubelet-preferred-address-types=ExternalIP", // that of our kubelet: nothing routes a node's InternalIP
 			"--audit-policy-file=" + s.file("config", "audit-policy.yaml"),
 			"--audit-log-path=" + s.AuditLog(), "--audit-log-maxsize=50", "--audit-log-maxbackup=10",
 			"--shutdown-delay-duration=0s",

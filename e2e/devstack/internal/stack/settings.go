@@ -31,7 +31,7 @@ type Settings struct {
 
 // PortNames are all that need a port.
 var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "victoria-metrics", "signin", "socks",
-	"control", "faces"}
+	"control", "faces", "kubelet"}
 
 // Secrets are random and stay the same for the life of a data folder.
 type Secrets struct {

@@ -228,7 +228,7 @@ CREATE TABLE meter_intervals (
   seats          BIGINT NOT NULL DEFAULT 0,
   seat_group     TEXT   NOT NULL DEFAULT '',
   seat_most      BIGINT NOT NULL DEFAULT 0,
-  parts          BIGINT,
+  parts          BIGINT NOT NULL DEFAULT 0 CHECK (parts >= 0),
   cluster        TEXT   NOT NULL DEFAULT '',
   PRIMARY KEY (workload, from_at)
 );
@@ -236,7 +236,6 @@ CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE unt
 CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
 CREATE INDEX meter_intervals_seats ON meter_intervals (workload, from_at) WHERE seat_pool <> '';
 CREATE INDEX meter_intervals_sharers ON meter_intervals (seat_group, from_at) WHERE seat_group <> '';
-CREATE INDEX meter_intervals_partless ON meter_intervals (from_at) WHERE parts IS NULL;
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
 -- How busy the devices of each line of the meter were in a month of the site's time zone, as far as the metrics of its cluster tell: microseconds of one device, with several

@@ -56,9 +56,6 @@ func tell(out io.Writer, c audit.Chain, err error) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d events, %d to %d: every link holds.\n", c.Count, c.First, c.Last)
-	if c.Unbound > 0 {
-		fmt.Fprintf(out, "%d of them are older than the chain and prove nothing.\n", c.Unbound)
-	}
 	if c.First > 1 {
 		fmt.Fprintln(out, "What came before the first one is not in this file.")
 	}

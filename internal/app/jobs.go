@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
@@ -60,7 +59,7 @@ func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx
 
 // rollUp keeps the sums of the meter, so that statements are quick.
 func (a *App) rollUp(ctx context.Context) error {
-	return errors.Join(a.store.MeterStorage(ctx, a.now()), usage.SaveRollups(ctx, a.store, zone(a.config), a.now()))
+	return usage.SaveRollups(ctx, a.store, zone(a.config), a.now())
 }
 
 // purge deletes what is over: sessions, codes, old outbox rows.

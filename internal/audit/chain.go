@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	strictjson "sigs.k8s.io/json"
 )
@@ -28,7 +27,7 @@ type Record struct {
 	Volume   string `json:"volume"`
 	Rule     string `json:"rule"`
 	Detail   string `json:"detail"` // JSON of the sentence, as stored
-	Link     string `json:"link"`   // "" for events that are older than the chain
+	Link     string `json:"link"`
 
 	Behalf         string `json:"behalf,omitempty"`
 	BehalfName     string `json:"behalfName,omitempty"`
@@ -40,8 +39,7 @@ type Record struct {
 
 // Next is the link that an event must have when the one before it has the link previous: SHA-256 in hexadecimal over
 // the previous link and every field. Each field goes in with its length first, so that nothing can be moved from one
-// field into the next. The fields that came later go in, all of them, when one of them says something: so the links of
-// before still hold, and to empty such a field, or to fill one of an old event, is as much of a change as any.
+// field into the next.
 func (r Record) Next(previous string) string {
 	h := sha256.New()
 	number := func(n int64) {
@@ -52,27 +50,19 @@ func (r Record) Next(previous string) string {
 	number(r.Seq)
 	number(r.At)
 	for _, text := range []string{previous, r.Kind, r.Actor, r.Name, r.Address, r.Tenant, r.Request, r.Workload, r.Volume,
-		r.Rule, r.Detail} {
+		r.Rule, r.Detail, r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes} {
 		number(int64(len(text)))
 		io.WriteString(h, text) //nolint:errcheck // a hash takes everything
-	}
-	if later := []string{r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes}; slices.ContainsFunc(
-		later, func(s string) bool { return s != "" }) {
-		for _, text := range later {
-			number(int64(len(text)))
-			io.WriteString(h, text) //nolint:errcheck // a hash takes everything
-		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Chain checks records one after another, in the order of their numbers. The zero value is ready.
 type Chain struct {
-	Count   int64  // records seen
-	Unbound int64  // of these, older than the chain
-	First   int64  // number of the first one
-	Last    int64  // number of the last one
-	Head    string // link of the last one: note it elsewhere, and a later loss of the end can be shown
+	Count int64  // records seen
+	First int64  // number of the first one
+	Last  int64  // number of the last one
+	Head  string // link of the last one: note it elsewhere, and a later loss of the end can be shown
 }
 
 // Break is the first place where a chain does not hold.
@@ -90,10 +80,8 @@ func (c *Chain) Add(r Record) error {
 	switch {
 	case c.Count > 0 && r.Seq != c.Last+1:
 		return &Break{r.Seq, fmt.Sprintf("the one before it is %d, some are missing or out of order", c.Last)}
-	case r.Link == "" && c.Head != "":
-		return &Break{r.Seq, "it has no link although the chain had begun"}
 	case r.Link == "":
-		c.Unbound++
+		return &Break{r.Seq, "it has no link"}
 	case c.Count == 0 && r.Seq != 1:
 		c.First = r.Seq
 	case r.Link != r.Next(c.Head):

@@ -93,26 +93,28 @@ func TestFieldsDoNotRunTogether(t *testing.T) {
 	}
 }
 
-// The link of an event without any of the fields that came later, as the first version of the chain made it.
-func TestLinksOfBeforeHold(t *testing.T) {
+// TestTheLinkOfAKnownEvent pins the format, computed by another program: 64-bit big-endian numbers and lengths.
+func TestTheLinkOfAKnownEvent(t *testing.T) {
 	r := Record{Seq: 7, At: 1_700_000_000_000_000, Kind: "request.approved", Actor: "p-1", Name: "Ada",
-		Address: "192.0.2.7", Tenant: "vision", Request: "r-1", Workload: "w-1",
-		Volume: "v", Rule: "whole-gpus", Detail: `{"id":""}`}
-	if got, want := r.Next("before"), "5e46f4f9efb087c391540235d00e2d4446379aa326fe759c7e1636e2b76ebf67"; got != want {
+		Address: "192.0.2.7", Tenant: "vision", Request: "r-1", Workload: "w-1", Volume: "v", Rule: "whole-gpus",
+		Detail: `{"id":""}`, Behalf: "p-2", BehalfName: "Bo", Via: "token", Credential: "t-1", CredentialName: "ci",
+		Changes: "[]"}
+	if got, want := r.Next("before"), "050da1c4a0d82804a2cf24b6b855923a7240e7d66cf44e35d8ad3b0fb3df6cf3"; got != want {
 		t.Errorf("want %s, got %s", want, got)
 	}
 }
 
-func TestOlderThanTheChain(t *testing.T) {
-	old := []Record{{Seq: 1}, {Seq: 2}}
-	r := Record{Seq: 3}
-	r.Link = r.Next("")
-	c, err := Verify(dump(t, append(old, r)))
-	if err != nil || c.Unbound != 2 || c.Count != 3 {
-		t.Errorf("%+v, %v", c, err)
-	}
-	if at := brokenAt(t, append(chained(3), Record{Seq: 4})); at != 4 {
-		t.Errorf("an event without a link inside the chain: broken at %d", at)
+func TestAnEventWithoutALink(t *testing.T) {
+	for name, c := range map[string]struct {
+		records []Record
+		at      int64
+	}{
+		"first":            {[]Record{{Seq: 1}}, 1},
+		"after the others": {append(chained(3), Record{Seq: 4}), 4},
+	} {
+		if at := brokenAt(t, c.records); at != c.at {
+			t.Errorf("%s: want a break at %d, got %d", name, c.at, at)
+		}
 	}
 }
 

@@ -65,13 +65,13 @@ type Facts struct {
 	PastRequests int64 `cel:"past_requests" json:"pastRequests"` // of the asker, granted in the last 30 days
 	// what those were estimated at, in the currency's major unit
 	PastCost float64 `cel:"past_cost" json:"pastCost"`
-	// whether the team has a budget; false in facts that are older than budgets
+	// whether the team has a budget
 	BudgetSet bool `cel:"budget_set" json:"budgetSet"`
 	// share of the month's budget, before this; 1 without a budget, below 0 where more was used
 	BudgetLeft float64 `cel:"budget_left" json:"budgetLeft"`
 	// share of the month's budget that this takes; 0 without a budget
 	BudgetCost float64 `cel:"budget_cost" json:"budgetCost"`
-	// license pool of the size; "" where it takes no seat, and in facts that are older than pools
+	// license pool of the size; "" where it takes no seat
 	SeatPool   string `cel:"seat_pool" json:"seatPool"`
 	SeatsTaken int64  `cel:"seats_taken" json:"seatsTaken"` // seats that this takes of the pool; 0 without one
 	// free seats of the pool, before this; -1 while nobody knows how many there are, and without a pool

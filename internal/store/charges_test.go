@@ -11,45 +11,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// TestChargesOfWhatWasMeteredBefore: rows from before parts were written down are told by the size that their workload
-// has.
-func TestChargesOfWhatWasMeteredBefore(t *testing.T) {
-	begin := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
-	for name, d := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			address := d.empty(t)
-			s := migrated(t, address)
-			w := storetest.Workload("w-1")
-			for n, size := range []string{w.Size.Name, "what-it-had-before"} {
-				from := begin.Add(time.Duration(n) * 5 * time.Hour)
-				i := usage.Interval{Workload: "w-1", Tenant: w.Tenant, Size: size, PerHour: usage.Money{Minor: 75, Currency: "EUR"},
-					Parts: 1, From: from}
-				for _, until := range []time.Time{{}, from.Add(time.Hour)} {
-					i.Until = until
-					if err := s.SaveObserved(context.Background(), w, nil, &i); err != nil {
-						t.Fatal(err)
-					}
-					w.Version++
-				}
-			}
-			if _, err := d.reach(t, address).Exec("UPDATE meter_intervals SET parts = NULL"); err != nil {
-				t.Fatal(err)
-			}
-			span := usage.Span{From: begin, Until: begin.AddDate(0, 0, 1)}
-			charges, err := s.Charges(context.Background(), span)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := usage.CardTime((w.Size.SKU().Parts() + usage.Parts) * 3_600_000)
-			if days := usage.ChargedDays(charges, span, time.UTC); len(days) != 1 || days[0].Cluster != w.Cluster ||
-				days[0].Charged != want {
-				t.Errorf("want %v hours, got %+v", want.Hours(), days)
-			}
-		})
-	}
-}
-
 // BenchmarkCharges adds up a month of 5,000 cards in which a million stretches were metered, for the page that lays
 // them beside what was held.
 func BenchmarkCharges(b *testing.B) {

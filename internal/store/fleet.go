@@ -7,7 +7,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -127,8 +126,7 @@ FROM (
 ) AS doubtful
 GROUP BY 1, 3`
 
-// Charges adds up the meter. What was metered before parts were written down is told by the size that the workload has
-// now.
+// Charges adds up the meter.
 func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, err error) {
 	step := usage.ChargeStep.Microseconds()
 	err = withRoom(v.at(ctx), func(db *gorm.DB) error {
@@ -147,33 +145,9 @@ func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, e
 			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Doubt == 1,
 				Step: time.UnixMicro(row.Step * step).UTC(), Parts: row.Parts, Late: row.Late})
 		}
-		old, err := partlessCharges(db, s, args)
-		list = append(list, old...)
-		return err
+		return nil
 	})
 	return list, failure(err)
-}
-
-func partlessCharges(db *gorm.DB, s usage.Span, args map[string]any) (list []usage.Charge, err error) {
-	var rows []struct {
-		Interval intervalRow `gorm:"embedded"`
-		Cluster  string
-		Size     shared[catalog.Size]
-	}
-	err = db.Raw(`SELECT m.workload, m.size_name, m.from_at, m.until_at, m.unknown_until, w.cluster, w.size
-		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
-		WHERE m.parts IS NULL AND m.from_at < @until AND (m.until_at > @from OR m.until_at IS NULL
-			OR m.unknown_until > @from)`, args).Scan(&rows).Error
-	for _, row := range rows {
-		i := toInterval(row.Interval)
-		if sku := row.Size.is.SKU(); sku.Size == i.Size {
-			i.Parts = sku.Parts()
-		} else {
-			i.Parts = usage.Parts // as in statements: what it was is not on record
-		}
-		list = append(list, usage.Charges(row.Cluster, i, s)...)
-	}
-	return list, err
 }
 
 // Fleet reads the days from one until before another, and the last samples, in one state of the database.

@@ -22,7 +22,7 @@ type intervalRow struct {
 	Seats         int64
 	SeatGroup     string
 	SeatMost      int64
-	Parts         *int64 // NULL for what was metered before it was written down
+	Parts         int64
 }
 
 func (intervalRow) TableName() string { return "meter_intervals" }
@@ -32,21 +32,18 @@ func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor,
 		PriceCurrency: i.PerHour.Currency,
 		FromAt:        momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
-		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, SeatGroup: i.Seats.Group, SeatMost: i.Seats.Most, Parts: &i.Parts,
+		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, SeatGroup: i.Seats.Group, SeatMost: i.Seats.Most, Parts: i.Parts,
 	}
 }
 
 func toInterval(row intervalRow) usage.Interval {
-	i := usage.Interval{
+	return usage.Interval{
 		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor,
 			Currency: row.PriceCurrency},
 		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
 		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats, Group: row.SeatGroup, Most: row.SeatMost},
+		Parts: row.Parts,
 	}
-	if row.Parts != nil {
-		i.Parts = *row.Parts
-	}
-	return i
 }
 
 // intervalsAtOnce keeps the number of values in one query below what either database takes.

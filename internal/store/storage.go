@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -53,20 +52,20 @@ func (t *tx) meterVolume(ctx context.Context, row volumeRow) error {
 	if done.Error != nil {
 		return done.Error
 	}
-	return beginMeters(t.at(ctx), now, "v.name = ?", row.Name)
+	return beginMeter(t.at(ctx), now, row.Name)
 }
 
-// beginMeters opens the meter of volumes that have no open one: now, or where the last one ended, if by another clock
+// beginMeter opens the meter of a volume that has no open one: now, or where the last one ended, if by another clock
 // that is later. Who loses a race finds it open.
-func beginMeters(db *gorm.DB, now moment, where string, args ...any) error {
+func beginMeter(db *gorm.DB, now moment, name string) error {
 	return db.Exec(`INSERT INTO storage_intervals (volume, tenant, owner, owner_name, gib, from_at)
 		SELECT v.name, v.tenant, v.owner, v.owner_name, v.gib, COALESCE((
 			SELECT MAX(CASE WHEN last.until_at > last.from_at THEN last.until_at ELSE last.from_at + 1 END)
 			FROM storage_intervals AS last WHERE last.volume = v.name AND last.until_at >= ?), CAST(? AS BIGINT))
 		FROM volumes AS v
-		WHERE NOT EXISTS (SELECT 1 FROM storage_intervals AS open WHERE open.volume = v.name AND open.until_at IS NULL) AND `+
-		where+`
-		ON CONFLICT DO NOTHING`, append([]any{now, now}, args...)...).Error
+		WHERE NOT EXISTS (SELECT 1 FROM storage_intervals AS open WHERE open.volume = v.name AND open.until_at IS NULL)
+			AND v.name = ?
+		ON CONFLICT DO NOTHING`, now, now, name).Error
 }
 
 // endMeter ends the meter of storage that is gone.
@@ -74,10 +73,4 @@ func (t *tx) endMeter(ctx context.Context, volume string) error {
 	now := momentOf(t.now)
 	return t.at(ctx).Exec("UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE "+
 		"volume = ? AND until_at IS NULL", now, now, volume).Error
-}
-
-// MeterStorage begins to meter what is there and is not metered: storage that is older than the meter. It is never
-// charged for the time before.
-func (s *Store) MeterStorage(ctx context.Context, now time.Time) error {
-	return s.write(ctx, func(t *tx) error { return beginMeters(t.at(ctx), momentOf(now), "1 = 1") })
 }

@@ -190,7 +190,6 @@ var usageCases = cases{
 		v.UnusedFrom = later(99) // changes nothing of what it costs
 		saveVolume(t, s, v)
 		v.Version++
-		must(t, s.MeterStorage(ctx, time.Now()))
 		list := kept(usage.Filter{})
 		equal(t, 1, len(list))
 		first := list[0]
@@ -210,7 +209,6 @@ var usageCases = cases{
 		list = kept(usage.Filter{})
 		equal(t, false, list[1].Until.IsZero())
 		must(t, s.PurgeVolume(ctx, "home"))
-		must(t, s.MeterStorage(ctx, time.Now()))
 		equal(t, list, kept(usage.Filter{}))
 		v = Volume("home")
 		v.Version, v.Owner, v.Tenant = 0, "p-bob", "speech"

@@ -300,8 +300,6 @@ func stepState(r request.Request, step, open int) ui.StepState {
 		return ui.StepFailed
 	case r.State == request.Pending:
 		return ui.StepCurrent
-	case r.State == request.Approved: // by one of before there were steps
-		return ui.StepDone
 	}
 	return ui.StepWaiting
 }

@@ -373,7 +373,8 @@ func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
 	w := as(t, "dana").running("cpu", nil)
 	nora := as(t, "nora")
 	id := str(w["id"])
-	for _, call := range [][2]string{{"GET", ""}, {"GET", "/metrics"}, {"GET", "/history"}, {"POST", "/stop"},
+	for _, call := range [][2]string{{"GET", ""}, {"GET", "/metrics"}, {"GET", "/history"}, {"GET", "/logs"},
+		{"GET", "/events"}, {"POST", "/stop"},
 		{"POST", "/start"}, {"DELETE", ""}} {
 		if a := nora.call(call[0], "/workloads/"+id+call[1], nil); a.Status != http.StatusNotFound {
 			t.Errorf("%s %s: want 404, got %d", call[0], call[1], a.Status)

@@ -231,8 +231,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line of a megabyte is cut with a mark, its neighbours are whole, and memory stays bounded by the line
-// that is shown.
+// TestLongLines: a line of a megabyte is cut with a mark, its neighbours are whole, and memory stays bounded by the
+// line that is shown.
 func TestLongLines(t *testing.T) {
 	w := newWorld(t)
 	w.log = written(stamp + "before\n" + stamp + strings.Repeat("ä", 1<<19) + "\n" + stamp + "after\n")
@@ -387,14 +387,15 @@ func TestWhoMayReadLogs(t *testing.T) {
 func TestContainers(t *testing.T) {
 	w := newWorld(t)
 	got, err := w.Containers(t.Context(), dana, "w-1")
-	want := []podlogs.Container{{Name: "main", Restarts: 2, Previous: true}, {Name: "sidecar"}, {Name: "clone", Init: true}}
+	want := []podlogs.Container{{Name: "main", Restarts: 2, Previous: true}, {Name: "sidecar"},
+		{Name: "clone", Init: true}}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 // follow opens a stream and reads in the background.
-func (w world) follow(t *testing.T, ctx context.Context) (*podlogs.Reader, <-chan podlogs.Line) {
+func (w world) follow(ctx context.Context, t *testing.T) (*podlogs.Reader, <-chan podlogs.Line) {
 	t.Helper()
 	r, err := w.Open(ctx, dana, "w-1", podlogs.Query{Follow: true})
 	if err != nil {
@@ -420,7 +421,7 @@ func TestFollow(t *testing.T) {
 	source := make(chan string)
 	w.log = following(source)
 	ctx, goAway := context.WithCancel(t.Context())
-	r, lines := w.follow(t, ctx) // nothing is written yet: the API server has not even sent its status
+	r, lines := w.follow(ctx, t) // nothing is written yet: the API server has not even sent its status
 	for i := range 3 {
 		source <- fmt.Sprintf("%sline %d\n", stamp, i)
 		if got := <-lines; got.Text != fmt.Sprintf("line %d", i) {
@@ -454,7 +455,7 @@ func TestFollowEnds(t *testing.T) {
 		source := make(chan string, 1)
 		w.log = following(source)
 		source <- stamp + "first\n"
-		r, lines := w.follow(t, t.Context())
+		r, lines := w.follow(t.Context(), t)
 		if got := <-lines; got.Text != "first" {
 			t.Fatalf("%+v", got)
 		}
@@ -474,13 +475,13 @@ func TestFollowsAreCounted(t *testing.T) {
 	w.log = following(source)
 	source <- stamp + "a\n"
 	source <- stamp + "b\n"
-	first, _ := w.follow(t, t.Context())
-	second, _ := w.follow(t, t.Context())
+	first, _ := w.follow(t.Context(), t)
+	second, _ := w.follow(t.Context(), t)
 	if _, err := w.Open(t.Context(), dana, "w-1", podlogs.Query{Follow: true}); !fault.Is(err, fault.TooMany) {
 		t.Errorf("a third: %v", err)
 	}
 	_ = first.Close()
-	third, _ := w.follow(t, t.Context())
+	third, _ := w.follow(t.Context(), t)
 	_ = second.Close()
 	_ = third.Close()
 	_ = third.Close()
@@ -545,7 +546,8 @@ func TestSend(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	answer := httptest.NewRecorder()
-	if err := podlogs.Send(answer, r, i18n.MustLoad().For("en").Say, podlogs.Form{Timestamps: true, File: "nb-a.log"}); err != nil {
+	if err := podlogs.Send(answer, r, i18n.MustLoad().For("en").Say,
+		podlogs.Form{Timestamps: true, File: "nb-a.log"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := answer.Body.String(); got != stamp+"one\n"+stamp+"two\n" {

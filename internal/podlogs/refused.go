@@ -23,8 +23,8 @@ func refused(err error, w workload.Workload, resource string) error {
 	return fault.Wrap(fault.Unavailable, err, i18n.T("podlogs.away", "Cluster", w.Cluster))
 }
 
-// kubeletSays are words of the kubelet, which the API server passes on with status 400. Source: validateContainerLogStatus
-// in pkg/kubelet/kubelet_pods.go of Kubernetes 1.36.
+// kubeletSays are words of the kubelet, which the API server passes on with status 400. Source:
+// validateContainerLogStatus in pkg/kubelet/kubelet_pods.go of Kubernetes 1.36.
 var kubeletSays = []struct{ words, id string }{
 	{"previous terminated container", "podlogs.no_previous"},
 	{"can't be pulled", "podlogs.no_image"},

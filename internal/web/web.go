@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -60,6 +61,7 @@ type Deps struct {
 	Snapshots    request.Snapshots
 	Forecasts    *forecast.Service // nil: nothing is estimated
 	Metrics      blocks.Metrics
+	Logs         workloads.Logs
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
 	Idle         *idle.Service
@@ -102,6 +104,9 @@ func New(d Deps) *Web {
 	if d.Licenses == nil { // a site without pools
 		d.Licenses = license.New(license.Options{Now: d.Now})
 	}
+	if d.Logs == nil { // no cluster to read from
+		d.Logs = podlogs.New(podlogs.Options{Workloads: d.Workloads})
+	}
 	if d.LicensesEvery == 0 {
 		d.LicensesEvery = license.DefaultPollInterval
 	}
@@ -132,7 +137,7 @@ func New(d Deps) *Web {
 		&requests.Pages{Blocks: shared, Requests: d.Requests, Approvals: d.Approvals, Quotas: d.Quotas, Seats: d.Seats,
 			Delegations: d.Delegations, Snapshots: d.Snapshots, Usage: d.Usage, Workloads: d.Workloads},
 		&workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats, Advice: d.Advice,
-			Idle: d.Idle, Marks: d.Marks, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics},
+			Idle: d.Idle, Marks: d.Marks, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics, Logs: d.Logs},
 		&cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},

@@ -7,6 +7,7 @@ import './filter.js';
 import './keys.js';
 import './lines.js';
 import './live.js';
+import './logs.js';
 import './menu.js';
 import './nav.js';
 import './sort.js';

@@ -22,6 +22,10 @@ export function duration(milliseconds) {
   return unit(Math.floor(minutes / 1440), 'd');
 }
 
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+const dated = new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium' });
+const today = (at) => new Date(at).toDateString() === new Date(now()).toDateString();
+
 function words(mode, at) {
   const left = at - now();
   switch (mode) {
@@ -35,19 +39,23 @@ function words(mode, at) {
     case 'elapsed':
       return duration(Math.max(-left, 0));
     case 'clock':
-      if (new Date(at).toDateString() === new Date(now()).toDateString()) return clock(at);
+      if (today(at)) return clock(at);
+      break;
+    case 'seconds':
+      return today(at) ? seconds.format(at) : dated.format(at);
   }
   return exact.format(at);
 }
 
 // write touches the page only where something is different, so that nothing flickers and no selection is lost.
-function write(element) {
+export function write(element) {
   const at = Date.parse(element.dateTime);
   if (Number.isNaN(at)) return Infinity;
   const said = words(element.dataset.time, at);
   if (element.textContent !== said) element.textContent = said;
   const title = full.format(at);
   if (element.title !== title) element.title = title;
+  if (element.dataset.time === 'seconds') delete element.dataset.time; // thousands of lines of a log are not looked at again
   return Math.abs(at - now());
 }
 

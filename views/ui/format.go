@@ -52,6 +52,9 @@ func OnClock(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeMode
 // Clock is the time of day, "14:02", for lines that speak of today.
 func Clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("15:04") }
 
+// ClockSeconds is the time of day in UTC to the second, until a script puts it into the reader's zone.
+func ClockSeconds(at time.Time) string { return at.UTC().Format(time.TimeOnly) }
+
 func timeModel(l *i18n.Localizer, at time.Time, zone *time.Location, mode TimeMode, words string) TimeModel {
 	if at.IsZero() {
 		return TimeModel{Words: l.S("ui.unknown")}

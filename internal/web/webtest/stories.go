@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -139,6 +140,12 @@ func Scenes() []Scene {
 				digest, Like: "jupyterlab", Retired: true},
 			tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest,
 				Like: "jupyterlab"})
+	}
+	unlogged := func() *World { // the administrator has not granted the right to logs
+		w := Busy()
+		w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
+			"gpu-vision", "Cluster", "local"))
+		return w
 	}
 	sharing := func() *World { // a team with storage of its own, one volume of which is in a workload
 		w := Busy()
@@ -359,6 +366,14 @@ func Scenes() []Scene {
 		{"workload", "a colleague's", Ben, Busy, "/workloads/w-llm-chat", nil},
 		{"workload", "an auditor's look", Eli, Busy, "/workloads/w-train-resnet", nil},
 		{"workload", "changed by others", Anna, changed, "/workloads/w-segment-cells", nil},
+		{"workload", "logs", Anna, Busy, "/workloads/w-train-resnet/logs", nil},
+		{"workload", "logs, searched", Anna, Busy, "/workloads/w-train-resnet/logs?q=EPOCH&lines=scroll", nil},
+		{"workload", "logs of several containers", Anna, Busy, "/workloads/w-vlm-test/logs", nil},
+		{"workload", "logs, no pod", Anna, Busy, "/workloads/w-old-notes/logs", nil},
+		{"workload", "logs, right missing", Anna, unlogged, "/workloads/w-train-resnet/logs", nil},
+		{"workload", "events", Anna, Busy, "/workloads/w-vlm-test/events", nil},
+		{"workload", "events, none", Anna, Busy, "/workloads/w-train-resnet/events", nil},
+		{"workload", "events, right missing", Anna, unlogged, "/workloads/w-train-resnet/events", nil},
 		{"workload", "objects", Anna, Busy, "/workloads/w-train-resnet/objects", nil},
 		{"workload", "metrics", Anna, Busy, "/workloads/w-train-resnet/metrics", nil},
 		{"workload", "metrics, nothing measured", Anna, Busy, "/workloads/w-llm-chat/metrics?range=30d&pause=1", nil},

@@ -68,6 +68,7 @@ type World struct {
 	RequestService  request.Services
 	WorkloadService *workload.Service
 	BudgetService   *budget.Service
+	Logs            *Logs
 	Rules           *policy.Service
 	Delegations     *delegation.Service
 	Tenants         *tenant.Service
@@ -231,7 +232,9 @@ func Empty() *World {
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
 	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
-	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
+	w.Logs = newLogs(w.WorkloadService)
+	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift,
+		Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
 		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,
 		Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats, Comparisons: w.RequestService.Comparisons,

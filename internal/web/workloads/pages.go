@@ -24,4 +24,5 @@ type Pages struct {
 	Notify    *notify.Service
 	Prices    *usage.Prices
 	Metrics   blocks.Metrics
+	Logs      Logs
 }

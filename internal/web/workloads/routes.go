@@ -11,6 +11,10 @@ func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows("/workloads/:id", identity.ReadWorkload, w.workloadPage()),
 		w.Shows("/workloads/:id/objects", identity.ReadWorkload, w.objectsPage()),
+		w.Shows("/workloads/:id/logs", identity.ReadLogs, w.logsPage()),
+		page.Get("/workloads/:id/logs/follow", identity.ReadLogs, w.logFollow),
+		page.Get("/workloads/:id/logs/download", identity.ReadLogs, w.logDownload),
+		w.Shows("/workloads/:id/events", identity.ReadWorkload, w.eventsPage()),
 		w.Shows("/workloads/:id/metrics", identity.ReadWorkload, w.chartsPage()),
 		w.Shows("/workloads/:id/history", identity.ReadWorkload, w.historyPage()),
 		w.Shows("/workloads/:id/stop", identity.ChangeWorkload, w.stopPage()),
@@ -41,6 +45,14 @@ func (w *Pages) objectsPage() page.Page {
 
 func (w *Pages) chartsPage() page.Page {
 	return page.Page{Name: "workload-metrics", Build: w.workloadMetrics, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) logsPage() page.Page {
+	return page.Page{Name: "logs", Build: w.workloadLogs}
+}
+
+func (w *Pages) eventsPage() page.Page {
+	return page.Page{Name: "events", Build: w.workloadEvents}
 }
 
 func (w *Pages) historyPage() page.Page {

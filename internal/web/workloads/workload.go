@@ -37,7 +37,7 @@ func (w *Pages) seen(k page.Call) (seen, error) {
 
 // workloadView puts a tab under the head that all tabs share.
 func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m workloadview.PageModel) page.View {
-	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k.Words, s.Workload, tab), tab
+	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k, s.Workload, tab), tab
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Body: workloadview.Page(m), AsOf: s.Observed.At,
 		Parts: []page.Part{
@@ -79,6 +79,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 		Access: w.accessModel(k, s),
 		Facts:  facts(k.Words, s.Workload), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
+		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
 	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
@@ -140,15 +141,19 @@ func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
 	return v, nil
 }
 
-func workloadTabs(say page.Words, item workload.Workload, current workloadview.Tab) ui.TabsModel {
-	path := page.WorkloadPath(item.ID)
+func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab) ui.TabsModel {
+	say, path := k.Words, page.WorkloadPath(item.ID)
 	tab := func(t workloadview.Tab, href string) ui.TabModel {
 		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
 			Test: "tab-" + string(t)}
 	}
-	return ui.TabsModel{Label: say.S("workload.tabs"), Items: []ui.TabModel{
-		tab(workloadview.Overview, path), tab(workloadview.Metrics, path+"/metrics"),
-		tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
+	items := []ui.TabModel{tab(workloadview.Overview, path)}
+	if identity.Can(k.Actor, identity.ReadLogs, item.Resource()) {
+		items = append(items, tab(workloadview.Logs, path+"/logs"))
+	}
+	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),
+		tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"),
+		tab(workloadview.History, path+"/history"))}
 }
 
 // workloadHead is name, state, reason and what one can do.

@@ -1,0 +1,128 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// TestTheLogIsShown: with times, with what is looked for marked, and with what the reader has chosen.
+func TestTheLogIsShown(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs"), http.StatusOK)
+	lines := part(doc, "line")
+	if lines.Length() != 7 {
+		t.Fatalf("%d lines", lines.Length())
+	}
+	if at, _ := lines.First().Find("time").Attr("datetime"); at != "2026-11-21T11:00:00Z" {
+		t.Errorf("the first line is of %q", at)
+	}
+	if follow, _ := part(doc, "log").Attr("data-log"); follow != "/workloads/w-train-resnet/logs/follow" {
+		t.Errorf("followed at %q", follow)
+	}
+	wantAbsent(t, doc, "log-container") // there is only one
+
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=EPOCH&tail=2000&since=15m&previous=true"),
+		http.StatusOK)
+	if got := part(doc, "line"); got.Length() != 3 || got.Find("mark").Length() != 4 ||
+		said(got.Find("mark").First()) != "epoch" {
+		t.Errorf("%d lines, %d marks", got.Length(), got.Find("mark").Length())
+	}
+	wantSaid(t, doc, "log-words", "3 of 7 lines")
+	want := podlogs.Query{Tail: 2000, Since: 15 * time.Minute, Previous: true}
+	if w.Logs.Asked != want {
+		t.Errorf("asked for %+v", w.Logs.Asked)
+	}
+	if link, _ := part(doc, "log-download").Attr("href"); link !=
+		"/workloads/w-train-resnet/logs/download?previous=true&since=15m&tail=5000" {
+		t.Errorf("downloaded from %s", link)
+	}
+	if _, ok := part(doc, "log").Attr("data-log"); ok {
+		t.Error("a log that has ended can be followed")
+	}
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=<b>nothing"), http.StatusOK)
+	wantSaid(t, doc, "log-words", "No line has these words")
+
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/logs?container=clone"), http.StatusOK)
+	if got, _ := part(doc, "log-container").Find("option[selected]").Attr("value"); got != "clone" {
+		t.Errorf("the choice is %q", got)
+	}
+}
+
+// TestWhyThereIsNoLog: said in the page, with the frame around it.
+func TestWhyThereIsNoLog(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why", "There is no pod")
+	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
+		"gpu-vision", "Cluster", "local"))
+	for _, tab := range []string{"logs", "events"} {
+		doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/"+tab), http.StatusOK)
+		wantSaid(t, doc, "log-why", "lacks the right to read pods/log in the namespace gpu-vision")
+		wantAbsent(t, doc, "line", "cluster-event")
+	}
+}
+
+// TestLogsAreForWhoMayReadThem: a colleague sees the workload and its events, its log only when it is shared.
+func TestLogsAreForWhoMayReadThem(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet"), http.StatusOK), "tab-logs")
+	read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/events"), http.StatusOK)
+	for _, path := range []string{"/logs", "/logs/follow", "/logs/download"} {
+		if got := w.Get(webtest.Eli, "/workloads/w-train-resnet"+path); got.Code != http.StatusForbidden {
+			t.Errorf("an auditor gets %d from %s", got.Code, path)
+		}
+		if got := w.Get(webtest.Olaf, "/workloads/w-train-resnet"+path); got.Code != http.StatusNotFound {
+			t.Errorf("another team gets %d from %s", got.Code, path)
+		}
+	}
+	if got := w.Get(webtest.Olaf, "/workloads/w-train-resnet/events"); got.Code != http.StatusNotFound {
+		t.Errorf("another team gets %d from the events", got.Code)
+	}
+}
+
+// TestTheLastLinesStandBesideTheReason of what failed, for those who may read them; what runs has none.
+func TestTheLastLinesStandBesideTheReason(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
+	wantSaid(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
+	if w.Logs.Asked.Tail != 8 || part(doc, "log-all").Length() != 1 {
+		t.Errorf("asked for %+v", w.Logs.Asked)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test"), http.StatusOK), "log-tail")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "log-tail")
+	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.away", "Cluster", "local"))
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK), "log-tail")
+}
+
+// TestEventsAreInPlainWords with the cluster's own behind; a reason that nobody knows stands as it is.
+func TestEventsAreInPlainWords(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-vlm-test/events"), http.StatusOK)
+	rows := part(doc, "cluster-event")
+	if rows.Length() != 6 {
+		t.Fatalf("%d events", rows.Length())
+	}
+	first := rows.First()
+	for _, want := range []string{"The program ended and is being started again", "BackOff", "Back-off restarting failed",
+		"Pod vlm-test-0", "14"} {
+		if !strings.Contains(said(first), want) {
+			t.Errorf("%q is missing: %s", want, said(first))
+		}
+	}
+	if last := rows.Last(); !strings.Contains(said(last), "RevisionKept") ||
+		said(part(doc, "event-words").Last()) != "kept 2 revisions" {
+		t.Errorf("%s", said(last))
+	}
+	wantSaid(t, read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),
+		"workload-cluster-events", "No events")
+}

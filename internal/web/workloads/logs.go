@@ -1,0 +1,285 @@
+package workloads
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// Logs reads logs and events; see podlogs.Service.
+type Logs interface {
+	Containers(ctx context.Context, a identity.Actor, id workload.ID) ([]podlogs.Container, error)
+	Read(ctx context.Context, a identity.Actor, id workload.ID, q podlogs.Query) ([]podlogs.Line, error)
+	Open(ctx context.Context, a identity.Actor, id workload.ID, q podlogs.Query) (*podlogs.Reader, error)
+	Events(ctx context.Context, a identity.Actor, id workload.ID) ([]podlogs.Event, error)
+}
+
+// What can be chosen.
+var (
+	tails  = []string{"100", "500", "2000", "5000"}
+	sinces = []string{"", "5m", "15m", "1h", "24h"}
+)
+
+// logQuery is what the address asks for; what it cannot ask for is as if it were not there.
+func logQuery(k page.Call) podlogs.Query {
+	q := podlogs.Query{Container: k.Get("container"), Previous: k.Get("previous") == "true"}
+	if slices.Contains(tails, k.Get("tail")) {
+		q.Tail, _ = strconv.Atoi(k.Get("tail"))
+	}
+	if slices.Contains(sinces, k.Get("since")) {
+		q.Since, _ = podlogs.ParseSince(k.Get("since"))
+	}
+	return q
+}
+
+// logAddress is that of another view of the same choice.
+func logAddress(k page.Call, id workload.ID, view string, set ...string) string {
+	q := url.Values{}
+	for _, name := range []string{"container", "previous", "tail", "since"} {
+		if v := k.Get(name); v != "" {
+			q.Set(name, v)
+		}
+	}
+	for i := 0; i < len(set); i += 2 {
+		q.Set(set[i], set[i+1])
+	}
+	return page.WithQuery(page.WorkloadPath(id)+"/logs"+view, q)
+}
+
+// workloadLogs answers: what has it written.
+func (w *Pages) workloadLogs(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	m, err := w.logsModel(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
+	return w.workloadView(k, s, workloadview.Logs, workloadview.PageModel{Logs: m}), nil
+}
+
+func (w *Pages) logsModel(k page.Call, s seen) (workloadview.LogsModel, error) {
+	m := workloadview.LogsModel{Log: workloadview.LogModel{ID: "log", Title: k.Words.S("workload.logs_title"),
+		Unwrap: k.Get("lines") == "scroll", Find: strings.ToLower(k.Get("q"))}}
+	containers, err := w.Logs.Containers(k.Ctx, k.Actor, s.ID)
+	var lines []podlogs.Line
+	if err == nil {
+		lines, err = w.Logs.Read(k.Ctx, k.Actor, s.ID, logQuery(k))
+	}
+	m.Filter = logFilter(k, s.ID, containers)
+	if err != nil {
+		m.Why, err = whyNot(k.Words, err)
+		return m, err
+	}
+	m.Log.Lines = logLines(k.Words, lines, m.Log.Find)
+	m.Words = logWords(k.Words, len(m.Log.Lines), len(lines), m.Log.Find)
+	if !logQuery(k).Previous {
+		m.Log.Follow = logAddress(k, s.ID, "/follow")
+	}
+	m.Actions = []ui.ActionModel{
+		{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.logs_again"), Href: logAddress(k, s.ID, "", "q", k.Get("q"),
+			"lines", k.Get("lines")), Small: true, Test: "log-again"}},
+		{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.logs_download"), Icon: "download", Small: true,
+			Href: logAddress(k, s.ID, "/download", "tail", strconv.Itoa(podlogs.MostTail)), Test: "log-download"}}}
+	return m, nil
+}
+
+func logWords(say page.Words, shown, all int, find string) string {
+	switch {
+	case all == 0:
+		return say.S("workload.logs_empty")
+	case find != "" && shown == 0:
+		return say.S("workload.logs_no_hit")
+	case find != "":
+		return say.S("workload.logs_hits", "Count", shown, "All", all)
+	}
+	return ""
+}
+
+// whyNot says in the page why there is nothing to show; what is no matter of the cluster is the page's own error.
+func whyNot(say page.Words, err error) (*ui.NoticeModel, error) {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil, err
+	}
+	m := &ui.NoticeModel{Kind: ui.Info, Title: say.Text(f.Sentence), Test: "log-why"}
+	switch f.Kind {
+	case fault.Conflict:
+	case fault.Unavailable:
+		m.Kind = ui.Warning
+	case fault.Invalid:
+		m.Title = say.Text(f.Fields[0].Reason)
+	default:
+		return nil, err
+	}
+	return m, nil
+}
+
+func logFilter(k page.Call, id workload.ID, containers []podlogs.Container) ui.FilterBarModel {
+	say := k.Words
+	choice := func(name string, words func(string) string, values ...string) ui.FieldModel {
+		f := ui.FieldModel{Name: name, ID: "log-" + name, Label: say.S("workload.logs_" + name), Kind: ui.SelectField,
+			Test: "log-" + name}
+		for _, v := range values {
+			f.Options = append(f.Options, ui.OptionModel{Value: v, Label: words(v), Selected: v == k.Get(name)})
+		}
+		return f
+	}
+	m := ui.FilterBarModel{Action: page.WorkloadPath(id) + "/logs", Label: say.S("workload.logs_choose"),
+		Go: say.S("workload.logs_show"), Search: &ui.FieldModel{Name: "q", ID: "log-q", Label: say.S("workload.logs_find"),
+			Placeholder: say.S("workload.logs_find"), Kind: ui.SearchField, Value: k.Get("q"), MaxLength: 100, Test: "log-q"}}
+	if len(containers) > 1 {
+		names := make([]string, len(containers))
+		for i, c := range containers {
+			names[i] = c.Name
+		}
+		m.Fields = append(m.Fields, choice("container", func(v string) string { return v }, names...))
+	}
+	tail := choice("tail", func(v string) string { return say.S("workload.logs_newest", "Count", v) }, tails...)
+	if k.Get("tail") == "" {
+		tail.Options[1].Selected = true
+	}
+	m.Fields = append(m.Fields, tail,
+		choice("since", func(v string) string { return say.S("workload.logs_since_" + cmp.Or(v, "any")) }, sinces...),
+		choice("previous", func(v string) string { return say.S("workload.logs_run_" + cmp.Or(v, "now")) }, "", "true"),
+		choice("lines", func(v string) string { return say.S("workload.logs_lines_" + cmp.Or(v, "wrap")) }, "", "scroll"))
+	return m
+}
+
+// logLines are those that contain what is looked for, with it marked.
+func logLines(say page.Words, lines []podlogs.Line, find string) []workloadview.LogLineModel {
+	var all []workloadview.LogLineModel
+	for _, l := range lines {
+		text := l.Text
+		switch {
+		case !l.Note.IsZero():
+			text = "[" + say.Text(l.Note) + "]"
+		case find != "" && !strings.Contains(strings.ToLower(text), find):
+			continue
+		case l.Cut > 0:
+			text += " […" + say.Text(i18n.T("podlogs.cut", "Bytes", l.Cut)) + "]"
+		}
+		m := workloadview.LogLineModel{Pieces: pieces(text, find), Note: !l.Note.IsZero()}
+		if !l.At.IsZero() {
+			at := say.At(l.At)
+			at.Words, at.Mode, at.Machine = ui.ClockSeconds(l.At), ui.TimeSeconds, l.At.Format(time.RFC3339Nano)
+			m.Time = &at
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// pieces are the parts of a text between what is looked for. Where lower case has another length, nothing is marked.
+func pieces(text, find string) []workloadview.PieceModel {
+	low := strings.ToLower(text)
+	if find == "" || len(low) != len(text) {
+		return []workloadview.PieceModel{{Text: text}}
+	}
+	var all []workloadview.PieceModel
+	for {
+		at := strings.Index(low, find)
+		if at < 0 {
+			return append(all, workloadview.PieceModel{Text: text})
+		}
+		all = append(all, workloadview.PieceModel{Text: text[:at]},
+			workloadview.PieceModel{Text: text[at : at+len(find)], Hit: true})
+		text, low = text[at+len(find):], low[at+len(find):]
+	}
+}
+
+// logFollow sends a log line by line, for the script of the page.
+func (w *Pages) logFollow(c echo.Context) error {
+	return w.logText(c, podlogs.Form{Follow: true, Timestamps: true})
+}
+
+// logDownload sends a log as a file.
+func (w *Pages) logDownload(c echo.Context) error {
+	return w.logText(c, podlogs.Form{Timestamps: true})
+}
+
+func (w *Pages) logText(c echo.Context, form podlogs.Form) error {
+	k := w.CallOf(c)
+	s, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(k.Get("id")))
+	if err != nil {
+		return err
+	}
+	q := logQuery(k)
+	q.Follow = form.Follow
+	log, err := w.Logs.Open(k.Ctx, k.Actor, s.ID, q)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	if !form.Follow {
+		form.File = s.Name + "-" + log.Container + ".log"
+	}
+	return podlogs.Send(c.Response(), log, k.Words.Text, form)
+}
+
+// Bounds of the end of a log beside a reason.
+const (
+	tailLines  = 8
+	tailWithin = 1500 * time.Millisecond
+)
+
+// logTail is the end of the log of what failed or hangs; nil where there is none, where it is not for this reader, or
+// where the cluster does not say it at once.
+func (w *Pages) logTail(k page.Call, s seen) *workloadview.LogTailModel {
+	if s.Reason.IsZero() || s.Observed.Pod == "" || s.Observed.Node == "" ||
+		!identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(k.Ctx, tailWithin)
+	defer cancel()
+	lines, err := w.Logs.Read(ctx, k.Actor, s.ID, podlogs.Query{Tail: tailLines})
+	if err != nil || len(lines) == 0 {
+		return nil
+	}
+	return &workloadview.LogTailModel{Log: workloadview.LogModel{ID: "log-tail",
+		Title: k.Words.S("workload.logs_last"), Lines: logLines(k.Words, lines, ""), Compact: true},
+		More: ui.LinkButtonModel{Label: k.Words.S("workload.logs_all"), Href: page.WorkloadPath(s.ID) + "/logs",
+			Kind: ui.LinkLike, Small: true, Test: "log-all"}}
+}
+
+// workloadEvents answers: what did the cluster say of it.
+func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	var m workloadview.EventsModel
+	events, err := w.Logs.Events(k.Ctx, k.Actor, s.ID)
+	if err != nil {
+		if m.Why, err = whyNot(k.Words, err); err != nil {
+			return page.View{}, err
+		}
+	}
+	for _, e := range events {
+		words := cmp.Or(e.Message, e.Reason) // of a reason that is not in the table
+		if !e.Words.IsZero() {
+			words = k.Words.Text(e.Words)
+		}
+		m.Events = append(m.Events, workloadview.ClusterEventModel{Last: k.Words.Ago(e.Last), First: k.Words.At(e.First),
+			Warning: e.Warning, Words: words, Reason: e.Reason, Message: e.Message, Object: e.Kind + " " + e.Name,
+			Count: k.Words.Number(float64(e.Count))})
+	}
+	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Events: m}), nil
+}

@@ -4,5 +4,6 @@ package main
 import (
 	_ "github.com/gpu-portal/gpu-portal/internal/web/webtest" // every page of the portal
 	_ "github.com/gpu-portal/gpu-portal/views/layout"
+	_ "github.com/gpu-portal/gpu-portal/views/search"
 	_ "github.com/gpu-portal/gpu-portal/views/ui"
 )

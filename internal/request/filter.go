@@ -20,8 +20,10 @@ type Filter struct {
 	Holding bool              // only those whose workload holds something now
 	Seat    bool              // only those that wait for nothing but a license seat
 	Size    string            // name of the size; "" for all
-	Cursor  string
-	Limit   int
+	// Text are words in lower case: each is in the name, the asker's name, the team or the size, or is the id.
+	Text   []string
+	Cursor string
+	Limit  int
 }
 
 // Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on

@@ -79,6 +79,22 @@ func oldestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, erro
 	return query.Order("created_at, id").Limit(limit + 1), nil
 }
 
+// withText leaves the rows in which each word is a part of one of the columns, or is the id. Words come in lower case.
+func withText(query *gorm.DB, words []string, columns ...string) *gorm.DB {
+	for _, word := range words {
+		if !clean(word) {
+			return query.Where("1 = 0")
+		}
+		part := containing(word)
+		condition, values := "id = ?", []any{word}
+		for _, column := range columns {
+			condition, values = condition+" OR lower("+column+") LIKE ? ESCAPE '!'", append(values, part)
+		}
+		query = query.Where("("+condition+")", values...)
+	}
+	return query
+}
+
 // cut takes the extra row off and says where the next page begins: "" where there is none.
 func cut[Row any](rows []Row, limit int, at func(Row) cursorAt) ([]Row, string) {
 	if len(rows) <= limit {

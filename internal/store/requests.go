@@ -133,7 +133,7 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if f.About != "" {
 		query = query.Where("workload = ?", string(f.About))
 	}
-	query = among(query, "tenant", f.Tenants)
+	query = among(withText(query, f.Text, "name", "asker_name", "tenant", "size_name"), "tenant", f.Tenants)
 	if !f.Since.IsZero() {
 		query = query.Where("created_at >= ?", momentOf(f.Since))
 	}

@@ -135,7 +135,7 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 	if !f.Ended && len(f.States) == 0 {
 		query = query.Where("state <> 'ended'")
 	}
-	query = among(among(query, "tenant", f.Tenants), "state", f.States)
+	query = among(among(withText(query, f.Text, "name", "owner_name"), "tenant", f.Tenants), "state", f.States)
 	rows, err := all[workloadRow](query)
 	if err != nil {
 		return nil, "", err

@@ -562,5 +562,17 @@ func (s *Service) People(ctx context.Context, a identity.Actor, search string) (
 	return list, err
 }
 
+// FindPeople lists at most so many of those who have signed in, by a part of name or e-mail address; for admins and
+// auditors.
+func (s *Service) FindPeople(ctx context.Context, a identity.Actor, text string, most int) ([]identity.Person, error) {
+	if err := s.permitAdmin(a, identity.ReadPeople); err != nil {
+		return nil, err
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, nil
+	}
+	return s.o.Store.People(ctx, text, min(most, mostShown))
+}
+
 // mostShown is how many people one page lists; a search finds the others.
 const mostShown = 200

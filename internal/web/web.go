@@ -35,6 +35,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/platform"
 	"github.com/gpu-portal/gpu-portal/internal/web/requests"
+	"github.com/gpu-portal/gpu-portal/internal/web/search"
 	"github.com/gpu-portal/gpu-portal/internal/web/start"
 	"github.com/gpu-portal/gpu-portal/internal/web/team"
 	"github.com/gpu-portal/gpu-portal/internal/web/workloads"
@@ -141,6 +142,7 @@ func New(d Deps) *Web {
 		&cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},
+		&search.Pages{Blocks: shared, Snapshots: d.Snapshots, Tenants: d.Tenants},
 		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, PortalURL: d.PortalURL}} {
 		routes = append(routes, a.Routes()...)
 	}

@@ -10,6 +10,8 @@ import './live.js';
 import './logs.js';
 import './menu.js';
 import './nav.js';
+import './palette.js';
+import './shortcuts.js';
 import './sort.js';
 import './submit.js';
 import './summary.js';

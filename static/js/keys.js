@@ -1,11 +1,12 @@
 // Moves through a list with j and k, which also opens the row, and presses the buttons of the open row by their keys.
 // A key that changes something works only while the focus is in the list or beside it, never from anywhere on the page,
 // and only for the row that is open: while another row has the focus, the buttons beside the list are not its own.
+import { single } from './shortcuts.js';
+
 let opening; // timer of the row that is opened next
-const typing = 'input, textarea, select, [contenteditable], dialog[open]';
 
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(typing)) return;
+  if (!single(event)) return;
   const table = document.querySelector('table[data-keys]');
   if (!table) return;
   clearTimeout(opening);

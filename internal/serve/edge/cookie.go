@@ -13,7 +13,7 @@ import (
 // 4.1.3.2). The gateway passes no cookie with this prefix on to a workload, and none back.
 const Prefix = "__Host-gpu-"
 
-// The cookies, by host: the first seven are the portal's, the others a workload's.
+// The cookies, by host: the first eight are the portal's, the others a workload's.
 const (
 	Session  = Prefix + "portal"
 	SignIn   = Prefix + "portal-signin" // one sign-in under way
@@ -21,7 +21,8 @@ const (
 	Language = Prefix + "portal-lang"
 	Theme    = Prefix + "portal-theme"
 	Team     = Prefix + "portal-team"
-	Nav      = Prefix + "portal-nav" // which parts of the navigation are folded
+	Nav      = Prefix + "portal-nav"  // which parts of the navigation are folded
+	Keys     = Prefix + "portal-keys" // "off": no shortcuts that are a single character
 
 	Workload = Prefix + "workload"
 	State    = Prefix + "gateway-state" // ties the way through the portal to one browser

@@ -118,6 +118,26 @@ var requestCases = cases{
 		must(t, s.PurgeOld(ctx, later(2).Add(31*24*time.Hour)))
 		equal(t, "r-3 ", read(later(0), "", 10))
 	},
+	"a list is narrowed by words in name, asker, team and size, and by the id": func(t *testing.T, s *store.Store) {
+		for i, name := range []string{"Train_1", "trainX1", "serve"} {
+			r := Request(fmt.Sprintf("r-%d", i))
+			r.Spec.Name, r.AskerName, r.Spec.Tenant, r.CreatedAt = name, []string{"Ada A", "Eve", "Eve"}[i], "vision", later(i)
+			saveRequest(t, s, r)
+		}
+		for want, words := range map[string][]string{"r-1 r-0": {"train"}, "r-0": {"train_1"}, "r-2": {"eve", "serv"},
+			"": {"nobody"}, "r-2 r-1 r-0": {"visi"}, "r-1": {"r-1"}} {
+			items, _, err := s.Requests(context.Background(), request.Filter{Text: words})
+			must(t, err)
+			var got []string
+			for _, r := range items {
+				got = append(got, string(r.ID))
+			}
+			equal(t, want, strings.Join(got, " "))
+		}
+		none, _, err := s.Requests(context.Background(), request.Filter{Text: []string{"a\x00", "%"}})
+		must(t, err)
+		equal(t, 0, len(none))
+	},
 	"a list is narrowed by asker, tenants and states": func(t *testing.T, s *store.Store) {
 		for i, who := range []struct {
 			asker  identity.PersonID

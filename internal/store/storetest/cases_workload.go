@@ -50,6 +50,23 @@ var workloadCases = cases{
 		must(t, err)
 		equal(t, []workload.Workload{want}, items)
 	},
+	"a list is narrowed by words in the names of workload and owner, and by the id": func(t *testing.T, s *store.Store) {
+		for i, name := range []string{"train-1", "trainx1", "serve"} {
+			w := named(fmt.Sprintf("w-%d", i), name, workload.Running)
+			w.OwnerName, w.CreatedAt = []string{"Ada A", "Eve", "Eve"}[i], later(i)
+			saveWorkload(t, s, w)
+		}
+		for want, words := range map[string][]string{"w-1 w-0": {"train"}, "w-0": {"train-1"}, "w-2": {"eve", "serv"},
+			"": {"tr_in"}, "w-1": {"w-1"}} {
+			items, _, err := s.Workloads(context.Background(), workload.Filter{Text: words})
+			must(t, err)
+			var ids []string
+			for _, w := range items {
+				ids = append(ids, workloadID(w))
+			}
+			equal(t, want, strings.Join(ids, " "))
+		}
+	},
 	"times keep their microseconds and come back in UTC, whatever zone they were written in": func(t *testing.T,
 		s *store.Store) {
 		want := Workload("w-1")

@@ -27,8 +27,6 @@ func seeAs(k page.Call, seen identity.Actor) *ui.PostButtonModel {
 			Test: "see-as"}}
 }
 
-func personPath(id identity.PersonID) string { return page.PeoplePath + "/" + string(id) }
-
 // personOf answers, for administrators and auditors: who is this, how can they get in, and what do they hold.
 func (w *Pages) personOf(k page.Call) (page.View, error) { return w.personView(k, "", nil) }
 
@@ -99,10 +97,10 @@ func (w *Pages) personSwitch(k page.Call, m *account.PersonModel, p identity.Per
 	case p.ID == k.Actor.Person.ID:
 		return
 	case !p.DisabledAt.IsZero():
-		m.Disabled.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: personPath(p.ID) + "/enable",
+		m.Disabled.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.PersonPath(p.ID) + "/enable",
 			Button: ui.ButtonModel{Label: say.S("accounts.enable"), Icon: "undo", Small: true, Test: "enable"}}}}
 	default:
-		m.Disable = &account.DisableModel{Form: ui.FormModel{ID: "disable", Action: personPath(p.ID) + "/disable",
+		m.Disable = &account.DisableModel{Form: ui.FormModel{ID: "disable", Action: page.PersonPath(p.ID) + "/disable",
 			Test: "disable-form"},
 			Note: ui.FieldModel{ID: "note", Name: "note", Label: say.S("accounts.note"), Hint: say.S("accounts.note_hint"),
 				Value: note, Error: page.WrongIn(say, problems, "note"), MaxLength: 300, Autocomplete: "off", Test: "note"},
@@ -112,7 +110,7 @@ func (w *Pages) personSwitch(k page.Call, m *account.PersonModel, p identity.Per
 
 // personCredentials are the sign-ins and tokens, with what ends them.
 func (w *Pages) personCredentials(k page.Call, m *account.PersonModel, p identity.Person, manages bool) error {
-	say, path := k.Words, personPath(p.ID)
+	say, path := k.Words, page.PersonPath(p.ID)
 	sessions, err := w.Accounts.Sessions(k.Ctx, k.Actor, p.ID)
 	if err != nil {
 		return err
@@ -208,7 +206,7 @@ func (w *Pages) handForm(k page.Call, p identity.Person, team string) (*account.
 	if len(people) == 0 {
 		return &account.HandModel{Nobody: say.S("accounts.no_receiver")}, nil
 	}
-	m := &account.HandModel{Form: ui.FormModel{ID: "hand-" + page.Slug(team), Action: personPath(p.ID) + "/hand-over",
+	m := &account.HandModel{Form: ui.FormModel{ID: "hand-" + page.Slug(team), Action: page.PersonPath(p.ID) + "/hand-over",
 		Hidden: []ui.HiddenModel{{Name: "tenant", Value: team}}, Test: "hand-over"},
 		To: ui.FieldModel{ID: "to-" + page.Slug(team), Name: "to", Kind: ui.SelectField, Label: say.S("accounts.receiver"),
 			Test: "receiver"},
@@ -222,7 +220,7 @@ func (w *Pages) handForm(k page.Call, p identity.Person, team string) (*account.
 // personChanged answers a change on the page of a person, or brings the page back with what is wrong.
 func (w *Pages) personChanged(c echo.Context, k page.Call, flash string, err error) error {
 	if err == nil {
-		return w.Done(c, flash, personPath(identity.PersonID(c.Param("id"))))
+		return w.Done(c, flash, page.PersonPath(identity.PersonID(c.Param("id"))))
 	}
 	if kind := fault.KindOf(err); kind != fault.Invalid && kind != fault.Conflict {
 		return err

@@ -99,6 +99,38 @@ func (n navigation) onPlatform(path string) bool {
 	})
 }
 
+// Link is a place that the reader can go to; Group is where it stands.
+type Link struct{ ID, Label, Group, Href, Icon string }
+
+// Places are all entries of the reader's navigation, of both sides, with those of the masthead and of tabs.
+func (w *Frame) Places(k Call) []Link {
+	n := navigationOf(k.Actor, "")
+	var links []Link
+	add := func(group string, places ...place) {
+		for _, p := range places {
+			l := Link{ID: p.id, Label: k.Words.S("web.nav." + p.id), Group: group, Href: p.path, Icon: p.icon}
+			if p.id == "usage" {
+				l.Href = usageHref(k.Actor)
+			}
+			links = append(links, l)
+		}
+	}
+	add("", n.user...)
+	if w.Approvals.Decides(k.Actor) {
+		add(k.Words.S("web.nav.requests"), place{"approvals", "/approvals", "check", ""},
+			place{"delegations", DelegationsPath, "team", ""})
+	}
+	add("", place{"account", "/account", "key", ""}, place{"notices", "/account/notifications", "bell", ""})
+	for _, g := range n.platform {
+		title := k.Words.S("web.side.platform")
+		if g.id != "" {
+			title = k.Words.S("web.nav.group_" + g.id)
+		}
+		add(title, g.places...)
+	}
+	return links
+}
+
 // usageHref is the page of one's own usage: for those who see everybody's, that is not what it opens with.
 func usageHref(a identity.Actor) string {
 	if usage.Widest(a) == usage.All {

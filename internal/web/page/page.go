@@ -127,7 +127,8 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 	places, closed := navigationOf(k.Actor, v.Nav), folded(c)
 	m := layout.PageModel{
 		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
-		User: userModel(k, v.Nav), Sides: w.sides(k, places), NavFolded: slices.Contains(closed, navBar), Help: help(k),
+		Keys: w.keys(c, k), User: userModel(k, v.Nav), Sides: w.sides(k, places),
+		NavFolded: slices.Contains(closed, navBar), Help: help(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.Banners(k)),
@@ -147,6 +148,7 @@ func links() layout.LinksModel {
 	l := layout.DefaultLinks()
 	l.Requests, l.Theme, l.Language, l.Team, l.SignOut, l.Nav = "/approvals", "/settings/theme", "/settings/language",
 		"/settings/team", "/signout", "/settings/nav"
+	l.Keys, l.Search = "/settings/keys", SearchPath
 	return l
 }
 
@@ -164,7 +166,8 @@ func (w *Frame) Waiting(k Call) (int, error) {
 
 // help is what explains the portal.
 func help(k Call) []ui.MenuItemModel {
-	return []ui.MenuItemModel{{Label: k.Words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"}}
+	return []ui.MenuItemModel{{Label: k.Words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
+		{Label: k.Words.S("layout.shortcuts"), Icon: "keyboard", OpensDialog: "gp-shortcuts", Test: "nav-shortcuts"}}
 }
 
 func userModel(k Call, current string) layout.UserModel {

@@ -3,6 +3,7 @@ package page
 import (
 	"net/url"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -20,6 +21,7 @@ const (
 	FleetHealthPath    = "/fleet/health"
 	FleetUsePath       = "/fleet/use"
 	PlatformPath       = "/platform"
+	SearchPath         = "/search"
 	AdvicePath         = "/usage/advice"
 	DemandPath         = "/usage/demand"
 	ReconciliationPath = "/usage/reconciliation"
@@ -27,6 +29,15 @@ const (
 
 // BudgetPath is where the budget of a team is.
 func BudgetPath(team string) string { return BudgetsPath + "/" + url.PathEscape(team) }
+
+// NodePath is where a node is: in the list of them all.
+func NodePath(name string) string { return "/fleet?q=" + url.QueryEscape(name) }
+
+// PersonPath is where a person is, for those who may see everybody.
+func PersonPath(id identity.PersonID) string { return PeoplePath + "/" + string(id) }
+
+// StartSizePath is the form for a start, with a size chosen.
+func StartSizePath(size string) string { return "/start?size=" + url.QueryEscape(size) }
 
 // RequestPath is where a request is.
 func RequestPath(id request.ID) string { return "/requests/" + string(id) }

@@ -127,7 +127,8 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 			(f.Tenants == nil || slices.Contains(f.Tenants, r.Spec.Tenant)) &&
 			(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
 			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Spec.Size.Name) &&
-			!r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
+			!r.CreatedAt.Before(f.Since) && has(f.Text, string(r.ID), r.Spec.Name, r.AskerName, r.Spec.Tenant,
+			r.Spec.Size.Name) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
 			list = append(list, r)
 		}
 	}
@@ -141,6 +142,16 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 		return list[:f.Limit], string(list[f.Limit-1].ID), nil
 	}
 	return list, "", nil
+}
+
+// has reports whether each word is in one of the values.
+func has(words []string, values ...string) bool {
+	for _, word := range words {
+		if !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(strings.ToLower(v), word) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Workload finds one by id.
@@ -174,7 +185,7 @@ func (s *Store) Workloads(_ context.Context, f workload.Filter) ([]workload.Work
 	for _, w := range s.Works {
 		if (f.Owner == "" || w.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) &&
 			(len(f.States) == 0 || slices.Contains(f.States, w.State)) &&
-			(f.Ended || w.State != workload.Ended) {
+			(f.Ended || w.State != workload.Ended) && has(f.Text, string(w.ID), w.Name, w.OwnerName) {
 			list = append(list, w)
 		}
 	}

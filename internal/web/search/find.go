@@ -1,0 +1,243 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/search"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// source is one kind of result. Without a query only pages and actions are listed.
+type source struct {
+	kind   string
+	find   func(k page.Call, q query, most int) ([]hit, error)
+	listed bool // also without a query
+	stored bool // from the database
+}
+
+func (w *Pages) sources() []source {
+	return []source{{kind: "action", find: w.actions, listed: true}, {kind: "page", find: w.places, listed: true},
+		{kind: "workload", find: w.workloads, stored: true}, {kind: "request", find: w.requests, stored: true},
+		{kind: "size", find: w.sizes}, {kind: "node", find: w.nodes}, {kind: "team", find: w.teams},
+		{kind: "person", find: w.people, stored: true}}
+}
+
+// find asks every source and ranks what they know.
+func (w *Pages) find(k page.Call, q query, most int) ([]group, error) {
+	var groups []group
+	for _, s := range w.sources() {
+		if len(q.words) == 0 && !s.listed || s.stored && len(q.words) > 0 && !q.stored() {
+			continue
+		}
+		hits, err := s.find(k, q, most)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group{s.kind, hits})
+	}
+	if len(q.words) == 0 {
+		most = mostOnPage * 2 // every page: there is nothing to rank
+	}
+	return ranked(groups, most), nil
+}
+
+// matching appends what answers the query.
+func matching(hits []hit, q query, m search.HitModel, also ...string) []hit {
+	score := 0
+	if len(q.words) > 0 {
+		if score = q.score(m.Title, append(also, m.Detail)...); score == 0 {
+			return hits
+		}
+	}
+	return append(hits, hit{m, score})
+}
+
+// places are the pages of the reader's navigation. Their ids, which are English, are found in every language.
+func (w *Pages) places(k page.Call, q query, _ int) ([]hit, error) {
+	var hits []hit
+	for _, p := range w.Places(k) {
+		hits = matching(hits, q, search.HitModel{Title: p.Label, Detail: p.Group, Icon: p.Icon, Href: p.Href,
+			Test: "hit-" + p.ID}, p.ID)
+	}
+	return hits, nil
+}
+
+// workloads are the reader's own and those that they may see, newest first.
+func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
+	var hits []hit
+	seen := map[workload.ID]bool{}
+	for _, mine := range []bool{true, false} {
+		items, _, err := w.Workloads.List(k.Ctx, k.Actor, mine, workload.Filter{Text: q.words, Limit: most})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			if !seen[item.ID] {
+				seen[item.ID] = true
+				hits = append(hits, hit{workloadHit(k.Words, item), max(1, q.score(item.Name))})
+			}
+		}
+	}
+	return hits, nil
+}
+
+func workloadHit(say page.Words, item workload.Workload) search.HitModel {
+	return search.HitModel{Title: item.Name, Icon: string(item.Kind), Href: page.WorkloadPath(item.ID),
+		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, item.Size.Title, item.OwnerName}, " · "),
+		Test:   "hit-workload"}
+}
+
+// requestsSince bounds how many requests are looked at: they are never deleted.
+const requestsSince = 90 * 24 * time.Hour
+
+// requests are the reader's own and those that they may see, newest first.
+func (w *Pages) requests(k page.Call, q query, most int) ([]hit, error) {
+	var hits []hit
+	seen := map[request.ID]bool{}
+	for _, scope := range []request.Scope{request.ScopeMine, request.ScopeInbox, request.ScopeVisible} {
+		items, _, err := w.Requests.List(k.Ctx, k.Actor, scope, request.Filter{Text: q.words, Limit: most,
+			Since: k.Words.Now.Add(-requestsSince)})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range items {
+			if !seen[r.ID] {
+				seen[r.ID] = true
+				hits = append(hits, hit{requestHit(k.Words, r), max(1, q.score(r.Spec.Name))})
+			}
+		}
+	}
+	return hits, nil
+}
+
+func requestHit(say page.Words, r request.Request) search.HitModel {
+	title := r.Spec.Name
+	if title == "" { // a request for quota
+		title = say.S("requests.quota_name", "Size", r.Spec.Size.Title)
+	}
+	return search.HitModel{Title: title, Icon: "requests", Href: page.RequestPath(r.ID),
+		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, r.Spec.Size.Title, r.AskerName}, " · "),
+		Test:   "hit-request"}
+}
+
+// teams are one's own, and for some everybody's.
+func (w *Pages) teams(k page.Call, q query, _ int) ([]hit, error) {
+	var hits []hit
+	for _, t := range w.Site().Directory.Tenants {
+		if identity.Can(k.Actor, identity.ReadTenant, identity.Resource{Tenant: t.Name}) {
+			hits = matching(hits, q, search.HitModel{Title: t.Display(), Icon: "team", Href: page.TeamPath(t.Name),
+				Detail: k.Words.S("search.team"), Test: "hit-team"}, t.Name)
+		}
+	}
+	return hits, nil
+}
+
+// people are found by those who may see everybody.
+func (w *Pages) people(k page.Call, q query, most int) ([]hit, error) {
+	if !identity.Can(k.Actor, identity.ReadPeople, identity.Resource{}) {
+		return nil, nil
+	}
+	found, err := w.Tenants.FindPeople(k.Ctx, k.Actor, q.text, most)
+	var hits []hit
+	for _, p := range found {
+		hits = append(hits, hit{search.HitModel{Title: p.Name, Detail: p.Email, Icon: "user",
+			Href: page.PersonPath(p.ID), Test: "hit-person"}, max(1, q.score(p.Name))})
+	}
+	return hits, err
+}
+
+// nodes are those of the snapshots that the pages of the fleet show.
+func (w *Pages) nodes(k page.Call, q query, _ int) ([]hit, error) {
+	if !identity.Can(k.Actor, identity.ReadInventory, identity.Resource{}) {
+		return nil, nil
+	}
+	var hits []hit
+	for _, cluster := range w.Site().Clusters {
+		snapshot, _ := w.Snapshots.Snapshot(k.Ctx, cluster)
+		for _, n := range snapshot.Nodes {
+			if score := q.score(n.Name, n.Model); score > 0 {
+				hits = append(hits, hit{search.HitModel{Title: n.Name, Icon: "fleet", Href: page.NodePath(n.Name),
+					Detail: strings.Trim(n.Model+" · "+cluster, " ·"), Test: "hit-node"}, score})
+			}
+		}
+	}
+	return hits, nil
+}
+
+// sizes are those on offer to a team for which the reader may start something; for those who read the catalog, all.
+func (w *Pages) sizes(k page.Call, q query, _ int) ([]hit, error) {
+	if identity.Can(k.Actor, identity.ReadOffer, identity.Resource{}) {
+		return sizeHits(k, q, w.Site().Catalog.Sizes, func(s catalog.Size) string {
+			return "/admin/sizes#size-" + page.Slug(s.Name)
+		}), nil
+	}
+	teams := w.Startable(k)
+	offered := slices.DeleteFunc(slices.Clone(w.Site().Catalog.Sizes), func(s catalog.Size) bool {
+		return s.Hidden || !slices.ContainsFunc(teams, func(t tenant.Tenant) bool { return s.OfferedTo(t.Name) })
+	})
+	return sizeHits(k, q, offered, func(s catalog.Size) string { return page.StartSizePath(s.Name) }), nil
+}
+
+func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size) string) []hit {
+	var hits []hit
+	for _, s := range sizes {
+		hits = matching(hits, q, search.HitModel{Title: s.Title, Icon: "sizes", Href: path(s),
+			Detail: k.Words.S("search.size"), Test: "hit-size"}, s.Name, s.Accelerator.Model, string(s.Technology))
+	}
+	return hits
+}
+
+// action is something that one can begin from anywhere.
+type action struct {
+	id, icon, path string
+	post           []ui.HiddenModel // nil: path is a page
+	may            bool
+}
+
+// actions are those that the reader may do.
+func (w *Pages) actions(k page.Call, q query, _ int) ([]hit, error) {
+	var hits []hit
+	for _, a := range w.actionsOf(k) {
+		if !a.may {
+			continue
+		}
+		m := search.HitModel{Title: k.Words.S("search.do_" + a.id), Icon: a.icon, Href: a.path, Test: "do-" + a.id}
+		if a.post != nil {
+			m.Href, m.Action, m.Hidden = "", a.path, a.post
+		}
+		hits = matching(hits, q, m, a.id, k.Words.S("search.also_"+a.id))
+	}
+	return hits, nil
+}
+
+func (w *Pages) actionsOf(k page.Call) []action {
+	can := func(a identity.Action) bool { return identity.Can(k.Actor, a, identity.Resource{}) }
+	teams := w.Startable(k)
+	self := identity.Resource{Owner: k.Actor.Person.ID}
+	return []action{
+		{id: "notebook", icon: "notebook", path: "/start?kind=" + string(catalog.Notebook), may: len(teams) > 0},
+		{id: "endpoint", icon: "endpoint", path: "/start?kind=" + string(catalog.Endpoint), may: len(teams) > 0},
+		{id: "sizing", icon: "sizes", path: "/start/size", may: len(teams) > 0},
+		{id: "quota", icon: "plus", path: page.TeamPath(page.ChooseTeam(k, teams)) + "/quota", may: len(teams) > 0},
+		{id: "token", icon: "key", path: "/account", may: identity.Can(k.Actor, identity.ManageTokens, self)},
+		{id: "delegate", icon: "team", path: page.DelegationsPath, may: w.Approvals.Decides(k.Actor)},
+		{id: "rules", icon: "rules", path: "/admin/rules/edit", may: can(identity.ChangeRules)},
+		{id: "catalog", icon: "sizes", path: "/admin/sizes/edit", may: can(identity.ChangeOffer)},
+		{id: "team", icon: "tenants", path: page.TenantsPath + "/edit", may: can(identity.ChangeTenants)},
+		{id: "quarantine", icon: "warning", path: page.FleetHealthPath, may: can(identity.QuarantineHardware)},
+		{id: "dark", icon: "moon", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "dark"}},
+			may: true},
+		{id: "light", icon: "sun", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "light"}},
+			may: true},
+		{id: "signout", icon: "sign-out", path: "/signout", post: []ui.HiddenModel{}, may: true},
+	}
+}

@@ -1,0 +1,119 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gpu-portal/gpu-portal/views/search"
+)
+
+// Bounds of one search. What is in the database is asked for from two characters on.
+const (
+	longest       = 100 // characters
+	mostWords     = 5
+	fewestStored  = 2
+	mostInPalette = 5 // of each kind
+	mostOnPage    = 20
+)
+
+// query is what somebody searches for.
+type query struct {
+	text  string
+	words []string // in lower case; each must be found
+}
+
+func parse(text string) query {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest])
+	}
+	text = strings.TrimSpace(text)
+	words := strings.Fields(strings.ToLower(text))
+	return query{text: text, words: words[:min(len(words), mostWords)]}
+}
+
+// stored reports whether the database is asked: one letter would find nearly everything.
+func (q query) stored() bool { return len([]rune(q.text)) >= fewestStored }
+
+// hit is one result; the higher its score, the better.
+type hit struct {
+	search.HitModel
+	score int
+}
+
+// group is the results of one kind.
+type group struct {
+	kind string
+	hits []hit
+}
+
+// Where a word is found in a title counts more than that it is found at all. A title that is the query comes first.
+const (
+	foundElsewhere = 1 + iota
+	foundInside
+	beginsWord
+	beginsTitle
+	isTitle = 10
+)
+
+// score is how well a title, or what else is known of a thing, answers a query; 0 where a word is found nowhere.
+func (q query) score(title string, also ...string) int {
+	title = strings.ToLower(title)
+	rest := strings.ToLower(strings.Join(also, "\n"))
+	sum := 0
+	for _, word := range q.words {
+		found := place(title, word)
+		if found == 0 && strings.Contains(rest, word) {
+			found = foundElsewhere
+		}
+		if found == 0 {
+			return 0
+		}
+		sum += found
+	}
+	if title == strings.Join(q.words, " ") {
+		sum += isTitle
+	}
+	return sum
+}
+
+func place(title, word string) int {
+	best := 0
+	for from := 0; ; {
+		at := strings.Index(title[from:], word)
+		if at < 0 {
+			return best
+		}
+		at += from
+		switch {
+		case at == 0:
+			return beginsTitle
+		case !alphanumeric(lastRune(title[:at])):
+			best = max(best, beginsWord)
+		default:
+			best = max(best, foundInside)
+		}
+		from = at + len(word)
+	}
+}
+
+func lastRune(text string) rune {
+	runes := []rune(text)
+	return runes[len(runes)-1]
+}
+
+func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// ranked leaves the best of each kind, and puts the kind with the best hit first. Equal ones stay in their order.
+func ranked(groups []group, most int) []group {
+	best := func(g group) int { return g.hits[0].score }
+	groups = slices.DeleteFunc(groups, func(g group) bool { return len(g.hits) == 0 })
+	for i, g := range groups {
+		slices.SortStableFunc(g.hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+		groups[i].hits = g.hits[:min(len(g.hits), most)]
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(best(b), best(a)) })
+	return groups
+}

@@ -1,0 +1,68 @@
+package search
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/search"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// Routes are the addresses of the area. Each kind of result asks for its own right.
+func (w *Pages) Routes() []page.Route {
+	return []page.Route{
+		w.Shows(page.SearchPath, identity.ReadCatalog, page.Page{Name: "search", Build: w.search}),
+		page.Get(page.SearchPath+"/results", identity.ReadCatalog, w.results),
+	}
+}
+
+// search is the page, for those without scripts and for more results than the palette has room for.
+func (w *Pages) search(k page.Call) (page.View, error) {
+	q := parse(k.Get("q"))
+	groups, err := w.find(k, q, mostOnPage)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := search.PageModel{Header: ui.HeaderModel{Title: k.Words.S("search.title"), Lead: k.Words.S("search.lead")},
+		Filter: ui.FilterBarModel{Action: page.SearchPath, Label: k.Words.S("search.title"), Go: k.Words.S("search.go"),
+			Search: &ui.FieldModel{ID: "search", Name: "q", Kind: ui.SearchField, Label: k.Words.S("search.field"),
+				Placeholder: k.Words.S("search.field"), Value: q.text, MaxLength: longest, Autocomplete: "off",
+				Test: "search"}},
+		Results: results(k, q, groups)}
+	if q.text != "" {
+		m.Filter.ClearURL, m.Filter.Count = page.SearchPath, m.Results.Count
+	}
+	return page.View{Title: m.Header.Title, Body: search.Page(m)}, nil
+}
+
+// results is the part of the palette.
+func (w *Pages) results(c echo.Context) error {
+	k := w.CallOf(c)
+	q := parse(k.Get("q"))
+	groups, err := w.find(k, q, mostInPalette)
+	if err != nil {
+		return err
+	}
+	return w.Write(c, http.StatusOK, search.Options(results(k, q, groups)))
+}
+
+func results(k page.Call, q query, groups []group) search.ResultsModel {
+	m := search.ResultsModel{}
+	n := 0
+	for _, g := range groups {
+		gm := search.GroupModel{ID: g.kind, Title: k.Words.S("search.kind_" + g.kind)}
+		for _, h := range g.hits {
+			gm.Hits = append(gm.Hits, h.HitModel)
+		}
+		n += len(g.hits)
+		m.Groups = append(m.Groups, gm)
+	}
+	m.Count = k.Words.S("search.count", "Count", n)
+	if n == 0 {
+		m.None = k.Words.S("search.none", "Query", q.text)
+	}
+	return m
+}

@@ -1,4 +1,3 @@
-// Package docs holds the texts for people who run, use or change the portal, and the tests that keep them true.
 package docs
 
 import (

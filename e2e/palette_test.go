@@ -111,3 +111,30 @@ func TestTheShortcutsOfAPage(t *testing.T) {
 	p.click("[data-test=keys-on]")
 	p.sees("body:not([data-keys-off])")
 }
+
+// TestTheUserGuideInThePortal: the help menu leads to the guide, whose links stay in the portal, in every look.
+func TestTheUserGuideInThePortal(t *testing.T) {
+	for name, l := range map[string]look{"wide": {Width: 1366}, "narrow-dark-german": {Width: 390, Dark: true,
+		Language: "de-DE"}} {
+		p := signIn(t, "dana", l)
+		if l.Width == 390 {
+			p.open("/help")
+			p.fitsTheWindow()
+			p.accessible()
+			p.click("[data-test=documents] a")
+		} else {
+			p.open("/storage")
+			p.click("[data-test=help] summary")
+			p.shot("menu")
+			p.click("[data-test=help-users]")
+		}
+		p.sees("[data-test=manual] h2")
+		p.fitsTheWindow()
+		p.accessible()
+		p.shot(name)
+		p.open("/help/configuration")
+		p.sees("[data-test=manual] table")
+		p.fitsTheWindow()
+		p.accessible()
+	}
+}

@@ -271,6 +271,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(w.tokenID(subject))
 	case path == "/live":
 		return "/live?page=home"
+	case path == "/help/:document":
+		return "/help/users"
 	case path == "/gateway/authorize":
 		return "/gateway/authorize?workload=" + w.running(subject, team).Name + "&return=/&state=" + gatewayState
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/cost"
 	"github.com/gpu-portal/gpu-portal/internal/web/fleet"
+	"github.com/gpu-portal/gpu-portal/internal/web/help"
 	"github.com/gpu-portal/gpu-portal/internal/web/home"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/platform"
@@ -81,6 +82,7 @@ type Deps struct {
 	PortalURL    string
 	AppsURL      func(workloadName string) string // where a workload is opened: http or https
 	Version      string
+	Support      page.Support
 	MaxStreams   int // open pages per person; 64 where 0
 	// LicensesEvery is how often license servers are asked, for what is stale; license.DefaultPollInterval where 0.
 	LicensesEvery time.Duration
@@ -114,7 +116,7 @@ func New(d Deps) *Web {
 	var banners []func(page.Call) []ui.StripModel
 	frame := page.New(page.Deps{Site: d.Site, Approvals: d.Approvals, Hub: d.Hub, Health: d.Health,
 		SessionAlive: d.SessionAlive, Licenses: d.Licenses, Limits: d.Limits, MaxStreams: d.MaxStreams, Bundle: d.Bundle,
-		Now: d.Now, Banners: func(k page.Call) (all []ui.StripModel) {
+		Now: d.Now, Support: d.Support, Version: d.Version, Banners: func(k page.Call) (all []ui.StripModel) {
 			for _, of := range banners {
 				all = append(all, of(k)...)
 			}
@@ -142,6 +144,7 @@ func New(d Deps) *Web {
 		&cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},
+		&help.Pages{Frame: frame},
 		&search.Pages{Blocks: shared, Snapshots: d.Snapshots, Tenants: d.Tenants},
 		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, PortalURL: d.PortalURL}} {
 		routes = append(routes, a.Routes()...)

@@ -25,6 +25,8 @@ type Deps struct {
 	MaxStreams   int                        // open pages per person; 64 where 0
 	Bundle       *i18n.Bundle
 	Now          func() time.Time
+	Support      Support
+	Version      string // of the portal
 }
 
 // Approvals tells how many requests wait for the reader.

@@ -128,7 +128,7 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 	m := layout.PageModel{
 		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
 		Keys: w.keys(c, k), User: userModel(k, v.Nav), Sides: w.sides(k, places),
-		NavFolded: slices.Contains(closed, navBar), Help: help(k),
+		NavFolded: slices.Contains(closed, navBar), Help: w.help(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.Banners(k)),
@@ -162,12 +162,6 @@ func (w *Frame) Waiting(k Call) (int, error) {
 		return 0, nil
 	}
 	return w.Approvals.Waiting(k.Ctx, k.Actor)
-}
-
-// help is what explains the portal.
-func help(k Call) []ui.MenuItemModel {
-	return []ui.MenuItemModel{{Label: k.Words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
-		{Label: k.Words.S("layout.shortcuts"), Icon: "keyboard", OpensDialog: "gp-shortcuts", Test: "nav-shortcuts"}}
 }
 
 func userModel(k Call, current string) layout.UserModel {

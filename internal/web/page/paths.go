@@ -21,6 +21,7 @@ const (
 	FleetHealthPath    = "/fleet/health"
 	FleetUsePath       = "/fleet/use"
 	PlatformPath       = "/platform"
+	HelpPath           = "/help"
 	SearchPath         = "/search"
 	AdvicePath         = "/usage/advice"
 	DemandPath         = "/usage/demand"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/manual"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -28,7 +29,7 @@ func (w *Pages) sources() []source {
 	return []source{{kind: "action", find: w.actions, listed: true}, {kind: "page", find: w.places, listed: true},
 		{kind: "workload", find: w.workloads, stored: true}, {kind: "request", find: w.requests, stored: true},
 		{kind: "size", find: w.sizes}, {kind: "node", find: w.nodes}, {kind: "team", find: w.teams},
-		{kind: "person", find: w.people, stored: true}}
+		{kind: "person", find: w.people, stored: true}, {kind: "document", find: w.documents}}
 }
 
 // find asks every source and ranks what they know.
@@ -194,6 +195,22 @@ func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size
 			Detail: k.Words.S("search.size"), Test: "hit-size"}, s.Name, s.Accelerator.Model, string(s.Technology))
 	}
 	return hits
+}
+
+// documents are the texts that the reader looks for, and their sections.
+func (w *Pages) documents(k page.Call, q query, _ int) ([]hit, error) {
+	var hits []hit
+	for _, d := range page.Documents(k) {
+		hits = matching(hits, q, search.HitModel{Title: d.Title, Icon: "help", Href: manual.Path(d.Name),
+			Test: "hit-document"}, d.Name)
+		for _, s := range d.Sections {
+			if score := q.score(s.Title); score > 0 {
+				hits = append(hits, hit{search.HitModel{Title: s.Title, Detail: d.Title, Icon: "help",
+					Href: manual.Path(d.Name) + "#" + s.ID, Test: "hit-document"}, score})
+			}
+		}
+	}
+	return hits, nil
 }
 
 // action is something that one can begin from anywhere.

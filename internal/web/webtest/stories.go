@@ -324,6 +324,8 @@ func Scenes() []Scene {
 		{"platform", "Prometheus never answered", Dora, dark, "/platform", nil},
 		{"platform", "nothing runs", Dora, fresh, "/platform", nil},
 		{"platform", "no cluster was read", Dora, vanished, "/platform", nil},
+		{"help", "the documents", Dora, Busy, "/help", nil},
+		{"help", "the user guide", Anna, Busy, "/help/users", nil},
 		{"search", "a developer's", Anna, Busy, "/search?q=train", nil},
 		{"search", "an administrator's", Dora, Busy, "/search?q=a", nil},
 		{"search", "nothing typed", Dora, Busy, "/search", nil},

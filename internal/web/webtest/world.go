@@ -247,6 +247,7 @@ func Empty() *World {
 		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
 		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
+		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: "mailto:gpu-help@example.org"},
 		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 	return w
 }

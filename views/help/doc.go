@@ -1,0 +1,2 @@
+// Package help shows the texts of docs/ in the look of the portal.
+package help

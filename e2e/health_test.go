@@ -22,8 +22,9 @@ import (
 func wellAgain(t *testing.T) {
 	t.Cleanup(func() {
 		pat := as(t, "pat")
-		for _, m := range items(pat.ok(http.StatusOK, http.MethodGet, "/fleet/marks", nil)) {
-			pat.ok(http.StatusOK, http.MethodDelete, fmt.Sprintf("/fleet/%s/marks/%s/%s", m["cluster"], m["kind"], m["name"]),
+		for _, m := range items(pat.ok(http.StatusOK, http.MethodGet, "/fleet/quarantine", nil)) {
+			pat.ok(http.StatusOK, http.MethodDelete, fmt.Sprintf("/fleet/%s/quarantine/%s/%s", m["cluster"], m["kind"],
+				m["name"]),
 				nil)
 		}
 	})

@@ -86,7 +86,7 @@ type Deps struct {
 	Reports     func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice      *advice.Service
 	Idle        *idle.Service
-	Marks       *health.Service
+	Quarantine  *health.Service
 	Drift       *drift.Service
 	Events      Events
 	Jobs        Jobs

@@ -66,7 +66,7 @@ func askView(a budget.Ask) *BudgetAsk {
 	return &BudgetAsk{Unit: string(u), Left: u.Write(a.Left), Cost: u.Write(a.Cost), Fits: a.Fits()}
 }
 
-func budgetView(tenant string, st budget.Standing) Budget {
+func budgetView(tenant string, st budget.Status) Budget {
 	v := Budget{Tenant: tenant}
 	if !st.Set() {
 		return v

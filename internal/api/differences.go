@@ -74,12 +74,12 @@ func differenceView(l *i18n.Localizer, d drift.Difference) ClusterDifference {
 	if d.Row != nil {
 		v.Since = d.Row.Since.UTC()
 	}
-	if d.Seen != nil {
-		v.Since = d.Seen.Since.UTC()
-		for _, a := range d.Seen.Holds {
+	if d.Live != nil {
+		v.Since = d.Live.Since.UTC()
+		for _, a := range d.Live.Holds {
 			v.Holds = append(v.Holds, HeldResource(a))
 		}
-		for _, o := range d.Seen.Objects {
+		for _, o := range d.Live.Objects {
 			v.Objects = append(v.Objects, o.Kind+" "+o.Name)
 		}
 	}

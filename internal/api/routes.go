@@ -176,7 +176,7 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"),
 		identity.ChangePrices, a.endPrice)
 	a.registerBudgets()
-	a.registerMarks()
+	a.registerQuarantine()
 	a.registerDifferences()
 	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"),
 		identity.ReadRules, a.rules)

@@ -92,7 +92,7 @@ type App struct {
 	prices      *usage.Prices
 	fleet       *usage.Fleet
 	forecasts   *forecast.Service
-	marks       *health.Service
+	quarantine  *health.Service
 	drift       *drift.Service
 	advice      *advice.Service
 	collector   *advice.Collector
@@ -201,7 +201,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if err := a.delegations.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	if err := a.marks.Refresh(ctx); err != nil {
+	if err := a.quarantine.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.drift.Refresh(ctx); err != nil {
@@ -329,7 +329,7 @@ func (a *App) services() {
 		Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
 	a.advise()
 	a.watchIdle()
-	a.marks = a.newMarks()
+	a.quarantine = a.newQuarantine()
 	a.drift = a.newDrift()
 }
 
@@ -374,7 +374,7 @@ func (a *App) newController() *reconcile.Controller {
 		Seats:      a.seats,
 		Fleet:      a.fleet,
 		Cards:      a.agents.cards,
-		Quarantine: a.marks.Bad,
+		Quarantine: a.quarantine.Quarantined,
 		KubeSite:   func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }
@@ -436,7 +436,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
 		Logs: a.logs, Usage: a.usage,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
-		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
+		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
@@ -446,7 +446,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Catalog: a.offer, Snapshots: a.store,
 		Forecasts: a.forecasts, Logs: a.logs,
-		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
+		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,

@@ -141,7 +141,7 @@ func (w *world) body(route string) any {
 		return map[string]any{"language": "en", "choices": []any{}}
 	case path == "/api/v1/budgets/{name}" && method == http.MethodPut:
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
-	case strings.Contains(path, "/marks/") && method == http.MethodPut:
+	case strings.Contains(path, "/quarantine/") && method == http.MethodPut:
 		return map[string]any{"note": "a test"}
 	case path == "/api/v1/log-level":
 		return map[string]any{"level": "debug", "for": "1h"}
@@ -251,7 +251,7 @@ func (w *world) fill(path, subject, team string) string {
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/delegations", strings.HasSuffix(path, "/candidates"):
 		return path
-	case strings.Contains(path, "/marks/"):
+	case strings.Contains(path, "/quarantine/"):
 		return strings.NewReplacer("{cluster}", "main", "{kind}", "node", "{name}", "n-none").Replace(path)
 	case strings.Contains(path, "/differences/"):
 		return strings.NewReplacer(":id", "d-none", "{id}", "d-none", ":decision", "adopt").Replace(path)

@@ -50,10 +50,10 @@ func (a *App) clocks() jobs.Clocks {
 }
 
 func (a *App) reclaimStorage(ctx context.Context) error {
-	return a.workloads.EnforceRetention(ctx, a.controller.Answers)
+	return a.workloads.EnforceRetention(ctx, a.controller.Fresh)
 }
 
-func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Evaluate(ctx, a.controller.Answers) }
+func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Evaluate(ctx, a.controller.Fresh) }
 
 func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx, askLicensesFor) }
 

@@ -193,7 +193,7 @@ func TestRefusedAccessIsRecorded(t *testing.T) {
 	token, foreign := w.token(developer), w.running(other, "speech")
 	for range 40 {
 		w.call(token, "GET", "/api/v1/workloads/"+string(foreign.ID), nil)
-		w.call(token, "DELETE", "/api/v1/fleet/main/marks/node/n-1", nil)
+		w.call(token, "DELETE", "/api/v1/fleet/main/quarantine/node/n-1", nil)
 		w.call(token+"x", "GET", "/api/v1/me", nil)
 		w.call("", "GET", "/api/v1/me", nil)
 		w.call(token, "GET", "/api/v1/nothing-here", nil)
@@ -217,7 +217,7 @@ func TestRefusedAccessIsRecorded(t *testing.T) {
 	}
 	ada := string(w.person(developer).ID)
 	want := map[string]int{ada + " GET /api/v1/workloads/{id} 404": 40,
-		ada + " DELETE /api/v1/fleet/{cluster}/marks/{kind}/{name} 403": 40, " GET none 401": 40}
+		ada + " DELETE /api/v1/fleet/{cluster}/quarantine/{kind}/{name} 403": 40, " GET none 401": 40}
 	for row, n := range want {
 		if row == " GET none 401" {
 			continue // the route of a call that nobody was let into

@@ -8,8 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 )
 
-// newMarks puts together who calls nodes and cards bad.
-func (a *App) newMarks() *health.Service {
+// newQuarantine puts together who calls nodes and cards bad.
+func (a *App) newQuarantine() *health.Service {
 	sources := map[string]health.Source{}
 	for cluster, p := range a.clusters.metrics {
 		sources[cluster] = p
@@ -25,9 +25,9 @@ func (a *App) marksChanged() {
 	}
 }
 
-// followMarks takes up quarantine marks that other processes save.
-func (a *App) followMarks(ctx context.Context) error {
+// followQuarantine takes up quarantine marks that other processes save.
+func (a *App) followQuarantine(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicQuarantine)
 	defer done()
-	return a.marks.Follow(ctx, changed, 30*time.Second)
+	return a.quarantine.Follow(ctx, changed, 30*time.Second)
 }

@@ -88,7 +88,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followLogLevel(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followDelegations(ctx) })
-	group.Go(func() error { return a.followMarks(ctx) })
+	group.Go(func() error { return a.followQuarantine(ctx) })
 	group.Go(func() error { return a.followDrift(ctx) })
 	group.Go(func() error { return a.followPrices(ctx) })
 	for _, p := range a.clusters.metrics {

@@ -255,9 +255,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Standing is what a team's budget says at a moment. The zero Standing is that of a team without one: nothing is
+// Status is what a team's budget says at a moment. The zero Status is that of a team without one: nothing is
 // limited.
-type Standing struct {
+type Status struct {
 	Budget  Budget
 	Balance Balance
 	Span    usage.Span // of the month
@@ -266,11 +266,11 @@ type Standing struct {
 }
 
 // Set reports whether there is a budget.
-func (s Standing) Set() bool { return s.Budget.Tenant != "" }
+func (s Status) Set() bool { return s.Budget.Tenant != "" }
 
 // Used is the share of the month's amount that is spent or held, in per cent, rounded down. All of an amount of nothing
 // is used.
-func (s Standing) Used() int {
+func (s Status) Used() int {
 	if s.Budget.Amount <= 0 {
 		return 100
 	}
@@ -278,7 +278,7 @@ func (s Standing) Used() int {
 }
 
 // Ask says what a claim would take beyond the share that its workload has.
-func (s Standing) Ask(c Claim, has Share) Ask {
+func (s Status) Ask(c Claim, has Share) Ask {
 	if !s.Set() {
 		return Ask{}
 	}

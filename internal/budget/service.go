@@ -83,19 +83,19 @@ func (s *Service) prices() usage.PriceList {
 	return s.Prices()
 }
 
-// Standing is what a team's budget says now; the zero Standing where none is set. Whoever reads it for a decision does
+// Status is what a team's budget says now; the zero Status where none is set. Whoever reads it for a decision does
 // so in that decision's transaction, with Open.
-func (s *Service) Standing(ctx context.Context, from Reader, tenant string) (Standing, error) {
+func (s *Service) Status(ctx context.Context, from Reader, tenant string) (Status, error) {
 	b, err := from.Budget(ctx, tenant)
 	if fault.Is(err, fault.NotFound) {
-		return Standing{}, nil
+		return Status{}, nil
 	}
 	if err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	now := s.Now()
 	month := usage.MonthOf(now, s.Zone)
-	st := Standing{Budget: b, Span: month.Span(s.Zone), Prices: s.prices(), Now: now}
+	st := Status{Budget: b, Span: month.Span(s.Zone), Prices: s.prices(), Now: now}
 	st.Balance, err = from.BudgetBalance(ctx, Book{Tenant: tenant, Month: month, Unit: b.Unit})
 	if !st.Balance.Opened { // the first to post something does it
 		st.Balance.Left = b.Amount
@@ -114,18 +114,18 @@ func (s *Service) Ask(ctx context.Context, tx Tx, c Claim) (Ask, error) {
 }
 
 // ShareOf is what a workload, or storage, has of the running month's budget already.
-func (s *Service) ShareOf(ctx context.Context, from Reader, st Standing, id string) (Share, error) {
+func (s *Service) ShareOf(ctx context.Context, from Reader, st Status, id string) (Share, error) {
 	shares, err := from.BudgetShares(ctx, s.book(st))
 	return shares[id], err
 }
 
-func (s *Service) book(st Standing) Book {
+func (s *Service) book(st Status) Book {
 	return Book{Tenant: st.Budget.Tenant, Month: usage.MonthOf(st.Now, s.Zone), Unit: st.Budget.Unit}
 }
 
 // open grants a month its amount, and puts aside what is running for it, before anything else is taken from it.
-func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, error) {
-	st, err := s.Standing(ctx, tx, tenant)
+func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Status, error) {
+	st, err := s.Status(ctx, tx, tenant)
 	if err != nil || !st.Set() || st.Balance.Opened {
 		return st, err
 	}
@@ -142,7 +142,7 @@ func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, err
 			return st, err
 		}
 	}
-	return s.Standing(ctx, tx, tenant)
+	return s.Status(ctx, tx, tenant)
 }
 
 // Open grants a team's running month its amount, and puts aside what is running for it, unless that is done. A decision
@@ -163,7 +163,7 @@ func (s *Service) Hold(ctx context.Context, tx Tx, c Claim, within bool) error {
 }
 
 // settle brings the share of one workload to what it should be, in the month that is running.
-func (s *Service) settle(ctx context.Context, tx Tx, st Standing, c Claim, within bool) error {
+func (s *Service) settle(ctx context.Context, tx Tx, st Status, c Claim, within bool) error {
 	book := s.book(st)
 	shares, err := tx.BudgetShares(ctx, book)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Service) warn(ctx context.Context, tx Tx, book Book, at time.Time) erro
 	if err != nil {
 		return err
 	}
-	level := reached(Standing{Budget: b, Balance: balance}.Used())
+	level := reached(Status{Budget: b, Balance: balance}.Used())
 	if level <= balance.Warned {
 		return nil
 	}
@@ -569,7 +569,7 @@ func (s *Service) Refund(ctx context.Context, a identity.Actor, tenant string, r
 }
 
 // refundable is what the meter charged for a stretch, at most what is not given back yet.
-func (s *Service) refundable(ctx context.Context, tx Tx, st Standing, r Refund) (int64, error) {
+func (s *Service) refundable(ctx context.Context, tx Tx, st Status, r Refund) (int64, error) {
 	wrong := func(field, id string) (int64, error) {
 		return 0, fault.InvalidFields([]fault.Field{{Name: field, Reason: i18n.T(id)}})
 	}
@@ -620,15 +620,15 @@ func (s *Service) permit(a identity.Actor, tenant string, action identity.Action
 }
 
 // Of is what a team's budget says now, for its members and for those who see all.
-func (s *Service) Of(ctx context.Context, a identity.Actor, tenant string) (Standing, error) {
+func (s *Service) Of(ctx context.Context, a identity.Actor, tenant string) (Status, error) {
 	if err := s.permit(a, tenant, identity.ReadBudget); err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
-	return s.Standing(ctx, s.Store, tenant)
+	return s.Status(ctx, s.Store, tenant)
 }
 
 // All is what every budget says now, by team. Only those who see all may.
-func (s *Service) All(ctx context.Context, a identity.Actor) ([]Standing, error) {
+func (s *Service) All(ctx context.Context, a identity.Actor) ([]Status, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
@@ -640,9 +640,9 @@ func (s *Service) All(ctx context.Context, a identity.Actor) ([]Standing, error)
 		return nil, err
 	}
 	slices.SortFunc(budgets, func(a, b Budget) int { return cmp.Compare(a.Tenant, b.Tenant) })
-	var list []Standing
+	var list []Status
 	for _, b := range budgets {
-		st, err := s.Standing(ctx, s.Store, b.Tenant)
+		st, err := s.Status(ctx, s.Store, b.Tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -655,11 +655,11 @@ func (s *Service) All(ctx context.Context, a identity.Actor) ([]Standing, error)
 
 // Ledger is a page of the book of a team's running or past month, newest first, with its balances.
 func (s *Service) Ledger(ctx context.Context, a identity.Actor, tenant string, m usage.Month, cursor string,
-	limit int) (Standing, []Transaction, string, error) {
+	limit int) (Status, []Transaction, string, error) {
 	if err := s.permit(a, tenant, identity.ReadBudget); err != nil {
-		return Standing{}, nil, "", err
+		return Status{}, nil, "", err
 	}
-	st, err := s.Standing(ctx, s.Store, tenant)
+	st, err := s.Status(ctx, s.Store, tenant)
 	if err != nil || !st.Set() {
 		return st, nil, "", err
 	}

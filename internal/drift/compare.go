@@ -50,8 +50,8 @@ type Object struct {
 	UID  string `json:"uid"`
 }
 
-// Seen is what a cluster has of a workload, or a claim of storage, by the owner records.
-type Seen struct {
+// ClusterState is what a cluster has of a workload, or a claim of storage, by the owner records.
+type ClusterState struct {
 	ResourceKind ResourceKind  `json:"thing"`
 	Key          string        `json:"key"` // id of the workload, or name of the storage
 	Tenant       string        `json:"tenant"`
@@ -122,8 +122,8 @@ type Difference struct {
 	Key          string
 	Kind         Kind
 	Fields       []Field
-	Seen         *Seen // nil for DatabaseOnly
-	Row          *Row  // nil for ClusterOnly
+	Live         *ClusterState // nil for DatabaseOnly
+	Row          *Row          // nil for ClusterOnly
 	Version      string
 	FoundAt      time.Time
 
@@ -144,7 +144,7 @@ func (d Difference) Owner() Owner {
 	if d.Row != nil {
 		return Owner{d.Row.Tenant, d.Row.Namespace, d.Row.Name, d.Row.OwnerName}
 	}
-	return Owner{d.Seen.Tenant, d.Seen.Namespace, d.Seen.Name, d.Seen.OwnerName}
+	return Owner{d.Live.Tenant, d.Live.Namespace, d.Live.Name, d.Live.OwnerName}
 }
 
 // Rows is the database's side: what lives in the cluster, and every row that an object of the cluster names.
@@ -155,7 +155,7 @@ type Rows struct {
 
 // Compare lists what database and cluster do not agree on, in a steady order. A row that is to be deleted and has no
 // object left is no difference: only its end is still to be written.
-func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference {
+func Compare(cluster string, seen []ClusterState, rows Rows, now time.Time) []Difference {
 	var list []Difference
 	add := func(d Difference, ok bool) {
 		if ok {
@@ -196,7 +196,7 @@ func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference
 }
 
 // storageOfUnknown are the claims of workloads that the database does not know: they go with them.
-func storageOfUnknown(seen []Seen, rows Rows) map[string]bool {
+func storageOfUnknown(seen []ClusterState, rows Rows) map[string]bool {
 	with := map[string]bool{}
 	for _, s := range seen {
 		if _, known := rows.Workloads[workload.ID(s.Key)]; s.ResourceKind == Workload && !known && s.Spec != nil {
@@ -214,9 +214,9 @@ func lives(rows Rows, id workload.ID) bool {
 	return ok && w.State != workload.Ended
 }
 
-func compareWorkload(cluster string, s Seen, rows Rows) (Difference, bool) {
+func compareWorkload(cluster string, s ClusterState, rows Rows) (Difference, bool) {
 	w, known := rows.Workloads[workload.ID(s.Key)]
-	d := Difference{ResourceKind: Workload, Key: s.Key, Kind: ClusterOnly, Seen: &s}
+	d := Difference{ResourceKind: Workload, Key: s.Key, Kind: ClusterOnly, Live: &s}
 	if !known {
 		return d, true
 	}
@@ -230,7 +230,7 @@ func compareWorkload(cluster string, s Seen, rows Rows) (Difference, bool) {
 	return d, len(d.Fields) > 0
 }
 
-func workloadFields(cluster string, s Seen, r Row) []Field {
+func workloadFields(cluster string, s ClusterState, r Row) []Field {
 	var f fields
 	f.add("tenant", r.Tenant, s.Tenant)
 	f.add("cluster", r.Cluster, cluster)
@@ -257,7 +257,7 @@ func desiredOf(r Row) workload.Desired {
 }
 
 // desired is the spec that the objects are the outcome of.
-func (s Seen) desired() workload.Desired {
+func (s ClusterState) desired() workload.Desired {
 	switch {
 	case s.Leaving:
 		return workload.WantDeleted
@@ -267,9 +267,9 @@ func (s Seen) desired() workload.Desired {
 	return workload.WantStopped
 }
 
-func compareStorage(cluster string, s Seen, rows Rows) (Difference, bool) {
+func compareStorage(cluster string, s ClusterState, rows Rows) (Difference, bool) {
 	v, known := rows.Volumes[s.Key]
-	d := Difference{ResourceKind: Storage, Key: s.Key, Kind: ClusterOnly, Seen: &s}
+	d := Difference{ResourceKind: Storage, Key: s.Key, Kind: ClusterOnly, Live: &s}
 	if !known {
 		return d, !s.Leaving
 	}
@@ -324,12 +324,12 @@ func idOf(cluster string, t ResourceKind, key string) string {
 
 // versionOf changes with everything that a decision rests on. Where a pod runs is not part of it.
 func versionOf(d Difference) string {
-	if d.Seen != nil {
-		s := *d.Seen
+	if d.Live != nil {
+		s := *d.Live
 		s.Node, s.Placed, s.OwnerName = "", time.Time{}, ""
-		d.Seen = &s
+		d.Live = &s
 	}
-	text, _ := json.Marshal([]any{d.Kind, d.Fields, d.Seen, d.Row}) // plain values, which cannot fail
+	text, _ := json.Marshal([]any{d.Kind, d.Fields, d.Live, d.Row}) // plain values, which cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -345,10 +345,11 @@ func Fingerprint(list []Difference) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// Ahead reports whether objects carry what the database cannot have asked for: the evidence where there is no mark.
-func Ahead(list []Difference) bool {
+// ClusterAhead reports whether objects carry what the database cannot have asked for: the evidence where there is no
+// checkpoint.
+func ClusterAhead(list []Difference) bool {
 	return slices.ContainsFunc(list, func(d Difference) bool {
-		return d.Kind == ClusterOnly || d.Row != nil && d.Seen != nil && d.Seen.Generation > d.Row.Generation
+		return d.Kind == ClusterOnly || d.Row != nil && d.Live != nil && d.Live.Generation > d.Row.Generation
 	})
 }
 

@@ -42,8 +42,8 @@ func row(id string) workload.Workload {
 }
 
 // made is what the cluster has of a row that was carried out.
-func made(w workload.Workload) drift.Seen {
-	return drift.Seen{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace,
+func made(w workload.Workload) drift.ClusterState {
+	return drift.ClusterState{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace,
 		Name: w.Name,
 		Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: w.Name, UID: "u"}}, Generation: w.Generation,
 		Running: w.Desired == workload.WantRunning, Size: w.Size.Name, Lease: w.Lease.Until.Sub(w.Lease.From),
@@ -62,26 +62,27 @@ func rows(list ...workload.Workload) drift.Rows {
 	return r
 }
 
-func claim(name string, gib int) drift.Seen {
-	return drift.Seen{ResourceKind: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision", Name: name,
+func claim(name string, gib int) drift.ClusterState {
+	return drift.ClusterState{ResourceKind: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision",
+		Name:  name,
 		GiB:   gib,
 		Since: now, Spec: &kube.Spec{Owner: "p-dana"}}
 }
 
 func TestCompare(t *testing.T) {
 	with := func(w workload.Workload, fn func(*workload.Workload)) workload.Workload { fn(&w); return w }
-	seen := func(s drift.Seen, fn func(*drift.Seen)) drift.Seen { fn(&s); return s }
+	seen := func(s drift.ClusterState, fn func(*drift.ClusterState)) drift.ClusterState { fn(&s); return s }
 	volume := workload.Volume{Name: "home", Tenant: "vision", Cluster: "main", GiB: 10, Version: 1}
 	shared := workload.Volume{Name: "vision.data", Tenant: "vision", Cluster: "main", GiB: 10, Version: 1,
 		Share: workload.TeamShare{Name: "data"}}
 	cases := map[string]struct {
-		seen    []drift.Seen
+		seen    []drift.ClusterState
 		rows    []workload.Workload
 		volumes []workload.Volume
 		want    []string
 	}{
-		"both agree":           {seen: []drift.Seen{made(row("a"))}, rows: []workload.Workload{row("a")}},
-		"only in the cluster":  {seen: []drift.Seen{made(row("a"))}, want: []string{"workload a cluster []"}},
+		"both agree":           {seen: []drift.ClusterState{made(row("a"))}, rows: []workload.Workload{row("a")}},
+		"only in the cluster":  {seen: []drift.ClusterState{made(row("a"))}, want: []string{"workload a cluster []"}},
 		"only in the database": {rows: []workload.Workload{row("a")}, want: []string{"workload a database []"}},
 		"a row of another cluster": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Cluster = "west" })},
@@ -93,55 +94,61 @@ func TestCompare(t *testing.T) {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Desired = workload.WantDeleted })},
 		},
 		"a later spec in the cluster": {rows: []workload.Workload{row("a")},
-			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Generation, s.Running = 2, false })},
+			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Generation, s.Running = 2, false })},
 			want: []string{"workload a different [desired generation]"}},
 		"a later spec in the database": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Generation = 3 })},
-			seen: []drift.Seen{made(row("a"))},
+			seen: []drift.ClusterState{made(row("a"))},
 			want: []string{"workload a different [generation]"},
 		},
 		"the same generation of another history": {rows: []workload.Workload{row("a")},
-			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Running = false })},
+			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Running = false })},
 			want: []string{"workload a different [desired]"}},
 		"a longer lease": {rows: []workload.Workload{row("a")},
-			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Lease += time.Hour })},
+			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Lease += time.Hour })},
 			want: []string{"workload a different [lease]"}},
 		"another size, team and cluster": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Cluster = "west" })},
-			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Size, s.Tenant = "h100", "speech" })},
+			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) {
+				s.Size, s.Tenant = "h100",
+					"speech"
+			})},
 			want: []string{"workload a different [tenant cluster size]"},
 		},
 		"an ended one that is there": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.State = workload.Ended })},
-			seen: []drift.Seen{made(row("a"))},
+			seen: []drift.ClusterState{made(row("a"))},
 			want: []string{"workload a different [desired]"},
 		},
 		"what makes the pods is missing": {rows: []workload.Workload{row("a")},
-			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Kind = "" })},
+			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Kind = "" })},
 			want: []string{"workload a database []"}},
-		"a claim that nobody knows": {seen: []drift.Seen{claim("home", 10)}, want: []string{"storage home cluster []"}},
+		"a claim that nobody knows": {seen: []drift.ClusterState{claim("home", 10)},
+			want: []string{"storage home cluster []"}},
 		"a claim that is going": {
-			seen: []drift.Seen{seen(claim("home", 10), func(s *drift.Seen) { s.Leaving = true })},
+			seen: []drift.ClusterState{seen(claim("home", 10), func(s *drift.ClusterState) { s.Leaving = true })},
 		},
 		"the claim of an unknown workload goes with it": {want: []string{"workload a cluster []"},
-			seen: []drift.Seen{claim("home", 10), made(with(row("a"), func(w *workload.Workload) { w.Volume = "home" }))}},
+			seen: []drift.ClusterState{claim("home", 10),
+				made(with(row("a"), func(w *workload.Workload) { w.Volume = "home" }))}},
 		"storage without a claim": {volumes: []workload.Volume{volume}, want: []string{"storage home database []"}},
 		"storage of one who starts": {
 			volumes: []workload.Volume{{Name: "home", Cluster: "main", Workload: "a", Version: 1}},
 			rows:    []workload.Workload{row("a")},
-			seen:    []drift.Seen{made(row("a"))},
+			seen:    []drift.ClusterState{made(row("a"))},
 		},
 		"storage that is deleted": {
-			seen: []drift.Seen{claim("home", 10)},
+			seen: []drift.ClusterState{claim("home", 10)},
 			want: []string{"storage home different [desired]"},
 			volumes: []workload.Volume{
 				{Name: "home", Tenant: "vision", Cluster: "main", GiB: 10, Deleted: true, Version: 1},
 			},
 		},
-		"a team's volume that grew": {seen: []drift.Seen{claim("vision.data", 20)}, volumes: []workload.Volume{shared},
-			want: []string{"storage vision.data different [gib]"}},
+		"a team's volume that grew": {seen: []drift.ClusterState{claim("vision.data", 20)},
+			volumes: []workload.Volume{shared},
+			want:    []string{"storage vision.data different [gib]"}},
 		"a team's volume that is to grow": {
-			seen:    []drift.Seen{claim("vision.data", 5)},
+			seen:    []drift.ClusterState{claim("vision.data", 5)},
 			volumes: []workload.Volume{shared},
 		},
 	}
@@ -171,7 +178,7 @@ func TestCompare(t *testing.T) {
 func TestDecisionsSettleEverything(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		cluster, database := map[string]drift.Seen{}, map[string]workload.Workload{}
+		cluster, database := map[string]drift.ClusterState{}, map[string]workload.Workload{}
 		for i := range r.IntN(9) {
 			w := row(fmt.Sprint("w", i))
 			w.Generation, w.Desired = 1+r.Int64N(4), []workload.Desired{workload.WantRunning, workload.WantStopped}[r.IntN(2)]
@@ -187,7 +194,7 @@ func TestDecisionsSettleEverything(t *testing.T) {
 			}
 		}
 		compare := func() []drift.Difference {
-			var seen []drift.Seen
+			var seen []drift.ClusterState
 			for _, s := range cluster {
 				seen = append(seen, s)
 			}
@@ -215,10 +222,10 @@ func TestDecisionsSettleEverything(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Kind == drift.Different && applied.Workload.Generation <= d.Seen.Generation &&
-				applied.Workload.Generation <= w.Generation && d.Seen.Generation >= w.Generation {
+			if d.Kind == drift.Different && applied.Workload.Generation <= d.Live.Generation &&
+				applied.Workload.Generation <= w.Generation && d.Live.Generation >= w.Generation {
 				t.Fatalf("seed %d: %s would be applied as generation %d over %d", seed, d.Key, applied.Workload.Generation,
-					d.Seen.Generation)
+					d.Live.Generation)
 			}
 			out, err := drift.Decide(d, drift.Adopt, w, nil, now)
 			if err != nil {
@@ -263,7 +270,7 @@ func decide(t *testing.T, d drift.Difference, decision drift.Decision, w *worklo
 func TestAdoptUnknown(t *testing.T) {
 	w := row("c")
 	w.Volume, w.StorageGiB = "home", 10
-	d := only(t, drift.Compare("main", []drift.Seen{made(w)}, rows(), now))
+	d := only(t, drift.Compare("main", []drift.ClusterState{made(w)}, rows(), now))
 	got := decide(t, d, drift.Adopt, nil)
 	if is := got.Workload; is.ID != "c" || is.Owner != "p-dana" || is.Tenant != "vision" || is.Size.Name != "mig" ||
 		is.Desired != workload.WantRunning || is.Generation != 1 || is.Version != 0 || is.Cluster != "main" ||
@@ -276,7 +283,7 @@ func TestAdoptUnknown(t *testing.T) {
 	if want := []string{"use", "history", "owner_name", "lease_placed"}; !cmp.Equal(want, d.Unknown()) {
 		t.Errorf("want %v unknown, got %v", want, d.Unknown())
 	}
-	d.Seen.Spec = nil
+	d.Live.Spec = nil
 	if d.Can(drift.Adopt) || !d.Can(drift.Release) || !d.Can(drift.Apply) {
 		t.Error("want what does not say enough not to be adopted")
 	}
@@ -300,12 +307,13 @@ func TestAdoptGone(t *testing.T) {
 func TestRelease(t *testing.T) {
 	w := row("a")
 	s := made(w)
-	if got := decide(t, only(t, drift.Compare("main", []drift.Seen{s}, rows(), now)), drift.Release, nil); !cmp.Equal(got,
+	if got := decide(t, only(t, drift.Compare("main", []drift.ClusterState{s}, rows(), now)), drift.Release,
+		nil); !cmp.Equal(got,
 		drift.Outcome{}) {
 		t.Errorf("of an unknown one: %+v", got)
 	}
 	s.Running, s.Generation = false, 2
-	got := decide(t, only(t, drift.Compare("main", []drift.Seen{s}, rows(w), now)), drift.Release, &w)
+	got := decide(t, only(t, drift.Compare("main", []drift.ClusterState{s}, rows(w), now)), drift.Release, &w)
 	if got.Workload.State != workload.Ended || got.Close == nil {
 		t.Errorf("of a known one: %+v", got)
 	}

@@ -31,7 +31,7 @@ func (d Difference) Can(decision Decision) bool {
 	if decision != Adopt || d.Kind == DatabaseOnly {
 		return true
 	}
-	s := d.Seen
+	s := d.Live
 	if d.ResourceKind == Storage {
 		return !s.Leaving && (d.Row != nil || s.Spec != nil && s.Spec.Owner != "" || ofTeam(*s))
 	}
@@ -42,7 +42,7 @@ func (d Difference) Can(decision Decision) bool {
 }
 
 // ofTeam: see workload.ClaimOf.
-func ofTeam(s Seen) bool { return strings.HasPrefix(s.Key, s.Tenant+".") }
+func ofTeam(s ClusterState) bool { return strings.HasPrefix(s.Key, s.Tenant+".") }
 
 // Unknown names what an adopted row cannot have, as ids of sentences.
 func (d Difference) Unknown() []string {
@@ -50,18 +50,18 @@ func (d Difference) Unknown() []string {
 		return nil
 	}
 	if d.ResourceKind == Storage {
-		if d.Seen.Spec == nil || d.Seen.Spec.Owner == "" {
+		if d.Live.Spec == nil || d.Live.Spec.Owner == "" {
 			return []string{"owner", "storage"}
 		}
 		return []string{"storage"}
 	}
 	list := []string{"use", "history"}
-	if d.Seen.OwnerName == "" {
+	if d.Live.OwnerName == "" {
 		list = append(list, "owner_name")
 	}
-	if d.Seen.Lease > 0 && d.Seen.Placed.IsZero() {
+	if d.Live.Lease > 0 && d.Live.Placed.IsZero() {
 		list = append(list, "lease")
-	} else if d.Seen.Lease > 0 {
+	} else if d.Live.Lease > 0 {
 		list = append(list, "lease_placed")
 	}
 	return list
@@ -88,13 +88,13 @@ func Decide(d Difference, decision Decision, w *workload.Workload, v *workload.V
 
 // above is a generation that no object has: what is applied must be newer than whatever the cluster carries.
 func (d Difference) above(row int64) int64 {
-	if d.Seen == nil || d.Seen.Generation < row {
+	if d.Live == nil || d.Live.Generation < row {
 		return row
 	}
-	if d.Seen.Generation == row && len(d.Fields) == 0 {
+	if d.Live.Generation == row && len(d.Fields) == 0 {
 		return row
 	}
-	return d.Seen.Generation + 1
+	return d.Live.Generation + 1
 }
 
 // ended closes a row without touching the cluster. Its meter ends when the pod was last confirmed: nobody knows for how
@@ -112,7 +112,7 @@ func ended(w workload.Workload, now time.Time) Outcome {
 
 // adopted is the row as the objects say.
 func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
-	s := *d.Seen
+	s := *d.Live
 	next := workload.Workload{ID: workload.ID(s.Key), Tenant: s.Tenant}
 	if w != nil {
 		next = *w
@@ -169,7 +169,7 @@ func specified(w *workload.Workload, s kube.Spec) {
 // leaseFrom counts the lease from when the pod was placed. Of one that stands still that is not known: it is counted
 // from the creation of the objects, so that it is never longer than approved, and it has an hour in which its owner can
 // act.
-func leaseFrom(s Seen, now time.Time) workload.Lease {
+func leaseFrom(s ClusterState, now time.Time) workload.Lease {
 	from := s.Since
 	switch {
 	case s.Lease <= 0:
@@ -195,7 +195,7 @@ func decideStorage(d Difference, decision Decision, v *workload.Volume, now time
 	case decision == Release:
 		return Outcome{}
 	}
-	s := *d.Seen
+	s := *d.Live
 	next := workload.Volume{Name: s.Key, Tenant: s.Tenant, CreatedAt: s.Since}
 	if v != nil {
 		next = *v

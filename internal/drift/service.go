@@ -160,14 +160,14 @@ func (s *Service) Report(ctx context.Context, a identity.Actor) (Report, error) 
 
 // name fills in who owns what only the cluster knows.
 func (s *Service) name(ctx context.Context, d *Difference) error {
-	if d.Seen == nil || d.Seen.Spec == nil || d.Row != nil {
+	if d.Live == nil || d.Live.Spec == nil || d.Row != nil {
 		return nil
 	}
-	p, err := s.o.Store.Person(ctx, d.Seen.Spec.Owner)
+	p, err := s.o.Store.Person(ctx, d.Live.Spec.Owner)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
-	d.Seen.OwnerName = p.Name
+	d.Live.OwnerName = p.Name
 	return err
 }
 
@@ -178,8 +178,8 @@ func permit(a identity.Actor) error {
 	return fault.New(fault.Forbidden, i18n.T("drift.admins_only"))
 }
 
-// Decide takes a decision about one difference. Seen is its version as it was shown; when it has changed since, or
-// somebody has decided, that is a Conflict.
+// Decide takes a decision about one difference. ClusterState is its version as it was shown; when it has changed since,
+// or somebody has decided, that is a Conflict.
 func (s *Service) Decide(ctx context.Context, a identity.Actor, id string, decision Decision, seen string) (Difference,
 	error) {
 	if err := permit(a); err != nil {
@@ -200,8 +200,8 @@ func (s *Service) Decide(ctx context.Context, a identity.Actor, id string, decis
 	return out, err
 }
 
-// DecideAll takes one decision about every open difference of a cluster. Seen is the Fingerprint of what was shown.
-// What cannot be decided in this way stays open. It gives how many were decided.
+// DecideAll takes one decision about every open difference of a cluster. ClusterState is the Fingerprint of what was
+// shown. What cannot be decided in this way stays open. It gives how many were decided.
 func (s *Service) DecideAll(ctx context.Context, a identity.Actor, cluster string, decision Decision,
 	seen string) (count int, err error) {
 	if err := permit(a); err != nil {

@@ -93,7 +93,7 @@ func (silentSite) Fleet() *gpumetrics.Fleet    { return nil }
 func (silentSite) SaveQuarantine(context.Context, health.Quarantine, ...audit.Event) error {
 	return nil
 }
-func (silentSite) DeleteQuarantine(context.Context, health.Place, ...audit.Event) error { return nil }
+func (silentSite) DeleteQuarantine(context.Context, health.Target, ...audit.Event) error { return nil }
 
 func (silentSite) Quarantines(context.Context) ([]health.Quarantine, error) { return nil, nil }
 func (silentSite) Living(context.Context) ([]workload.Workload, error)      { return nil, nil }

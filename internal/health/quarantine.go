@@ -25,8 +25,8 @@ const (
 // Kinds lists both.
 func Kinds() []Kind { return []Kind{Node, Card} }
 
-// Place is a node, or a card by its UUID.
-type Place struct {
+// Target is a node, or a card by its UUID.
+type Target struct {
 	Cluster string
 	Kind    Kind
 	Name    string
@@ -34,7 +34,7 @@ type Place struct {
 
 // Quarantine says that an administrator called something bad.
 type Quarantine struct {
-	Place
+	Target
 	Node   string // on which a card was when it was marked; of a node its own name
 	Note   string
 	By     identity.PersonID
@@ -49,7 +49,7 @@ const mostNote = 500
 var names = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
 // check cleans a note, without which nobody would know what to do about the card.
-func check(p Place, note string) (string, error) {
+func check(p Target, note string) (string, error) {
 	if p.Kind != Node && p.Kind != Card || !names.MatchString(p.Name) || p.Kind == Card && len(p.Name) > 63 {
 		return "", fault.New(fault.NotFound, i18n.T("health.no_place"))
 	}
@@ -61,7 +61,7 @@ func check(p Place, note string) (string, error) {
 }
 
 // say names the place to people.
-func (p Place) say(node string) i18n.Text {
+func (p Target) say(node string) i18n.Text {
 	if p.Kind == Node {
 		return i18n.T("health.the_node", "Node", p.Name)
 	}
@@ -86,8 +86,8 @@ type Holder struct {
 	Sure bool // of a card: it is known to be on this one, and not only on its node
 }
 
-// tell is one event for each holder, so that its people are told.
-func tell(e audit.Event, m Quarantine, holders []Holder) []audit.Event {
+// audited is one event for each holder, so that its people are told.
+func audited(e audit.Event, m Quarantine, holders []Holder) []audit.Event {
 	events := []audit.Event{e}
 	for _, h := range holders {
 		own := e

@@ -65,7 +65,7 @@ const (
 
 // String is the word of the API, and of the messages.
 func (l Level) String() string {
-	return [...]string{"fine", "noticed", "unknown", "marked", "warning", "danger"}[min(l, Broken)]
+	return [...]string{"fine", "noticed", "unknown", "quarantined", "warning", "danger"}[min(l, Broken)]
 }
 
 // Level of a card: what is worst about it.
@@ -78,14 +78,14 @@ func (c CardHealth) Level() Level {
 	switch {
 	case c.Quarantine != nil:
 		return max(worst, Quarantined)
-	case !any && !c.spoken():
+	case !any && !c.reportsErrors():
 		return Unknown
 	}
 	return worst
 }
 
-// spoken reports whether DCGM or the agent says anything of the card's errors.
-func (c CardHealth) spoken() bool {
+// reportsErrors reports whether DCGM or the agent says anything of the card's errors.
+func (c CardHealth) reportsErrors() bool {
 	if c.Agent != nil {
 		return true
 	}
@@ -94,7 +94,7 @@ func (c CardHealth) spoken() bool {
 		d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
 }
 
-// Level of a node: the worst of its cards, or its own mark.
+// Level of a node: the worst of its cards, or its own quarantine.
 func (h NodeHealth) Level() Level {
 	worst := Fine
 	if len(h.Cards) == 0 {
@@ -122,7 +122,7 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 		return Report{}, err
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, cluster)
-	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(),
+	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, quarantines: *s.known.Load(),
 		living: living}
 	if source := s.o.Sources[cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
@@ -132,14 +132,14 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 
 // parts are what a report is made of.
 type parts struct {
-	cluster  string
-	now      time.Time
-	recent   time.Duration // for how long an error is news
-	snapshot inventory.Snapshot
-	report   gpumetrics.Report
-	fleet    *gpumetrics.Fleet // nil: unknown
-	marks    []Quarantine
-	living   []workload.Workload
+	cluster     string
+	now         time.Time
+	recent      time.Duration // for how long an error is news
+	snapshot    inventory.Snapshot
+	report      gpumetrics.Report
+	fleet       *gpumetrics.Fleet // nil: unknown
+	quarantines []Quarantine
+	living      []workload.Workload
 }
 
 // join brings together what API server, agents, DCGM and administrators say of each node.
@@ -167,8 +167,8 @@ func (p parts) join() Report {
 		}
 	}
 	delete(nodes, "")
-	for i := range p.marks {
-		m := &p.marks[i]
+	for i := range p.quarantines {
+		m := &p.quarantines[i]
 		if m.Cluster != p.cluster {
 			continue
 		}
@@ -299,24 +299,24 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 // Concern is what somebody should know of what is under their workload.
 type Concern struct {
 	Quarantine *Quarantine // of its node or card; nil: none
-	Perhaps    bool        // the mark is of a card of its node, and nobody says which card it holds
+	Perhaps    bool        // the quarantine is of a card of its node, and nobody says which card it holds
 	Troubles   []gpumetrics.Trouble
 }
 
-// Under says what is the matter with the node and cards that a workload is on: marks, and what happened on its cards
-// and is more than a hint. Whoever calls has looked whether the workload may be read.
+// Under says what is the matter with the node and cards that a workload is on: quarantines, and what happened on its
+// cards and is more than a hint. Whoever calls has looked whether the workload may be read.
 func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 	var c Concern
 	if !w.Observed.PodPresent || w.Observed.Node == "" {
 		return c
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, w.Cluster)
-	p := parts{cluster: w.Cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(),
+	p := parts{cluster: w.Cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, quarantines: *s.known.Load(),
 		living: []workload.Workload{w}}
 	if source := s.o.Sources[w.Cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}
-	for _, m := range p.marks {
+	for _, m := range p.quarantines {
 		if m.Cluster == w.Cluster && m.Kind == Node && m.Name == w.Observed.Node {
 			c.Quarantine = &m
 		}

@@ -25,7 +25,7 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	w.memory.snapshot.Nodes[0].Cards.Each[1].Errors = &inventory.CardErrors{Corrected: &one, Uncorrected: &zero}
 	w.memory.snapshot.Nodes[1].Resources = []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}
 	w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
-	for _, p := range []Place{{"main", Card, "GPU-9"}, {"main", Node, "node-1"}} {
+	for _, p := range []Target{{"main", Card, "GPU-9"}, {"main", Node, "node-1"}} {
 		if _, err := w.Quarantine(t.Context(), pat, p, "look at it"); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestWhatTheAgentSays(t *testing.T) {
 
 func TestWhatIsUnderAWorkload(t *testing.T) {
 	gpu := catalog.Size{Technology: catalog.Full}
-	mark := func(p Place) func(*world) {
+	quarantine := func(p Target) func(*world) {
 		return func(w *world) {
 			if _, err := w.Quarantine(t.Context(), pat, p, "x"); err != nil {
 				t.Fatal(err)
@@ -110,11 +110,11 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		troubles int
 	}{
 		"nothing":            {func(*world) {}, "nb-a", false, false, 0},
-		"its node":           {mark(Place{"main", Node, "node-1"}), "nb-a", true, false, 0},
-		"another node":       {mark(Place{"main", Node, "node-2"}), "nb-a", false, false, 0},
-		"its card":           {mark(Place{"main", Card, "GPU-1"}), "nb-a", true, false, 0},
-		"a neighbour's card": {mark(Place{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
-		"perhaps its card":   {mark(Place{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
+		"its node":           {quarantine(Target{"main", Node, "node-1"}), "nb-a", true, false, 0},
+		"another node":       {quarantine(Target{"main", Node, "node-2"}), "nb-a", false, false, 0},
+		"its card":           {quarantine(Target{"main", Card, "GPU-1"}), "nb-a", true, false, 0},
+		"a neighbour's card": {quarantine(Target{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
+		"perhaps its card":   {quarantine(Target{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
 		"its card fell off": {func(w *world) {
 			w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
 		}, "nb-a", false, false, 1},

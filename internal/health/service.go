@@ -18,14 +18,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Store keeps marks, and knows what runs. Faults: Unavailable when the database is away.
+// Store keeps quarantines, and knows what runs. Faults: Unavailable when the database is away.
 type Store interface {
 	Quarantines(ctx context.Context) ([]Quarantine, error)
-	// SaveQuarantine keeps a mark, in place of one with another note, and writes the events; where there is one with the
-	// same note it does nothing.
+	// SaveQuarantine keeps a quarantine, in place of one with another note, and writes the events; where there is one with
+	// the same note it does nothing.
 	SaveQuarantine(ctx context.Context, m Quarantine, events ...audit.Event) error
-	// DeleteQuarantine takes a mark away and writes the events; where there is none it does nothing.
-	DeleteQuarantine(ctx context.Context, p Place, events ...audit.Event) error
+	// DeleteQuarantine takes a quarantine away and writes the events; where there is none it does nothing.
+	DeleteQuarantine(ctx context.Context, p Target, events ...audit.Event) error
 	Living(ctx context.Context) ([]workload.Workload, error)
 	Snapshot(ctx context.Context, cluster string) (s inventory.Snapshot, ok bool)
 }
@@ -40,20 +40,20 @@ type Source interface {
 type Options struct {
 	Store   Store
 	Sources map[string]Source // by cluster
-	Changed func()            // called when the marks are others than before; nil: nobody asks
+	Changed func()            // called when the quarantines are others than before; nil: nobody asks
 	Recent  time.Duration     // for how long an error that an agent has heard of is news; 0: as for DCGM's
 	Now     func() time.Time
 	Logger  *slog.Logger // nil: nothing is logged
 }
 
-// Service marks nodes and cards, and says how they are. It is safe for use by many goroutines.
+// Service quarantines nodes and cards, and says how they are. It is safe for use by many goroutines.
 type Service struct {
 	o       Options
 	refresh sync.Mutex
 	known   atomic.Pointer[[]Quarantine]
 }
 
-// New begins without any mark; Refresh takes up those that there are.
+// New begins without any quarantine; Refresh takes up those that there are.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -69,7 +69,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// Refresh reads all marks; there are few.
+// Refresh reads all quarantines; there are few.
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -90,7 +90,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	defer ticker.Stop()
 	for {
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.WarnContext(ctx, "the marks of bad cards could not be read, the last known ones go on",
+			s.o.Logger.WarnContext(ctx, "the quarantines of bad cards could not be read, the last known ones go on",
 				"error", err)
 		}
 		select {
@@ -102,22 +102,22 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	}
 }
 
-// Bad is what is marked in a cluster, for the inventory and for new pods.
-func (s *Service) Bad(cluster string) inventory.Quarantine {
+// Quarantined is what is marked in a cluster, for the inventory and for new pods.
+func (s *Service) Quarantined(cluster string) inventory.Quarantine {
 	m := inventory.Quarantine{Nodes: map[string]bool{}, Cards: map[string]string{}}
-	for _, mark := range *s.known.Load() {
+	for _, quarantine := range *s.known.Load() {
 		switch {
-		case mark.Cluster != cluster:
-		case mark.Kind == Node:
-			m.Nodes[mark.Name] = true
+		case quarantine.Cluster != cluster:
+		case quarantine.Kind == Node:
+			m.Nodes[quarantine.Name] = true
 		default:
-			m.Cards[mark.Name] = mark.Node
+			m.Cards[quarantine.Name] = quarantine.Node
 		}
 	}
 	return m
 }
 
-// List gives all marks, also of what is gone; for those who may know how the cards are.
+// List gives all quarantines, also of what is gone; for those who may know how the cards are.
 func (s *Service) List(ctx context.Context, a identity.Actor) ([]Quarantine, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor) ([]Quarantine, err
 
 // Quarantine calls a node or a card bad, and tells those who hold something there. The same once more changes nothing;
 // another note is told again. Invalid with the field, NotFound for what nobody has ever seen.
-func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Place, note string) (Quarantine, error) {
+func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Target, note string) (Quarantine, error) {
 	if err := permit(a); err != nil {
 		return Quarantine{}, err
 	}
@@ -148,20 +148,20 @@ func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Place, not
 			return Quarantine{}, fault.New(fault.NotFound, i18n.T("health.no_place"))
 		}
 	}
-	m := Quarantine{Place: p, Node: node, Note: note, By: a.Person.ID, ByName: a.Person.Name, At: s.o.Now()}
+	m := Quarantine{Target: p, Node: node, Note: note, By: a.Person.ID, ByName: a.Person.Name, At: s.o.Now()}
 	holders, err := s.holders(ctx, m)
 	if err != nil {
 		return Quarantine{}, err
 	}
-	if err := s.o.Store.SaveQuarantine(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
+	if err := s.o.Store.SaveQuarantine(ctx, m, audited(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
 		holders)...); err != nil {
 		return Quarantine{}, err
 	}
 	return m, s.Refresh(ctx)
 }
 
-// Release takes a mark back; where there is none there is nothing to do.
-func (s *Service) Release(ctx context.Context, a identity.Actor, p Place) error {
+// Release takes a quarantine back; where there is none there is nothing to do.
+func (s *Service) Release(ctx context.Context, a identity.Actor, p Target) error {
 	if err := permit(a); err != nil {
 		return err
 	}
@@ -186,21 +186,21 @@ func permit(a identity.Actor) error {
 	return nil
 }
 
-// current is the mark that the database has now.
-func (s *Service) current(ctx context.Context, p Place) (m Quarantine, was bool, err error) {
+// current is the quarantine that the database has now.
+func (s *Service) current(ctx context.Context, p Target) (m Quarantine, was bool, err error) {
 	list, err := s.o.Store.Quarantines(ctx)
 	if err != nil {
 		return Quarantine{}, false, err
 	}
-	i := slices.IndexFunc(list, func(m Quarantine) bool { return m.Place == p })
+	i := slices.IndexFunc(list, func(m Quarantine) bool { return m.Target == p })
 	if i < 0 {
-		return Quarantine{Place: p}, false, nil
+		return Quarantine{Target: p}, false, nil
 	}
 	return list[i], true, nil
 }
 
 // locate says on which node a place is now, by the API server, the node's agent or DCGM.
-func (s *Service) locate(ctx context.Context, p Place) (node string, seen bool) {
+func (s *Service) locate(ctx context.Context, p Target) (node string, seen bool) {
 	snapshot, _ := s.o.Store.Snapshot(ctx, p.Cluster)
 	for _, n := range snapshot.Nodes {
 		if p.Kind == Node && n.Name == p.Name || p.Kind == Card && has(n, p.Name) {
@@ -226,7 +226,7 @@ func has(n inventory.Node, uuid string) bool {
 }
 
 // Holders are the workloads whose people would be told if a place were marked; NotFound for what nobody has ever seen.
-func (s *Service) Holders(ctx context.Context, a identity.Actor, p Place) ([]Holder, error) {
+func (s *Service) Holders(ctx context.Context, a identity.Actor, p Target) ([]Holder, error) {
 	if err := permit(a); err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (s *Service) Holders(ctx context.Context, a identity.Actor, p Place) ([]Hol
 		}
 		node = old.Node
 	}
-	return s.holders(ctx, Quarantine{Place: p, Node: node})
+	return s.holders(ctx, Quarantine{Target: p, Node: node})
 }
 
 // holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where

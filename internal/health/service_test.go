@@ -23,24 +23,24 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // memory is a Store in memory.
 type memory struct {
-	marks    []Quarantine
-	events   []audit.Event
-	living   []workload.Workload
-	snapshot inventory.Snapshot
+	quarantines []Quarantine
+	events      []audit.Event
+	living      []workload.Workload
+	snapshot    inventory.Snapshot
 }
 
 func (m *memory) Quarantines(context.Context) ([]Quarantine, error) {
-	return slices.Clone(m.marks), nil
+	return slices.Clone(m.quarantines), nil
 }
 
 func (m *memory) SaveQuarantine(_ context.Context, k Quarantine, events ...audit.Event) error {
-	m.marks = append(slices.DeleteFunc(m.marks, func(o Quarantine) bool { return o.Place == k.Place }), k)
+	m.quarantines = append(slices.DeleteFunc(m.quarantines, func(o Quarantine) bool { return o.Target == k.Target }), k)
 	m.events = append(m.events, events...)
 	return nil
 }
 
-func (m *memory) DeleteQuarantine(_ context.Context, p Place, events ...audit.Event) error {
-	m.marks = slices.DeleteFunc(m.marks, func(o Quarantine) bool { return o.Place == p })
+func (m *memory) DeleteQuarantine(_ context.Context, p Target, events ...audit.Event) error {
+	m.quarantines = slices.DeleteFunc(m.quarantines, func(o Quarantine) bool { return o.Target == p })
 	m.events = append(m.events, events...)
 	return nil
 }
@@ -107,16 +107,16 @@ func (w *world) told() []string {
 
 func TestWhoIsTold(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		place Place
+		place Target
 		want  []string
 	}{
-		"a node: all on it": {Place{"main", Node, "node-1"},
+		"a node: all on it": {Target{"main", Node, "node-1"},
 			[]string{"hardware.marked health.marked_detail", "hardware.marked w-code health.told",
 				"hardware.marked w-nb-a health.told", "hardware.marked w-nb-b health.told", "hardware.marked w-nb-c health.told"}},
-		"a card: who is on it, and who may be": {Place{"main", Card, "GPU-1"},
+		"a card: who is on it, and who may be": {Target{"main", Card, "GPU-1"},
 			[]string{"hardware.marked health.marked_detail", "hardware.marked w-nb-a health.told",
 				"hardware.marked w-nb-c health.told_perhaps"}},
-		"a card that only DCGM knows": {Place{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
+		"a card that only DCGM knows": {Target{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
 	} {
 		w := newWorld()
 		m, err := w.Quarantine(t.Context(), pat, c.place, "  XID 79 again ")
@@ -133,25 +133,26 @@ func TestWhoIsTold(t *testing.T) {
 }
 
 func TestMarkingTwiceAndTakingBack(t *testing.T) {
-	w, place := newWorld(), Place{"main", Card, "GPU-2"}
-	mark := func(note string) {
+	w, place := newWorld(), Target{"main", Card, "GPU-2"}
+	quarantine := func(note string) {
 		t.Helper()
 		if _, err := w.Quarantine(t.Context(), pat, place, note); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mark("first")
-	mark("first")
+	quarantine("first")
+	quarantine("first")
 	if n := len(w.memory.events); n != 3 || w.changes != 1 {
 		t.Errorf("want nothing to happen the second time: %d events, %d changes", n, w.changes)
 	}
 	w.memory.snapshot.Nodes = nil // the card is gone, and still listed and to be written about
-	mark("sent back to the vendor")
+	quarantine("sent back to the vendor")
 	if list, err := w.List(t.Context(), pat); err != nil || len(list) != 1 || list[0].Node != "node-1" ||
 		list[0].Note != "sent back to the vendor" {
 		t.Errorf("want it listed where it was, got %+v, %v", list, err)
 	}
-	if got := w.Bad("main"); got.Cards["GPU-2"] != "node-1" || len(got.Nodes) > 0 || len(w.Bad("other").Cards) > 0 {
+	if got := w.Quarantined("main"); got.Cards["GPU-2"] != "node-1" || len(got.Nodes) > 0 ||
+		len(w.Quarantined("other").Cards) > 0 {
 		t.Errorf("for the inventory: %+v", got)
 	}
 	for range 2 {
@@ -164,7 +165,7 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 		events[len(events)-2].Kind == audit.HardwareUnmarked || last.Changes[0].Old != "sent back to the vendor" {
 		t.Errorf("want it taken back once, got %v", w.told())
 	}
-	if got := w.Bad("main"); len(got.Cards) > 0 || w.changes != 3 {
+	if got := w.Quarantined("main"); len(got.Cards) > 0 || w.changes != 3 {
 		t.Errorf("want nothing left, got %+v after %d changes", got, w.changes)
 	}
 }
@@ -173,10 +174,10 @@ func TestWhatCannotBeMarked(t *testing.T) {
 	dana := identity.Actor{Person: identity.Person{ID: "p-dana"},
 		Tenants: map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}}
 	auditor := identity.Actor{Person: identity.Person{ID: "p-rita"}, Global: []identity.Role{identity.Auditor}}
-	place := Place{"main", Node, "node-1"}
+	place := Target{"main", Node, "node-1"}
 	for sentence, c := range map[string]struct {
 		actor identity.Actor
-		place Place
+		place Target
 		note  string
 		want  fault.Kind
 	}{
@@ -185,18 +186,18 @@ func TestWhatCannotBeMarked(t *testing.T) {
 		"by an auditor":        {auditor, place, "x", fault.Forbidden},
 		"without a note":       {pat, place, " \n", fault.Invalid},
 		"with a book":          {pat, place, strings.Repeat("ä", mostNote+1), fault.Invalid},
-		"a node nobody knows":  {pat, Place{"main", Node, "node-9"}, "x", fault.NotFound},
-		"another cluster":      {pat, Place{"west", Node, "node-1"}, "x", fault.NotFound},
-		"a card nobody knows":  {pat, Place{"main", Card, "GPU-7"}, "x", fault.NotFound},
-		"a name that is none":  {pat, Place{"main", Card, `GPU-1"] || true`}, "x", fault.NotFound},
-		"a kind that is none":  {pat, Place{"main", "rack", "node-1"}, "x", fault.NotFound},
-		"a node by its letter": {pat, Place{"main", Card, "node-1"}, "x", fault.NotFound},
+		"a node nobody knows":  {pat, Target{"main", Node, "node-9"}, "x", fault.NotFound},
+		"another cluster":      {pat, Target{"west", Node, "node-1"}, "x", fault.NotFound},
+		"a card nobody knows":  {pat, Target{"main", Card, "GPU-7"}, "x", fault.NotFound},
+		"a name that is none":  {pat, Target{"main", Card, `GPU-1"] || true`}, "x", fault.NotFound},
+		"a kind that is none":  {pat, Target{"main", "rack", "node-1"}, "x", fault.NotFound},
+		"a node by its letter": {pat, Target{"main", Card, "node-1"}, "x", fault.NotFound},
 	} {
 		w := newWorld()
 		if _, err := w.Quarantine(t.Context(), c.actor, c.place, c.note); !fault.Is(err, c.want) {
 			t.Errorf("%s: want %s, got %v", sentence, c.want, err)
 		}
-		if len(w.memory.marks)+len(w.memory.events) > 0 {
+		if len(w.memory.quarantines)+len(w.memory.events) > 0 {
 			t.Errorf("%s: something was written", sentence)
 		}
 	}
@@ -205,6 +206,6 @@ func TestWhatCannotBeMarked(t *testing.T) {
 		t.Errorf("an auditor takes back: %v", err)
 	}
 	if _, err := w.List(t.Context(), dana); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a developer reads all marks: %v", err)
+		t.Errorf("a developer reads all quarantines: %v", err)
 	}
 }

@@ -21,8 +21,8 @@ const (
 	// lag is how long after its end a slot is asked for: a scrape, and a write to another store, take their time. A part
 	// of the slot's length.
 	lag = 4
-	// apart is how far Prometheus's clock may be from ours: beyond that a sample of now is one of another time.
-	apart = time.Minute
+	// maxSkew is how far Prometheus's clock may be from ours: beyond that a sample of now is one of another time.
+	maxSkew = time.Minute
 )
 
 // fresh is how old the last look may be: one that failed does not matter yet.
@@ -110,7 +110,7 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 	if err != nil {
 		return nil, err
 	}
-	if d := s.o.Now().Sub(theirs); d.Abs() > apart {
+	if d := s.o.Now().Sub(theirs); d.Abs() > maxSkew {
 		return nil, fmt.Errorf("the clocks of portal and Prometheus are %s apart: nothing is judged", d.Round(time.Second))
 	}
 	works, err := source.PodUtilization(ctx, s.o.Namespaces(), from, until, s.o.Every, step(s.o.Every))

@@ -98,7 +98,7 @@ func TestBuild(t *testing.T) {
 		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		Allocatable: list("cpu", "8", "memory", "32Gi"),
 	}}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(), plain}, Pods: pods}, ours)
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{mixedNode(), plain}, Pods: pods}, ours)
 	kept := mixedNode().Labels
 	delete(kept, "nvidia.com/cuda.driver-version.full")
 	want := Snapshot{Cluster: "main", TakenAt: now, Nodes: []Node{
@@ -200,7 +200,7 @@ func TestLabelsAreKeptAndBounded(t *testing.T) {
 // However nodes and pods come, the snapshot is the same, and each device is held once.
 func TestBuildDoesNotDependOnOrder(t *testing.T) {
 	nodes, pods := world(20, 200)
-	want := Build("main", now, Seen{Nodes: nodes, Pods: pods}, ours)
+	want := Build("main", now, Objects{Nodes: nodes, Pods: pods}, ours)
 	var sum, held int64
 	for _, p := range pods {
 		sum += usageOf(p).devices["nvidia.com/mig-1g.10gb"]
@@ -218,7 +218,7 @@ func TestBuildDoesNotDependOnOrder(t *testing.T) {
 	for range 5 {
 		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		rand.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-		if diff := cmp.Diff(want, Build("main", now, Seen{Nodes: nodes, Pods: pods}, ours)); diff != "" {
+		if diff := cmp.Diff(want, Build("main", now, Objects{Nodes: nodes, Pods: pods}, ours)); diff != "" {
 			t.Fatal(diff)
 		}
 	}

@@ -110,7 +110,7 @@ func (b *Builder) loosen(node string) {
 // pod of the same name may have another.
 func (b *Builder) SetPod(p *corev1.Pod) {
 	key := p.Namespace + "/" + p.Name
-	b.drop(key)
+	b.forgetPod(key)
 	if !ended(p) {
 		state := &podState{pod: p, workload: b.ours(p), use: usageOf(p)}
 		state.outside = outsideOf(p, state.use)
@@ -126,11 +126,11 @@ func (b *Builder) SetPod(p *corev1.Pod) {
 // DropPod takes notice that a pod is gone.
 func (b *Builder) DropPod(namespace, name string) {
 	key := namespace + "/" + name
-	b.drop(key)
+	b.forgetPod(key)
 	b.touchClaims(b.dra.byPod[key])
 }
 
-func (b *Builder) drop(key string) {
+func (b *Builder) forgetPod(key string) {
 	old := b.pods[key]
 	if old == nil {
 		return

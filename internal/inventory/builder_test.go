@@ -111,8 +111,8 @@ func (c *cluster) claim(name string) *resourcev1.ResourceClaim {
 	return claim(name, c.pick("n", 6), devices, []string{c.pick("p", 8), c.pick("p", 8)}[:c.r.IntN(3)]...)
 }
 
-func (c *cluster) seen() Seen {
-	return Seen{Nodes: slices.Collect(maps.Values(c.nodes)), Pods: slices.Collect(maps.Values(c.pods)),
+func (c *cluster) seen() Objects {
+	return Objects{Nodes: slices.Collect(maps.Values(c.nodes)), Pods: slices.Collect(maps.Values(c.pods)),
 		Slices: slices.Collect(maps.Values(c.slices)), Claims: slices.Collect(maps.Values(c.claims))}
 }
 
@@ -203,8 +203,8 @@ func TestKeep(t *testing.T) {
 }
 
 // bigWorld is a thousand nodes of eight cards cut into seven slices each, and ten thousand pods.
-func bigWorld(withDRA bool) Seen {
-	var w Seen
+func bigWorld(withDRA bool) Objects {
+	var w Objects
 	for i := range 1_000 {
 		name := fmt.Sprintf("n%04d", i)
 		w.Nodes = append(w.Nodes, mixedNode(label(slice+".count", "56", "nvidia.com/gpu.count", "8"),
@@ -270,7 +270,7 @@ func BenchmarkPodEvent(b *testing.B) {
 	}
 }
 
-func fill(w Seen) *Builder {
+func fill(w Objects) *Builder {
 	b := NewBuilder("main", ours)
 	for _, n := range w.Nodes {
 		b.SetNode(n)

@@ -198,7 +198,7 @@ func TestDevices(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			pods := []*corev1.Pod{withUID(pod("a", list("cpu", "1"))), withUID(pod("b", list("cpu", "1")))}
-			got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1"), draNode("n2")}, Pods: pods, Slices: c.slices,
+			got := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1"), draNode("n2")}, Pods: pods, Slices: c.slices,
 				Claims: c.claims}, ours)
 			if diff := cmp.Diff(c.want, brief(got.Nodes[0].Devices)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -247,7 +247,7 @@ func TestAttachedDevices(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Build("main", now, Seen{Nodes: nodes, Slices: c.slices,
+			got := Build("main", now, Objects{Nodes: nodes, Slices: c.slices,
 				Claims: []*resourcev1.ResourceClaim{claim("c", "far", []string{"gpu-1"})}}, ours)
 			for _, n := range got.Nodes {
 				if len(n.Devices) > 0 {
@@ -272,7 +272,7 @@ func TestTroubleOfAttachedPools(t *testing.T) {
 	far := named(draSlice("far", 1, 2, card(0)), "far", func(s *resourcev1.ResourceSliceSpec) {
 		s.NodeName, s.AllNodes = nil, ptr(true)
 	})
-	got := Build("main", now, Seen{Slices: []*resourcev1.ResourceSlice{far},
+	got := Build("main", now, Objects{Slices: []*resourcev1.ResourceSlice{far},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "nowhere", []string{"gpu-1"})}}, ours).Attached
 	want := []Attached{
 		{Driver: "gpu.nvidia.com", Pool: "far", Warnings: []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver",
@@ -298,7 +298,7 @@ func TestDeviceIsDescribed(t *testing.T) {
 	s.Spec.Devices[0].Attributes["driverVersion"] = resourcev1.DeviceAttribute{VersionValue: ptr("580.105.8")}
 	s.Spec.Devices[0].Attributes["resource.kubernetes.io/pcieRoot"] = word("pci0000:10")
 	s.Spec.Devices[0].Attributes["several"] = resourcev1.DeviceAttribute{StringValues: []string{"a"}}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s}},
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s}},
 		ours).Nodes[0]
 	want := Devices{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-0-mig-1g10gb-3", Attributes: map[string]Attribute{
 		"gpu.nvidia.com/type": {String: ptr("mig")}, "gpu.nvidia.com/parentUUID": {String: ptr("GPU-0")},
@@ -330,7 +330,7 @@ func TestDevicesForSeveralClaims(t *testing.T) {
 			"memory": resource.MustParse(memory)}
 		return c
 	}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")},
 		Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, d)}, Claims: []*resourcev1.ResourceClaim{take("a", "10Gi"),
 			take("b", "6Gi")}}, ours)
 	if d := got.Nodes[0].Devices[0]; !d.Multiple || d.Consumed["gpu.nvidia.com/memory"] != "16Gi" {
@@ -347,7 +347,7 @@ func TestDevicesOfANodeAreBounded(t *testing.T) {
 		}
 		many = append(many, named(draSlice("n1", 1, 10, devices...), fmt.Sprint(part)))
 	}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: many,
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")}, Slices: many,
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-999"})}}, ours).Nodes[0]
 	held := 0
 	for _, d := range got.Devices {
@@ -375,7 +375,7 @@ func TestDevicesAreWrittenShort(t *testing.T) {
 	}
 	s := draSlice("n1", 1, 1, devices...)
 	s.Spec.SharedCounters = countersOf(8)
-	want := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s},
+	want := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-3", "gpu-9"})}}, ours)
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -407,7 +407,7 @@ func TestExtendedResourceServedByAClaim(t *testing.T) {
 			RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "main", ResourceName: gpu,
 				RequestName: "container-0-request-0"}}}
 	}))
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{p},
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{p},
 		Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours).Nodes[0]
 	if len(got.Resources) != 0 || got.Warnings != nil || len(got.Devices[0].Holders) != 1 {

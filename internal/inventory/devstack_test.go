@@ -140,7 +140,7 @@ func check(t *testing.T, n inventory.Node, resource string, unit inventory.Unit,
 	}
 }
 
-func look(t *testing.T) inventory.Seen {
+func look(t *testing.T) inventory.Objects {
 	d := reconciletest.NeedDevstack(t)
 	all, ctx := metav1.ListOptions{}, t.Context()
 	nodes, err1 := d.Client.CoreV1().Nodes().List(ctx, all)
@@ -152,7 +152,7 @@ func look(t *testing.T) inventory.Seen {
 			t.Fatal(err)
 		}
 	}
-	return inventory.Seen{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Slices: pointers(published.Items),
+	return inventory.Objects{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Slices: pointers(published.Items),
 		Claims: pointers(claims.Items)}
 }
 

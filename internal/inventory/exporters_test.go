@@ -23,7 +23,7 @@ func TestWhoExportsMetrics(t *testing.T) {
 			Spec:   corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: image}}},
 			Status: corev1.PodStatus{PodIP: "10.244.0.9"}}
 	}
-	s := Build("main", time.Unix(0, 0), Seen{Nodes: []*corev1.Node{node("gpu", gpu), node("cpu", nil)},
+	s := Build("main", time.Unix(0, 0), Objects{Nodes: []*corev1.Node{node("gpu", gpu), node("cpu", nil)},
 		Pods: []*corev1.Pod{pod("nvidia-dcgm-exporter-x", "gpu", "a"), pod("watch-1", "gpu", "docker.io/rocm/"+
 			"device-metrics-exporter:v1.4.0"), pod("web", "gpu", "nginx"), pod("nvidia-dcgm-exporter-y", "cpu", "a")}},
 		func(*corev1.Pod) string { return "" })

@@ -17,7 +17,8 @@ func FuzzNode(f *testing.F) {
 		`{"labels":{"nvidia.com/gpu.product":"A100-MIG-3g.20gb-SHARED","nvidia.com/mig.strategy":"mixed","nvidia.com/mig-3g.20gb.count":"99999999999999999999"}}`,
 		`{"labels":{"nvidia.com/gpu.product":"-MIG-INVALID","nvidia.com/mig.config.state":"failed"}}`,
 		`{"labels":{"nvidia.com/gpu.memory":"1e309","nvidia.com/cuda.driver-version.full":"\u202e"}}`,
-		`{"annotations":{"hami.io/node-nvidia-register":"[{},{}]"}}`, `{"annotations":{"hami.io/node-nvidia-register":"a,1:b,2:"}}`,
+		`{"annotations":{"hami.io/node-nvidia-register":"[{},{}]"}}`,
+		`{"annotations":{"hami.io/node-nvidia-register":"a,1:b,2:"}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -57,7 +58,7 @@ func FuzzSlice(f *testing.F) {
 		if json.Unmarshal(data, &s) != nil {
 			return
 		}
-		seen := Seen{Nodes: []*corev1.Node{mixedNode()}, Slices: []*resourcev1.ResourceSlice{&s}}
+		seen := Objects{Nodes: []*corev1.Node{mixedNode()}, Slices: []*resourcev1.ResourceSlice{&s}}
 		first := Build("main", now, seen, ours)
 		if len(first.Nodes) == 0 {
 			t.Error("the node is gone")

@@ -142,7 +142,7 @@ func annotate(register string) func(*corev1.Node) {
 }
 
 func built(change ...func(*corev1.Node)) Node {
-	return Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(change...)}}, ours).Nodes[0]
+	return Build("main", now, Objects{Nodes: []*corev1.Node{mixedNode(change...)}}, ours).Nodes[0]
 }
 
 func TestWhatAResourceIs(t *testing.T) {
@@ -214,7 +214,7 @@ func TestWhatADeviceIs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+			n := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")},
 				Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
 			if diff := cmp.Diff(c.kind, KindOfDevice(n.Devices[0])); diff != "" {
 				t.Errorf("kind (-want +got)\n%s", diff)
@@ -222,7 +222,7 @@ func TestWhatADeviceIs(t *testing.T) {
 			if got := IsolationOfDevice(n, n.Devices[0]); got != c.isolation {
 				t.Errorf("isolation: want %s, got %s", c.isolation, got)
 			}
-			twice := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(wholeCard)},
+			twice := Build("main", now, Objects{Nodes: []*corev1.Node{mixedNode(wholeCard)},
 				Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
 			if got := IsolationOfDevice(twice, twice.Devices[0]); got != unknown {
 				t.Errorf("advertised twice: got %s", got)

@@ -13,13 +13,14 @@ import (
 )
 
 // four is a node of four cards, of which a pod holds one.
-func four(change ...func(*corev1.Node)) Seen {
-	return Seen{Nodes: []*corev1.Node{mixedNode(append([]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.count", "4"),
+func four(change ...func(*corev1.Node)) Objects {
+	return Objects{Nodes: []*corev1.Node{mixedNode(append([]func(*corev1.Node){
+		wholeCard, label("nvidia.com/gpu.count", "4"),
 		resourcesOf(gpu, "4", "cpu", "64", "memory", "256Gi")}, change...)...)},
 		Pods: []*corev1.Pod{pod("a", list(gpu, "1"))}}
 }
 
-func marksBuilt(seen Seen, cards []PhysicalCard, m Quarantine) *Builder {
+func marksBuilt(seen Objects, cards []PhysicalCard, m Quarantine) *Builder {
 	b := NewBuilder("main", ours)
 	for _, n := range seen.Nodes {
 		b.SetNode(n)
@@ -41,7 +42,7 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 	cut := []PhysicalCard{{UUID: "GPU-a", Axis: 8, Slices: []Placement{{Profile: "1g.10gb", Size: 1},
 		{Profile: "1g.10gb", Start: 1, Size: 1}}}, {Index: 1, UUID: "GPU-b", Axis: 8,
 		Slices: []Placement{{Profile: "1g.10gb", Size: 1}}}}
-	sliced := Seen{Nodes: []*corev1.Node{mixedNode(resourcesOf(slice, "3", "cpu", "64", "memory", "256Gi"))}}
+	sliced := Objects{Nodes: []*corev1.Node{mixedNode(resourcesOf(slice, "3", "cpu", "64", "memory", "256Gi"))}}
 	ill := func(n *corev1.Node) { n.Status.Allocatable[gpu] = *q(3) }
 	on := func(cards ...string) Quarantine {
 		m := Quarantine{Cards: map[string]string{}}
@@ -51,7 +52,7 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		return m
 	}
 	for sentence, c := range map[string]struct {
-		seen   Seen
+		seen   Objects
 		cards  []PhysicalCard
 		marks  Quarantine
 		bad    bool

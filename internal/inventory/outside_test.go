@@ -59,7 +59,7 @@ func TestAnotherSchedulersPods(t *testing.T) {
 		"a node of Run:ai's dynamic MIG": {nil, []func(*corev1.Node){label("node-role.kubernetes.io/runai-dynamic-mig",
 			"true")}, 0, 0, says(0), catalog.IsolationUnknown},
 	} {
-		n := Build("main", time.Time{}, Seen{Nodes: []*corev1.Node{mixedNode(c.change...)}, Pods: c.pods}, ours).Nodes[0]
+		n := Build("main", time.Time{}, Objects{Nodes: []*corev1.Node{mixedNode(c.change...)}, Pods: c.pods}, ours).Nodes[0]
 		for _, r := range n.Resources {
 			if want := map[string]int64{gpu: c.gpu, slice: c.slice}[r.Name]; r.Free() != want {
 				t.Errorf("%s: want %d of %s free, got %d", sentence, want, r.Name, r.Free())

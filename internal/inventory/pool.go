@@ -99,7 +99,7 @@ func (d *draState) removeSlice(name string) (key poolKey, nodes []string, known 
 
 func (d *draState) unindex(key poolKey) {
 	for _, node := range d.view(key).nodes {
-		drop(d.byNode, node, key)
+		unset(d.byNode, node, key)
 	}
 }
 
@@ -116,7 +116,7 @@ func put[K, L comparable](m map[K]map[L]bool, k K, l L) {
 	m[k][l] = true
 }
 
-func drop[K, L comparable](m map[K]map[L]bool, k K, l L) {
+func unset[K, L comparable](m map[K]map[L]bool, k K, l L) {
 	delete(m[k], l)
 	if len(m[k]) == 0 {
 		delete(m, k)
@@ -175,7 +175,7 @@ func (d *draState) removeClaim(key string) {
 			delete(p.held, r.Device)
 		}
 		if len(p.held) == 0 {
-			drop(d.orphan, r.Pool, pool)
+			unset(d.orphan, r.Pool, pool)
 		}
 		d.tidy(pool)
 	}

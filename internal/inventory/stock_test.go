@@ -64,7 +64,7 @@ func TestStock(t *testing.T) {
 		"a node without a GPU": {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil,
 			[]usage.Stock{}},
 	} {
-		if diff := cmp.Diff(c.want, Stock(Build("west", time.Time{}, Seen{Nodes: []*corev1.Node{c.node}, Pods: c.pods},
+		if diff := cmp.Diff(c.want, Stock(Build("west", time.Time{}, Objects{Nodes: []*corev1.Node{c.node}, Pods: c.pods},
 			ours))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", sentence, diff)
 		}

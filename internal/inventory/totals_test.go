@@ -69,7 +69,7 @@ func TestTotals(t *testing.T) {
 	}
 	shares := []func(*corev1.Node){wholeCard, label("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy",
 		"time-slicing", "nvidia.com/gpu.count", "2"), resourcesOf("nvidia.com/gpu.shared", "8")}
-	seen := Seen{
+	seen := Objects{
 		Nodes: []*corev1.Node{
 			mixedNode(called("mixed")),
 			mixedNode(called("closed"), func(n *corev1.Node) { n.Spec.Unschedulable = true }),
@@ -157,7 +157,7 @@ func TestTotalsOfDevices(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			seen := Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{withUID(pod("a", list("cpu", "1")))},
+			seen := Objects{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{withUID(pod("a", list("cpu", "1")))},
 				Slices: []*resourcev1.ResourceSlice{c.slice}}
 			if c.claim != nil {
 				seen.Claims = append(seen.Claims, c.claim)
@@ -177,7 +177,7 @@ func TestTotalsOfDevices(t *testing.T) {
 
 // A device that went away under its claim is beyond what there is, and neither free nor broken.
 func TestTotalsOfDevicesThatAreGone(t *testing.T) {
-	s := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+	s := Build("main", now, Objects{Nodes: []*corev1.Node{draNode("n1")},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours)
 	got := Totals(s)
 	if len(got) != 1 || got[0].Total != 0 || got[0].Excess != 1 {
@@ -215,7 +215,7 @@ func TestHostileNode(t *testing.T) {
 		}
 		n.Status.Capacity["nvidia.com/x"] = *q(-4)
 	})
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{n}}, ours)
+	got := Build("main", now, Objects{Nodes: []*corev1.Node{n}}, ours)
 	text, err := json.Marshal(got)
 	if err != nil || len(text) > 100_000 {
 		t.Errorf("%d bytes, %v", len(text), err)
@@ -274,7 +274,7 @@ func TestLeftOverIsNotBroken(t *testing.T) {
 		n.Status.Capacity["nvidia.com/mig-3g.40gb"] = resource.MustParse("2")
 		n.Status.Allocatable["nvidia.com/mig-3g.40gb"] = resource.MustParse("0")
 	}
-	s := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(former)},
+	s := Build("main", now, Objects{Nodes: []*corev1.Node{mixedNode(former)},
 		Pods: []*corev1.Pod{pod("a", list("nvidia.com/mig-3g.40gb", "1"))}}, ours)
 	for _, total := range Totals(s) {
 		if total.Broken != 0 || total.Resource == "nvidia.com/mig-3g.40gb" && (total.Total != 0 || total.Excess != 1) {

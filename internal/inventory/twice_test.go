@@ -20,7 +20,7 @@ func TestNeverMoreFreeThanCards(t *testing.T) {
 				for heldSlices := range slices + 1 {
 					pods := []*corev1.Pod{pod("a", list(gpu, fmt.Sprint(heldWhole))), pod("b", list(slice,
 						fmt.Sprint(heldSlices)))}
-					n := Build("main", time.Time{}, Seen{Nodes: []*corev1.Node{mixedNode(resourcesOf(gpu, fmt.Sprint(whole),
+					n := Build("main", time.Time{}, Objects{Nodes: []*corev1.Node{mixedNode(resourcesOf(gpu, fmt.Sprint(whole),
 						slice, fmt.Sprint(slices)), label(slice+".count", fmt.Sprint(slices)))}, Pods: pods}, ours).Nodes[0]
 					free := map[string]int64{}
 					for _, r := range n.Resources {

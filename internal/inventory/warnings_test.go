@@ -210,7 +210,7 @@ func TestOddities(t *testing.T) {
 	words := i18n.MustLoad()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(c.change...)}, Pods: c.pods, Slices: c.slices},
+			got := Build("main", now, Objects{Nodes: []*corev1.Node{mixedNode(c.change...)}, Pods: c.pods, Slices: c.slices},
 				ours).Nodes[0].Warnings
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

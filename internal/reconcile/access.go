@@ -76,7 +76,7 @@ func (l *loop) settleNamespace(ctx context.Context, tenant, name string, space [
 	if again, err = l.writer.apply(ctx, steps); err != nil {
 		return false, 0, err
 	}
-	if ns, ok := l.caches().look(Key{Kind: "Namespace", Name: name}); ok && ns.GetDeletionTimestamp() != nil {
+	if ns, ok := l.caches().cached(Key{Kind: "Namespace", Name: name}); ok && ns.GetDeletionTimestamp() != nil {
 		return false, 0, errNamespaceLeaving
 	}
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == Create }), again, nil
@@ -84,7 +84,7 @@ func (l *loop) settleNamespace(ctx context.Context, tenant, name string, space [
 
 // needNamespace refuses a namespace that is missing or that does not carry the tenant's owner record.
 func (l *loop) needNamespace(ctx context.Context, tenant, name string) error {
-	ns, known := l.caches().look(Key{Kind: "Namespace", Name: name})
+	ns, known := l.caches().cached(Key{Kind: "Namespace", Name: name})
 	if !known {
 		found, err := l.cluster.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -182,8 +182,8 @@ func (l *loop) awaitNamespace(w workload.Workload) {
 
 // unseenNow keeps what was last seen of a workload whose namespace we may not look into, with the reason.
 func (l *loop) unseenNow(w workload.Workload, err error) (outcome, error) {
-	t := troubleOf(err)
-	if !t.lasting {
+	t := applyErrorOf(err)
+	if !t.terminal {
 		return outcome{}, err
 	}
 	obs := w.Observed
@@ -193,7 +193,7 @@ func (l *loop) unseenNow(w workload.Workload, err error) (outcome, error) {
 }
 
 // recheckRights looks after the rights in a namespace when the API server has refused something there.
-func (l *loop) recheckRights(w workload.Workload, t trouble) {
+func (l *loop) recheckRights(w workload.Workload, t applyError) {
 	if t.status != metav1.StatusReasonForbidden {
 		return
 	}
@@ -217,7 +217,7 @@ func (l *loop) namespaceTold(namespace string, state error) {
 	l.mu.Unlock()
 	for _, t := range l.o.Site().Directory.Tenants {
 		if t.NamespaceName() == namespace {
-			l.tenants.suspect(t.Name, 0)
+			l.tenants.invalidate(t.Name, 0)
 		}
 	}
 	for id := range waiting {

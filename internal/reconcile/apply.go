@@ -25,7 +25,8 @@ type writer struct {
 	now    func() time.Time
 	log    *slog.Logger
 	wrote  func(verb Verb, kind string) // for the metrics
-	// tell is asked before what somebody did is taken back; an error of it leaves the object as it is. nil: nobody is told
+	// update is asked before what somebody did is taken back; an error of it leaves the object as it is. nil: nobody is
+	// told
 	tell func(ctx context.Context, r Repair) error
 }
 
@@ -180,7 +181,7 @@ func (w *writer) update(ctx context.Context, c client, s Step) error {
 		switch e := existing(found); {
 		case !s.mayTouch(e):
 			return foreignError{s.Key}
-		case e.UID != s.UID, e.Hash != s.Was && !w.ledger.made(s.Key, e.Hash):
+		case e.UID != s.UID, e.Hash != s.Was && !w.ledger.lastWritten(s.Key, e.Hash):
 			return errOutdated
 		default:
 			err = w.put(ctx, c, s, s.UID, e.Version)
@@ -245,10 +246,10 @@ func precisely(kind, uid, version string) metav1.DeleteOptions {
 // ledger remembers what was written lately, so that caches which lag behind do not lead to the same write again, and
 // how often an object had to be repaired, so that two who disagree about it do not fight.
 type ledger struct {
-	mu      sync.Mutex
-	entries map[Key]entry
-	kept    map[Key]kept
-	drifts  map[Key]compared
+	mu        sync.Mutex
+	entries   map[Key]entry
+	defaulted map[Key]defaulted
+	drifts    map[Key]compared
 }
 
 type entry struct {
@@ -267,7 +268,7 @@ const (
 )
 
 func newLedger() *ledger {
-	return &ledger{entries: map[Key]entry{}, kept: map[Key]kept{}, drifts: map[Key]compared{}}
+	return &ledger{entries: map[Key]entry{}, defaulted: map[Key]defaulted{}, drifts: map[Key]compared{}}
 }
 
 // wait says for how long a step is held back; not at all when that is not above zero.
@@ -291,7 +292,7 @@ func (l *ledger) wait(s Step, now time.Time) time.Duration {
 
 // ownedObjects reports whether a state of an object is the one that was written here last: caches that lag behind do
 // not make it somebody else's.
-func (l *ledger) made(k Key, hash string) bool {
+func (l *ledger) lastWritten(k Key, hash string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, known := l.entries[k]
@@ -322,7 +323,7 @@ func (l *ledger) gone(k Key, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, known := l.entries[k]
-	delete(l.kept, k)
+	delete(l.defaulted, k)
 	delete(l.drifts, k)
 	switch {
 	case !known:

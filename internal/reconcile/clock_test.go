@@ -87,12 +87,12 @@ func TestNothingEndsWhileTheClusterIsAway(t *testing.T) {
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	within(t, 2*time.Minute, "a cluster that answers is known to, and no other", func() bool {
-		return c.Answers(reconciletest.Cluster) && !c.Answers("elsewhere")
+		return c.Fresh(reconciletest.Cluster) && !c.Fresh("elsewhere")
 	})
 
 	w.cluster.setAway(true)
 	within(t, 2*time.Minute, "it is noticed", func() bool { return !c.Status()[0].OK })
-	if c.Answers(reconciletest.Cluster) {
+	if c.Fresh(reconciletest.Cluster) {
 		t.Error("a cluster that is away is said to answer: storage in it would be reclaimed")
 	}
 	late := w.store.Get(nb.ID)

@@ -72,11 +72,11 @@ type caches struct {
 	nodes      cache.SharedIndexInformer // all
 	slices     cache.SharedIndexInformer // all; what drivers say that there is to claim
 	claims     cache.SharedIndexInformer // all, of everybody: what is held
-	// told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
-	changed func(before, after any)
-	moved   func()                              // told when nodes or pods changed, for the inventory
-	told    func(namespace string, state error) // told when a namespace can be seen, or no more
-	stock   *stock                              // the inventory
+	// namespaceChanged of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
+	changed          func(before, after any)
+	inventoryChanged func()                              // namespaceChanged when nodes or pods changed, for the inventory
+	namespaceChanged func(namespace string, state error) // namespaceChanged when a namespace can be seen, or no more
+	stock            *stock                              // the inventory
 
 	mu         sync.Mutex
 	ctx        context.Context
@@ -95,17 +95,19 @@ type api struct {
 
 // cachesOptions are what caches tell of what they hear.
 type cachesOptions struct {
-	stock   *stock
-	access  kube.Access
-	mine    func(kube.Owner) bool
-	changed func(before, after any)
-	moved   func()
-	told    func(namespace string, state error)
+	stock            *stock
+	access           kube.Access
+	mine             func(kube.Owner) bool
+	changed          func(before, after any)
+	inventoryChanged func()
+	namespaceChanged func(namespace string, state error)
 }
 
 func newCaches(client kubernetes.Interface, o cachesOptions) (*caches, error) {
-	c := &caches{client: client, stock: o.stock, access: o.access, mine: o.mine, changed: o.changed, moved: o.moved,
-		told: o.told, ours: map[string]cache.Indexer{}, namespaces: map[string]*namespaceCache{}, apis: map[string]api{},
+	c := &caches{client: client, stock: o.stock, access: o.access, mine: o.mine, changed: o.changed,
+		inventoryChanged: o.inventoryChanged,
+		namespaceChanged: o.namespaceChanged, ours: map[string]cache.Indexer{}, namespaces: map[string]*namespaceCache{},
+		apis:    map[string]api{},
 		service: map[string]chan struct{}{}}
 	for _, name := range optionalAPIs() {
 		c.service[name] = make(chan struct{})
@@ -145,11 +147,14 @@ func (c *caches) prepare() (err error) {
 	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex}); err != nil {
 		return err
 	}
-	if err := c.stock.hear(c.pods, func(before, after any) { c.changed(before, after); c.moved() }); err != nil {
+	if err := c.stock.hear(c.pods, func(before, after any) {
+		c.changed(before, after)
+		c.inventoryChanged()
+	}); err != nil {
 		return err
 	}
 	for _, inf := range []cache.SharedIndexInformer{c.nodes, c.slices, c.claims} {
-		if err := c.stock.hear(inf, func(_, _ any) { c.moved() }); err != nil {
+		if err := c.stock.hear(inf, func(_, _ any) { c.inventoryChanged() }); err != nil {
 			return err
 		}
 	}
@@ -195,7 +200,7 @@ func (c *caches) fill(ctx context.Context, n *namespaceCache) {
 		return
 	}
 	for _, name := range append(c.sources(), eventKind) {
-		_ = (&feed{into: c.indexer(name), namespace: n.name, changed: c.changed}).drop(nil)
+		_ = (&feed{into: c.indexer(name), namespace: n.name, changed: c.changed}).prune(nil)
 	}
 	c.mu.Lock()
 	delete(c.namespaces, n.name)
@@ -295,7 +300,7 @@ func (c *caches) run(ctx context.Context) {
 	}
 	for name, known := range c.apis {
 		if known.served {
-			for _, inf := range c.behind(name) {
+			for _, inf := range c.optionalInformers(name) {
 				wg.Go(func() { inf.RunWithContext(ctx) })
 			}
 		}
@@ -312,8 +317,8 @@ func (c *caches) all() []cache.SharedIndexInformer {
 	return []cache.SharedIndexInformer{c.spaces, c.pods, c.nodes}
 }
 
-// behind is what is watched of an API that not every cluster serves.
-func (c *caches) behind(api string) []cache.SharedIndexInformer {
+// optionalInformers is what is watched of an API that not every cluster serves.
+func (c *caches) optionalInformers(api string) []cache.SharedIndexInformer {
 	if api == deviceAPI {
 		return []cache.SharedIndexInformer{c.slices, c.claims}
 	}
@@ -327,7 +332,7 @@ func (c *caches) synced() bool {
 	list := c.all()
 	for _, api := range optionalAPIs() {
 		if c.serves(api) {
-			list = append(list, c.behind(api)...)
+			list = append(list, c.optionalInformers(api)...)
 		}
 	}
 	for _, inf := range list {
@@ -382,7 +387,7 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 			close(c.service[name])
 		}
 		if served && c.ctx != nil {
-			for _, inf := range c.behind(name) {
+			for _, inf := range c.optionalInformers(name) {
 				go inf.RunWithContext(c.ctx)
 			}
 		}
@@ -430,8 +435,8 @@ func (c *caches) eventsIn(namespace string) cache.Indexer {
 	return c.happenings
 }
 
-// look gives an object of ours from the caches.
-func (c *caches) look(k Key) (metav1.Object, bool) {
+// cached gives an object of ours from the caches.
+func (c *caches) cached(k Key) (metav1.Object, bool) {
 	inf := c.ours[k.Kind]
 	if inf == nil {
 		return nil, false
@@ -452,7 +457,7 @@ func (c *caches) look(k Key) (metav1.Object, bool) {
 func (c *caches) existing(objects []Object) map[Key]Existing {
 	found := map[Key]Existing{}
 	for _, o := range objects {
-		if obj, ok := c.look(o.Key); ok {
+		if obj, ok := c.cached(o.Key); ok {
 			found[o.Key] = existing(obj)
 		}
 	}

@@ -74,20 +74,20 @@ type Options struct {
 
 // Intervals is how often things are done that nothing asks for.
 type Intervals struct {
-	Compare   time.Duration // every living workload is compared with the cluster; default 5 minutes
-	Confirm   time.Duration // an unchanged observation gets a new time; default 60 s
-	Probe     time.Duration // the API server is asked whether it is ready; default 5 s
-	Activity  time.Duration // notebooks are asked what they do; default 15 s
-	Inventory time.Duration // an unchanged snapshot gets a new time; default 60 s
-	Settle    time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
-	Chores    time.Duration // volumes are removed and grown; default 60 s
-	Mark      time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
+	Compare    time.Duration // every living workload is compared with the cluster; default 5 minutes
+	Confirm    time.Duration // an unchanged observation gets a new time; default 60 s
+	Probe      time.Duration // the API server is asked whether it is ready; default 5 s
+	Activity   time.Duration // notebooks are asked what they do; default 15 s
+	Inventory  time.Duration // an unchanged snapshot gets a new time; default 60 s
+	Debounce   time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
+	Volumes    time.Duration // volumes are removed and grown; default 60 s
+	Checkpoint time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
 }
 
 func (r Intervals) orDefault() Intervals {
 	for field, usual := range map[*time.Duration]time.Duration{
 		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
-		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Mark: 10 * time.Second,
+		&r.Inventory: time.Minute, &r.Debounce: 2 * time.Second, &r.Volumes: time.Minute, &r.Checkpoint: 10 * time.Second,
 	} {
 		if *field <= 0 {
 			*field = usual
@@ -231,7 +231,7 @@ func (c *Controller) handleChange(ctx context.Context, change live.Change) {
 		}
 	case "volume":
 		for _, l := range c.all() {
-			l.chores.fire()
+			l.volumes.fire()
 		}
 	}
 }
@@ -279,15 +279,15 @@ func (c *Controller) wake(ctx context.Context, id workload.ID) {
 		if err != nil {
 			return // the full comparison finds it
 		}
-		if home = c.settle(w); home == nil {
+		if home = c.assign(w); home == nil {
 			return
 		}
 	}
 	home.queue.Add(id)
 }
 
-// settle notes where a workload lives; nil for a cluster that is not configured, and for what has ended.
-func (c *Controller) settle(w workload.Workload) *loop {
+// assign notes where a workload lives; nil for a cluster that is not configured, and for what has ended.
+func (c *Controller) assign(w workload.Workload) *loop {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w.State == workload.Ended {
@@ -325,7 +325,7 @@ func (c *Controller) compare(ctx context.Context) bool {
 		return false
 	}
 	for _, w := range living {
-		if l := c.settle(w); l != nil {
+		if l := c.assign(w); l != nil {
 			l.queue.Add(w.ID)
 		}
 	}
@@ -337,8 +337,8 @@ func (c *Controller) Held() bool {
 	return slices.ContainsFunc(c.all(), func(l *loop) bool { return l.gate.isHeld() })
 }
 
-// Answers reports whether what is known of a cluster is fresh, and work goes on there.
-func (c *Controller) Answers(cluster string) bool {
+// Fresh reports whether what is known of a cluster is fresh, and work goes on there.
+func (c *Controller) Fresh(cluster string) bool {
 	for _, l := range c.all() {
 		if l.name == cluster {
 			return l.acts() && l.gate.open()

@@ -41,7 +41,7 @@ func Diff(desired DesiredObjects, observed map[Key]Existing) []Step {
 		return removeAll(slices.Concat(objects, desired.Old), observed)
 	}
 	for _, o := range objects {
-		if step, due := settle(o, observed); due {
+		if step, due := planStep(o, observed); due {
 			steps = append(steps, step)
 		}
 	}
@@ -66,7 +66,7 @@ func remove(o Object, observed map[Key]Existing) (Step, bool) {
 	return Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version}, true
 }
 
-func settle(o Object, observed map[Key]Existing) (Step, bool) {
+func planStep(o Object, observed map[Key]Existing) (Step, bool) {
 	e, exists := observed[o.Key]
 	switch {
 	case !exists:

@@ -65,8 +65,8 @@ func (l *loop) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if drift.Ahead(list) {
-			return l.hold(ctx, drift.Unmarked, drift.Mark{})
+		if drift.ClusterAhead(list) {
+			return l.hold(ctx, drift.Unmarked, drift.Checkpoint{})
 		}
 	}
 	if err := l.takeUpDecisions(ctx); err != nil {
@@ -78,7 +78,7 @@ func (l *loop) verify(ctx context.Context) error {
 }
 
 // hold begins: nothing is done in the cluster from now on.
-func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Mark) error {
+func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Checkpoint) error {
 	l.gate.set(true)
 	p, err := l.o.Store.Position(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Mark) err
 	now := l.o.Now()
 	e := audit.By(identity.System(), audit.ClusterHeld, now)
 	e.Detail = i18n.T("drift.cause."+string(cause), "Cluster", l.name)
-	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Mark: mark, Database: p}, e)
+	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Checkpoint: mark, Database: p}, e)
 	l.drifted.fire()
 	return err
 }
@@ -177,7 +177,7 @@ func (l *loop) takeUpDecisions(ctx context.Context) error {
 		if d.ResourceKind == drift.Workload {
 			l.queue.Add(workload.ID(d.Key))
 		} else {
-			l.chores.fire()
+			l.volumes.fire()
 		}
 	}
 	return nil
@@ -203,9 +203,9 @@ func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
 	}
 	l.gate.set(false)
 	l.log.InfoContext(ctx, "work in the cluster goes on")
-	l.tenants.doubt()
+	l.tenants.invalidateAll()
 	l.home.compare(ctx)
-	l.chores.fire()
+	l.volumes.fire()
 	return nil, nil
 }
 
@@ -244,21 +244,21 @@ func (l *loop) removeDecided(ctx context.Context) error {
 
 // removeUnknown deletes what was shown, by UID, what makes pods first. What became known meanwhile stays.
 func (l *loop) removeUnknown(ctx context.Context, d drift.Difference) error {
-	rows, err := l.rowsFor(ctx, nil, []drift.Seen{*d.Seen})
+	rows, err := l.rowsFor(ctx, nil, []drift.ClusterState{*d.Live})
 	if err != nil || len(rows.Workloads)+len(rows.Volumes) > 0 {
 		return err
 	}
-	if err := l.marker.cover(ctx, d.Seen.Namespace); err != nil {
+	if err := l.marker.cover(ctx, d.Live.Namespace); err != nil {
 		return err
 	}
-	objects := slices.SortedFunc(slices.Values(d.Seen.Objects),
+	objects := slices.SortedFunc(slices.Values(d.Live.Objects),
 		func(a, b drift.Object) int { return rank(b.Kind) - rank(a.Kind) })
 	for _, o := range objects {
-		if rank(o.Kind) < 0 || o.Kind == claimKind && l.used(workload.Volume{Namespace: d.Seen.Namespace, Name: o.Name}) {
+		if rank(o.Kind) < 0 || o.Kind == claimKind && l.used(workload.Volume{Namespace: d.Live.Namespace, Name: o.Name}) {
 			continue
 		}
-		is := Object{Key: Key{Kind: o.Kind, Namespace: d.Seen.Namespace, Name: o.Name},
-			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: d.Seen.Tenant}}
+		is := Object{Key: Key{Kind: o.Kind, Namespace: d.Live.Namespace, Name: o.Name},
+			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: d.Live.Tenant}}
 		if d.ResourceKind == drift.Workload {
 			is.Workload = workload.ID(d.Key)
 		} else {
@@ -299,7 +299,7 @@ func (l *loop) compareDrift(ctx context.Context) ([]drift.Difference, error) {
 }
 
 // rowsFor is the database's side: the living, the storage, and each row that an object names.
-func (l *loop) rowsFor(ctx context.Context, living []workload.Workload, seen []drift.Seen) (drift.Rows, error) {
+func (l *loop) rowsFor(ctx context.Context, living []workload.Workload, seen []drift.ClusterState) (drift.Rows, error) {
 	rows := drift.Rows{Workloads: map[workload.ID]workload.Workload{}, Volumes: map[string]workload.Volume{}}
 	for _, w := range living {
 		if w.Cluster == l.name {
@@ -323,7 +323,7 @@ func (l *loop) rowsFor(ctx context.Context, living []workload.Workload, seen []d
 	return rows, nil
 }
 
-func (l *loop) lookUp(ctx context.Context, s drift.Seen, rows drift.Rows) error {
+func (l *loop) lookUp(ctx context.Context, s drift.ClusterState, rows drift.Rows) error {
 	if s.ResourceKind == drift.Storage {
 		if _, known := rows.Volumes[s.Key]; known {
 			return nil
@@ -352,12 +352,12 @@ func unlessNotFound(err error) error {
 }
 
 // seenObjects gathers by owner record what the cluster has of workloads and storage.
-func (l *loop) seenObjects() []drift.Seen {
-	found := map[string]*drift.Seen{}
-	of := func(t drift.ResourceKind, key string, o metav1.Object) *drift.Seen {
-		name := thingKey(t, key)
+func (l *loop) seenObjects() []drift.ClusterState {
+	found := map[string]*drift.ClusterState{}
+	of := func(t drift.ResourceKind, key string, o metav1.Object) *drift.ClusterState {
+		name := resourceKey(t, key)
 		if found[name] == nil {
-			found[name] = &drift.Seen{ResourceKind: t, Key: key, Tenant: kube.OwnerOf(o.GetAnnotations()).Tenant,
+			found[name] = &drift.ClusterState{ResourceKind: t, Key: key, Tenant: kube.OwnerOf(o.GetAnnotations()).Tenant,
 				Namespace: o.GetNamespace(), Name: o.GetName(), Since: o.GetCreationTimestamp().UTC()}
 		}
 		return found[name]
@@ -377,17 +377,17 @@ func (l *loop) seenObjects() []drift.Seen {
 			}
 		}
 	}
-	list := make([]drift.Seen, 0, len(found))
+	list := make([]drift.ClusterState, 0, len(found))
 	for _, s := range found {
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b drift.Seen) int {
-		return strings.Compare(thingKey(a.ResourceKind, a.Key), thingKey(b.ResourceKind, b.Key))
+	slices.SortFunc(list, func(a, b drift.ClusterState) int {
+		return strings.Compare(resourceKey(a.ResourceKind, a.Key), resourceKey(b.ResourceKind, b.Key))
 	})
 	return list
 }
 
-func (l *loop) seeObject(s *drift.Seen, kind string, o metav1.Object) {
+func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 	s.Objects = append(s.Objects, drift.Object{Kind: kind, Name: o.GetName(), UID: string(o.GetUID())})
 	if at := o.GetCreationTimestamp().UTC(); at.Before(s.Since) {
 		s.Since = at
@@ -434,7 +434,7 @@ func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
 }
 
 // seeTemplate is what one pod asks for: extended resources, and claims for devices.
-func (l *loop) seeTemplate(s *drift.Seen, t corev1.PodTemplateSpec) {
+func (l *loop) seeTemplate(s *drift.ClusterState, t corev1.PodTemplateSpec) {
 	s.Size, s.Holds = t.Labels[kube.SizeKey], nil
 	for _, c := range t.Spec.Containers {
 		for name, q := range c.Resources.Requests {
@@ -449,7 +449,7 @@ func (l *loop) seeTemplate(s *drift.Seen, t corev1.PodTemplateSpec) {
 	slices.SortFunc(s.Holds, func(a, b drift.Amount) int { return strings.Compare(a.Resource, b.Resource) })
 }
 
-func (l *loop) seeClaim(s *drift.Seen, o metav1.Object) {
+func (l *loop) seeClaim(s *drift.ClusterState, o metav1.Object) {
 	claim, ok := o.(*corev1.PersistentVolumeClaim)
 	if !ok {
 		return

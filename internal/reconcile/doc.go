@@ -37,6 +37,6 @@
 //
 // Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or
 // has caches that lag behind, would be harmless though untidy: rows carry a version, an update replaces only what was
-// seen (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked for before it is taken
-// back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
+// onChange (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked for before it is
+// taken back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
 package reconcile

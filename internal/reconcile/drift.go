@@ -25,13 +25,13 @@ const (
 
 // Edit is one field that differs from what was rendered. It carries no value: values may be secrets.
 type Edit struct {
-	Path    string // for people: spec.template.spec.containers[main].env[LD_PRELOAD]
-	Change  Change
-	Strict  bool      // carries security: the object is what was rendered
-	By      string    // field manager; "" where no entry of managedFields has the field
-	At      time.Time // of that entry; zero for unknown
-	pointer string    // RFC 6901, into the live object
-	mark    string    // path and value, to know an addition of the platform again
+	Path        string // for people: spec.template.spec.containers[main].env[LD_PRELOAD]
+	Change      Change
+	Strict      bool      // carries security: the object is what was rendered
+	By          string    // field manager; "" where no entry of managedFields has the field
+	At          time.Time // of that entry; zero for unknown
+	pointer     string    // RFC 6901, into the live object
+	fingerprint string    // path and value, to know an addition of the platform again
 }
 
 // Drift compares a rendered object with the live one, both as kube.Content gives them, and tells by managedFields who
@@ -39,7 +39,7 @@ type Edit struct {
 // strict fields only what another field manager owns counts.
 func Drift(kind string, rendered, live map[string]any, entries []metav1.ManagedFieldsEntry) []Edit {
 	c := comparison{kind: kind, live: live, owners: ownersOf(entries)}
-	c.fields(place{}, rendered, live)
+	c.fields(fieldPath{}, rendered, live)
 	return c.edits
 }
 
@@ -50,16 +50,16 @@ type comparison struct {
 	edits  []Edit
 }
 
-// place is where in an object the comparison is.
-type place struct {
+// fieldPath is where in an object the comparison is.
+type fieldPath struct {
 	path    string // for people
 	pattern string // with [] for every item of a list
 	pointer string
 	fields  []any // names, and items of keyed lists as map[string]any
 }
 
-func (p place) field(name string) place {
-	next := place{path: name, pattern: name, pointer: p.pointer + "/" + escape(name),
+func (p fieldPath) field(name string) fieldPath {
+	next := fieldPath{path: name, pattern: name, pointer: p.pointer + "/" + escape(name),
 		fields: append(slices.Clip(p.fields), name)}
 	if p.path != "" {
 		next.path, next.pattern = p.path+"."+name, p.pattern+"."+name
@@ -70,8 +70,8 @@ func (p place) field(name string) place {
 	return next
 }
 
-func (p place) item(index int, name string, item map[string]any) place {
-	return place{path: p.path + "[" + name + "]", pattern: p.pattern + "[]",
+func (p fieldPath) item(index int, name string, item map[string]any) fieldPath {
+	return fieldPath{path: p.path + "[" + name + "]", pattern: p.pattern + "[]",
 		pointer: fmt.Sprintf("%s/%d", p.pointer, index), fields: append(slices.Clip(p.fields), item)}
 }
 
@@ -79,7 +79,7 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-func (c *comparison) fields(at place, rendered, live map[string]any) {
+func (c *comparison) fields(at fieldPath, rendered, live map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(live)) {
 		next := at.field(name)
 		if !c.concerns(next.pattern) {
@@ -100,7 +100,7 @@ func (c *comparison) fields(at place, rendered, live map[string]any) {
 	}
 }
 
-func (c *comparison) value(at place, want, live any) {
+func (c *comparison) value(at fieldPath, want, live any) {
 	wantMap, isMap := want.(map[string]any)
 	liveMap, bothMaps := live.(map[string]any)
 	wantList, isList := want.([]any)
@@ -119,7 +119,7 @@ func (c *comparison) value(at place, want, live any) {
 
 // addition reports what was not rendered; outside of the strict fields a map is looked into, for parts of it are the
 // platform's.
-func (c *comparison) addition(at place, live any) {
+func (c *comparison) addition(at fieldPath, live any) {
 	m, isMap := live.(map[string]any)
 	if isMap && !c.strict(at.pattern) {
 		c.fields(at, nil, m)
@@ -133,7 +133,7 @@ func (c *comparison) addition(at place, live any) {
 }
 
 // finalizers are reported one by one: those of Kubernetes come and go.
-func (c *comparison) finalizers(at place, list []any) {
+func (c *comparison) finalizers(at fieldPath, list []any) {
 	for _, f := range list {
 		if name := fmt.Sprint(f); strings.Contains(name, "/") && !platform(finalizers+"."+name) {
 			at.path = finalizers + "[" + name + "]"
@@ -143,7 +143,7 @@ func (c *comparison) finalizers(at place, list []any) {
 }
 
 // items matches the items of a list by their keys. A second one with the same keys is an addition.
-func (c *comparison) items(at place, keys []string, want, live []any) {
+func (c *comparison) items(at fieldPath, keys []string, want, live []any) {
 	left := map[string]map[string]any{}
 	for _, w := range want {
 		if item, ok := w.(map[string]any); ok {
@@ -165,7 +165,7 @@ func (c *comparison) items(at place, keys []string, want, live []any) {
 		c.report(next, Added, item)
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		c.report(place{path: at.path + "[" + name + "]", pattern: at.pattern + "[]"}, Altered, nil)
+		c.report(fieldPath{path: at.path + "[" + name + "]", pattern: at.pattern + "[]"}, Altered, nil)
 	}
 }
 
@@ -179,7 +179,7 @@ func keyOf(item map[string]any, keys []string) string {
 	return strings.Join(parts, "/")
 }
 
-func (c *comparison) report(at place, change Change, live any) {
+func (c *comparison) report(at fieldPath, change Change, live any) {
 	e := Edit{Path: at.path, Change: change, Strict: c.strict(at.pattern), pointer: at.pointer}
 	for _, o := range c.owners {
 		if o.At.After(e.At) || e.By == "" {
@@ -195,7 +195,7 @@ func (c *comparison) report(at place, change Change, live any) {
 	if err != nil {
 		text = []byte(err.Error())
 	}
-	e.mark = digest(at.path, string(change), string(text))
+	e.fingerprint = digest(at.path, string(change), string(text))
 	c.edits = append(c.edits, e)
 }
 

@@ -19,13 +19,13 @@ import (
 // audit record, and what the page of a workload shows.
 type edits struct {
 	mu    sync.Mutex
-	told  map[Key]said
+	told  map[Key]notice
 	back  map[workload.ID][]workload.ForeignEdit // taken back or refused
 	shown map[workload.ID][]workload.ForeignEdit // may stay
 }
 
-// said is what was said of an object last.
-type said struct {
+// notice is what was said of an object last.
+type notice struct {
 	sign  string
 	times int       // since it was said first
 	at    time.Time // when it was said last
@@ -39,7 +39,7 @@ const (
 )
 
 func newEdits() *edits {
-	return &edits{told: map[Key]said{}, back: map[workload.ID][]workload.ForeignEdit{},
+	return &edits{told: map[Key]notice{}, back: map[workload.ID][]workload.ForeignEdit{},
 		shown: map[workload.ID][]workload.ForeignEdit{}}
 }
 
@@ -50,7 +50,7 @@ func (m *edits) kindOf(k Key, kind audit.Kind, sign string, now time.Time) audit
 	defer m.mu.Unlock()
 	t := m.told[k]
 	if t.sign != sign || now.Sub(t.at) > 2*foldedFor {
-		m.told[k] = said{sign: sign, times: 1, at: now}
+		m.told[k] = notice{sign: sign, times: 1, at: now}
 		return kind
 	}
 	t.times++

@@ -11,7 +11,7 @@ import (
 
 // explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can
 // follow from it.
-func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedObjects, t trouble) {
+func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedObjects, t applyError) {
 	e := explain.Explain(l.facts(*obs, w, m, t))
 	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed
 	if w.Desired == workload.WantRunning {
@@ -21,13 +21,13 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 	if t.own && !running || t.any() && obs.Reason.IsZero() {
 		obs.Reason, obs.Detail = t.reason, t.detail
 	}
-	if t.lasting && w.Desired == workload.WantRunning && !obs.Ready {
+	if t.terminal && w.Desired == workload.WantRunning && !obs.Ready {
 		obs.Failed = true
 	}
 }
 
 // facts is everything that the caches hold of a workload.
-func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjects, t trouble) explain.Facts {
+func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjects, t applyError) explain.Facts {
 	f := explain.Facts{Now: l.o.Now(), Workload: w, Pod: m.pod()}
 	switch {
 	case !t.any():
@@ -39,7 +39,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjec
 	if t.any() && !t.own {
 		f.ApplyError = &explain.ApplyError{Reason: t.status, Message: t.detail}
 	}
-	if obj, ok := l.caches().look(Key{Kind: "Namespace", Name: w.Namespace}); ok {
+	if obj, ok := l.caches().cached(Key{Kind: "Namespace", Name: w.Namespace}); ok {
 		f.Namespace = obj.(*corev1.Namespace).Status.Phase
 	}
 	if obs.Ready {
@@ -68,7 +68,7 @@ func (l *loop) claimOf(w workload.Workload) *corev1.PersistentVolumeClaim {
 	}
 	var first *corev1.PersistentVolumeClaim
 	for _, name := range names {
-		obj, ok := l.caches().look(Key{Kind: "PersistentVolumeClaim", Namespace: w.Namespace, Name: name})
+		obj, ok := l.caches().cached(Key{Kind: "PersistentVolumeClaim", Namespace: w.Namespace, Name: name})
 		if !ok {
 			continue
 		}

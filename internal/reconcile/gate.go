@@ -16,13 +16,13 @@ type gate struct {
 	released map[string]bool
 }
 
-func thingKey(t drift.ResourceKind, key string) string { return string(t) + " " + key }
+func resourceKey(t drift.ResourceKind, key string) string { return string(t) + " " + key }
 
 // may reports whether a workload or storage may be looked after.
 func (g *gate) may(t drift.ResourceKind, key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	name := thingKey(t, key)
+	name := resourceKey(t, key)
 	return g.checked && !g.released[name] && (!g.held || g.decided[name])
 }
 
@@ -65,7 +65,7 @@ func (g *gate) decide(list []drift.Difference) (fresh []drift.Difference) {
 		g.decided = map[string]bool{}
 	}
 	for _, d := range list {
-		name := thingKey(d.ResourceKind, d.Key)
+		name := resourceKey(d.ResourceKind, d.Key)
 		switch {
 		case d.Decision == drift.Release:
 			g.released[name] = true

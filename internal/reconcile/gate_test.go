@@ -27,7 +27,7 @@ type gate struct {
 	fault  func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 	calls  int
 	writes map[string][]time.Time // by path
-	gone   int                    // answers that a resourceVersion is too old
+	gone   int                    // observeReady that a resourceVersion is too old
 }
 
 func newGate() *gate { return &gate{writes: map[string][]time.Time{}} }
@@ -163,7 +163,7 @@ func (b *watchBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// behind is a controller of its own on the same store, behind a gate.
+// optionalInformers is a controller of its own on the same store, behind a gate.
 func (r *real) behind(g *gate, adjust ...func(*reconcile.Options)) (c *reconcile.Controller, stop func()) {
 	config := rest.CopyConfig(r.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return gated{next, g} })

@@ -20,7 +20,7 @@ func TestALoopThatHangsIsNamed(t *testing.T) {
 	w := newWorld(t)
 	dog := jobs.NewWatchdog(nil, 0)
 	c := w.run(func(o *reconcile.Options) { o.Watchdog = dog })
-	within(t, 2*time.Minute, "the cluster answers", func() bool { return c.Answers(reconciletest.Cluster) })
+	within(t, 2*time.Minute, "the cluster answers", func() bool { return c.Fresh(reconciletest.Cluster) })
 	prefix := "cluster/" + reconciletest.Cluster
 	names := func(hung bool) (list []string) {
 		for _, check := range dog.Checks() {

@@ -39,7 +39,7 @@ func (l *loop) takeStock(ctx context.Context) {
 		begun := time.Now()
 		beat.Beat(ctx, snapshotWithin)
 		last = l.saveSnapshot(ctx, last)
-		if !jobs.Sleep(ctx, beat, max(l.o.Every.Settle, 10*time.Since(begun),
+		if !jobs.Sleep(ctx, beat, max(l.o.Every.Debounce, 10*time.Since(begun),
 			time.Duration(last.size)*time.Second/bytesPerSecond)) {
 			return
 		}
@@ -50,7 +50,7 @@ func (l *loop) takeStock(ctx context.Context) {
 func (l *loop) awaitChange(ctx context.Context, beat *jobs.Loop) bool {
 	switch _, why := jobs.Await(ctx, beat, l.dirty, l.o.Every.Inventory); why {
 	case jobs.Rung:
-		return jobs.Sleep(ctx, beat, min(l.o.Every.Settle, 200*time.Millisecond))
+		return jobs.Sleep(ctx, beat, min(l.o.Every.Debounce, 200*time.Millisecond))
 	case jobs.Elapsed:
 		return true
 	}
@@ -60,7 +60,7 @@ func (l *loop) awaitChange(ctx context.Context, beat *jobs.Loop) bool {
 func (l *loop) saveSnapshot(ctx context.Context, last snapshotDigest) snapshotDigest {
 	now, c := l.o.Now(), l.caches()
 	if !c.complete() {
-		l.dirty.fire() // look again soon
+		l.dirty.fire() // cached again soon
 		return last
 	}
 	snapshot := c.stock.take(now, l.selected(), l.cards(), l.quarantine())

@@ -48,7 +48,7 @@ type loop struct {
 	drifted trigger       // the cluster is to be compared with the database
 	slots   chan struct{} // how many workloads are written to the cluster at once
 	dirty   trigger       // nodes or pods changed
-	chores  trigger       // volumes are to be looked at
+	volumes trigger       // volumes are to be looked at
 
 	mu       sync.Mutex
 	running  map[workload.ID]workload.Workload  // what is asked for its activity
@@ -63,7 +63,7 @@ type loop struct {
 func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{o: c.o, meter: c.meter, stats: c.stats, home: c, name: cluster.Name, cluster: cluster,
 		log:   c.o.Logger.With("cluster", cluster.Name),
-		slots: make(chan struct{}, c.o.Workers), dirty: make(trigger, 1), chores: make(trigger, 1), renew: make(trigger, 1),
+		slots: make(chan struct{}, c.o.Workers), dirty: make(trigger, 1), volumes: make(trigger, 1), renew: make(trigger, 1),
 		drifted: make(trigger, 1),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
 			workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
@@ -83,8 +83,9 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 func (l *loop) prepare() error {
 	site := l.o.KubeSite(l.name)
 	c, err := newCaches(l.cluster.Client, cachesOptions{stock: newStock(l.name, l.holder), access: site.Access,
-		mine: func(o kube.Owner) bool { return o.Instance == site.Instance }, changed: l.seen, moved: l.dirty.fire,
-		told: l.namespaceTold})
+		mine: func(o kube.Owner) bool { return o.Instance == site.Instance }, changed: l.onChange,
+		inventoryChanged: l.dirty.fire,
+		namespaceChanged: l.namespaceTold})
 	if err == nil {
 		l.current.Store(c)
 	}
@@ -182,20 +183,20 @@ func (l *loop) pass(ctx context.Context, id workload.ID) (time.Duration, error) 
 func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Duration, err error) {
 	w, err := l.o.Store.Workload(ctx, id)
 	if fault.Is(err, fault.NotFound) {
-		l.drop(id)
+		l.untrack(id)
 		l.drifted.fire() // an object names it
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if home := l.home.settle(w); home != l {
-		l.drop(id)
+	if home := l.home.assign(w); home != l {
+		l.untrack(id)
 		if home != nil {
 			home.queue.Add(id)
 			return 0, nil
 		}
-		return l.clear(ctx, w)
+		return l.cleanUp(ctx, w)
 	}
 	if w.Unsettled() { // what only is confirmed from minute to minute is no news
 		var span trace.Span
@@ -224,10 +225,10 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if err := l.save(ctx, w, next, events, seen.known, now); err != nil {
 		return 0, err
 	}
-	if l.first(w, next) {
-		l.stats.answers(next, now)
+	if l.firstReady(w, next) {
+		l.stats.observeReady(next, now)
 	}
-	l.note(next)
+	l.track(next)
 	if trouble != nil {
 		return 0, trouble
 	}
@@ -237,9 +238,9 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	return l.soonest(next, seen.again, now), nil
 }
 
-// clear removes what is there of a workload that has ended: a leader that was asleep can have made it after the end,
+// cleanUp removes what is there of a workload that has ended: a leader that was asleep can have made it after the end,
 // and nobody else would look at it again.
-func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Duration, err error) {
+func (l *loop) cleanUp(ctx context.Context, w workload.Workload) (again time.Duration, err error) {
 	if w.State != workload.Ended || w.Cluster != l.name {
 		return 0, nil
 	}
@@ -326,8 +327,8 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (outcome, erro
 	if err == nil {
 		s.again, err = l.settleObjects(ctx, w)
 	}
-	t := troubleOf(err)
-	if t.away {
+	t := applyErrorOf(err)
+	if t.unreachable {
 		return outcome{}, err
 	}
 	if unseen := l.visible(w); unseen != nil {
@@ -346,7 +347,7 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (outcome, erro
 	}
 	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
 	s.again = sooner(s.again, explain.Hushed(m.pod(), l.o.Now()))
-	if t.lasting {
+	if t.terminal {
 		s.again = lastingRetry
 		return s, nil
 	}
@@ -360,7 +361,7 @@ func (l *loop) prepareTenant(ctx context.Context, w workload.Workload) error {
 		return nil
 	}
 	_, err := l.tenants.ensure(ctx, w.Tenant)
-	if w.Desired == workload.WantStopped && troubleOf(err).lasting && l.caches().within(w.Namespace) != nil {
+	if w.Desired == workload.WantStopped && applyErrorOf(err).terminal && l.caches().within(w.Namespace) != nil {
 		return nil
 	}
 	return err
@@ -428,9 +429,9 @@ func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Ste
 
 var errOutdated = errors.New("the spec has changed meanwhile")
 
-// first reports whether a workload answers for the first time since it was told to run: one that fell over and came
+// firstSeen reports whether a workload answers for the first time since it was told to run: one that fell over and came
 // back has not been started anew.
-func (l *loop) first(before, after workload.Workload) bool {
+func (l *loop) firstReady(before, after workload.Workload) bool {
 	if after.State != workload.Running {
 		return false
 	}
@@ -441,11 +442,11 @@ func (l *loop) first(before, after workload.Workload) bool {
 	return !known && before.State != workload.Running
 }
 
-// note keeps what the activity probe needs, and forgets what has ended.
-func (l *loop) note(w workload.Workload) {
+// track keeps what the activity probe needs, and forgets what has ended.
+func (l *loop) track(w workload.Workload) {
 	if w.State == workload.Ended {
-		l.drop(w.ID)
-		l.home.settle(w)
+		l.untrack(w.ID)
+		l.home.assign(w)
 		return
 	}
 	l.mu.Lock()
@@ -458,7 +459,7 @@ func (l *loop) note(w workload.Workload) {
 	delete(l.activity, w.ID)
 }
 
-func (l *loop) drop(id workload.ID) {
+func (l *loop) untrack(id workload.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.running, id)

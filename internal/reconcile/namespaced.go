@@ -26,17 +26,17 @@ type namespaceCache struct {
 	name   string
 	check  trigger // the rights are to be looked at again
 
-	mu      sync.Mutex
-	ctx     context.Context // of the reflectors; nil before they run
-	stop    context.CancelFunc
-	begun   time.Time        // when the reflectors were started
-	grace   time.Time        // until when a refusal may be an authorizer that lags behind
-	unbound bool             // the API server says that we may do nothing here
-	pending map[string]bool  // kinds that were not listed yet
-	refused map[string]error // kinds that the API server does not let us list
-	events  bool             // events are watched
-	gone    bool             // the namespace was deleted
-	changed chan struct{}    // closed at each change of the above
+	mu        sync.Mutex
+	ctx       context.Context // of the reflectors; nil before they run
+	stop      context.CancelFunc
+	begun     time.Time        // when the reflectors were started
+	grace     time.Time        // until when a refusal may be an authorizer that lags behind
+	forbidden bool             // the API server says that we may do nothing here
+	pending   map[string]bool  // kinds that were not listed yet
+	refused   map[string]error // kinds that the API server does not let us list
+	events    bool             // events are watched
+	gone      bool             // the namespace was deleted
+	changed   chan struct{}    // closed at each change of the above
 }
 
 // authorizerLag is how long a new RoleBinding may take until every API server goes by it.
@@ -89,7 +89,7 @@ func (n *namespaceCache) stateLocked() error {
 	if n.gone {
 		return errListingNamespace
 	}
-	if n.unbound {
+	if n.forbidden {
 		return noRightsError{namespace: n.name}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(n.refused)) {
@@ -146,13 +146,13 @@ func (n *namespaceCache) change(how func()) {
 	n.changed = make(chan struct{})
 	n.mu.Unlock()
 	if (was == nil) != (now == nil) || was != nil && was.Error() != now.Error() {
-		n.caches.told(n.name, now)
+		n.caches.namespaceChanged(n.name, now)
 	}
 }
 
 // bound is called after the rights were bound: they are looked for at once, and a refusal is not believed for a moment.
 func (n *namespaceCache) bound() {
-	n.change(func() { n.unbound, n.grace = false, time.Now().Add(authorizerLag) })
+	n.change(func() { n.forbidden, n.grace = false, time.Now().Add(authorizerLag) })
 	n.check.fire()
 }
 
@@ -209,7 +209,7 @@ func (n *namespaceCache) awaitRights(ctx context.Context) bool {
 		return true
 	}
 	for pause := firstCheck; ; pause = min(2*pause, longestCheck) {
-		if n.look(ctx) {
+		if n.checkAccess(ctx) {
 			return true
 		}
 		select {
@@ -233,8 +233,8 @@ func (n *namespaceCache) watchRights(ctx context.Context) bool {
 	}
 }
 
-// look asks whether we have rights here, and keeps the answer.
-func (n *namespaceCache) look(ctx context.Context) bool {
+// cached asks whether we have rights here, and keeps the answer.
+func (n *namespaceCache) checkAccess(ctx context.Context) bool {
 	allowed, err := mayList(ctx, n.caches.client, n.name)
 	if err != nil {
 		return false // neither yes nor no
@@ -242,9 +242,9 @@ func (n *namespaceCache) look(ctx context.Context) bool {
 	n.change(func() {
 		switch {
 		case allowed:
-			n.unbound = false
+			n.forbidden = false
 		case time.Now().After(n.grace):
-			n.unbound = true
+			n.forbidden = true
 		}
 	})
 	return allowed
@@ -271,7 +271,7 @@ func (n *namespaceCache) reflect(ctx context.Context, name string) {
 	list := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			found, err := from.list(ctx, o)
-			n.note(name, err)
+			n.noteForbidden(name, err)
 			return found, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -294,9 +294,9 @@ func (n *namespaceCache) listed(name string) {
 	}
 }
 
-// note keeps a refusal to list. Everything else is tried again without anybody being told: the cluster's own status
+// track keeps a refusal to list. Everything else is tried again without anybody being told: the cluster's own status
 // tells of an API server that is away.
-func (n *namespaceCache) note(name string, err error) {
+func (n *namespaceCache) noteForbidden(name string, err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return
 	}

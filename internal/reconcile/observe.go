@@ -29,7 +29,7 @@ type ownedObjects struct {
 // made.
 func (l *loop) gather(w workload.Workload) ownedObjects {
 	o := l.runnerOf(w)
-	object, exists := l.caches().look(o.Key)
+	object, exists := l.caches().cached(o.Key)
 	if !exists || !o.mayTouch(existing(object)) {
 		return ownedObjects{}
 	}
@@ -86,7 +86,7 @@ func (m ownedObjects) pod() *corev1.Pod {
 
 // observe says what the cluster has of a workload, from the caches. It answers false when that cannot be told.
 func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
-	t trouble) (workload.Observation, bool) {
+	t applyError) (workload.Observation, bool) {
 	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation,
 		w.Generation), PodPresent: len(m.pods) > 0}
 	if pod := m.pod(); pod != nil {

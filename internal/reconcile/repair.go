@@ -46,16 +46,17 @@ func (w *writer) repair(ctx context.Context, c client, s Step) error {
 			return err
 		}
 	}
-	err = w.takeBack(ctx, c, s, found, edits)
+	err = w.revert(ctx, c, s, found, edits)
 	switch {
-	case err != nil && troubleOf(err).lasting:
+	case err != nil && applyErrorOf(err).terminal:
 		w.ledger.wrote(s, w.now()) // so that it is not tried at full speed
 		return w.say(ctx, Repair{Object: s.Object, Edits: edits, Refused: err.Error()})
 	case err != nil || attributed:
 		return err
 	}
 	kept := w.ledger.keeps(s.Key, s.UID)
-	return w.say(ctx, Repair{Object: s.Object, Edits: slices.DeleteFunc(edits, func(e Edit) bool { return kept[e.mark] })})
+	return w.say(ctx, Repair{Object: s.Object, Edits: slices.DeleteFunc(edits,
+		func(e Edit) bool { return kept[e.fingerprint] })})
 }
 
 func (w *writer) say(ctx context.Context, r Repair) error {
@@ -84,13 +85,13 @@ func (w *writer) fresh(s Step, found metav1.Object) ([]Edit, error) {
 	}
 	kept := w.ledger.keeps(s.Key, s.UID)
 	return slices.DeleteFunc(edits, func(e Edit) bool {
-		return !e.Strict || kept[e.mark] || s.Kind == claimKind && e.Change != Added
+		return !e.Strict || kept[e.fingerprint] || s.Kind == claimKind && e.Change != Added
 	}), nil
 }
 
-// takeBack writes: the apply first, for it changes what may be removed (ports that a Service type allocated go with the
+// revert writes: the apply first, for it changes what may be removed (ports that a Service type allocated go with the
 // type).
-func (w *writer) takeBack(ctx context.Context, c client, s Step, found metav1.Object, edits []Edit) error {
+func (w *writer) revert(ctx context.Context, c client, s Step, found metav1.Object, edits []Edit) error {
 	altered := slices.ContainsFunc(edits, func(e Edit) bool { return e.Change != Added })
 	if s.Kind != claimKind && (altered || !owns(s.content, found.GetManagedFields())) {
 		seen := s
@@ -139,43 +140,43 @@ func (w *writer) accept(s Step, answer metav1.Object) error {
 	if len(left) > 0 {
 		w.log.Info("the cluster itself sets fields that were not rendered; they stay", "object", s.Key.String(),
 			"fields", pathsOf(left))
-		w.ledger.keep(s.Key, s.UID, left)
+		w.ledger.keepDefaulted(s.Key, s.UID, left)
 	}
 	w.ledger.wrote(s, w.now())
 	return nil
 }
 
-// kept are additions that the cluster makes itself, of one object by its uid.
-type kept struct {
-	uid   string
-	marks map[string]bool
+// defaulted are additions that the cluster makes itself, of one object by its uid.
+type defaulted struct {
+	uid    string
+	fields map[string]bool
 }
 
-// keep notes what came back in the answer to a repair: the platform's own additions. Another value of the same field is
-// looked at anew.
-func (l *ledger) keep(k Key, uid string, edits []Edit) {
+// keepDefaulted notes what came back in the answer to a repair: the platform's own additions. Another value of the same
+// field is looked at anew.
+func (l *ledger) keepDefaulted(k Key, uid string, edits []Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := l.kept[k]
+	known := l.defaulted[k]
 	if known.uid != uid {
-		known = kept{uid: uid}
+		known = defaulted{uid: uid}
 	}
-	marks := maps.Clone(known.marks)
+	marks := maps.Clone(known.fields)
 	if marks == nil {
 		marks = map[string]bool{}
 	}
 	for _, e := range edits {
-		marks[e.mark] = true
+		marks[e.fingerprint] = true
 	}
-	l.kept[k] = kept{uid: uid, marks: marks}
+	l.defaulted[k] = defaulted{uid: uid, fields: marks}
 	delete(l.drifts, k)
 }
 
 func (l *ledger) keeps(k Key, uid string) map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.kept[k]; known.uid == uid {
-		return known.marks
+	if known := l.defaulted[k]; known.uid == uid {
+		return known.fields
 	}
 	return nil
 }
@@ -212,7 +213,7 @@ func (l *ledger) drift(o Object, e Existing) []Edit {
 		return nil // it is compared by its managed fields alone
 	}
 	kept := l.keeps(o.Key, e.UID)
-	edits = slices.DeleteFunc(edits, func(edit Edit) bool { return kept[edit.mark] })
+	edits = slices.DeleteFunc(edits, func(edit Edit) bool { return kept[edit.fingerprint] })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drifts[o.Key] = compared{uid: e.UID, version: e.Version, hash: o.Hash, edits: edits}

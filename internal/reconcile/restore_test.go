@@ -124,7 +124,7 @@ func TestRestoredBackupChangesNothing(t *testing.T) {
 	before := w.store.Get("w-r-d")
 	w.run(func(o *reconcile.Options) { o.Every.Compare = 50 * time.Millisecond })
 	w.until("r-a database", "r-c cluster", "r-d different")
-	if h := w.held(); len(h) != 1 || h[0].Cause != drift.Older || h[0].Mark.Audit <= h[0].Database.Audit {
+	if h := w.held(); len(h) != 1 || h[0].Cause != drift.Older || h[0].Checkpoint.Audit <= h[0].Database.Audit {
 		t.Errorf("held: %+v", h)
 	}
 	w.settled() // with a full comparison every 50 ms
@@ -250,7 +250,7 @@ func TestGoOnAfterRestore(t *testing.T) {
 // old database, and still nobody goes on by themselves: it may be one that is not to be used any more.
 func TestNothingDiffersAndTheDatabaseIsOld(t *testing.T) {
 	w := newWorld(t)
-	w.run(func(o *reconcile.Options) { o.Every.Mark = 20 * time.Millisecond })
+	w.run(func(o *reconcile.Options) { o.Every.Checkpoint = 20 * time.Millisecond })
 	w.running("r-a")
 	backup := w.store.Backup()
 	w.store.PutVolume(workload.Volume{Name: "elsewhere", Cluster: "west"})
@@ -259,7 +259,7 @@ func TestNothingDiffersAndTheDatabaseIsOld(t *testing.T) {
 		if err != nil {
 			return 0
 		}
-		m, _ := drift.ParseMark(ns.Annotations[kube.MarkKey])
+		m, _ := drift.ParseCheckpoint(ns.Annotations[kube.MarkKey])
 		return m.Outbox
 	}
 	at, _ := w.store.Position(t.Context())
@@ -285,7 +285,7 @@ func TestMarkOfAnotherTimeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := drift.ParseMark(ns.Annotations[kube.MarkKey])
+	m, err := drift.ParseCheckpoint(ns.Annotations[kube.MarkKey])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,8 +325,8 @@ func TestUnknownObjectsAreListed(t *testing.T) {
 	w.until("nb-x cluster")
 	list, _ := w.store.Differences(t.Context())
 	if want := []drift.Amount{{Resource: reconciletest.Slice.Accelerator.Resource, Count: 1}}; !cmp.Equal(want,
-		list[0].Seen.Holds) {
-		t.Errorf("holds (-want +got)\n%s", cmp.Diff(want, list[0].Seen.Holds))
+		list[0].Live.Holds) {
+		t.Errorf("holds (-want +got)\n%s", cmp.Diff(want, list[0].Live.Holds))
 	}
 	if len(w.held()) != 0 {
 		t.Error("want work to go on: the mark is this database's")

@@ -15,13 +15,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// seen maps a change in the cluster to the workloads that it concerns. Pods, ReplicaSets and events are followed up to
-// the object of ours that made them; a label alone proves nothing.
-func (l *loop) seen(before, after any) {
+// onChange maps a change in the cluster to the workloads that it concerns. Pods, ReplicaSets and events are followed up
+// to the object of ours that made them; a label alone proves nothing.
+func (l *loop) onChange(before, after any) {
 	obj := after
 	if after == nil {
 		obj = before
-		l.lost(before)
+		l.onDelete(before)
 	}
 	if o, ok := obj.(metav1.Object); ok && l.gate.isHeld() && l.isOurs(o) {
 		l.drifted.fire()
@@ -34,7 +34,7 @@ func (l *loop) seen(before, after any) {
 	case *corev1.Pod:
 		l.wakeOwner(o, 2)
 		if l.spoofed(o) || after == nil && l.pretends(o) && l.holder(o) == "" {
-			l.patrol.bell.fire()
+			l.patrol.trigger.fire()
 		}
 	case *appsv1.ReplicaSet:
 		l.wakeOwner(o, 2)
@@ -47,8 +47,8 @@ func (l *loop) seen(before, after any) {
 // take in several.
 const gather = 100 * time.Millisecond
 
-// lost lets an object that vanished be made again.
-func (l *loop) lost(obj any) {
+// onDelete lets an object that vanished be made again.
+func (l *loop) onDelete(obj any) {
 	o, ok := obj.(metav1.Object)
 	if !ok {
 		return
@@ -98,7 +98,7 @@ func (l *loop) wakeRecorded(o metav1.Object) {
 	case r.Workload != "":
 		l.queue.AddAfter(r.Workload, gather)
 	case r.Tenant != "":
-		l.tenants.suspect(r.Tenant, time.Second)
+		l.tenants.invalidate(r.Tenant, time.Second)
 	}
 }
 
@@ -122,7 +122,7 @@ func (l *loop) maker(o metav1.Object, steps int) (metav1.Object, bool) {
 		}
 		return l.maker(obj.(metav1.Object), steps-1)
 	}
-	made, ok := l.caches().look(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})
+	made, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})
 	return made, ok && made.GetUID() == owner.UID
 }
 
@@ -140,7 +140,7 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
 	case "StatefulSet", "Deployment", "PersistentVolumeClaim":
-		if made, ok := l.caches().look(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
+		if made, ok := l.caches().cached(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
 			l.wakeRecorded(made)
 		}
 	}

@@ -73,7 +73,7 @@ func (l *loop) tend(ctx context.Context, v workload.Volume, was workload.ClaimSt
 	}
 	claim := l.sharedClaim(v)
 	if claim != nil && claim.Status.Phase == corev1.ClaimBound && requested(claim) < wantedBytes(v) {
-		if err := l.grow(ctx, v); err != nil {
+		if err := l.expandVolume(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (l *loop) tend(ctx context.Context, v workload.Volume, was workload.ClaimSt
 
 // sharedClaim is the claim of a team's volume as the caches have it; nil for none, and for one that is not ours.
 func (l *loop) sharedClaim(v workload.Volume) *corev1.PersistentVolumeClaim {
-	obj, ok := l.caches().look(Key{Kind: claimKind, Namespace: v.Namespace, Name: v.Name})
+	obj, ok := l.caches().cached(Key{Kind: claimKind, Namespace: v.Namespace, Name: v.Name})
 	if !ok || !l.claimObject(v).mayTouch(existing(obj)) {
 		return nil
 	}
@@ -121,9 +121,9 @@ func (l *loop) claimState(v workload.Volume, claim *corev1.PersistentVolumeClaim
 	return s
 }
 
-// grow makes a claim ask for more. It looks at the claim itself first and names what it saw, so that a leader that was
-// asleep undoes nothing; what asks for as much already is left alone, for claims never shrink.
-func (l *loop) grow(ctx context.Context, v workload.Volume) error {
+// expandVolume makes a claim ask for more. It looks at the claim itself first and names what it saw, so that a leader
+// that was asleep undoes nothing; what asks for as much already is left alone, for claims never shrink.
+func (l *loop) expandVolume(ctx context.Context, v workload.Volume) error {
 	o := l.claimObject(v)
 	c := kinds[rank(claimKind)].clients(l.cluster.Client, v.Namespace)
 	found, err := c.get(ctx, v.Name)
@@ -189,6 +189,6 @@ func refusedForGood(err error) (words string, final bool) {
 // ringShared looks at teams' volumes soon: a claim of one has changed. Changes are gathered.
 func (l *loop) ringShared(volume string) {
 	if strings.Contains(volume, ".") { // see workload.ClaimOf
-		time.AfterFunc(gather, l.chores.fire)
+		time.AfterFunc(gather, l.volumes.fire)
 	}
 }

@@ -59,7 +59,7 @@ func (w *world) sized(gib int64, conditions ...corev1.PersistentVolumeClaimCondi
 	}
 }
 
-// said waits until what is written down of the claim is so.
+// notice waits until what is written down of the claim is so.
 func (w *world) said(what string, is func(workload.ClaimState) bool) {
 	w.t.Helper()
 	within(w.t, 2*time.Minute, what, func() bool {
@@ -79,7 +79,7 @@ func TestSharedStorageGrows(t *testing.T) {
 	w := newWorld(t)
 	w.store.PutVolume(shared(10))
 	w.run(func(o *reconcile.Options) {
-		o.Every.Confirm, o.Every.Chores = 10*time.Millisecond, 100*time.Millisecond
+		o.Every.Confirm, o.Every.Volumes = 10*time.Millisecond, 100*time.Millisecond
 	})
 	w.said("no claim yet", func(c workload.ClaimState) bool { return c.Phase == workload.NoClaim })
 	w.claimed(shared(10))
@@ -121,8 +121,8 @@ func TestSharedStorageGrows(t *testing.T) {
 	within(t, 2*time.Minute, "it grows after the crash", func() bool { return asks(w.claim()) == 40 })
 }
 
-// refusals takes growth back as the service does.
-type refusals struct {
+// terminalReasons takes growth back as the service does.
+type terminalReasons struct {
 	store *reconciletest.Store
 
 	mu    sync.Mutex
@@ -130,7 +130,7 @@ type refusals struct {
 	words string
 }
 
-func (r *refusals) NotGrown(_ context.Context, v workload.Volume, claimGiB int, cause, words string) error {
+func (r *terminalReasons) NotGrown(_ context.Context, v workload.Volume, claimGiB int, cause, words string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cause, r.words = append(r.cause, cause), words
@@ -139,7 +139,7 @@ func (r *refusals) NotGrown(_ context.Context, v workload.Volume, claimGiB int, 
 	return nil
 }
 
-func (r *refusals) told() int {
+func (r *terminalReasons) told() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.cause)
@@ -149,8 +149,8 @@ func (r *refusals) told() int {
 func TestSharedStorageThatMayNotGrow(t *testing.T) {
 	w := newWorld(t)
 	w.claimed(shared(10))
-	told := &refusals{store: w.store}
-	w.run(func(o *reconcile.Options) { o.Shared, o.Every.Chores = told, 100*time.Millisecond })
+	told := &terminalReasons{store: w.store}
+	w.run(func(o *reconcile.Options) { o.Shared, o.Every.Volumes = told, 100*time.Millisecond })
 	within(t, 2*time.Minute, "the claim", func() bool {
 		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")

@@ -106,15 +106,15 @@ func (f *feed) Replace(list []any, _ string) error {
 			return err
 		}
 	}
-	if err := f.drop(there); err != nil {
+	if err := f.prune(there); err != nil {
 		return err
 	}
 	f.listed()
 	return nil
 }
 
-// drop takes out what the namespace does not have.
-func (f *feed) drop(there map[string]bool) error {
+// prune takes out what the namespace does not have.
+func (f *feed) prune(there map[string]bool) error {
 	known, err := f.into.IndexKeys(cache.NamespaceIndex, f.namespace)
 	if err != nil {
 		return err

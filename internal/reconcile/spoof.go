@@ -22,11 +22,11 @@ import (
 // an object of a known workload or tenant that it does not have. They are told and left alone. What belongs to a
 // workload that the database does not know is no spoof: the database may be the older one.
 type patrol struct {
-	bell trigger
+	trigger trigger
 
-	mu    sync.Mutex
-	since map[types.UID]time.Time // when a suspect was first seen
-	told  map[types.UID]bool
+	mu       sync.Mutex
+	since    map[types.UID]time.Time // when a suspect was first seen
+	reported map[types.UID]bool
 }
 
 // spoofGrace is for how long a suspect is given the benefit of the doubt: the watch of pods may be ahead of the watch
@@ -34,7 +34,7 @@ type patrol struct {
 const spoofGrace = 5 * time.Second
 
 func newPatrol() *patrol {
-	return &patrol{bell: make(trigger, 1), since: map[types.UID]time.Time{}, told: map[types.UID]bool{}}
+	return &patrol{trigger: make(trigger, 1), since: map[types.UID]time.Time{}, reported: map[types.UID]bool{}}
 }
 
 // spoof is an object that pretends to be ours.
@@ -51,10 +51,10 @@ func (l *loop) patrolAlways(ctx context.Context) {
 		if l.status.ok() && l.caches().synced() {
 			beat.Beat(ctx, passWithin+jobs.Overrun)
 			if again := l.lookOnce(ctx); again > 0 {
-				time.AfterFunc(again, l.patrol.bell.fire)
+				time.AfterFunc(again, l.patrol.trigger.fire)
 			}
 		}
-		switch _, why := jobs.Await(ctx, beat, l.patrol.bell, jitter(l.o.Every.Compare)); why {
+		switch _, why := jobs.Await(ctx, beat, l.patrol.trigger, jitter(l.o.Every.Compare)); why {
 		case jobs.Ended:
 			return
 		case jobs.Rung:
@@ -69,11 +69,11 @@ func (l *loop) patrolAlways(ctx context.Context) {
 func (l *loop) lookOnce(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
-	return l.look(ctx)
+	return l.patrolOnce(ctx)
 }
 
-// look goes round once. The time is when a suspect that is too new is looked at again.
-func (l *loop) look(ctx context.Context) (again time.Duration) {
+// cached goes round once. The time is when a suspect that is too new is looked at again.
+func (l *loop) patrolOnce(ctx context.Context) (again time.Duration) {
 	living, err := l.o.Store.Living(ctx)
 	if err != nil {
 		return spoofGrace
@@ -81,7 +81,7 @@ func (l *loop) look(ctx context.Context) (again time.Duration) {
 	suspects := l.suspects(living)
 	now, counts := l.o.Now(), map[string]int{}
 	for _, s := range suspects {
-		wait := spoofGrace - now.Sub(l.patrol.first(s.uid, now))
+		wait := spoofGrace - now.Sub(l.patrol.firstSeen(s.uid, now))
 		if wait > 0 {
 			again = sooner(again, wait)
 			continue
@@ -100,7 +100,7 @@ func (l *loop) look(ctx context.Context) (again time.Duration) {
 	return again
 }
 
-func (p *patrol) first(uid types.UID, now time.Time) time.Time {
+func (p *patrol) firstSeen(uid types.UID, now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, known := p.since[uid]; !known {
@@ -116,7 +116,7 @@ func (p *patrol) forget(suspects []spoof) {
 	for uid := range p.since {
 		if !slices.ContainsFunc(suspects, func(s spoof) bool { return s.uid == uid }) {
 			delete(p.since, uid)
-			delete(p.told, uid)
+			delete(p.reported, uid)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (p *patrol) forget(suspects []spoof) {
 func (l *loop) tellSpoof(ctx context.Context, s spoof, now time.Time) error {
 	l.patrol.mu.Lock()
 	defer l.patrol.mu.Unlock()
-	if l.patrol.told[s.uid] {
+	if l.patrol.reported[s.uid] {
 		return nil
 	}
 	e := audit.By(identity.System(), audit.ObjectSpoofed, now)
@@ -136,7 +136,7 @@ func (l *loop) tellSpoof(ctx context.Context, s spoof, now time.Time) error {
 	l.log.WarnContext(ctx, "an object carries the portal's labels and is not the portal's; it is left alone",
 		"object",
 		s.Key.String())
-	l.patrol.told[s.uid] = true
+	l.patrol.reported[s.uid] = true
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (l *loop) suspects(living []workload.Workload) []spoof {
 	var list []spoof
 	add := func(kind string, o metav1.Object) {
 		s := spoof{Key: Key{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}, uid: o.GetUID()}
-		if ns, ok := l.caches().look(Key{Kind: "Namespace", Name: o.GetNamespace()}); ok {
+		if ns, ok := l.caches().cached(Key{Kind: "Namespace", Name: o.GetNamespace()}); ok {
 			s.tenant = kube.OwnerOf(ns.GetAnnotations()).Tenant
 		}
 		list = append(list, s)

@@ -31,7 +31,7 @@ func (l *loop) startOf(ctx context.Context, after workload.Workload, now time.Ti
 			l.noteStart(forecast.Start{Workload: after.ID, Generation: after.Generation, Ready: now})
 			return nil, nil
 		}
-		s, changed = forecast.Tell(after, after.Observed.Decided(), l.estimate(ctx, told(after, now), now)), true
+		s, changed = forecast.Tell(after, after.Observed.Decided(), l.estimate(ctx, asScheduled(after, now), now)), true
 	}
 	if s.Placed.IsZero() && placed(after.Observed) {
 		s, changed = s.Place(now, l.estimate(ctx, onNode(after, now), now)), true
@@ -45,8 +45,8 @@ func (l *loop) startOf(ctx context.Context, after workload.Workload, now time.Ti
 	return &s, nil
 }
 
-// told is a workload as it was when it was told to run, for the estimate that goes with that.
-func told(w workload.Workload, now time.Time) workload.Workload {
+// namespaceChanged is a workload as it was when it was told to run, for the estimate that goes with that.
+func asScheduled(w workload.Workload, now time.Time) workload.Workload {
 	if w.State == workload.Failed {
 		return w
 	}

@@ -67,8 +67,8 @@ func newStats(registry prometheus.Registerer) *stats {
 	return s
 }
 
-// answers notes that a workload which was told to run at a time answers now.
-func (s *stats) answers(w workload.Workload, now time.Time) {
+// observeReady notes that a workload which was told to run at a time answers now.
+func (s *stats) observeReady(w workload.Workload, now time.Time) {
 	if told := w.Observed.Decided(); !told.IsZero() {
 		s.ready.WithLabelValues(w.Cluster, w.Size.Name).Observe(max(0, now.Sub(told).Seconds()))
 	}

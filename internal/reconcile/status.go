@@ -78,10 +78,10 @@ func (s *status) watch(ctx context.Context, l *loop) {
 		beat.Beat(ctx, databaseWithin)
 		if s.set(err) {
 			l.log.InfoContext(ctx, "the cluster answers")
-			l.tenants.doubt()
+			l.tenants.invalidateAll()
 			l.home.compare(ctx)
 			l.dirty.fire()
-			l.patrol.bell.fire()
+			l.patrol.trigger.fire()
 		} else if was && err != nil {
 			l.log.WarnContext(ctx, "the cluster does not answer", "error", err)
 		}

@@ -13,29 +13,29 @@ import (
 
 // stock keeps the inventory up to date from what the watches tell, so that one pod costs one node.
 type stock struct {
-	mu      sync.Mutex
-	builder *inventory.Builder
-	told    map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration
+	mu       sync.Mutex
+	builder  *inventory.Builder
+	handlers map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration
 }
 
 func newStock(cluster string, holder func(*corev1.Pod) string) *stock {
 	return &stock{builder: inventory.NewBuilder(cluster, holder),
-		told: map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration{}}
+		handlers: map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration{}}
 }
 
 // hear listens to nodes, pods, slices or claims.
 func (s *stock) hear(inf cache.SharedIndexInformer, also func(before, after any)) error {
-	told, err := inf.AddEventHandler(handle(func(before, after any) { s.tell(before, after); also(before, after) }))
-	s.told[inf] = told
+	told, err := inf.AddEventHandler(handle(func(before, after any) { s.update(before, after); also(before, after) }))
+	s.handlers[inf] = told
 	return err
 }
 
-// tell passes on one change; after is nil for what is gone.
-func (s *stock) tell(before, after any) {
+// update passes on one change; after is nil for what is gone.
+func (s *stock) update(before, after any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if after == nil {
-		s.drop(before)
+		s.remove(before)
 		return
 	}
 	switch o := after.(type) {
@@ -50,7 +50,7 @@ func (s *stock) tell(before, after any) {
 	}
 }
 
-func (s *stock) drop(gone any) {
+func (s *stock) remove(gone any) {
 	switch o := gone.(type) {
 	case *corev1.Node:
 		s.builder.DropNode(o.Name)
@@ -78,7 +78,7 @@ func (s *stock) take(now time.Time, keep []string, cards map[string][]inventory.
 // complete reports whether everything that was listed has been told. Before, a snapshot would say that cards are
 // missing.
 func (c *caches) complete() bool {
-	for inf, told := range c.stock.told {
+	for inf, told := range c.stock.handlers {
 		if inf.HasSynced() && !told.HasSynced() { // what the cluster does not serve is never filled
 			return false
 		}

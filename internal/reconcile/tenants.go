@@ -65,7 +65,7 @@ func (t *tenants) work(ctx context.Context) {
 		default:
 			t.queue.Forget(name)
 			if again > 0 {
-				t.suspect(name, again)
+				t.invalidate(name, again)
 			}
 		}
 		t.queue.Done(name)
@@ -92,9 +92,9 @@ func (t *tenants) state(name string) *tenantState {
 	return s
 }
 
-// suspect lets one tenant be looked at again, soon; doubt lets all, when they are next needed. A tenant that nothing
+// invalidate lets one tenant be looked at again, soon; doubt lets all, when they are next needed. A tenant that nothing
 // runs for is not looked at.
-func (t *tenants) suspect(name string, soon time.Duration) {
+func (t *tenants) invalidate(name string, soon time.Duration) {
 	t.mu.Lock()
 	s := t.states[name]
 	t.mu.Unlock()
@@ -113,7 +113,7 @@ func (t *tenants) revise() {
 	}
 }
 
-func (t *tenants) doubt() {
+func (t *tenants) invalidateAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.states = map[string]*tenantState{}
@@ -143,10 +143,10 @@ func (t *tenants) ensure(ctx context.Context, name string) (again time.Duration,
 	}
 	again, err = t.loop.settleTenant(ctx, name, objects)
 	s.print, s.fresh, s.err = "", time.Time{}, nil
-	switch trouble := troubleOf(err); {
+	switch trouble := applyErrorOf(err); {
 	case err == nil:
 		s.print, s.fresh = print, now.Add(sooner(tenantFresh, again)) // a repair that was held back is not right yet
-	case trouble.lasting:
+	case trouble.terminal:
 		s.print, s.fresh, s.err = print, now.Add(tenantRefused), fmt.Errorf("tenant %s: %w", name, err)
 	}
 	return again, err

@@ -17,7 +17,7 @@ func (l *loop) tidy(ctx context.Context) {
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/storage", passWithin+jobs.Overrun)
 	defer beat.End()
 	for {
-		if _, why := jobs.Await(ctx, beat, l.chores, jitter(l.o.Every.Chores)); why == jobs.Ended {
+		if _, why := jobs.Await(ctx, beat, l.volumes, jitter(l.o.Every.Volumes)); why == jobs.Ended {
 			return
 		}
 		if !l.acts() {
@@ -25,7 +25,7 @@ func (l *loop) tidy(ctx context.Context) {
 		}
 		beat.Beat(ctx, passWithin+jobs.Overrun)
 		if l.tidyOnce(ctx) {
-			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.fire)
+			time.AfterFunc(jitter(l.o.Every.Volumes/12), l.volumes.fire)
 		}
 	}
 }

@@ -76,7 +76,7 @@ type state struct {
 	line      []Waiting
 	history   AskerHistory
 	nameTaken bool
-	budget    budget.Standing
+	budget    budget.Status
 	share     budget.Share // what the target has of the budget already
 	metered   budget.Claim // of the target, with its meter
 }
@@ -118,7 +118,7 @@ func (c *core) readBudget(ctx context.Context, in Reader, q subject, s *state) (
 	if c.budgets == nil || q.kind == QuotaKind {
 		return nil
 	}
-	if s.budget, err = c.budgets.Standing(ctx, in, q.tenant.Name); err != nil || !s.budget.Set() || q.target == "" {
+	if s.budget, err = c.budgets.Status(ctx, in, q.tenant.Name); err != nil || !s.budget.Set() || q.target == "" {
 		return err
 	}
 	if s.metered, err = in.BudgetClaim(ctx, string(q.target)); err != nil {

@@ -14,7 +14,7 @@ import (
 // SessionsOf lists someone's sign-ins that end after a time, newest first; sessions of the gateway are not among them.
 func (v view) SessionsOf(ctx context.Context, person identity.PersonID, after time.Time) ([]identity.Session, error) {
 	rows, err := all[sessionRow](v.at(ctx).Where("person = ? AND parent IS NULL AND ends_at > ?", string(person),
-		momentOf(after)).Order("created_at DESC, id DESC"))
+		timestampOf(after)).Order("created_at DESC, id DESC"))
 	return each(rows, toSession), err
 }
 
@@ -70,7 +70,7 @@ func (s *Store) RevokeTokensOf(ctx context.Context, person identity.PersonID, ev
 // yet. What has expired is not among them.
 func (v view) ExpiringTokens(ctx context.Context, now, expires, created time.Time) ([]identity.Token, error) {
 	rows, err := all[tokenRow](v.at(ctx).Where("announced_at IS NULL AND expires_at > ? AND (expires_at <= ? OR "+
-		"created_at <= ?)", momentOf(now), momentOf(expires), momentOf(created)).Order("created_at, id"))
+		"created_at <= ?)", timestampOf(now), timestampOf(expires), timestampOf(created)).Order("created_at, id"))
 	return each(rows, toToken), err
 }
 
@@ -79,7 +79,7 @@ func (v view) ExpiringTokens(ctx context.Context, now, expires, created time.Tim
 func (s *Store) AnnounceToken(ctx context.Context, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE tokens SET announced_at = ? WHERE id = ? AND announced_at IS NULL",
-			momentOf(event.At), id)
+			timestampOf(event.At), id)
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}

@@ -21,7 +21,7 @@ type dismissalRow struct {
 	SizeName   string
 	Author     string
 	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (dismissalRow) TableName() string { return "advice_dismissals" }
@@ -41,7 +41,7 @@ func (v view) Dismissals(ctx context.Context) (map[workload.ID]advice.Dismissal,
 // SaveDismissal puts advice away; the last one for a workload counts.
 func (s *Store) SaveDismissal(ctx context.Context, d advice.Dismissal, events ...audit.Event) error {
 	row := dismissalRow{Workload: string(d.Workload), Kind: string(d.Kind), SizeName: d.Size, Author: string(d.Author),
-		AuthorName: d.Name, CreatedAt: momentOf(d.At)}
+		AuthorName: d.Name, CreatedAt: timestampOf(d.At)}
 	return s.write(ctx, func(t *tx) error {
 		if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 			return err
@@ -79,10 +79,10 @@ func (t *tx) adviceChanged(ctx context.Context, id string, events []audit.Event)
 func (v view) NamesEnded(ctx context.Context, since time.Time) (map[advice.Name]time.Time, error) {
 	var rows []struct {
 		Cluster, Namespace, Name string
-		EndedAt                  moment
+		EndedAt                  timestamp
 	}
 	err := v.at(ctx).Raw("SELECT cluster, namespace, name, MAX(updated_at) AS ended_at FROM workloads WHERE state = "+
-		"'ended' AND updated_at >= ? GROUP BY cluster, namespace, name", momentOf(since)).
+		"'ended' AND updated_at >= ? GROUP BY cluster, namespace, name", timestampOf(since)).
 		Scan(&rows).Error
 	ended := make(map[advice.Name]time.Time, len(rows))
 	for _, row := range rows {

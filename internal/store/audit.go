@@ -17,7 +17,7 @@ const eventList = "a"
 
 type eventRow struct {
 	Seq      int64 `gorm:"primaryKey;autoIncrement:false"`
-	At       moment
+	At       timestamp
 	Kind     string
 	Actor    string
 	Name     string
@@ -42,7 +42,7 @@ func (eventRow) TableName() string { return "audit_events" }
 
 func fromEvent(seq int64, e audit.Event) eventRow {
 	return eventRow{
-		Seq: seq, At: momentOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address,
+		Seq: seq, At: timestampOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address,
 		Tenant:  e.Tenant,
 		Request: e.Request, Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: doc(e.Detail),
 		Behalf: string(e.Behalf), BehalfName: e.BehalfName, Via: string(e.Via), Credential: e.Credential,
@@ -134,10 +134,10 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 		}
 	}
 	if !f.From.IsZero() {
-		query = query.Where("at >= ?", momentOf(f.From))
+		query = query.Where("at >= ?", timestampOf(f.From))
 	}
 	if !f.Until.IsZero() {
-		query = query.Where("at < ?", momentOf(f.Until))
+		query = query.Where("at < ?", timestampOf(f.Until))
 	}
 	if f.Person != "" {
 		var err error
@@ -147,7 +147,7 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 	}
 	end := int64(math.MaxInt64)
 	if f.Cursor != "" {
-		p, err := placeOf(eventList, f.Cursor)
+		p, err := parseCursor(eventList, f.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
@@ -167,7 +167,7 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r eventRow) cursorAt { return cursorAt{list: eventList, at: r.Seq} })
+	rows, next := paged(rows, limit, func(r eventRow) cursorAt { return cursorAt{list: eventList, at: r.Seq} })
 	if next == "" && floor > 0 {
 		next = cursorAt{list: eventList, at: floor + 1}.String()
 	}
@@ -191,11 +191,11 @@ func (v view) stretch(ctx context.Context, end int64, f audit.Filter) (floor, fr
 	ask(&last, "SELECT audit FROM counters WHERE id = 1")
 	if !f.Until.IsZero() {
 		before := int64(0)
-		ask(&before, "SELECT seq FROM audit_events WHERE at < ? ORDER BY at DESC LIMIT 1", momentOf(f.Until))
+		ask(&before, "SELECT seq FROM audit_events WHERE at < ? ORDER BY at DESC LIMIT 1", timestampOf(f.Until))
 		last = min(last, before+v.window)
 	}
 	if !f.From.IsZero() {
-		ask(&lowest, "SELECT seq FROM audit_events WHERE at >= ? ORDER BY at LIMIT 1", momentOf(f.From))
+		ask(&lowest, "SELECT seq FROM audit_events WHERE at >= ? ORDER BY at LIMIT 1", timestampOf(f.From))
 		lowest -= v.window
 	}
 	from = min(end, last+1)

@@ -51,7 +51,7 @@ func (v view) Backlog(ctx context.Context) (Backlog, error) {
 	}
 	var rest struct {
 		Audit, Outbox, Told int64
-		Oldest              moment
+		Oldest              timestamp
 	}
 	err := v.at(ctx).Raw(`SELECT c.audit, c.outbox, (SELECT seq FROM notice_cursor WHERE id = 1) AS told,
 		(SELECT min(next_at) FROM deliveries WHERE state IN ('due', 'sending')) AS oldest FROM counters c

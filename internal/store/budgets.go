@@ -31,7 +31,7 @@ type budgetRow struct {
 	AtLimit string
 	SetBy   string
 	SetName string
-	SetAt   moment
+	SetAt   timestamp
 	Version int64
 }
 
@@ -71,7 +71,7 @@ type budgetTransactionRow struct {
 	PostedBy  string
 	ByName    string
 	Note      string
-	CreatedAt moment `gorm:"autoCreateTime:false"`
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (budgetTransactionRow) TableName() string { return "budget_transactions" }
@@ -165,8 +165,8 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 		`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
 		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?
 			OR unknown_until > ?)
-		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, momentOf(since),
-		momentOf(since), tenant).Order("id"))
+		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, timestampOf(since),
+		timestampOf(since), tenant).Order("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 		}
 	}
 	storage, err := v.storageClaims(ctx, tenant, "volume IN ? OR volume IN (SELECT volume FROM storage_intervals WHERE "+
-		"tenant = ? AND (until_at IS NULL OR until_at > ?))", volumes, tenant, momentOf(since))
+		"tenant = ? AND (until_at IS NULL OR until_at > ?))", volumes, tenant, timestampOf(since))
 	return append(claims, storage...), err
 }
 
@@ -265,7 +265,7 @@ func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor stri
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r budgetTransactionRow) cursorAt {
+	rows, next := paged(rows, limit, func(r budgetTransactionRow) cursorAt {
 		return cursorAt{bookList, r.CreatedAt.Int64, r.ID}
 	})
 	return each(rows, toTransaction), next, nil
@@ -274,7 +274,7 @@ func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor stri
 // SaveBudget inserts at Version 0 and else updates that version.
 func (t *tx) SaveBudget(ctx context.Context, b budget.Budget) error {
 	row := budgetRow{Tenant: b.Tenant, Unit: string(b.Unit), Amount: b.Amount, AtLimit: string(b.AtLimit),
-		SetBy: string(b.By), SetName: b.ByName, SetAt: momentOf(b.SetAt), Version: b.Version + 1}
+		SetBy: string(b.By), SetName: b.ByName, SetAt: timestampOf(b.SetAt), Version: b.Version + 1}
 	t.changed(live.Change{Topic: live.TopicBudget, ID: b.Tenant, Tenant: b.Tenant})
 	if b.Version > 0 {
 		return update(t.at(ctx), &row, "tenant", b.Tenant, b.Version)
@@ -335,7 +335,7 @@ func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) 
 	t.changed(live.Change{Topic: live.TopicBudget, ID: b.Tenant, Tenant: b.Tenant})
 	return insert(t.at(ctx), &budgetTransactionRow{ID: p.ID, Tenant: b.Tenant, Month: b.Month.String(),
 		Unit: string(b.Unit), Kind: string(p.Kind), Workload: p.Workload,
-		Amounts: fromAmounts(a), PostedBy: string(p.By), ByName: p.ByName, Note: p.Note, CreatedAt: momentOf(p.At)})
+		Amounts: fromAmounts(a), PostedBy: string(p.By), ByName: p.ByName, Note: p.Note, CreatedAt: timestampOf(p.At)})
 }
 
 func (t *tx) openBook(ctx context.Context, b budget.Book) error {

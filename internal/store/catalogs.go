@@ -21,7 +21,7 @@ type catalogRow struct {
 	Author     string
 	AuthorName string
 	Note       document[i18n.Text]
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (catalogRow) TableName() string { return "catalogs" }
@@ -66,7 +66,7 @@ func (s *Store) SaveCatalog(ctx context.Context, r offer.Revision, events ...aud
 			return lostRace()
 		}
 		row := catalogRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
-			CreatedAt: momentOf(r.At)}
+			CreatedAt: timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}

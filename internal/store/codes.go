@@ -13,7 +13,7 @@ type codeRow struct {
 	Hash      string `gorm:"primaryKey"`
 	Session   string
 	Workload  string
-	ExpiresAt moment
+	ExpiresAt timestamp
 }
 
 func (codeRow) TableName() string { return "codes" }
@@ -21,7 +21,7 @@ func (codeRow) TableName() string { return "codes" }
 // SaveCode keeps the hash of a one-time code, for which session and workload it is good, and until when. It ends with
 // the session.
 func (s *Store) SaveCode(ctx context.Context, hash, session, workload string, expires time.Time) error {
-	row := codeRow{Hash: hash, Session: session, Workload: workload, ExpiresAt: momentOf(expires)}
+	row := codeRow{Hash: hash, Session: session, Workload: workload, ExpiresAt: timestampOf(expires)}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))

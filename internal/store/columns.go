@@ -15,17 +15,17 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// moment is a time as the database keeps it: microseconds since 1970 in UTC, NULL for the zero time.
-type moment struct{ sql.NullInt64 }
+// timestamp is a time as the database keeps it: microseconds since 1970 in UTC, NULL for the zero time.
+type timestamp struct{ sql.NullInt64 }
 
-func momentOf(t time.Time) moment {
+func timestampOf(t time.Time) timestamp {
 	if t.IsZero() {
-		return moment{}
+		return timestamp{}
 	}
-	return moment{sql.NullInt64{Int64: t.UnixMicro(), Valid: true}}
+	return timestamp{sql.NullInt64{Int64: t.UnixMicro(), Valid: true}}
 }
 
-func (m moment) time() time.Time {
+func (m timestamp) time() time.Time {
 	if !m.Valid {
 		return time.Time{}
 	}
@@ -33,7 +33,7 @@ func (m moment) time() time.Time {
 }
 
 // exact is the time as it comes back from the database.
-func exact(t time.Time) time.Time { return momentOf(t).time() }
+func exact(t time.Time) time.Time { return timestampOf(t).time() }
 
 // document is a value as JSON in a text column.
 type document[T any] struct{ is T }

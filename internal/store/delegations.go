@@ -18,9 +18,9 @@ type delegationRow struct {
 	ID        string `gorm:"primaryKey"`
 	Person    string
 	Delegate  string
-	FromAt    moment
-	UntilAt   moment
-	CreatedAt moment `gorm:"autoCreateTime:false"`
+	FromAt    timestamp
+	UntilAt   timestamp
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (delegationRow) TableName() string { return "delegations" }
@@ -34,7 +34,7 @@ func (v view) Delegations(ctx context.Context, after time.Time) ([]delegation.De
 	err := v.at(ctx).Raw(
 		`SELECT s.*, p.name AS name, t.name AS delegate_name FROM delegations s JOIN people p ON p.id = s.person
 			JOIN people t ON t.id = s.delegate
-		WHERE s.until_at > ? ORDER BY s.from_at, s.id`, momentOf(after)).Scan(&rows).Error
+		WHERE s.until_at > ? ORDER BY s.from_at, s.id`, timestampOf(after)).Scan(&rows).Error
 	list := make([]delegation.Delegation, len(rows))
 	for i, r := range rows {
 		list[i] = delegation.Delegation{ID: r.Row.ID, Person: identity.PersonID(r.Row.Person), Name: r.Name,
@@ -46,8 +46,8 @@ func (v view) Delegations(ctx context.Context, after time.Time) ([]delegation.De
 
 // CreateDelegation keeps a period with the event that says so.
 func (s *Store) CreateDelegation(ctx context.Context, p delegation.Delegation, event audit.Event) error {
-	row := delegationRow{ID: p.ID, Person: string(p.Person), Delegate: string(p.Delegate), FromAt: momentOf(p.From),
-		UntilAt: momentOf(p.Until), CreatedAt: momentOf(p.CreatedAt)}
+	row := delegationRow{ID: p.ID, Person: string(p.Person), Delegate: string(p.Delegate), FromAt: timestampOf(p.From),
+		UntilAt: timestampOf(p.Until), CreatedAt: timestampOf(p.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -62,14 +62,14 @@ func (s *Store) EndDelegation(ctx context.Context, person identity.PersonID, id 
 	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		row, err := one[delegationRow](t.at(ctx).Where("id = ? AND person = ? AND until_at > ?", id, string(person),
-			momentOf(now)), i18n.T("delegation.not_found"))
+			timestampOf(now)), i18n.T("delegation.not_found"))
 		if err != nil {
 			return err
 		}
 		statement, args := "DELETE FROM delegations WHERE id = ? AND until_at = ?", []any{id, row.UntilAt}
-		if row.FromAt.Int64 < momentOf(now).Int64 {
+		if row.FromAt.Int64 < timestampOf(now).Int64 {
 			statement, args = "UPDATE delegations SET until_at = ? WHERE id = ? AND until_at = ?",
-				append([]any{momentOf(now)}, args...)
+				append([]any{timestampOf(now)}, args...)
 		}
 		done := t.at(ctx).Exec(statement, args...)
 		if done.Error == nil && done.RowsAffected == 0 {

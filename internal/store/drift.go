@@ -27,9 +27,9 @@ const databaseID = "database.id"
 
 type holdRow struct {
 	Cluster  string `gorm:"primaryKey"`
-	Since    moment
+	Since    timestamp
 	Cause    string
-	Mark     document[drift.Mark]
+	Mark     document[drift.Checkpoint]
 	Position document[drift.Position]
 	Decided  int64
 }
@@ -37,7 +37,7 @@ type holdRow struct {
 func (holdRow) TableName() string { return "cluster_holds" }
 
 func toHold(r holdRow) drift.Hold {
-	return drift.Hold{Cluster: r.Cluster, Since: r.Since.time(), Cause: drift.Cause(r.Cause), Mark: r.Mark.is,
+	return drift.Hold{Cluster: r.Cluster, Since: r.Since.time(), Cause: drift.Cause(r.Cause), Checkpoint: r.Mark.is,
 		Database: r.Position.is, Decided: r.Decided}
 }
 
@@ -46,11 +46,11 @@ type differenceRow struct {
 	Cluster     string
 	Data        document[difference]
 	Version     string
-	FoundAt     moment
+	FoundAt     timestamp
 	Decision    string
 	DecidedBy   string
 	DecidedName string
-	DecidedAt   moment
+	DecidedAt   timestamp
 }
 
 func (differenceRow) TableName() string { return "differences" }
@@ -61,21 +61,21 @@ type difference struct {
 	Key    string
 	Kind   drift.Kind
 	Fields []drift.Field
-	Seen   *drift.Seen
+	Seen   *drift.ClusterState
 	Row    *drift.Row
 }
 
 func fromDifference(d drift.Difference) differenceRow {
-	return differenceRow{ID: d.ID, Cluster: d.Cluster, Version: d.Version, FoundAt: momentOf(d.FoundAt),
-		Data:     doc(difference{d.ResourceKind, d.Key, d.Kind, d.Fields, d.Seen, d.Row}),
-		Decision: string(d.Decision), DecidedBy: string(d.By), DecidedName: d.ByName, DecidedAt: momentOf(d.DecidedAt)}
+	return differenceRow{ID: d.ID, Cluster: d.Cluster, Version: d.Version, FoundAt: timestampOf(d.FoundAt),
+		Data:     doc(difference{d.ResourceKind, d.Key, d.Kind, d.Fields, d.Live, d.Row}),
+		Decision: string(d.Decision), DecidedBy: string(d.By), DecidedName: d.ByName, DecidedAt: timestampOf(d.DecidedAt)}
 }
 
 func toDifference(r differenceRow) drift.Difference {
 	is := r.Data.is
 	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Thing, Key: is.Key, Kind: is.Kind,
 		Fields: is.Fields,
-		Seen:   is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
+		Live:   is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
 		By: identity.PersonID(r.DecidedBy), ByName: r.DecidedName, DecidedAt: r.DecidedAt.time()}
 }
 
@@ -108,7 +108,7 @@ func (v view) Holds(ctx context.Context) ([]drift.Hold, error) {
 
 // SaveHold begins a hold and writes the events; where there is one it does nothing. Grants under way end first.
 func (s *Store) SaveHold(ctx context.Context, h drift.Hold, events ...audit.Event) error {
-	row := holdRow{Cluster: h.Cluster, Since: momentOf(h.Since), Cause: string(h.Cause), Mark: doc(h.Mark),
+	row := holdRow{Cluster: h.Cluster, Since: timestampOf(h.Since), Cause: string(h.Cause), Mark: doc(h.Checkpoint),
 		Position: doc(h.Database)}
 	if err := writable(&row); err != nil {
 		return err

@@ -16,7 +16,7 @@ var _ recorder.Store = (*Store)(nil)
 
 // EngineMark is up to when the use of a cluster's GPUs is recorded; the zero time for never.
 func (v view) EngineMark(ctx context.Context, cluster string) (time.Time, error) {
-	var until moment
+	var until timestamp
 	err := v.at(ctx).Raw("SELECT until_at FROM engine_marks WHERE cluster = ?", cluster).Scan(&until).Error
 	return until.time(), failure(err)
 }
@@ -36,7 +36,7 @@ func (v view) MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]re
 			m.seat_pool, m.seats, w.namespace, w.name, w.kind, w.size
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.cluster = ? AND m.from_at < ? AND (m.until_at IS NULL OR m.until_at > ?)
-		ORDER BY m.workload, m.from_at`, cluster, momentOf(s.Until), momentOf(s.From)).Scan(&rows).Error
+		ORDER BY m.workload, m.from_at`, cluster, timestampOf(s.Until), timestampOf(s.From)).Scan(&rows).Error
 	list := make([]recorder.Metered, len(rows))
 	for n, row := range rows {
 		list[n] = recorder.Metered{Interval: toInterval(row.Interval), Namespace: row.Namespace, Name: row.Name,
@@ -49,12 +49,12 @@ func (v view) MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]re
 // moves the mark first.
 func (s *Store) RecordEngine(ctx context.Context, r usage.EngineRecord) error {
 	return s.write(ctx, func(t *tx) error {
-		db, until := t.at(ctx), momentOf(r.Until)
+		db, until := t.at(ctx), timestampOf(r.Until)
 		done := db.Exec("INSERT INTO engine_marks (cluster, until_at) VALUES (?, ?) ON CONFLICT (cluster) DO NOTHING",
 			r.Cluster, until)
 		if !r.Before.IsZero() {
 			done = db.Exec("UPDATE engine_marks SET until_at = ? WHERE cluster = ? AND until_at = ?", until, r.Cluster,
-				momentOf(r.Before))
+				timestampOf(r.Before))
 		}
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error

@@ -14,7 +14,7 @@ var _ usage.FleetStore = (*Store)(nil)
 
 type fleetSampleRow struct {
 	Cluster string `gorm:"primaryKey"`
-	TakenAt moment
+	TakenAt timestamp
 	Stock   document[[]usage.Stock]
 }
 
@@ -49,7 +49,7 @@ func toFleetDay(row fleetDayRow) usage.FleetDay {
 // since the one before is then counted once.
 func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.Location) error {
 	return s.write(ctx, func(t *tx) error {
-		row := fleetSampleRow{Cluster: sample.Cluster, TakenAt: momentOf(sample.At.Truncate(time.Millisecond)),
+		row := fleetSampleRow{Cluster: sample.Cluster, TakenAt: timestampOf(sample.At.Truncate(time.Millisecond)),
 			Stock: doc(sample.Stock)}
 		if err := writable(&row); err != nil {
 			return err

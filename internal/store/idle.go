@@ -27,14 +27,14 @@ type idleSettingsRow struct {
 	Settings   document[idle.Settings]
 	Author     string
 	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (idleSettingsRow) TableName() string { return "idle_settings" }
 
 type idleObservedRow struct {
 	Cluster string `gorm:"primaryKey"`
-	UntilAt moment
+	UntilAt timestamp
 }
 
 func (idleObservedRow) TableName() string { return "idle_observed" }
@@ -43,11 +43,11 @@ type idleRecordRow struct {
 	Workload       string `gorm:"primaryKey"`
 	Generation     int64
 	Below          int64
-	SinceAt        moment
+	SinceAt        timestamp
 	High           int64 // hundredths of a per cent
-	WarnedAt       moment
-	StopsAt        moment
-	KeepAliveUntil moment
+	WarnedAt       timestamp
+	StopsAt        timestamp
+	KeepAliveUntil timestamp
 	KeepAliveBy    string
 }
 
@@ -62,8 +62,8 @@ func toMark(r idleRecordRow) idle.Record {
 
 func fromMark(m idle.Record) idleRecordRow {
 	return idleRecordRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
-		SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
-		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeepAliveUntil: momentOf(m.KeepAliveUntil),
+		SinceAt: timestampOf(m.Since), High: int64(math.Ceil(m.High * 100)),
+		WarnedAt: timestampOf(m.WarnedAt), StopsAt: timestampOf(m.StopsAt), KeepAliveUntil: timestampOf(m.KeepAliveUntil),
 		KeepAliveBy: m.KeepAliveBy}
 }
 
@@ -88,7 +88,7 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 			return lostRace()
 		}
 		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author), AuthorName: r.Name,
-			CreatedAt: momentOf(r.At)}
+			CreatedAt: timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Store) ChangeIdle(ctx context.Context, fn func(idle.Tx) error) error {
 
 // SaveIdleObserved notes up to when a cluster was looked at.
 func (t *tx) SaveIdleObserved(ctx context.Context, cluster string, until time.Time) error {
-	row := idleObservedRow{Cluster: cluster, UntilAt: momentOf(until)}
+	row := idleObservedRow{Cluster: cluster, UntilAt: timestampOf(until)}
 	if err := writable(&row); err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ type intervalRow struct {
 	SizeName      string
 	PriceMinor    int64
 	PriceCurrency string
-	FromAt        moment
-	UntilAt       moment
-	UnknownUntil  moment
+	FromAt        timestamp
+	UntilAt       timestamp
+	UnknownUntil  timestamp
 	SeatPool      string
 	Seats         int64
 	SeatGroup     string
@@ -31,7 +31,7 @@ func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 	return intervalRow{
 		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor,
 		PriceCurrency: i.PerHour.Currency,
-		FromAt:        momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
+		FromAt:        timestampOf(i.From), UntilAt: timestampOf(i.Until), UnknownUntil: timestampOf(i.UnknownUntil),
 		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, SeatGroup: i.Seats.Group, SeatMost: i.Seats.Most, Parts: i.Parts,
 	}
 }
@@ -119,11 +119,11 @@ func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval)
 }
 
 func (t *tx) closeInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
-	until := momentOf(i.Until)
+	until := timestampOf(i.Until)
 	// A clock that was set back must not make an interval of negative length.
 	err := t.at(ctx).Exec(
 		`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
-		WHERE workload = ? AND until_at IS NULL`, until, until, momentOf(i.UnknownUntil), string(id)).Error
+		WHERE workload = ? AND until_at IS NULL`, until, until, timestampOf(i.UnknownUntil), string(id)).Error
 	if err != nil {
 		return err
 	}

@@ -14,11 +14,11 @@ var _ jobs.Store = (*Store)(nil)
 
 type jobRunRow struct {
 	Job       string `gorm:"primaryKey"`
-	StartedAt moment
+	StartedAt timestamp
 	TookUs    int64
 	Outcome   string
 	Error     string
-	DoneAt    moment
+	DoneAt    timestamp
 	Failures  int
 }
 
@@ -36,8 +36,8 @@ func (v view) JobRuns(ctx context.Context) ([]jobs.Run, error) {
 
 // SaveJobRun replaces the last run of a job.
 func (s *Store) SaveJobRun(ctx context.Context, r jobs.Run) error {
-	row := jobRunRow{Job: r.Job, StartedAt: momentOf(r.Started), TookUs: max(0, r.Took).Microseconds(),
-		Outcome: string(r.Outcome), Error: storable(r.Error), DoneAt: momentOf(r.LastDone), Failures: r.Failures}
+	row := jobRunRow{Job: r.Job, StartedAt: timestampOf(r.Started), TookUs: max(0, r.Took).Microseconds(),
+		Outcome: string(r.Outcome), Error: storable(r.Error), DoneAt: timestampOf(r.LastDone), Failures: r.Failures}
 	return s.write(ctx, func(t *tx) error {
 		return failure(t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error)
 	})

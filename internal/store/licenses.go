@@ -22,20 +22,20 @@ type entitlementRow struct {
 	Pool       string
 	Reference  string
 	Seats      int
-	FromAt     moment
-	UntilAt    moment
+	FromAt     timestamp
+	UntilAt    timestamp
 	Origin     string
 	Author     string
 	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (entitlementRow) TableName() string { return "license_entitlements" }
 
 func fromEntitlement(e license.Entitlement) entitlementRow {
-	return entitlementRow{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, FromAt: momentOf(e.From),
-		UntilAt: momentOf(e.Until), Origin: string(e.Origin),
-		Author: e.Author, AuthorName: e.Name, CreatedAt: momentOf(e.At)}
+	return entitlementRow{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, FromAt: timestampOf(e.From),
+		UntilAt: timestampOf(e.Until), Origin: string(e.Origin),
+		Author: e.Author, AuthorName: e.Name, CreatedAt: timestampOf(e.At)}
 }
 
 func toEntitlement(row entitlementRow) license.Entitlement {
@@ -103,7 +103,7 @@ type licensePoolRow struct {
 	OnExhaustion string
 	Author       string
 	AuthorName   string
-	ChangedAt    moment
+	ChangedAt    timestamp
 }
 
 func (licensePoolRow) TableName() string { return "license_pools" }
@@ -122,7 +122,7 @@ func (v view) LicensePoolSettings(ctx context.Context) ([]license.PoolSetting, e
 func (s *Store) SaveLicensePoolSetting(ctx context.Context, c license.PoolSetting, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		row := licensePoolRow{Name: c.Pool, OnExhaustion: string(c.OnExhaustion), Author: c.Author, AuthorName: c.Name,
-			ChangedAt: momentOf(c.At)}
+			ChangedAt: timestampOf(c.At)}
 		if err := writable(&row); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (s *Store) SaveLicensePoolSetting(ctx context.Context, c license.PoolSettin
 type answerRow struct {
 	Source  string `gorm:"primaryKey"`
 	Answer  document[license.Answer]
-	TriedAt moment
+	TriedAt timestamp
 }
 
 func (answerRow) TableName() string { return "license_answers" }
@@ -156,7 +156,7 @@ func (v view) LicenseAnswers(ctx context.Context) ([]license.Answer, error) {
 // SaveLicenseAnswer keeps what a server said, unless a later try is kept already.
 func (s *Store) SaveLicenseAnswer(ctx context.Context, a license.Answer) error {
 	return s.write(ctx, func(t *tx) error {
-		row := answerRow{Source: a.Source, Answer: doc(answerInUTC(a)), TriedAt: momentOf(a.TriedAt)}
+		row := answerRow{Source: a.Source, Answer: doc(answerInUTC(a)), TriedAt: timestampOf(a.TriedAt)}
 		if err := writable(&row); err != nil {
 			return err
 		}
@@ -193,9 +193,9 @@ type licenseDeviceRow struct {
 	GPUIndex  string `gorm:"column:gpu_index"`
 	Model     string
 	State     string
-	Since     moment
-	SeenAt    moment
-	ExpiresAt moment
+	Since     timestamp
+	SeenAt    timestamp
+	ExpiresAt timestamp
 }
 
 func (licenseDeviceRow) TableName() string { return "license_devices" }
@@ -222,8 +222,8 @@ func (s *Store) SaveLicenseDevices(ctx context.Context, list []license.Device, f
 	return s.write(ctx, func(t *tx) error {
 		for _, d := range list {
 			row := licenseDeviceRow{Cluster: d.Cluster, Node: d.Node, UUID: d.UUID, GPUIndex: d.Index, Model: d.Model,
-				State: string(d.State), Since: momentOf(d.Since),
-				SeenAt: momentOf(d.SeenAt), ExpiresAt: momentOf(d.Expires)}
+				State: string(d.State), Since: timestampOf(d.Since),
+				SeenAt: timestampOf(d.SeenAt), ExpiresAt: timestampOf(d.Expires)}
 			if err := writable(&row); err != nil {
 				return err
 			}
@@ -241,7 +241,7 @@ func (s *Store) SaveLicenseDevices(ctx context.Context, list []license.Device, f
 		if changed {
 			t.changed(licenseChange)
 		}
-		if err := t.at(ctx).Exec("DELETE FROM license_devices WHERE seen_at < ?", momentOf(forget)).Error; err != nil {
+		if err := t.at(ctx).Exec("DELETE FROM license_devices WHERE seen_at < ?", timestampOf(forget)).Error; err != nil {
 			return err
 		}
 		return t.Append(ctx, events...)
@@ -261,7 +261,7 @@ type checkoutRow struct {
 	Observed     document[struct {
 		Node string `json:"node"`
 	}]
-	CreatedAt moment
+	CreatedAt timestamp
 }
 
 // Checkouts are the workloads that hold seats. The condition is the one of Holdings, word for word.
@@ -290,8 +290,8 @@ type spanRow struct {
 	LicenseSeats int
 	SeatGroup    string
 	SeatMost     int
-	FromAt       moment
-	UntilAt      moment
+	FromAt       timestamp
+	UntilAt      timestamp
 }
 
 // Spans are the metered stretches since a time of workloads with seats, by pool. A stretch that began before is cut off
@@ -303,7 +303,7 @@ func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.
 			m.until_at
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.license_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`,
-		momentOf(since)).Scan(&rows).Error
+		timestampOf(since)).Scan(&rows).Error
 	spans := map[string][]license.Span{}
 	for _, r := range rows {
 		s := license.Span{Workload: r.Workload, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenseSeats),

@@ -18,10 +18,10 @@ var _ logging.Store = (*Store)(nil)
 type logLevelRow struct {
 	ID         int64 `gorm:"primaryKey;autoIncrement:false"` // 1: there is one row
 	Level      string
-	UntilAt    moment
+	UntilAt    timestamp
 	Author     string
 	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (logLevelRow) TableName() string { return "log_level" }
@@ -38,8 +38,8 @@ func (v view) LogLevel(ctx context.Context) (logging.Override, error) {
 
 // SaveLogLevel replaces the override and tells every replica.
 func (s *Store) SaveLogLevel(ctx context.Context, o logging.Override, events ...audit.Event) error {
-	row := logLevelRow{ID: 1, Level: o.Level, UntilAt: momentOf(o.Until), Author: string(o.Author), AuthorName: o.Name,
-		CreatedAt: momentOf(o.At)}
+	row := logLevelRow{ID: 1, Level: o.Level, UntilAt: timestampOf(o.Until), Author: string(o.Author), AuthorName: o.Name,
+		CreatedAt: timestampOf(o.At)}
 	return s.write(ctx, func(t *tx) error {
 		if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 			return failure(err)

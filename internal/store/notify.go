@@ -27,11 +27,11 @@ type deliveryRow struct {
 	Notice    document[notify.Notice]
 	State     string
 	Attempts  int
-	NextAt    moment
+	NextAt    timestamp
 	Problem   document[i18n.Text]
 	Error     string
-	CreatedAt moment `gorm:"autoCreateTime:false"`
-	UpdatedAt moment `gorm:"autoUpdateTime:false"`
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
+	UpdatedAt timestamp `gorm:"autoUpdateTime:false"`
 }
 
 func (deliveryRow) TableName() string { return "deliveries" }
@@ -39,8 +39,8 @@ func (deliveryRow) TableName() string { return "deliveries" }
 func fromDelivery(d notify.Delivery) deliveryRow {
 	return deliveryRow{ID: d.ID, Event: d.Event, Kind: string(d.Kind), Recipient: d.Recipient, Person: string(d.Person),
 		Name: d.Name, Address: d.Address, Channel: string(d.Channel),
-		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt),
-		Problem: doc(d.Problem), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
+		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: timestampOf(d.NextAt),
+		Problem: doc(d.Problem), Error: d.Error, CreatedAt: timestampOf(d.CreatedAt), UpdatedAt: timestampOf(d.UpdatedAt)}
 }
 
 func toDelivery(r deliveryRow) notify.Delivery {
@@ -59,7 +59,7 @@ type addressRow struct {
 	Host      string
 	Sealed    string
 	Kinds     list[notify.Kind]
-	CreatedAt moment `gorm:"autoCreateTime:false"`
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (addressRow) TableName() string { return "notice_addresses" }
@@ -114,7 +114,7 @@ func (s *Store) QueueDeliveries(ctx context.Context, from, to int64, deliveries 
 // oldest first.
 func (v view) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]notify.Delivery, error) {
 	rows, err := all[deliveryRow](v.at(ctx).Where("state IN ('due', 'sending') AND next_at <= ?",
-		momentOf(now)).Order("next_at, id").Limit(pageSize(limit)))
+		timestampOf(now)).Order("next_at, id").Limit(pageSize(limit)))
 	return each(rows, toDelivery), err
 }
 
@@ -124,7 +124,7 @@ func (s *Store) ClaimDelivery(ctx context.Context, d notify.Delivery, until time
 	err := s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_at = ? WHERE id = ? "+
 			"AND attempts = ? AND next_at = ? AND state IN ('due', 'sending')",
-			momentOf(until), d.ID, d.Attempts, momentOf(d.NextAt))
+			timestampOf(until), d.ID, d.Attempts, timestampOf(d.NextAt))
 		mine = done.RowsAffected == 1
 		return done.Error
 	})
@@ -158,7 +158,7 @@ func (s *Store) RetryDelivery(ctx context.Context, id string, now time.Time, eve
 	}
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'due', next_at = ?, updated_at = ? WHERE id = ? AND state = "+
-			"'failed' AND event > 0", momentOf(now), momentOf(now), id)
+			"'failed' AND event > 0", timestampOf(now), timestampOf(now), id)
 		if done.Error != nil {
 			return done.Error
 		}
@@ -182,7 +182,7 @@ func (v view) Deliveries(ctx context.Context, state notify.State, cursor string,
 		return nil, "", err
 	}
 	rows, err := all[deliveryRow](query)
-	rows, next := cut(rows, limit, func(r deliveryRow) cursorAt {
+	rows, next := paged(rows, limit, func(r deliveryRow) cursorAt {
 		return cursorAt{list: deliveryList, at: r.CreatedAt.Int64,
 			id: r.ID}
 	})
@@ -235,7 +235,7 @@ func (v view) Addresses(ctx context.Context) ([]notify.Address, error) {
 // SaveAddress keeps an address, in place of the one with its id, with the event that says so.
 func (s *Store) SaveAddress(ctx context.Context, a notify.Address, event audit.Event) error {
 	row := addressRow{ID: a.ID, Channel: string(a.Channel), Person: string(a.Person), Tenant: a.Tenant, Host: a.Host,
-		Sealed: a.Sealed, Kinds: a.Kinds, CreatedAt: momentOf(a.CreatedAt)}
+		Sealed: a.Sealed, Kinds: a.Kinds, CreatedAt: timestampOf(a.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := t.at(ctx).Exec("DELETE FROM notice_addresses WHERE id = ?", row.ID).Error; err != nil {
 			return err

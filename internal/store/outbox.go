@@ -11,7 +11,7 @@ import (
 
 type changeRow struct {
 	Seq    int64 `gorm:"primaryKey;autoIncrement:false"`
-	At     moment
+	At     timestamp
 	Topic  string
 	ID     string
 	Tenant string
@@ -31,7 +31,8 @@ func insertChanges(db *gorm.DB, changes []live.Change, last int64, now time.Time
 	}
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
-		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: string(c.Topic), ID: c.ID, Tenant: c.Tenant,
+		rows[i] = changeRow{Seq: last + int64(i) + 1, At: timestampOf(now), Topic: string(c.Topic), ID: c.ID,
+			Tenant: c.Tenant,
 			Person: c.Person}
 		if err := writable(&rows[i]); err != nil {
 			return err

@@ -36,8 +36,8 @@ func (p cursorAt) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.list + "." + strconv.FormatInt(p.at, 36) + "." + p.id))
 }
 
-// placeOf reads a cursor; one of another list is as bad as a broken one.
-func placeOf(list, cursor string) (cursorAt, error) {
+// parseCursor reads a cursor; one of another list is as bad as a broken one.
+func parseCursor(list, cursor string) (cursorAt, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	parts := strings.SplitN(string(raw), ".", 3)
 	if err != nil || len(parts) != 3 || parts[0] != list || !clean(parts[2]) {
@@ -58,7 +58,7 @@ func badCursor() error {
 // know whether there is another.
 func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
 	if cursor != "" {
-		p, err := placeOf(list, cursor)
+		p, err := parseCursor(list, cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, erro
 // oldestFirst is newestFirst the other way round.
 func oldestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
 	if cursor != "" {
-		p, err := placeOf(list, cursor)
+		p, err := parseCursor(list, cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func withText(query *gorm.DB, words []string, columns ...string) *gorm.DB {
 	return query
 }
 
-// cut takes the extra row off and says where the next page begins: "" where there is none.
-func cut[Row any](rows []Row, limit int, at func(Row) cursorAt) ([]Row, string) {
+// paged takes the extra row off and says where the next page begins: "" where there is none.
+func paged[Row any](rows []Row, limit int, at func(Row) cursorAt) ([]Row, string) {
 	if len(rows) <= limit {
 		return rows, ""
 	}

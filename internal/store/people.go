@@ -19,11 +19,11 @@ type personRow struct {
 	Name       string
 	Email      string
 	GroupNames document[[]string]
-	SeenAt     moment
-	RefusedAt  moment // by the provider, until the next sign-in
-	ToldAt     moment
+	SeenAt     timestamp
+	RefusedAt  timestamp // by the provider, until the next sign-in
+	ToldAt     timestamp
 
-	DisabledAt   moment // by an administrator
+	DisabledAt   timestamp // by an administrator
 	DisabledBy   string
 	DisabledNote string
 }
@@ -43,7 +43,7 @@ func toPerson(row personRow) identity.Person {
 // undo RefusePerson: that was the provider's word too.
 func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 	row := personRow{ID: string(p.ID), Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Email: p.Email,
-		GroupNames: doc(p.Groups), SeenAt: momentOf(p.SeenAt)}
+		GroupNames: doc(p.Groups), SeenAt: timestampOf(p.SeenAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (t *tx) told(ctx context.Context, person string, groups []string, at time.T
 		return err
 	}
 	done := t.at(ctx).Exec("UPDATE people SET group_names = ?, told_at = CASE WHEN told_at > ? THEN told_at ELSE ? END "+
-		"WHERE id = ?", row.GroupNames, momentOf(at), momentOf(at), person)
+		"WHERE id = ?", row.GroupNames, timestampOf(at), timestampOf(at), person)
 	if done.Error == nil && done.RowsAffected == 0 {
 		return fault.New(fault.NotFound, i18n.T("store.no_person"))
 	}
@@ -116,7 +116,7 @@ func (t *tx) told(ctx context.Context, person string, groups []string, at time.T
 // sessions, with the event that says so.
 func (s *Store) RefusePerson(ctx context.Context, id identity.PersonID, why audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE people SET refused_at = ? WHERE id = ? AND refused_at IS NULL", momentOf(why.At),
+		done := t.at(ctx).Exec("UPDATE people SET refused_at = ? WHERE id = ? AND refused_at IS NULL", timestampOf(why.At),
 			string(id))
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
@@ -139,7 +139,7 @@ func (v view) Person(ctx context.Context, id identity.PersonID) (identity.Person
 // about somebody who is disabled. Unauthenticated when who does it was disabled meanwhile, so that two who disable each
 // other do not both succeed.
 func (s *Store) Disable(ctx context.Context, id identity.PersonID, note string, event audit.Event) error {
-	row := personRow{ID: string(id), DisabledAt: momentOf(event.At), DisabledBy: event.Name, DisabledNote: note}
+	row := personRow{ID: string(id), DisabledAt: timestampOf(event.At), DisabledBy: event.Name, DisabledNote: note}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err

@@ -19,19 +19,19 @@ type priceRow struct {
 	Subject         string
 	Tenant          string
 	UnitPriceMillis int64
-	FromAt          moment
-	UntilAt         moment
+	FromAt          timestamp
+	UntilAt         timestamp
 	Author          string
 	AuthorName      string
-	CreatedAt       moment `gorm:"autoCreateTime:false"`
+	CreatedAt       timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (priceRow) TableName() string { return "prices" }
 
 func fromPrice(p usage.Price) priceRow {
 	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, UnitPriceMillis: int64(p.Rate),
-		FromAt: momentOf(p.From), UntilAt: momentOf(p.Until),
-		Author: p.Author, AuthorName: p.Name, CreatedAt: momentOf(p.At)}
+		FromAt: timestampOf(p.From), UntilAt: timestampOf(p.Until),
+		Author: p.Author, AuthorName: p.Name, CreatedAt: timestampOf(p.At)}
 }
 
 func toPrice(row priceRow) usage.Price {
@@ -67,7 +67,7 @@ func (s *Store) EndPrice(ctx context.Context, id string, until time.Time, events
 		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
 	}
 	return s.write(ctx, func(t *tx) error {
-		end := momentOf(until)
+		end := timestampOf(until)
 		done := t.at(ctx).Exec("UPDATE prices SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE id = ? "+
 			"AND (until_at IS NULL OR until_at > ?)", end, end, id, end)
 		if done.Error != nil {

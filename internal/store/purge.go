@@ -37,7 +37,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		{"DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND updated_at < ?", now.Add(-deliveryLife)},
 		{"DELETE FROM tokens WHERE expires_at < ?", now.Add(-expiredLife)},
 	} {
-		err := s.write(ctx, func(t *tx) error { return t.at(ctx).Exec(old.delete, momentOf(old.before)).Error })
+		err := s.write(ctx, func(t *tx) error { return t.at(ctx).Exec(old.delete, timestampOf(old.before)).Error })
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", old.delete, err))
 		}

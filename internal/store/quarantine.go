@@ -21,7 +21,7 @@ type quarantineRow struct {
 	Note       string
 	Author     string
 	AuthorName string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (quarantineRow) TableName() string { return "hardware_quarantine" }
@@ -30,7 +30,7 @@ func (quarantineRow) TableName() string { return "hardware_quarantine" }
 func (v view) Quarantines(ctx context.Context) ([]health.Quarantine, error) {
 	rows, err := all[quarantineRow](v.at(ctx).Order("cluster, kind DESC, name"))
 	return each(rows, func(r quarantineRow) health.Quarantine {
-		return health.Quarantine{Place: health.Place{Cluster: r.Cluster, Kind: health.Kind(r.Kind), Name: r.Name},
+		return health.Quarantine{Target: health.Target{Cluster: r.Cluster, Kind: health.Kind(r.Kind), Name: r.Name},
 			Node: r.Node,
 			Note: r.Note,
 			By:   identity.PersonID(r.Author), ByName: r.AuthorName, At: r.CreatedAt.time()}
@@ -40,7 +40,7 @@ func (v view) Quarantines(ctx context.Context) ([]health.Quarantine, error) {
 // SaveQuarantine keeps a mark, in place of one with another note; where there is one with the same it does nothing.
 func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events ...audit.Event) error {
 	row := quarantineRow{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note,
-		Author: string(m.By), AuthorName: m.ByName, CreatedAt: momentOf(m.At)}
+		Author: string(m.By), AuthorName: m.ByName, CreatedAt: timestampOf(m.At)}
 	if err := writable(&row); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events 
 }
 
 // DeleteQuarantine takes a mark away and writes the events; nothing where there is none.
-func (s *Store) DeleteQuarantine(ctx context.Context, p health.Place, events ...audit.Event) error {
+func (s *Store) DeleteQuarantine(ctx context.Context, p health.Target, events ...audit.Event) error {
 	if !clean(p.Cluster) || !clean(p.Name) {
 		return nil
 	}

@@ -18,7 +18,7 @@ func (v view) Queued(ctx context.Context, placedSince time.Time) ([]request.Line
 	err := v.at(ctx).Raw(`SELECT id, cluster, size_name, state = 'queued' AS queued FROM workloads
 		WHERE state <> 'ended' AND desired = 'running'
 		AND (state = 'queued' OR state IN ('starting', 'running') AND lease_from >= ?)
-		ORDER BY cluster, size_name, id`, momentOf(placedSince)).Scan(&rows).Error
+		ORDER BY cluster, size_name, id`, timestampOf(placedSince)).Scan(&rows).Error
 	var list []request.Line
 	for _, r := range rows {
 		if n := len(list); n == 0 || list[n-1].Cluster != r.Cluster || list[n-1].Size != r.SizeName {

@@ -21,7 +21,7 @@ type refusedRow struct {
 	Tenant    string
 	Spec      specDocument
 	Decision  document[refusal]
-	CreatedAt moment `gorm:"autoCreateTime:false"`
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (refusedRow) TableName() string { return "refusals" }
@@ -44,7 +44,7 @@ func toRefused(row refusedRow) request.Refused {
 func (s *Store) SaveRefusal(ctx context.Context, r request.Refused, events ...audit.Event) error {
 	row := refusedRow{ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName,
 		Tenant: r.Spec.Tenant, Spec: specDocument{r.Spec}, Decision: doc(refusal{r.Rule, r.Sentence, r.Facts}),
-		CreatedAt: momentOf(r.At)}
+		CreatedAt: timestampOf(r.At)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -61,10 +61,10 @@ func (v view) Refusals(ctx context.Context, since time.Time, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := all[refusedRow](query.Where("created_at >= ?", momentOf(since)))
+	rows, err := all[refusedRow](query.Where("created_at >= ?", timestampOf(since)))
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r refusedRow) cursorAt { return cursorAt{refusalList, r.CreatedAt.Int64, r.ID} })
+	rows, next := paged(rows, limit, func(r refusedRow) cursorAt { return cursorAt{refusalList, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toRefused), next, nil
 }

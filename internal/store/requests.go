@@ -35,14 +35,14 @@ type requestRow struct {
 	EstimateMinor    int64
 	EstimateCurrency string
 	IdempotencyKey   string
-	CreatedAt        moment `gorm:"autoCreateTime:false"`
-	ExpiresAt        moment
-	DecidedAt        moment
+	CreatedAt        timestamp `gorm:"autoCreateTime:false"`
+	ExpiresAt        timestamp
+	DecidedAt        timestamp
 	Version          int64
 	SizeName         string
 	Fingerprint      string
 	SeatPool         string
-	SeatSince        moment
+	SeatSince        timestamp
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -77,13 +77,13 @@ func fromRequest(r request.Request) requestRow {
 		Name:     r.Spec.Name,
 		Workload: string(r.Workload), State: string(r.State), Spec: specDocument{r.Spec}, Decision: doc(r.Decision),
 		EstimateMinor:    r.Estimate.Minor,
-		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt),
-		ExpiresAt: momentOf(r.ExpiresAt),
-		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Spec.Size.Name,
+		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: timestampOf(r.CreatedAt),
+		ExpiresAt: timestampOf(r.ExpiresAt),
+		DecidedAt: timestampOf(r.DecidedAt), Version: r.Version, SizeName: r.Spec.Size.Name,
 		Fingerprint: r.Fingerprint,
 	}
 	if r.WaitsForSeat() {
-		row.SeatPool, row.SeatSince = r.Decision.Seat.Pool, momentOf(r.Decision.Seat.Since)
+		row.SeatPool, row.SeatSince = r.Decision.Seat.Pool, timestampOf(r.Decision.Seat.Since)
 	}
 	return row
 }
@@ -135,7 +135,7 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	}
 	query = among(withText(query, f.Text, "name", "asker_name", "tenant", "size_name"), "tenant", f.Tenants)
 	if !f.Since.IsZero() {
-		query = query.Where("created_at >= ?", momentOf(f.Since))
+		query = query.Where("created_at >= ?", timestampOf(f.Since))
 	}
 	if f.Size != "" {
 		query = query.Where("size_name = ?", f.Size)
@@ -155,7 +155,7 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r requestRow) cursorAt { return cursorAt{list, r.CreatedAt.Int64, r.ID} })
+	rows, next := paged(rows, limit, func(r requestRow) cursorAt { return cursorAt{list, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toRequest), next, nil
 }
 
@@ -170,7 +170,7 @@ func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 	for i, v := range in.Approvers {
 		free, granted := keysOf(v)
 		keys := "a.asks IN ?"
-		values = append(values, momentOf(in.Now), free)
+		values = append(values, timestampOf(in.Now), free)
 		for _, k := range granted {
 			keys += " OR a.asks = ? AND requests.asker NOT IN ?"
 			values = append(values, k, v.Granted[k])
@@ -221,7 +221,7 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	for i, voice := range in.Approvers {
 		free, granted := keysOf(voice)
 		keys := "asks IN ?"
-		values = append(values, momentOf(in.Now), free)
+		values = append(values, timestampOf(in.Now), free)
 		for _, k := range granted {
 			keys += " OR asks = ? AND request NOT IN (SELECT id FROM requests WHERE " + pending + " AND asker IN ?)"
 			values = append(values, k, voice.Granted[k])
@@ -259,7 +259,7 @@ func (v view) AskerHistory(ctx context.Context, asker identity.PersonID,
 	var p request.AskerHistory
 	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
 		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
-		string(asker), momentOf(since)).Scan(&p).Error
+		string(asker), timestampOf(since)).Scan(&p).Error
 	return p, failure(err)
 }
 
@@ -267,14 +267,14 @@ func (v view) AskerHistory(ctx context.Context, asker identity.PersonID,
 func (v view) Escalated(ctx context.Context, id request.ID, since time.Time) (bool, error) {
 	var n int
 	err := v.at(ctx).Raw("SELECT count(*) FROM audit_events WHERE request = ? AND request <> '' AND kind = ? AND at >= ?",
-		string(id), audit.RequestEscalated, momentOf(since)).Scan(&n).Error
+		string(id), audit.RequestEscalated, timestampOf(since)).Scan(&n).Error
 	return n > 0, failure(err)
 }
 
 type askRow struct {
 	Request string
 	Asks    string
-	FromAt  moment
+	FromAt  timestamp
 }
 
 func (askRow) TableName() string { return "request_asks" }
@@ -283,7 +283,7 @@ func (askRow) TableName() string { return "request_asks" }
 func asks(r request.Request) []askRow {
 	var rows []askRow
 	for _, a := range r.Asks() {
-		rows = append(rows, askRow{string(r.ID), a.Key, momentOf(a.From)})
+		rows = append(rows, askRow{string(r.ID), a.Key, timestampOf(a.From)})
 	}
 	if len(rows) == 0 {
 		return nil
@@ -291,7 +291,7 @@ func asks(r request.Request) []askRow {
 	seen := map[identity.PersonID]bool{}
 	for _, p := range r.Deciders() {
 		if !seen[p] {
-			rows = append(rows, askRow{string(r.ID), spokenKey + string(p), momentOf(r.CreatedAt)})
+			rows = append(rows, askRow{string(r.ID), spokenKey + string(p), timestampOf(r.CreatedAt)})
 		}
 		seen[p] = true
 	}

@@ -81,13 +81,13 @@ func writeRollup(db *gorm.DB, span usage.Span) error {
 }
 
 // dropRollups throws away the rollups that end after a moment at which the meter changes.
-func (t *tx) dropRollups(ctx context.Context, changed moment) error {
+func (t *tx) dropRollups(ctx context.Context, changed timestamp) error {
 	return t.at(ctx).Exec("DELETE FROM meter_rollups WHERE until_at > ?", changed).Error
 }
 
 // Metered gives the moment at which the meter begins; the zero time while it is empty.
 func (v view) Metered(ctx context.Context) (time.Time, error) {
-	var first moment
+	var first timestamp
 	err := v.at(ctx).Raw("SELECT MIN(from_at) FROM meter_intervals").Scan(&first).Error
 	return first.time(), failure(err)
 }

@@ -20,7 +20,7 @@ type rulesRow struct {
 	Author     string
 	AuthorName string
 	Note       document[i18n.Text]
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (rulesRow) TableName() string { return "rules" }
@@ -65,7 +65,7 @@ func (s *Store) SaveRules(ctx context.Context, r policy.Revision, events ...audi
 			return lostRace()
 		}
 		row := rulesRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
-			CreatedAt: momentOf(r.At)}
+			CreatedAt: timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}

@@ -21,8 +21,8 @@ type seatIntervalRow struct {
 	Seats     int64
 	SeatGroup string
 	SeatMost  int64
-	FromAt    moment
-	UntilAt   moment
+	FromAt    timestamp
+	UntilAt   timestamp
 }
 
 func toSeatInterval(r seatIntervalRow) usage.SeatInterval {
@@ -41,7 +41,7 @@ func (v view) SeatIntervals(ctx context.Context, f usage.Filter, since time.Time
 	query := among(v.seatIntervals(ctx, f.Span, since), "m.tenant", f.Tenants).Where(
 		`EXISTS (SELECT 1 FROM meter_intervals AS o WHERE o.seat_pool <> '' AND o.workload = m.workload AND o.from_at < ?
 			AND (o.until_at IS NULL OR o.until_at > ?))`,
-		momentOf(f.Span.Until), momentOf(f.Span.From))
+		timestampOf(f.Span.Until), timestampOf(f.Span.From))
 	if f.Owner != "" {
 		query = query.Where("w.owner = ?", f.Owner)
 	}
@@ -58,9 +58,9 @@ func (v view) seatIntervals(ctx context.Context, s usage.Span, since time.Time) 
 	query := v.at(ctx).Table("meter_intervals AS m").Joins("LEFT JOIN workloads AS w ON w.id = m.workload").
 		Select("m.workload, m.tenant, m.seat_pool, m.seats, m.seat_group, m.seat_most, m.from_at, m.until_at, "+
 			"COALESCE(w.name, '') AS name, COALESCE(w.owner, '') AS owner, COALESCE(w.owner_name, '') AS owner_name").
-		Where("m.seat_pool <> '' AND m.from_at < ?", momentOf(s.Until))
+		Where("m.seat_pool <> '' AND m.from_at < ?", timestampOf(s.Until))
 	if !since.IsZero() {
-		query = query.Where("m.until_at IS NULL OR m.until_at > ?", momentOf(since))
+		query = query.Where("m.until_at IS NULL OR m.until_at > ?", timestampOf(since))
 	}
 	return query
 }

@@ -22,21 +22,21 @@ type sessionRow struct {
 	ID         string `gorm:"primaryKey"`
 	SecretHash string
 	Person     string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
-	SeenAt     moment
-	EndsAt     moment
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
+	SeenAt     timestamp
+	EndsAt     timestamp
 	IDToken    string `gorm:"column:id_token"`
 	Parent     sql.NullString
 	Workload   string
 	// RefreshToken is sealed before it comes here.
 	RefreshToken       string
-	GroupsAt           moment
-	AskedAt            moment
+	GroupsAt           timestamp
+	AskedAt            timestamp
 	Impersonates       sql.NullString
-	ImpersonationUntil moment
+	ImpersonationUntil timestamp
 	Roles              string
 	FormerHash         string
-	RenewedAt          moment
+	RenewedAt          timestamp
 	Address            string
 	Agent              string
 	// ProviderSession is the sid of the provider's ID token.
@@ -45,7 +45,7 @@ type sessionRow struct {
 
 type logoutRow struct {
 	ID        string `gorm:"primaryKey"`
-	ExpiresAt moment
+	ExpiresAt timestamp
 }
 
 func (logoutRow) TableName() string { return "logouts" }
@@ -67,12 +67,12 @@ func toSession(row sessionRow) identity.Session {
 
 // CreateSession keeps a new session. One that hangs on a session that has ended meanwhile is Unauthenticated.
 func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
-	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt),
-		SeenAt: momentOf(n.SeenAt),
-		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
-		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
-		Impersonates: optional(string(n.Impersonates)), ImpersonationUntil: momentOf(n.ImpersonationUntil),
-		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt),
+	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: timestampOf(n.CreatedAt),
+		SeenAt: timestampOf(n.SeenAt),
+		EndsAt: timestampOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
+		RefreshToken: n.RefreshToken, GroupsAt: timestampOf(n.GroupsAt), AskedAt: timestampOf(n.AskedAt),
+		Impersonates: optional(string(n.Impersonates)), ImpersonationUntil: timestampOf(n.ImpersonationUntil),
+		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: timestampOf(n.RenewedAt),
 		Address: n.Address, Agent: n.Agent, ProviderSession: n.ProviderSession}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
@@ -91,7 +91,7 @@ func (v view) Session(ctx context.Context, id string) (identity.Session, error) 
 func (s *Store) TouchSession(ctx context.Context, id string, now time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.at(ctx).Exec("UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?",
-			momentOf(now), id, momentOf(now.Add(-touchEvery))).Error
+			timestampOf(now), id, timestampOf(now.Add(-touchEvery))).Error
 	})
 }
 
@@ -102,7 +102,7 @@ func (s *Store) RenewSecret(ctx context.Context, n identity.Session, hash, roles
 	err = s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE sessions SET secret_hash = ?, former_hash = ?, roles = ?, renewed_at = ? WHERE id = "+
 			"? AND secret_hash = ? AND roles = ?",
-			hash, n.SecretHash, roles, momentOf(now), n.ID, n.SecretHash, n.Roles)
+			hash, n.SecretHash, roles, timestampOf(now), n.ID, n.SecretHash, n.Roles)
 		renewed = done.RowsAffected == 1
 		return done.Error
 	})
@@ -115,7 +115,7 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		kept := t.at(ctx).Exec("UPDATE sessions SET secret_hash = '', former_hash = '', id_token = '', "+
 			"provider_session = '', ends_at = ? WHERE id = ? AND secret_hash <> '' AND refresh_token <> '' AND "+ownsTokens,
-			momentOf(t.now), id)
+			timestampOf(t.now), id)
 		if kept.Error != nil {
 			return kept.Error
 		}
@@ -163,7 +163,7 @@ func (s *Store) Impersonate(ctx context.Context, id string, person identity.Pers
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = ?, impersonation_until = ? WHERE id = ? AND "+
 			"impersonates IS NULL",
-			string(person), momentOf(until), id)
+			string(person), timestampOf(until), id)
 		return t.impersonated(ctx, id, done, lostRace(), event)
 	})
 }
@@ -214,7 +214,7 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 func (s *Store) EndSessionsAt(ctx context.Context, l identity.ProviderLogout,
 	why func(identity.Person) audit.Event) (ended int, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		row := logoutRow{ID: l.ID, ExpiresAt: momentOf(l.Until)}
+		row := logoutRow{ID: l.ID, ExpiresAt: timestampOf(l.Until)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (s *Store) ClaimRenewal(ctx context.Context, id string, told, now, older ti
 	err = s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE sessions SET asked_at = ? WHERE id = ? AND groups_at = ? AND (asked_at IS NULL OR "+
 			"asked_at <= ?)",
-			momentOf(now), id, momentOf(told), momentOf(older))
+			timestampOf(now), id, timestampOf(told), timestampOf(older))
 		claimed = done.RowsAffected == 1
 		return done.Error
 	})
@@ -272,7 +272,7 @@ func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []st
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE sessions SET refresh_token = ?, id_token = ?, groups_at = ?, asked_at = NULL WHERE "+
 			"id = ? AND asked_at = ?",
-			n.RefreshToken, n.IDToken, momentOf(n.GroupsAt), n.ID, momentOf(n.AskedAt))
+			n.RefreshToken, n.IDToken, timestampOf(n.GroupsAt), n.ID, timestampOf(n.AskedAt))
 		if done.Error != nil {
 			return done.Error
 		}

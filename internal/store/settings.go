@@ -9,7 +9,7 @@ import (
 type settingRow struct {
 	Name  string `gorm:"primaryKey"`
 	Value string
-	SetAt moment
+	SetAt timestamp
 }
 
 func (settingRow) TableName() string { return "settings" }
@@ -35,7 +35,7 @@ func (s *Store) PutSetting(ctx context.Context, name, value string) (string, err
 
 // putSetting reports whether there was none before.
 func (t *tx) putSetting(ctx context.Context, name, value string) (first bool, err error) {
-	row := settingRow{Name: name, Value: value, SetAt: momentOf(t.now)}
+	row := settingRow{Name: name, Value: value, SetAt: timestampOf(t.now)}
 	if err := writable(&row); err != nil {
 		return false, err
 	}

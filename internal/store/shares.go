@@ -85,7 +85,7 @@ func (t *sharedTx) Rollback() error {
 
 // enter takes a place for a statement on these tables; leave gives it back.
 func (s *shares) enter(ctx context.Context, tables ...string) (leave func(answered bool), err error) {
-	charged := s.suspect(tables)
+	charged := s.stalled(tables)
 	if charged == nil {
 		return func(bool) {}, nil
 	}
@@ -94,15 +94,15 @@ func (s *shares) enter(ctx context.Context, tables ...string) (leave func(answer
 	}
 	return func(answered bool) {
 		if answered {
-			s.note(tables)
+			s.answered(tables)
 		}
 		<-charged.places
 	}, nil
 }
 
-// suspect is the table that has not answered for longest: of a join with a locked table it is that one, for reads of
+// stalled is the table that has not answered for longest: of a join with a locked table it is that one, for reads of
 // the other one go on. Nil without a table.
-func (s *shares) suspect(tables []string) *tableShare {
+func (s *shares) stalled(tables []string) *tableShare {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var oldest *tableShare
@@ -148,7 +148,7 @@ func (s *shares) stands(t *tableShare) bool {
 	return time.Since(t.answered) > s.patience
 }
 
-func (s *shares) note(tables []string) {
+func (s *shares) answered(tables []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

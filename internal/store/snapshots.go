@@ -13,7 +13,7 @@ import (
 
 type snapshotRow struct {
 	Cluster  string `gorm:"primaryKey"`
-	TakenAt  moment
+	TakenAt  timestamp
 	Revision int64 // counts the saves
 	Data     document[inventory.Snapshot]
 }
@@ -47,7 +47,7 @@ func (p *snapshotCache) keep(row snapshotRow) {
 func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) error {
 	taken.TakenAt = exact(taken.TakenAt)
 	return s.write(ctx, func(t *tx) error {
-		row := snapshotRow{Cluster: taken.Cluster, TakenAt: momentOf(taken.TakenAt), Data: doc(taken)}
+		row := snapshotRow{Cluster: taken.Cluster, TakenAt: timestampOf(taken.TakenAt), Data: doc(taken)}
 		if err := writable(&row); err != nil {
 			return err
 		}

@@ -26,15 +26,15 @@ type startRow struct {
 	Kind        string
 	Cluster     string
 	Waited      bool
-	ToldAt      moment
-	GivenAt     moment
-	FromAt      moment
-	UntilAt     moment
+	ToldAt      timestamp
+	GivenAt     timestamp
+	FromAt      timestamp
+	UntilAt     timestamp
 	Basis       string
-	PlacedAt    moment
-	PlacedFrom  moment
-	PlacedUntil moment
-	ReadyAt     moment
+	PlacedAt    timestamp
+	PlacedFrom  timestamp
+	PlacedUntil timestamp
+	ReadyAt     timestamp
 }
 
 func (startRow) TableName() string { return "starts" }
@@ -42,10 +42,10 @@ func (startRow) TableName() string { return "starts" }
 func fromStart(s forecast.Start) startRow {
 	return startRow{Workload: string(s.Workload), Generation: s.Generation, SizeName: s.Size, Kind: string(s.Kind),
 		Cluster: s.Cluster, Waited: s.Waited,
-		ToldAt: momentOf(s.Told), GivenAt: momentOf(s.First.At), FromAt: momentOf(s.First.From),
-		UntilAt: momentOf(s.First.Until), Basis: string(s.First.Basis),
-		PlacedAt: momentOf(s.Placed), PlacedFrom: momentOf(s.Second.From), PlacedUntil: momentOf(s.Second.Until),
-		ReadyAt: momentOf(s.Ready)}
+		ToldAt: timestampOf(s.Told), GivenAt: timestampOf(s.First.At), FromAt: timestampOf(s.First.From),
+		UntilAt: timestampOf(s.First.Until), Basis: string(s.First.Basis),
+		PlacedAt: timestampOf(s.Placed), PlacedFrom: timestampOf(s.Second.From), PlacedUntil: timestampOf(s.Second.Until),
+		ReadyAt: timestampOf(s.Ready)}
 }
 
 func toStart(r startRow) forecast.Start {
@@ -89,7 +89,7 @@ func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind,
 	since time.Time) ([]forecast.Took, error) {
 	rows, err := v.at(ctx).Raw("SELECT ready_at - told_at, ready_at - placed_at, waited FROM starts WHERE size_name = ? "+
 		"AND kind = ? AND ready_at >= ? AND ready_at IS NOT NULL ORDER BY ready_at DESC LIMIT ?",
-		size, string(kind), momentOf(since), mostExamples).Rows()
+		size, string(kind), timestampOf(since), mostExamples).Rows()
 	if err != nil {
 		return nil, failure(err)
 	}
@@ -112,8 +112,8 @@ func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind,
 func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error) {
 	var rows []struct {
 		State     string
-		CreatedAt moment `gorm:"autoCreateTime:false"`
-		DecidedAt moment
+		CreatedAt timestamp `gorm:"autoCreateTime:false"`
+		DecidedAt timestamp
 		Decision  document[struct {
 			By       string           `json:"by"`
 			Consents []policy.Consent `json:"consents"`
@@ -123,7 +123,7 @@ func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]
 		`SELECT state, created_at, decided_at, decision FROM requests WHERE tenant = ? AND decided_at >= ?
 			AND kind = 'start' AND state <> 'pending'
 		AND state IN (?, ?) AND decided_at > created_at ORDER BY decided_at DESC LIMIT ?`,
-		tenant, momentOf(since), string(request.Approved), string(request.Rejected), mostExamples).Scan(&rows).Error
+		tenant, timestampOf(since), string(request.Approved), string(request.Rejected), mostExamples).Scan(&rows).Error
 	var list []time.Duration
 	for _, r := range rows {
 		at, said := r.DecidedAt.time(), r.Decision.is.Consents
@@ -144,7 +144,7 @@ func (v view) GivenBack(ctx context.Context, size string, since time.Time) ([]ti
 		`SELECT w.lease_until - m.until_at FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE m.until_at >= ? AND m.size_name = ? AND w.lease_until IS NOT NULL AND w.state IN ('stopped', 'ended')
 			ORDER BY m.until_at DESC LIMIT ?`,
-		momentOf(since), size, mostExamples).Scan(&early).Error
+		timestampOf(since), size, mostExamples).Scan(&early).Error
 	list := make([]time.Duration, len(early))
 	for i, us := range early {
 		list[i] = time.Duration(us) * time.Microsecond
@@ -159,9 +159,9 @@ type holderRow struct {
 	Size         shared[catalog.Size]
 	LicensePool  string
 	LicenseSeats int
-	LeaseUntil   moment
+	LeaseUntil   timestamp
 	Queued       bool
-	Told         moment
+	Told         timestamp
 }
 
 // Holders lists what holds something or waits for it. Since when one waits is what its start says; before the

@@ -14,8 +14,8 @@ type storageIntervalRow struct {
 	Owner     string
 	OwnerName string
 	GiB       int64 `gorm:"column:gib"`
-	FromAt    moment
-	UntilAt   moment
+	FromAt    timestamp
+	UntilAt   timestamp
 }
 
 func (storageIntervalRow) TableName() string { return "storage_intervals" }
@@ -32,9 +32,9 @@ func (v view) StorageIntervals(ctx context.Context, f usage.Filter) ([]usage.Sto
 	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {
 		return nil, nil
 	}
-	query := among(v.at(ctx), "tenant", f.Tenants).Where("from_at < ?", momentOf(f.Span.Until)).
+	query := among(v.at(ctx), "tenant", f.Tenants).Where("from_at < ?", timestampOf(f.Span.Until)).
 		Where("volume IN (SELECT volume FROM storage_intervals WHERE from_at < ? AND (until_at IS NULL OR until_at > ?))",
-			momentOf(f.Span.Until), momentOf(f.Span.From))
+			timestampOf(f.Span.Until), timestampOf(f.Span.From))
 	if f.Owner != "" {
 		query = query.Where("owner = ?", f.Owner)
 	}
@@ -45,7 +45,7 @@ func (v view) StorageIntervals(ctx context.Context, f usage.Filter) ([]usage.Sto
 // meterVolume begins to meter a volume, and anew where its size or whose it is has changed. Its row was just written in
 // this transaction, so no other one is at its meter.
 func (t *tx) meterVolume(ctx context.Context, row volumeRow) error {
-	now := momentOf(t.now)
+	now := timestampOf(t.now)
 	done := t.at(ctx).Exec(`UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END
 		WHERE volume = ? AND until_at IS NULL AND NOT (tenant = ? AND owner = ? AND gib = ?)`, now, now, row.Name, row.Tenant,
 		row.Owner, row.GiB)
@@ -57,7 +57,7 @@ func (t *tx) meterVolume(ctx context.Context, row volumeRow) error {
 
 // beginMeter opens the meter of a volume that has no open one: now, or where the last one ended, if by another clock
 // that is later. Who loses a race finds it open.
-func beginMeter(db *gorm.DB, now moment, name string) error {
+func beginMeter(db *gorm.DB, now timestamp, name string) error {
 	return db.Exec(`INSERT INTO storage_intervals (volume, tenant, owner, owner_name, gib, from_at)
 		SELECT v.name, v.tenant, v.owner, v.owner_name, v.gib, COALESCE((
 			SELECT MAX(CASE WHEN last.until_at > last.from_at THEN last.until_at ELSE last.from_at + 1 END)
@@ -70,7 +70,7 @@ func beginMeter(db *gorm.DB, now moment, name string) error {
 
 // endMeter ends the meter of storage that is gone.
 func (t *tx) endMeter(ctx context.Context, volume string) error {
-	now := momentOf(t.now)
+	now := timestampOf(t.now)
 	return t.at(ctx).Exec("UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE "+
 		"volume = ? AND until_at IS NULL", now, now, volume).Error
 }

@@ -71,8 +71,8 @@ type Store struct {
 	dialect   // what SQLite and PostgreSQL do differently
 	db        *gorm.DB
 	opts      Options
-	grants    turn // one grant of this process at a time
-	writes    turn // on SQLite also every other write
+	grants    writerLock // one grant of this process at a time
+	writes    writerLock // on SQLite also every other write
 	migrates  sync.Mutex
 	onCommit  atomic.Pointer[func()]
 	onEvents  atomic.Pointer[func([]audit.Event)]
@@ -126,8 +126,9 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
-	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts, grants: newTurn(),
-		writes: newTurn()}
+	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts,
+		grants: newWriterLock(),
+		writes: newWriterLock()}
 }
 
 func (o Options) gormConfig() *gorm.Config {

@@ -23,7 +23,7 @@ type tenantRow struct {
 	Author     string
 	AuthorName string
 	Note       document[i18n.Text]
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
 }
 
 func (tenantRow) TableName() string { return "tenant_revisions" }
@@ -80,7 +80,7 @@ func (t *tx) tenantVersion(ctx context.Context, name string) (tenant.Revision, e
 
 func (t *tx) saveTenant(ctx context.Context, r tenant.Revision) error {
 	row := tenantRow{Tenant: r.Tenant, Version: r.Version, Saved: doc(r.Saved), Author: string(r.Author),
-		AuthorName: r.Name, Note: doc(r.Note), CreatedAt: momentOf(r.At)}
+		AuthorName: r.Name, Note: doc(r.Note), CreatedAt: timestampOf(r.At)}
 	if err := insert(t.at(ctx), &row); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ type memberRow struct {
 	Role    string `gorm:"primaryKey"`
 	AddedBy string
 	Granted document[[]identity.PersonID]
-	AddedAt moment
+	AddedAt timestamp
 }
 
 func (memberRow) TableName() string { return "tenant_members" }
@@ -114,7 +114,7 @@ func (v view) Members(ctx context.Context) ([]tenant.Member, error) {
 // AddMember gives a role, with the event that says so. Conflict when the person has it, or was never there.
 func (s *Store) AddMember(ctx context.Context, m tenant.Member, event audit.Event) error {
 	row := memberRow{Tenant: m.Tenant, Person: string(m.Person), Role: string(m.Role), AddedBy: m.By,
-		Granted: doc(m.Granted), AddedAt: momentOf(m.At)}
+		Granted: doc(m.Granted), AddedAt: timestampOf(m.At)}
 	err := s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err

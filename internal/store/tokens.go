@@ -16,11 +16,11 @@ type tokenRow struct {
 	Name       string
 	SecretHash string
 	Person     string
-	CreatedAt  moment `gorm:"autoCreateTime:false"`
-	ExpiresAt  moment
-	LastUsedAt moment
+	CreatedAt  timestamp `gorm:"autoCreateTime:false"`
+	ExpiresAt  timestamp
+	LastUsedAt timestamp
 	// AnnouncedAt is when the owner was told that it expires soon.
-	AnnouncedAt moment
+	AnnouncedAt timestamp
 }
 
 func (tokenRow) TableName() string { return "tokens" }
@@ -36,8 +36,8 @@ func toToken(row tokenRow) identity.Token {
 // CreateToken keeps a new token, with the event that says so.
 func (s *Store) CreateToken(ctx context.Context, n identity.Token, event audit.Event) error {
 	row := tokenRow{ID: n.ID, Name: n.Name, SecretHash: n.SecretHash, Person: string(n.Person),
-		CreatedAt: momentOf(n.CreatedAt),
-		ExpiresAt: momentOf(n.ExpiresAt), LastUsedAt: momentOf(n.LastUsedAt)}
+		CreatedAt: timestampOf(n.CreatedAt),
+		ExpiresAt: timestampOf(n.ExpiresAt), LastUsedAt: timestampOf(n.LastUsedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (s *Store) TouchToken(ctx context.Context, id string, now time.Time) error 
 	return s.write(ctx, func(t *tx) error {
 		return t.at(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at "+
 			"<= ?)",
-			momentOf(now), id, momentOf(now.Add(-touchEvery))).Error
+			timestampOf(now), id, timestampOf(now.Add(-touchEvery))).Error
 	})
 }
 

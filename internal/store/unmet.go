@@ -12,7 +12,7 @@ import (
 var _ usage.UnmetStore = (*Store)(nil)
 
 type refusalRow struct {
-	At      moment
+	At      timestamp
 	Actor   string
 	Detail  document[i18n.Text]
 	Changes list[audit.Change]
@@ -22,8 +22,8 @@ type lapseRow struct {
 	Asker     string
 	SizeName  string
 	State     string
-	CreatedAt moment
-	DecidedAt moment
+	CreatedAt timestamp
+	DecidedAt timestamp
 }
 
 // lapsed are the states of requests that nobody fulfilled.
@@ -33,7 +33,7 @@ var lapsed = map[string]usage.UnmetReason{string(request.Withdrawn): usage.Unmet
 // UnmetRequests is who did not get what they asked for in a span: starts that were refused, by the audit, and those
 // that lapsed while they waited.
 func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetRequest, error) {
-	from, until := momentOf(s.From), momentOf(s.Until)
+	from, until := timestampOf(s.From), timestampOf(s.Until)
 	var refused []refusalRow
 	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? "+
 		"ORDER BY seq", string(audit.RequestRefused), from, until).

@@ -24,15 +24,15 @@ type volumeRow struct {
 	GiB       int `gorm:"column:gib"`
 	Workload  string
 	Deleted   bool
-	CreatedAt moment `gorm:"autoCreateTime:false"`
-	UpdatedAt moment `gorm:"autoUpdateTime:false"`
+	CreatedAt timestamp `gorm:"autoCreateTime:false"`
+	UpdatedAt timestamp `gorm:"autoUpdateTime:false"`
 	Version   int64
 
-	UnusedFrom moment
-	WarnedAt   moment
+	UnusedFrom timestamp
+	WarnedAt   timestamp
 	WarnedFor  int64 // seconds
 	Share      document[workload.TeamShare]
-	GoesAt     moment
+	GoesAt     timestamp
 	Refused    document[workload.Refusal]
 }
 
@@ -42,10 +42,11 @@ func fromVolume(v workload.Volume) volumeRow {
 	return volumeRow{
 		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster,
 		Namespace: v.Namespace, GiB: v.GiB,
-		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt),
+		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: timestampOf(v.CreatedAt),
+		UpdatedAt:  timestampOf(v.UpdatedAt),
 		Version:    v.Version,
-		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
-		Share: doc(v.Share), GoesAt: momentOf(v.DeleteAfter), Refused: doc(v.Refused),
+		UnusedFrom: timestampOf(v.UnusedFrom), WarnedAt: timestampOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
+		Share: doc(v.Share), GoesAt: timestampOf(v.DeleteAfter), Refused: doc(v.Refused),
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *Store) PurgeVolume(ctx context.Context, name string) error {
 type claimRow struct {
 	Volume string `gorm:"primaryKey"`
 	State  document[workload.ClaimState]
-	SeenAt moment
+	SeenAt timestamp
 }
 
 func (claimRow) TableName() string { return "volume_claims" }
@@ -181,7 +182,7 @@ func (s *Store) SaveClaim(ctx context.Context, volume string, c workload.ClaimSt
 		if !was[volume].Same(c) {
 			t.changed(volumeChange(fromVolume(v)))
 		}
-		row := claimRow{Volume: volume, State: doc(c), SeenAt: momentOf(c.At)}
+		row := claimRow{Volume: volume, State: doc(c), SeenAt: timestampOf(c.At)}
 		if err := writable(&row); err != nil {
 			return err
 		}

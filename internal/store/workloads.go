@@ -35,16 +35,16 @@ type workloadRow struct {
 	Generation  int64
 	State       string
 	Reason      document[i18n.Text]
-	LeaseFrom   moment
-	LeaseUntil  moment
-	PlacedAt    moment
-	WarnedAt    moment
+	LeaseFrom   timestamp
+	LeaseUntil  timestamp
+	PlacedAt    timestamp
+	WarnedAt    timestamp
 	Shared      bool
 	Request     string
 	OnNode      bool // of Observed: a pod is on a node
 	Observed    document[workload.Observation]
-	CreatedAt   moment `gorm:"autoCreateTime:false"`
-	UpdatedAt   moment `gorm:"autoUpdateTime:false"`
+	CreatedAt   timestamp `gorm:"autoCreateTime:false"`
+	UpdatedAt   timestamp `gorm:"autoUpdateTime:false"`
 	Version     int64
 
 	LicenseSeats int
@@ -63,11 +63,11 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Cluster: w.Cluster, Namespace: w.Namespace,
 		Volume: w.Volume, StorageGiB: w.StorageGiB, Desired: string(w.Desired), Generation: w.Generation,
 		State: string(w.State), Reason: doc(w.Reason),
-		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt),
-		WarnedAt: momentOf(w.WarnedAt),
+		LeaseFrom: timestampOf(w.Lease.From), LeaseUntil: timestampOf(w.Lease.Until), PlacedAt: timestampOf(w.PlacedAt),
+		WarnedAt: timestampOf(w.WarnedAt),
 		Shared:   w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "",
 		Observed:  doc(inUTC(w.Observed)),
-		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
+		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 	}
 }
@@ -140,7 +140,10 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r workloadRow) cursorAt { return cursorAt{workloadList, r.CreatedAt.Int64, r.ID} })
+	rows, next := paged(rows, limit, func(r workloadRow) cursorAt {
+		return cursorAt{workloadList, r.CreatedAt.Int64,
+			r.ID}
+	})
 	return each(rows, toWorkload), next, nil
 }
 

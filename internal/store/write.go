@@ -79,7 +79,7 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
 		done, err := s.writeOnce(ctx, fn)
 		if err == nil {
-			s.tell(done)
+			s.publish(done)
 			return nil
 		}
 		if attempt == attempts || !retriable(err) || !pause(ctx, attempt) {
@@ -88,8 +88,8 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	}
 }
 
-// tell passes on what was committed.
-func (s *Store) tell(done *tx) {
+// publish passes on what was committed.
+func (s *Store) publish(done *tx) {
 	if done.span != nil {
 		for _, e := range done.events {
 			done.span.Happened(string(e.Kind), "rule", e.Rule, "request", e.Request, "workload", e.Workload)
@@ -190,12 +190,12 @@ func update(db *gorm.DB, row any, key, id string, version int64) error {
 	return failure(done.Error)
 }
 
-// turn lets one in at a time, in the order in which they came.
-type turn chan struct{}
+// writerLock lets one in at a time, in the order in which they came.
+type writerLock chan struct{}
 
-func newTurn() turn { return make(turn, 1) }
+func newWriterLock() writerLock { return make(writerLock, 1) }
 
-func (t turn) take(ctx context.Context) (leave func(), err error) {
+func (t writerLock) take(ctx context.Context) (leave func(), err error) {
 	select {
 	case t <- struct{}{}:
 		return func() { <-t }, nil

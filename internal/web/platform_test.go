@@ -28,7 +28,7 @@ func TestPlatformOverview(t *testing.T) {
 	wantSaid(t, doc, "platform-changes", "Dora Dahl marked hardware as bad")
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
-	for _, tile := range []string{"tile-danger", "tile-warning", "tile-marked"} {
+	for _, tile := range []string{"tile-danger", "tile-warning", "tile-quarantined"} {
 		n, err := strconv.Atoi(strings.TrimSpace(part(health, tile).Find(".gp-tile__value").Text()))
 		if err != nil {
 			t.Fatalf("%s: %v", tile, err)

@@ -67,7 +67,7 @@ type Deps struct {
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
 	Idle         *idle.Service
-	Marks        *health.Service // nil: nothing is ever marked
+	Quarantine   *health.Service // nil: nothing is ever marked
 	Drift        *drift.Service
 	Hub          *live.Hub
 	Site         func() request.Site
@@ -125,22 +125,23 @@ func New(d Deps) *Web {
 	shared := &blocks.Blocks{Frame: frame, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 		Quotas: d.Quotas, Budgets: d.Budgets, Forecasts: d.Forecasts, Metrics: d.Metrics, AppsURL: d.AppsURL}
 	hardware := fleet.New(fleet.Pages{Blocks: shared, Workloads: d.Workloads, Catalog: d.Catalog, Drift: d.Drift,
-		Licenses: d.Licenses, LicensesEvery: d.LicensesEvery, Marks: d.Marks, Metrics: d.Metrics, Reports: d.Reports,
-		Seats: d.Seats, Snapshots: d.Snapshots})
+		Licenses: d.Licenses, LicensesEvery: d.LicensesEvery, Quarantine: d.Quarantine, Metrics: d.Metrics,
+		Reports: d.Reports,
+		Seats:   d.Seats, Snapshots: d.Snapshots})
 	settings := &admin.Pages{Blocks: shared, Catalog: d.Catalog, Rules: d.Rules, Comparisons: d.Comparisons,
 		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Events: d.Events}
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	var routes []page.Route
 	for _, a := range []area{frame, hardware, settings,
 		&platform.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Budgets: d.Budgets,
-			Catalog: d.Catalog, Events: d.Events, Licenses: d.Licenses, Marks: d.Marks, Metrics: d.Metrics,
+			Catalog: d.Catalog, Events: d.Events, Licenses: d.Licenses, Quarantine: d.Quarantine, Metrics: d.Metrics,
 			Snapshots: d.Snapshots, Usage: d.Usage},
 		&home.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers, Idle: d.Idle},
 		&start.Pages{Blocks: shared, Requests: d.Requests, Offers: d.Offers, Workloads: d.Workloads, Snapshots: d.Snapshots},
 		&requests.Pages{Blocks: shared, Requests: d.Requests, Approvals: d.Approvals, Quotas: d.Quotas, Seats: d.Seats,
 			Delegations: d.Delegations, Snapshots: d.Snapshots, Usage: d.Usage, Workloads: d.Workloads},
 		&workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats, Advice: d.Advice,
-			Idle: d.Idle, Marks: d.Marks, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics, Logs: d.Logs},
+			Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics, Logs: d.Logs},
 		&cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},

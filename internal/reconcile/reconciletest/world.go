@@ -103,6 +103,6 @@ func Options(s *Store, namespace string, cluster reconcile.Cluster) reconcile.Op
 		Token:    func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,
 		Every: reconcile.Intervals{Compare: 2 * time.Second, Confirm: time.Minute, Probe: 300 * time.Millisecond,
 			Activity:  300 * time.Millisecond,
-			Inventory: time.Minute, Settle: 100 * time.Millisecond, Chores: time.Second, Mark: time.Hour},
+			Inventory: time.Minute, Debounce: 100 * time.Millisecond, Volumes: time.Second, Checkpoint: time.Hour},
 	}
 }

@@ -13,7 +13,7 @@ import (
 func unknown(key, version string) drift.Difference {
 	return drift.Difference{ID: "d-" + key, Cluster: "west", ResourceKind: drift.Workload, Key: key,
 		Kind: drift.ClusterOnly,
-		Seen: &drift.Seen{ResourceKind: drift.Workload, Key: key, Name: "nb-ä", Since: later(1),
+		Live: &drift.ClusterState{ResourceKind: drift.Workload, Key: key, Name: "nb-ä", Since: later(1),
 			Objects: []drift.Object{}},
 		Version: version, FoundAt: later(2)}
 }
@@ -45,7 +45,7 @@ var driftCases = cases{
 	"a hold is one, and ends once": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		h := drift.Hold{Cluster: "west", Since: later(1), Cause: drift.Older,
-			Mark: drift.Mark{
+			Checkpoint: drift.Checkpoint{
 				Position: drift.Position{Database: "x", Audit: 9},
 				At:       later(0),
 			}, Database: drift.Position{Audit: 3}}

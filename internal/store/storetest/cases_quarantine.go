@@ -10,7 +10,7 @@ import (
 )
 
 func mark(kind health.Kind, name string) health.Quarantine {
-	return health.Quarantine{Place: health.Place{Cluster: "west", Kind: kind, Name: name}, Node: "node-1",
+	return health.Quarantine{Target: health.Target{Cluster: "west", Kind: kind, Name: name}, Node: "node-1",
 		Note: "XID 79 — fällt vom Bus", By: "p-ada", ByName: "Ada Lovelace", At: later(3)}
 }
 
@@ -30,9 +30,9 @@ var markCases = cases{
 		must(t, s.SaveQuarantine(ctx, again, Event(4)))
 		equal(t, []health.Quarantine{node, again}, got(s.Quarantines(ctx))(t))
 		equal(t, 4, len(got(events(s))(t)))
-		must(t, s.DeleteQuarantine(ctx, node.Place, Event(5)))
-		must(t, s.DeleteQuarantine(ctx, node.Place, Event(6)))
-		must(t, s.DeleteQuarantine(ctx, health.Place{Cluster: "west", Kind: health.Card, Name: "GPU-\x00"}))
+		must(t, s.DeleteQuarantine(ctx, node.Target, Event(5)))
+		must(t, s.DeleteQuarantine(ctx, node.Target, Event(6)))
+		must(t, s.DeleteQuarantine(ctx, health.Target{Cluster: "west", Kind: health.Card, Name: "GPU-\x00"}))
 		equal(t, []health.Quarantine{again}, got(s.Quarantines(ctx))(t))
 		equal(t, 5, len(got(events(s))(t)))
 		equal(t, live.Change{Seq: 4, Topic: live.TopicQuarantine, ID: "node-1"}, got(s.ChangesAfter(ctx, 3, 10))(t)[0])

@@ -12,7 +12,7 @@ import (
 const BudgetAtRisk = 80
 
 // BudgetBar is what of a month is spent and held.
-func BudgetBar(say page.Words, st budget.Standing) *ui.MeterModel {
+func BudgetBar(say page.Words, st budget.Status) *ui.MeterModel {
 	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
 	used := st.Budget.Amount - st.Balance.Left
 	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole,
@@ -32,7 +32,7 @@ func BudgetBar(say page.Words, st budget.Standing) *ui.MeterModel {
 }
 
 // monthOf is the month of a standing; its span begins with it.
-func monthOf(st budget.Standing) usage.Month {
+func monthOf(st budget.Status) usage.Month {
 	return usage.MonthOf(st.Span.From, st.Span.From.Location())
 }
 

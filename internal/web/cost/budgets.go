@@ -26,7 +26,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	byTeam := map[string]budget.Standing{}
+	byTeam := map[string]budget.Status{}
 	for _, st := range standings {
 		byTeam[st.Budget.Tenant] = st
 	}
@@ -94,7 +94,7 @@ func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field
 		nil
 }
 
-func budgetStanding(say page.Words, id string, st budget.Standing) budgets.StandingModel {
+func budgetStanding(say page.Words, id string, st budget.Status) budgets.StandingModel {
 	if !st.Set() {
 		return budgets.StandingModel{ID: id, None: say.S("budget.not_set")}
 	}
@@ -142,7 +142,7 @@ func bookLine(say page.Words, t budget.Transaction, names map[workload.ID]worklo
 }
 
 // budgetForms is what an administrator can do, with what was typed.
-func (w *Pages) budgetForms(say page.Words, m *budgets.TeamModel, team string, st budget.Standing, typed url.Values,
+func (w *Pages) budgetForms(say page.Words, m *budgets.TeamModel, team string, st budget.Status, typed url.Values,
 	problems []fault.Field) {
 	wrong := map[string]string{}
 	for _, p := range problems {

@@ -130,8 +130,8 @@ func differenceRow(say page.Words, d drift.Difference, decides bool) differences
 	if d.Row != nil {
 		m.Since = say.At(d.Row.Since)
 	}
-	if d.Seen != nil {
-		m.Since = say.At(d.Seen.Since)
+	if d.Live != nil {
+		m.Since = say.At(d.Live.Since)
 	}
 	if !d.Open() {
 		m.Decided = say.S("differences.decided."+string(d.Decision), "Name", d.ByName, "Time", say.At(d.DecidedAt).Exact)
@@ -172,23 +172,23 @@ func value(say page.Words, name, v string) string {
 
 // holdsOf is what the cluster gives it now; a row without objects holds nothing.
 func holdsOf(say page.Words, d drift.Difference) string {
-	if d.Seen == nil {
+	if d.Live == nil {
 		return say.S("differences.holds_nothing")
 	}
 	var parts []string
-	if d.ResourceKind == drift.Storage && d.Seen.GiB > 0 {
-		parts = append(parts, say.GiB(float64(d.Seen.GiB)))
+	if d.ResourceKind == drift.Storage && d.Live.GiB > 0 {
+		parts = append(parts, say.GiB(float64(d.Live.GiB)))
 	}
-	for _, a := range d.Seen.Holds {
-		if d.Seen.Running {
+	for _, a := range d.Live.Holds {
+		if d.Live.Running {
 			parts = append(parts, say.Number(float64(a.Count))+" × "+a.Resource)
 		}
 	}
 	if len(parts) == 0 {
 		return say.S("differences.holds_nothing")
 	}
-	if d.Seen.Node != "" {
-		parts = append(parts, d.Seen.Node)
+	if d.Live.Node != "" {
+		parts = append(parts, d.Live.Node)
 	}
 	return strings.Join(parts, ", ")
 }

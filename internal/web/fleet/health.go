@@ -32,7 +32,7 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 	v := page.View{Title: m.Header.Title, Nav: page.FleetHealthPath, Wide: true}
 	count := map[health.Level]int{}
 	for _, name := range w.Site().Clusters {
-		r, err := w.Marks.Report(k.Ctx, k.Actor, name)
+		r, err := w.Quarantine.Report(k.Ctx, k.Actor, name)
 		if err != nil {
 			return page.View{}, err
 		}
@@ -71,7 +71,7 @@ func healthTiles(say page.Words, count map[health.Level]int) ui.TilesModel {
 	return ui.TilesModel{Label: say.S("health.title"),
 		Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]),
 			tile("warning", ui.Warning, count[health.Warned]),
-			tile("marked", ui.Warning, count[health.Quarantined]), tile("unknown", "", count[health.Unknown])}}
+			tile("quarantined", ui.Warning, count[health.Quarantined]), tile("unknown", "", count[health.Unknown])}}
 }
 
 // mostHealthRows keeps a large fleet from filling the page; the worst come first.
@@ -88,7 +88,8 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField,
 			Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
 				{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")},
-				{Value: "marked", Label: say.S("health.state_marked")}, {Value: "unknown", Label: say.S("health.state_unknown")}}}}}
+				{Value: "quarantined", Label: say.S("health.state_quarantined")},
+				{Value: "unknown", Label: say.S("health.state_unknown")}}}}}
 	if state != "" || k.Get("q") != "" {
 		m.Filter.ClearURL = page.FleetHealthPath
 	}
@@ -128,7 +129,7 @@ func healthChosen(state string, level health.Level, mark *health.Quarantine, tel
 	switch state {
 	case "all":
 		return true
-	case "marked":
+	case "quarantined":
 		return mark != nil
 	case "unknown":
 		return level == health.Unknown
@@ -198,7 +199,7 @@ func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRo
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
 	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
-	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	m.Actions = markActions(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
 
@@ -237,7 +238,7 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
 	if c.UUID != "" { // a card that the driver lost has none: its node can be marked
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
-		m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
+		m.Actions = markActions(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
 }
@@ -267,7 +268,7 @@ func markWords(say page.Words, m *health.Quarantine) string {
 }
 
 // markActions are what an administrator can do about a place.
-func markActions(k page.Call, p health.Place, m *health.Quarantine) []ui.ActionModel {
+func markActions(k page.Call, p health.Target, m *health.Quarantine) []ui.ActionModel {
 	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
 		return nil
 	}
@@ -280,7 +281,7 @@ func markActions(k page.Call, p health.Place, m *health.Quarantine) []ui.ActionM
 		Button: ui.ButtonModel{Label: k.Words.S("health.unmark"), Small: true, Test: "unmark"}}}}
 }
 
-func placeFields(p health.Place) []ui.HiddenModel {
+func placeFields(p health.Target) []ui.HiddenModel {
 	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)},
 		{Name: "name", Value: p.Name}}
 }
@@ -334,15 +335,15 @@ func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
 
 // markAsk says what a mark does before anybody is told.
 func (w *Pages) markAsk(k page.Call) (page.View, error) {
-	return w.markView(k, health.Place{Cluster: k.Get("cluster"), Kind: health.Kind(k.Get("kind")), Name: k.Get("name")},
+	return w.markView(k, health.Target{Cluster: k.Get("cluster"), Kind: health.Kind(k.Get("kind")), Name: k.Get("name")},
 		"", nil)
 }
 
-func (w *Pages) markView(k page.Call, p health.Place, note string, problems []fault.Field) (page.View, error) {
+func (w *Pages) markView(k page.Call, p health.Target, note string, problems []fault.Field) (page.View, error) {
 	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
-	holders, err := w.Marks.Holders(k.Ctx, k.Actor, p)
+	holders, err := w.Quarantine.Holders(k.Ctx, k.Actor, p)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -381,8 +382,8 @@ func (w *Pages) markView(k page.Call, p health.Place, note string, problems []fa
 
 func (w *Pages) hardwareMark(c echo.Context) error {
 	k := w.CallOf(c)
-	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
-	_, err := w.Marks.Quarantine(k.Ctx, k.Actor, p, c.FormValue("note"))
+	p := health.Target{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	_, err := w.Quarantine.Quarantine(k.Ctx, k.Actor, p, c.FormValue("note"))
 	if fault.Is(err, fault.Invalid) {
 		v, viewErr := w.markView(k, p, c.FormValue("note"), fault.As(err).Fields)
 		if viewErr != nil {
@@ -398,8 +399,8 @@ func (w *Pages) hardwareMark(c echo.Context) error {
 
 func (w *Pages) hardwareUnmark(c echo.Context) error {
 	k := w.CallOf(c)
-	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
-	if err := w.Marks.Release(k.Ctx, k.Actor, p); err != nil {
+	p := health.Target{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	if err := w.Quarantine.Release(k.Ctx, k.Actor, p); err != nil {
 		return err
 	}
 	return w.Done(c, "hardware-unmarked", page.FleetHealthPath)

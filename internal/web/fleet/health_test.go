@@ -25,8 +25,8 @@ func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 		{"a broken card, unasked", "", health.Broken, nil, true, true},
 		{"a broken card, among the unknown", "unknown", health.Broken, nil, true, false},
 		{"a fine card, among all", "all", health.Fine, nil, false, true},
-		{"a marked card, among the marked", "marked", health.Quarantined, &health.Quarantine{}, true, true},
-		{"a fine node, among the marked", "marked", health.Fine, nil, true, false},
+		{"a marked card, among the marked", "quarantined", health.Quarantined, &health.Quarantine{}, true, true},
+		{"a fine node, among the marked", "quarantined", health.Fine, nil, true, false},
 	} {
 		if got := healthChosen(c.state, c.level, c.mark, c.telling); got != c.want {
 			t.Errorf("%s: want %t, got %t", c.name, c.want, got)

@@ -23,7 +23,7 @@ type Pages struct {
 	Drift         *drift.Service
 	Licenses      *license.Service
 	LicensesEvery time.Duration   // how often license servers are asked
-	Marks         *health.Service // nil: no hardware is ever quarantined
+	Quarantine    *health.Service // nil: no hardware is ever quarantined
 	Metrics       blocks.Metrics
 	Reports       func(cluster string) (gpumetrics.Report, bool) // how well its metrics are
 	Seats         *request.SeatQueue

@@ -17,15 +17,15 @@ import (
 // Pages are those of the area, with the services that they read from.
 type Pages struct {
 	*blocks.Blocks
-	Workloads *workload.Service
-	Requests  *request.Service
-	Budgets   *budget.Service
-	Catalog   *offer.Service
-	Events    audit.Reader
-	Licenses  *license.Service
-	Marks     *health.Service // nil: no hardware is ever quarantined
-	Metrics   blocks.Metrics
-	Snapshots request.Snapshots
-	Usage     *usage.Service
-	overviews overviews
+	Workloads  *workload.Service
+	Requests   *request.Service
+	Budgets    *budget.Service
+	Catalog    *offer.Service
+	Events     audit.Reader
+	Licenses   *license.Service
+	Quarantine *health.Service // nil: no hardware is ever quarantined
+	Metrics    blocks.Metrics
+	Snapshots  request.Snapshots
+	Usage      *usage.Service
+	overviews  overviews
 }

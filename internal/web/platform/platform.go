@@ -41,7 +41,7 @@ type overview struct {
 	held   int // workloads on GPUs
 	unsaid int // of them, those whose use nobody knows
 	levels map[health.Level]int
-	books  []budget.Standing
+	books  []budget.Status
 	pools  []license.Line
 	wrong  []offer.Finding
 }
@@ -86,7 +86,7 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 		}
 	}
 	for _, name := range w.Site().Clusters {
-		r, err := w.Marks.Report(k.Ctx, k.Actor, name)
+		r, err := w.Quarantine.Report(k.Ctx, k.Actor, name)
 		if err != nil {
 			return o, err
 		}

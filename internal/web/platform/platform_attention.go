@@ -56,7 +56,7 @@ func approvalsItem(say page.Words, pending []request.Request, more bool) platfor
 }
 
 // budgetItem counts the budgets whose bar is drawn as a warning.
-func (w *Pages) budgetItem(say page.Words, books []budget.Standing) platformview.ItemModel {
+func (w *Pages) budgetItem(say page.Words, books []budget.Status) platformview.ItemModel {
 	m := platformview.ItemModel{ID: "budgets", Kind: ui.OK, Label: say.S("platform.budgets"), Href: page.BudgetsPath,
 		Value: "0", Detail: say.S("platform.budgets_ok", "Count", len(books))}
 	var names []string

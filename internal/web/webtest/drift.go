@@ -26,8 +26,9 @@ type Drifts struct {
 // Restored fills it with what a restored backup leaves: one unknown, one gone, one of another spec, one let go.
 func (d *Drifts) Restored() {
 	since := Now.Add(-26 * time.Hour)
-	seen := func(key, name string) *drift.Seen {
-		return &drift.Seen{ResourceKind: drift.Workload, Key: key, Tenant: "vision", Namespace: "gpu-vision", Name: name,
+	seen := func(key, name string) *drift.ClusterState {
+		return &drift.ClusterState{ResourceKind: drift.Workload, Key: key, Tenant: "vision", Namespace: "gpu-vision",
+			Name: name,
 			Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: name, UID: "u-" + name}}, Generation: 1,
 			Running: true, Size: "h100", Lease: 8 * time.Hour, Holds: []drift.Amount{{Resource: "nvidia.com/gpu", Count: 1}},
 			Node: "node-3", Placed: Now.Add(-3 * time.Hour), Since: Now.Add(-4 * time.Hour), OwnerName: "Anna Berg",
@@ -42,20 +43,20 @@ func (d *Drifts) Restored() {
 	stopped.Running, stopped.Generation, stopped.Node = false, 2, ""
 	d.Held = []drift.Hold{{Cluster: "local", Since: Now.Add(-12 * time.Minute), Cause: drift.Older, Decided: 1}}
 	d.List = []drift.Difference{
-		{ID: "d-1", Kind: drift.ClusterOnly, Seen: seen("w-1", "train-detector")},
+		{ID: "d-1", Kind: drift.ClusterOnly, Live: seen("w-1", "train-detector")},
 		{ID: "d-2", Kind: drift.DatabaseOnly, Row: row("notebook-of-monday")},
-		{ID: "d-3", Kind: drift.Different, Seen: stopped, Row: row("segment-lungs"), Fields: []drift.Field{
+		{ID: "d-3", Kind: drift.Different, Live: stopped, Row: row("segment-lungs"), Fields: []drift.Field{
 			{Name: "desired", Database: "running", Cluster: "stopped"}, {Name: "generation", Database: "1", Cluster: "2"}}},
 		{
 			ID:        "d-4",
 			Kind:      drift.ClusterOnly,
-			Seen:      seen("w-4", "left-behind"),
+			Live:      seen("w-4", "left-behind"),
 			Decision:  drift.Release,
 			ByName:    "Dora Admin",
 			DecidedAt: Now.Add(-4 * time.Minute),
 		},
 		{ID: "d-5", ResourceKind: drift.Storage, Key: "old-home", Kind: drift.ClusterOnly,
-			Seen: &drift.Seen{ResourceKind: drift.Storage,
+			Live: &drift.ClusterState{ResourceKind: drift.Storage,
 				Key: "old-home", Tenant: "vision", Namespace: "gpu-vision", Name: "old-home", GiB: 200, Since: since}},
 	}
 	for i := range d.List {

@@ -21,13 +21,13 @@ func (m *marks) Quarantines(context.Context) ([]health.Quarantine, error) {
 
 func (m *marks) SaveQuarantine(_ context.Context, k health.Quarantine, events ...audit.Event) error {
 	m.world.Marked = append(slices.DeleteFunc(m.world.Marked,
-		func(o health.Quarantine) bool { return o.Place == k.Place }), k)
+		func(o health.Quarantine) bool { return o.Target == k.Target }), k)
 	m.world.Record = append(m.world.Record, events...)
 	return nil
 }
 
-func (m *marks) DeleteQuarantine(_ context.Context, p health.Place, events ...audit.Event) error {
-	m.world.Marked = slices.DeleteFunc(m.world.Marked, func(o health.Quarantine) bool { return o.Place == p })
+func (m *marks) DeleteQuarantine(_ context.Context, p health.Target, events ...audit.Event) error {
+	m.world.Marked = slices.DeleteFunc(m.world.Marked, func(o health.Quarantine) bool { return o.Target == p })
 	m.world.Record = append(m.world.Record, events...)
 	return nil
 }
@@ -70,7 +70,7 @@ func Ill() *World {
 		}
 	}
 	ctx, dora := context.Background(), w.Actor(Dora)
-	for place, note := range map[health.Place]string{
+	for place, note := range map[health.Target]string{
 		{Cluster: "local", Kind: health.Node, Name: "gpu-02"}: "Fan 3 is out; the vendor comes on Tuesday. Please save " +
 			"your models.",
 		{Cluster: "local", Kind: health.Card, Name: "GPU-1"}: "XID 94 twice this week.",

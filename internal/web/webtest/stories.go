@@ -449,7 +449,7 @@ func Scenes() []Scene {
 		{"fleet", "use, Prometheus never answered", Anna, dark, "/fleet/use", nil},
 		{"fleet", "health", Dora, Ill, "/fleet/health", nil},
 		{"fleet", "health, every card", Dora, Ill, "/fleet/health?state=all", nil},
-		{"fleet", "health, an auditor's look", Eli, Ill, "/fleet/health?state=marked", nil},
+		{"fleet", "health, an auditor's look", Eli, Ill, "/fleet/health?state=quarantined", nil},
 		{"fleet", "health, nothing found", Dora, Ill, "/fleet/health?q=zz", nil},
 		{"fleet", "health, nobody speaks", Dora, unanswered, "/fleet/health", nil},
 		{"fleet", "mark a node", Dora, Ill, "/fleet/health/mark?cluster=local&kind=node&name=gpu-01", nil},

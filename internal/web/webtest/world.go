@@ -233,7 +233,7 @@ func Empty() *World {
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
 	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
 	w.Logs = newLogs(w.WorkloadService)
-	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift,
+	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Marks, Drift: w.Drift,
 		Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
 		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,

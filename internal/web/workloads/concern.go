@@ -10,10 +10,10 @@ import (
 
 // concernNotice says that what a workload runs on is not well; nil where nothing is known against it.
 func (w *Pages) concernNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
-	if w.Marks == nil || !item.Observed.PodPresent {
+	if w.Quarantine == nil || !item.Observed.PodPresent {
 		return nil
 	}
-	say, c := k.Words, w.Marks.Under(k.Ctx, item)
+	say, c := k.Words, w.Quarantine.Under(k.Ctx, item)
 	n := &ui.NoticeModel{Kind: ui.Warning, Body: say.S("health.banner_todo"), Test: "concern"}
 	switch {
 	case c.Quarantine != nil:

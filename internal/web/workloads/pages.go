@@ -15,14 +15,14 @@ import (
 // Pages are those of the area, with the services that they read from.
 type Pages struct {
 	*blocks.Blocks
-	Workloads *workload.Service
-	Requests  *request.Service
-	Seats     *request.SeatQueue
-	Advice    *advice.Service
-	Idle      *idle.Service
-	Marks     *health.Service // nil: no hardware is ever quarantined
-	Notify    *notify.Service
-	Prices    *usage.Prices
-	Metrics   blocks.Metrics
-	Logs      Logs
+	Workloads  *workload.Service
+	Requests   *request.Service
+	Seats      *request.SeatQueue
+	Advice     *advice.Service
+	Idle       *idle.Service
+	Quarantine *health.Service // nil: no hardware is ever quarantined
+	Notify     *notify.Service
+	Prices     *usage.Prices
+	Metrics    blocks.Metrics
+	Logs       Logs
 }

@@ -24,26 +24,26 @@ func (p Position) Covers(o Position) bool {
 	return p.Database == o.Database && p.Epoch >= o.Epoch && p.Audit >= o.Audit && p.Outbox >= o.Outbox
 }
 
-// Mark is a position as it is left in a cluster.
-type Mark struct {
+// Checkpoint is a position as it is left in a cluster.
+type Checkpoint struct {
 	Position
 	At time.Time `json:"at"`
 }
 
-// String is the mark as an annotation.
-func (m Mark) String() string {
+// String is the checkpoint as an annotation.
+func (m Checkpoint) String() string {
 	text, _ := json.Marshal(m) // plain values, which cannot fail
 	return string(text)
 }
 
-// ParseMark reads an annotation.
-func ParseMark(text string) (Mark, error) {
-	var m Mark
+// ParseCheckpoint reads an annotation.
+func ParseCheckpoint(text string) (Checkpoint, error) {
+	var m Checkpoint
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return Mark{}, fmt.Errorf("read the mark of a namespace: %w", err)
+		return Checkpoint{}, fmt.Errorf("read the checkpoint of a namespace: %w", err)
 	}
 	if m.Database == "" || m.Epoch < 0 || m.Audit < 0 || m.Outbox < 0 {
-		return Mark{}, fmt.Errorf("read the mark of a namespace: %q names no position", text)
+		return Checkpoint{}, fmt.Errorf("read the checkpoint of a namespace: %q names no position", text)
 	}
 	return m, nil
 }
@@ -56,21 +56,21 @@ const (
 	Older    Cause = "older"    // the database lacks what was carried out: a restored backup, or lost transactions
 	Diverged Cause = "diverged" // the database went another way from some point on: a former primary
 	Other    Cause = "other"    // the objects were made from another database
-	Unmarked Cause = "unmarked" // there is no mark, and objects are ahead of the database
+	Unmarked Cause = "unmarked" // there is no checkpoint, and objects are ahead of the database
 )
 
 // Causes lists every cause.
 func Causes() []Cause { return []Cause{Older, Diverged, Other, Unmarked} }
 
-// Behind says in which way a database is not the one that left the mark, "" where it has all of it. Link is that of the
-// database's own event with the mark's number, "" for none.
-func Behind(database Position, mark Mark, link string) Cause {
+// Divergence says in which way a database is not the one that left the checkpoint, "" where it has all of it. Link is
+// that of the database's own event with the checkpoint's number, "" for none.
+func Divergence(database Position, checkpoint Checkpoint, link string) Cause {
 	switch {
-	case mark.Database != database.Database:
+	case checkpoint.Database != database.Database:
 		return Other
-	case !database.Covers(mark.Position):
+	case !database.Covers(checkpoint.Position):
 		return Older
-	case link != mark.Link:
+	case link != checkpoint.Link:
 		return Diverged
 	}
 	return ""
@@ -78,10 +78,10 @@ func Behind(database Position, mark Mark, link string) Cause {
 
 // Hold says that nothing is done in a cluster until an administrator has decided.
 type Hold struct {
-	Cluster  string
-	Since    time.Time
-	Cause    Cause
-	Mark     Mark     // what was found; zero for none
-	Database Position // where the database was then
-	Decided  int64    // differences that were decided since
+	Cluster    string
+	Since      time.Time
+	Cause      Cause
+	Checkpoint Checkpoint // what was found; zero for none
+	Database   Position   // where the database was then
+	Decided    int64      // differences that were decided since
 }

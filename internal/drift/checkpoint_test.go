@@ -39,7 +39,7 @@ func TestBehind(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := drift.Behind(c.database, drift.Mark{Position: at}, c.link); got != c.want {
+			if got := drift.Divergence(c.database, drift.Checkpoint{Position: at}, c.link); got != c.want {
 				t.Errorf("want %q, got %q", c.want, got)
 			}
 		})
@@ -47,13 +47,13 @@ func TestBehind(t *testing.T) {
 }
 
 func TestMarkAsAnnotation(t *testing.T) {
-	m := drift.Mark{Position: drift.Position{Database: "a", Epoch: 3, Audit: 10, Link: "x", Outbox: 20},
+	m := drift.Checkpoint{Position: drift.Position{Database: "a", Epoch: 3, Audit: 10, Link: "x", Outbox: 20},
 		At: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
-	if got, err := drift.ParseMark(m.String()); err != nil || got != m {
+	if got, err := drift.ParseCheckpoint(m.String()); err != nil || got != m {
 		t.Errorf("want %+v, got %+v, %v", m, got, err)
 	}
 	for _, text := range []string{"", "{}", "x", `{"database":"a","audit":-1}`, `[1]`} {
-		if got, err := drift.ParseMark(text); err == nil {
+		if got, err := drift.ParseCheckpoint(text); err == nil {
 			t.Errorf("%q: want it refused, got %+v", text, got)
 		}
 	}

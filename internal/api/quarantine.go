@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// HardwareMark says that an administrator called a node or a card bad.
-type HardwareMark struct {
+// Quarantine says that an administrator called a node or a card bad.
+type Quarantine struct {
 	Cluster string    `json:"cluster"`
 	Kind    string    `json:"kind" enum:"node,card"`
 	Name    string    `json:"name" doc:"Of the node, or the card's UUID"`
@@ -23,8 +23,8 @@ type HardwareMark struct {
 	At      time.Time `json:"at"`
 }
 
-func markView(m health.Quarantine) HardwareMark {
-	return HardwareMark{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note, By: m.ByName,
+func quarantineView(m health.Quarantine) Quarantine {
+	return Quarantine{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note, By: m.ByName,
 		At: m.At.UTC()}
 }
 
@@ -34,36 +34,36 @@ type placeInput struct {
 	Name    string `path:"name" maxLength:"253" doc:"Of the node, or the card's UUID"`
 }
 
-func (in placeInput) place() health.Place {
-	return health.Place{Cluster: in.Cluster, Kind: health.Kind(in.Kind), Name: in.Name}
+func (in placeInput) place() health.Target {
+	return health.Target{Cluster: in.Cluster, Kind: health.Kind(in.Kind), Name: in.Name}
 }
 
-type markInput struct {
+type quarantineInput struct {
 	placeInput
 	Body struct {
 		Note string `json:"note" maxLength:"500" doc:"What is wrong; those who use it are told"`
 	}
 }
 
-func (a *API) marks(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[HardwareMark]], error) {
-	marks, err := a.deps.Marks.List(ctx, actor)
-	views := make([]HardwareMark, len(marks))
+func (a *API) quarantines(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Quarantine]], error) {
+	marks, err := a.deps.Quarantine.List(ctx, actor)
+	views := make([]Quarantine, len(marks))
 	for i, m := range marks {
-		views[i] = markView(m)
+		views[i] = quarantineView(m)
 	}
 	return reply(list(views, ""), err)
 }
 
-func (a *API) mark(ctx context.Context, actor identity.Actor, in *markInput) (*output[HardwareMark], error) {
-	m, err := a.deps.Marks.Quarantine(ctx, actor, in.place(), in.Body.Note)
-	return reply(markView(m), err)
+func (a *API) quarantine(ctx context.Context, actor identity.Actor, in *quarantineInput) (*output[Quarantine], error) {
+	m, err := a.deps.Quarantine.Quarantine(ctx, actor, in.place(), in.Body.Note)
+	return reply(quarantineView(m), err)
 }
 
-func (a *API) unmark(ctx context.Context, actor identity.Actor, in *placeInput) (*output[List[HardwareMark]], error) {
-	if err := a.deps.Marks.Release(ctx, actor, in.place()); err != nil {
+func (a *API) release(ctx context.Context, actor identity.Actor, in *placeInput) (*output[List[Quarantine]], error) {
+	if err := a.deps.Quarantine.Release(ctx, actor, in.place()); err != nil {
 		return nil, err
 	}
-	return a.marks(ctx, actor, nil)
+	return a.quarantines(ctx, actor, nil)
 }
 
 // ClusterHealth is how the nodes and cards of a cluster are, worst first.
@@ -76,27 +76,27 @@ type ClusterHealth struct {
 
 // NodeHealth is one node with its cards.
 type NodeHealth struct {
-	Name    string         `json:"name"`
-	Model   string         `json:"model,omitempty"`
-	State   string         `json:"state" enum:"fine,noticed,unknown,marked,warning,danger"`
-	Gone    bool           `json:"gone" doc:"It, or a marked card that was on it, is not in the inventory any more"`
-	Mark    *HardwareMark  `json:"mark,omitempty"`
-	Holders []HealthHolder `json:"holders"`
-	Cards   []CardHealth   `json:"cards"`
+	Name       string         `json:"name"`
+	Model      string         `json:"model,omitempty"`
+	State      string         `json:"state" enum:"fine,noticed,unknown,quarantined,warning,danger"`
+	Gone       bool           `json:"gone" doc:"It, or a marked card that was on it, is not in the inventory any more"`
+	Quarantine *Quarantine    `json:"quarantine,omitempty"`
+	Holders    []HealthHolder `json:"holders"`
+	Cards      []CardHealth   `json:"cards"`
 }
 
 // CardHealth is one card. What neither DCGM nor the node's agent says is absent, and never zero.
 type CardHealth struct {
-	UUID     string           `json:"uuid,omitempty" doc:"Absent for a card that the driver has lost"`
-	Model    string           `json:"model,omitempty"`
-	State    string           `json:"state" enum:"fine,noticed,unknown,marked,warning,danger"`
-	Gone     bool             `json:"gone" doc:"Marked, and nobody names it any more"`
-	Lost     bool             `json:"lost"`
-	Mark     *HardwareMark    `json:"mark,omitempty"`
-	Troubles []MetricsFinding `json:"troubles"`
-	DCGM     *CardWord        `json:"dcgm,omitempty"`
-	Agent    *CardWord        `json:"agent,omitempty"`
-	Holders  []HealthHolder   `json:"holders" doc:"As far as it is known who is on this card"`
+	UUID       string           `json:"uuid,omitempty" doc:"Absent for a card that the driver has lost"`
+	Model      string           `json:"model,omitempty"`
+	State      string           `json:"state" enum:"fine,noticed,unknown,quarantined,warning,danger"`
+	Gone       bool             `json:"gone" doc:"Marked, and nobody names it any more"`
+	Lost       bool             `json:"lost"`
+	Quarantine *Quarantine      `json:"quarantine,omitempty"`
+	Troubles   []MetricsFinding `json:"troubles"`
+	DCGM       *CardWord        `json:"dcgm,omitempty"`
+	Agent      *CardWord        `json:"agent,omitempty"`
+	Holders    []HealthHolder   `json:"holders" doc:"As far as it is known who is on this card"`
 }
 
 // CardWord is what one source says.
@@ -132,7 +132,7 @@ func (a *API) fleetHealth(ctx context.Context, actor identity.Actor,
 	_ *struct{}) (*output[List[ClusterHealth]], error) {
 	var views []ClusterHealth
 	for _, name := range a.deps.Site().Clusters {
-		r, err := a.deps.Marks.Report(ctx, actor, name)
+		r, err := a.deps.Quarantine.Report(ctx, actor, name)
 		if err != nil {
 			return nil, err
 		}
@@ -144,11 +144,12 @@ func (a *API) fleetHealth(ctx context.Context, actor identity.Actor,
 func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
 	v := ClusterHealth{Cluster: r.Cluster, TakenAt: known(r.TakenAt), DCGMAt: known(r.DCGMAt), Nodes: []NodeHealth{}}
 	for _, n := range r.Nodes {
-		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Quarantine),
-			Holders: healthHolders(n.Holders), Cards: []CardHealth{}}
+		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone,
+			Quarantine: quarantineOf(n.Quarantine),
+			Holders:    healthHolders(n.Holders), Cards: []CardHealth{}}
 		for _, c := range n.Cards {
 			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost,
-				Mark: markOf(c.Quarantine), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
+				Quarantine: quarantineOf(c.Quarantine), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
 			for _, t := range c.Troubles {
 				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
 					Todo: l.Say(t.Todo)})
@@ -169,11 +170,11 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-func markOf(m *health.Quarantine) *HardwareMark {
+func quarantineOf(m *health.Quarantine) *Quarantine {
 	if m == nil {
 		return nil
 	}
-	v := markView(*m)
+	v := quarantineView(*m)
 	return &v
 }
 
@@ -229,17 +230,19 @@ func agentWord(e *inventory.CardErrors, old func(time.Time) bool) *CardWord {
 	return w
 }
 
-// registerMarks is the part of the surface that is about bad hardware.
-func (a *API) registerMarks() {
+// registerQuarantine is the part of the surface that is about bad hardware.
+func (a *API) registerQuarantine() {
 	const tag = "Fleet"
 	add(a, op(http.MethodGet, "/fleet/health", "get-fleet-health", "What DCGM, node agents and administrators say of "+
 		"every node and card, worst first; for admins and auditors", tag), identity.ReadMetrics, a.fleetHealth)
-	add(a, op(http.MethodGet, "/fleet/marks", "list-marks", "Nodes and cards that were marked as bad, also those that "+
-		"are gone; for admins and auditors", tag), identity.ReadMetrics, a.marks)
-	add(a, op(http.MethodPut, "/fleet/{cluster}/marks/{kind}/{name}", "mark-hardware", "Mark a node or a card as bad: "+
-		"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
-		"more changes nothing", tag), identity.QuarantineHardware, a.mark)
-	add(a, op(http.MethodDelete, "/fleet/{cluster}/marks/{kind}/{name}", "unmark-hardware",
+	add(a, op(http.MethodGet, "/fleet/quarantine", "list-quarantine", "Nodes and cards that were marked as bad, also "+
+		"those that "+
+		"are gone; for admins and auditors", tag), identity.ReadMetrics, a.quarantines)
+	add(a, op(http.MethodPut, "/fleet/{cluster}/quarantine/{kind}/{name}", "quarantine-hardware",
+		"Mark a node or a card as bad: "+
+			"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
+			"more changes nothing", tag), identity.QuarantineHardware, a.quarantine)
+	add(a, op(http.MethodDelete, "/fleet/{cluster}/quarantine/{kind}/{name}", "release-hardware",
 		"Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag),
-		identity.QuarantineHardware, a.unmark)
+		identity.QuarantineHardware, a.release)
 }

@@ -117,7 +117,7 @@ func (m *marker) write(ctx context.Context, namespace string, p drift.Position, 
 			m.written = mark.Position
 			return nil
 		}
-		body, bodyErr := markPatch(ns, drift.Mark{Position: p, At: m.loop.o.Now().UTC().Truncate(time.Second)})
+		body, bodyErr := markPatch(ns, drift.Checkpoint{Position: p, At: m.loop.o.Now().UTC().Truncate(time.Second)})
 		if bodyErr != nil {
 			return bodyErr
 		}
@@ -133,30 +133,30 @@ func (m *marker) write(ctx context.Context, namespace string, p drift.Position, 
 	return err
 }
 
-func markPatch(ns *corev1.Namespace, mark drift.Mark) ([]byte, error) {
+func markPatch(ns *corev1.Namespace, mark drift.Checkpoint) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": ns.UID, "resourceVersion": ns.ResourceVersion,
 		"annotations": map[string]string{kube.MarkKey: mark.String()}}})
 }
 
 // judge says in which way the database is not the one that left the mark of a namespace; "" where it is, and where
 // there is no mark.
-func (l *loop) judge(ctx context.Context, ns *corev1.Namespace) (drift.Cause, drift.Mark, error) {
+func (l *loop) judge(ctx context.Context, ns *corev1.Namespace) (drift.Cause, drift.Checkpoint, error) {
 	text := ns.Annotations[kube.MarkKey]
 	if text == "" {
-		return "", drift.Mark{}, nil
+		return "", drift.Checkpoint{}, nil
 	}
-	mark, err := drift.ParseMark(text)
+	mark, err := drift.ParseCheckpoint(text)
 	if err != nil {
 		l.log.WarnContext(ctx, "the mark of a namespace cannot be read, it is written anew", "namespace", ns.Name,
 			"error", err)
-		return "", drift.Mark{}, nil
+		return "", drift.Checkpoint{}, nil
 	}
 	p, err := l.o.Store.Position(ctx)
 	if err != nil {
 		return "", mark, err
 	}
 	link, err := l.o.Store.Link(ctx, mark.Audit)
-	return drift.Behind(p, mark, link), mark, err
+	return drift.Divergence(p, mark, link), mark, err
 }
 
 // renew writes every mark anew that the database does not know: an administrator has decided that work goes on.
@@ -183,7 +183,7 @@ func (m *marker) renew(ctx context.Context) error {
 func (l *loop) markAlways(ctx context.Context) {
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/mark", passWithin+jobs.Overrun)
 	defer beat.End()
-	for jobs.Sleep(ctx, beat, jitter(l.o.Every.Mark)) {
+	for jobs.Sleep(ctx, beat, jitter(l.o.Every.Checkpoint)) {
 		if !l.acts() {
 			continue
 		}

@@ -10,7 +10,7 @@ export function single(event) {
 
 const sheet = document.getElementById('gp-shortcuts');
 const goes = 1500; // ms in which the second key counts
-let went = 0;
+let went = -Infinity; // when g was pressed, in ms since the page began
 
 document.addEventListener('keydown', (event) => {
   if (!sheet || !single(event)) return;
@@ -20,11 +20,11 @@ document.addEventListener('keydown', (event) => {
     return;
   }
   const link = event.timeStamp - went < goes && sheet.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
-  went = event.key === 'g' && !event.repeat ? event.timeStamp : 0;
+  went = event.key === 'g' && !event.repeat ? event.timeStamp : -Infinity;
   if (!link) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  went = 0;
+  went = -Infinity;
   link.click();
 }, true);
 

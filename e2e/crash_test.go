@@ -182,7 +182,6 @@ func TestTheClusterIsDown(t *testing.T) {
 	t.Cleanup(func() {
 		if !back {
 			control(t, http.MethodPost, "/start/apiserver")
-			restartClients(t)
 		}
 	})
 	p.open("/")
@@ -203,19 +202,8 @@ func TestTheClusterIsDown(t *testing.T) {
 	}
 	control(t, http.MethodPost, "/start/apiserver")
 	back = true
-	restartClients(t)
 	dana.reachesWithin(afterOutage, id, "stopped")
 	dana.reachesWithin(afterOutage, started, "running")
-}
-
-// restartClients restarts those clients of the API server that are Kubernetes' own: what a story waits for is then the
-// portal, not their back-off, which grew with the outage (one story took between 52 s and 131 s).
-func restartClients(t *testing.T) {
-	t.Helper()
-	for _, name := range []string{"kube-controller-manager", "kube-scheduler", "kwok"} {
-		control(t, http.MethodPost, "/stop/"+name)
-		control(t, http.MethodPost, "/start/"+name)
-	}
 }
 
 // afterOutage is how long Kubernetes itself may take to notice that the API server is back: the watches of scheduler,

@@ -157,8 +157,8 @@ func TestWhyAStartFailedIsOnThePage(t *testing.T) {
 	p.reads("[data-test=log] [data-test=line]:last-child", "epoch 2 done")
 	p.click("[data-test=follow]")
 	p.sees("[data-test=follow][aria-pressed=false]")
-	p.fill("[name=q]", "EPOCH")
-	p.do(p.at("[name=q]").Press("Enter"))
+	p.fill("#log-q", "EPOCH")
+	p.do(p.at("#log-q").Press("Enter"))
 	p.reads("[data-test=log-words]", "2 of 3 lines")
 	p.shot("logs")
 

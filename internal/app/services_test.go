@@ -30,8 +30,9 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters",
 		"Catalog",
 		"Held", "Version",
-		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "ShareOf", "Hold", "Settle", "For",
-		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}
+		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Status", "Ask", "ShareOf", "Hold",
+		"Settle", "For",
+		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Quarantined", "Under", "Open", "Mismatches"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
 		w.notify, w.quarantine, w.accounts} {

@@ -310,7 +310,7 @@ var letterOf = map[string]func(rune) bool{"en": unicode.IsLetter, "de": unicode.
 // English alone.
 func TestWhatTellsOfItselfIsInEveryLanguage(t *testing.T) {
 	bundle, all := i18n.MustLoad(), english(t)
-	for _, glob := range []string{"../explain/*.go", "../reconcile/trouble.go", "../usage/statement_mail.go",
+	for _, glob := range []string{"../explain/*.go", "../reconcile/apply_error.go", "../usage/statement_mail.go",
 		"../license/loss.go"} {
 		for _, id := range ids(t, regexp.MustCompile(`"((?:explain|reconcile|usage|licenses)\.[a-z_]+)"`), glob) {
 			text := filled(id, all[id])

@@ -140,6 +140,9 @@ func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point
 	return m.world.Readings[pod].History
 }
 
+// Contact is the address of the people who run this world.
+const Contact = "mailto:gpu-help@example.org"
+
 // MaxStreams is how many open pages a person of this world may have.
 const MaxStreams = 3
 
@@ -247,7 +250,7 @@ func Empty() *World {
 		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
 		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
-		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: "mailto:gpu-help@example.org"},
+		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 	return w
 }

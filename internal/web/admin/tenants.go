@@ -358,7 +358,8 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 		Search: blocks.PeopleSearch(say, page.PeoplePath, k.Get("q"))}
 	for _, a := range list {
 		m.Rows = append(m.Rows, tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email,
-			Href: page.PersonPath(a.Person.ID)}, Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt), See: seeAs(k, a),
+			Href: page.PersonPath(a.Person.ID)}, Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),
+			See:   seeAs(k, a),
 			State: disabledState(say, a.Person)})
 	}
 	if len(list) == 0 {

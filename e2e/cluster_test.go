@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -29,7 +30,13 @@ func kube(t testing.TB) kubernetes.Interface {
 // control tells the devstack to do something: stop and start parts, freeze them, reroute a pod.
 func control(t testing.TB, method, path string) {
 	t.Helper()
-	r, err := http.NewRequest(method, world.Control+path, nil)
+	controlWith(t, method, path, nil)
+}
+
+// controlWith is control with a body.
+func controlWith(t testing.TB, method, path string, body io.Reader) {
+	t.Helper()
+	r, err := http.NewRequest(method, world.Control+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,19 +22,8 @@ func writes(t *testing.T, w map[string]any, text string) {
 
 func writesTo(t *testing.T, method string, w map[string]any, query, text string) {
 	t.Helper()
-	r, err := http.NewRequest(method, fmt.Sprintf("%s/log?pod=%s/%s%s", world.Control, w["namespace"], w["pod"], query),
-		strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("write a log: %s", resp.Status)
-	}
+	path := fmt.Sprintf("/log?pod=%s/%s%s", w["namespace"], w["pod"], query)
+	controlWith(t, method, path, strings.NewReader(text))
 }
 
 // tokenOf is the secret that the portal mounted.

@@ -42,7 +42,8 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 			got = append(got, "- "+c.UUID+" "+c.Level().String())
 		}
 	}
-	want := []string{"node-1 danger", "- GPU-1 danger", "-  danger", "- GPU-2 fine", "node-3 quarantined", "- GPU-9 quarantined",
+	want := []string{"node-1 danger", "- GPU-1 danger", "-  danger", "- GPU-2 fine", "node-3 quarantined",
+		"- GPU-9 quarantined",
 		"node-2 unknown"}
 	if len(got) != len(want) {
 		t.Fatalf("want %q, got %q", want, got)

@@ -56,7 +56,8 @@ func TestRender(t *testing.T) {
 		t.Fatalf("want one document, got %d, %v", len(all), err)
 	}
 	d := all[0]
-	if d.Name != "a" || d.Title != "The title" || len(d.Sections) != 2 || d.Sections[0] != (Section{"one-two", "One, two", 2}) ||
+	if d.Name != "a" || d.Title != "The title" || len(d.Sections) != 2 ||
+		d.Sections[0] != (Section{"one-two", "One, two", 2}) ||
 		d.Sections[1].ID != "one-two-1" {
 		t.Errorf("got %+v", d)
 	}

@@ -36,7 +36,8 @@ func start(t *testing.T) (*httptest.Server, *Logs, *world.Cluster) {
 	t.Helper()
 	cluster, err := world.New(fake.NewClientset(
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost", Annotations: map[string]string{nodes.FailedAnnotation: "true"}}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost",
+			Annotations: map[string]string{nodes.FailedAnnotation: "true"}}},
 		pod("runs", "n1", corev1.ContainerStatus{State: runs}),
 		pod("crashes", "n1", corev1.ContainerStatus{State: waiting("CrashLoopBackOff"), LastTerminationState: ended}),
 		pod("pulls", "n1", corev1.ContainerStatus{State: waiting("ImagePullBackOff")}),
@@ -75,13 +76,14 @@ func TestLogs(t *testing.T) {
 		code int
 		text string
 	}{
-		"runs/main":                        {200, "one\ntwo\nthree\n"},
-		"runs/main?tailLines=1":            {200, "three\n"},
-		"runs/main?limitBytes=6":           {200, "one\ntw"},
-		"runs/main?previous=true":          {400, "previous terminated container \"main\" in pod \"runs\" not found\n"},
-		"runs/other":                       {400, "container \"other\" in pod \"runs\" is not available\n"},
-		"nobody/main":                      {404, "pod does not exist\n"},
-		"pulls/main":                       {400, "container \"main\" in pod \"pulls\" is waiting to start: trying and failing to pull image\n"},
+		"runs/main":               {200, "one\ntwo\nthree\n"},
+		"runs/main?tailLines=1":   {200, "three\n"},
+		"runs/main?limitBytes=6":  {200, "one\ntw"},
+		"runs/main?previous=true": {400, "previous terminated container \"main\" in pod \"runs\" not found\n"},
+		"runs/other":              {400, "container \"other\" in pod \"runs\" is not available\n"},
+		"nobody/main":             {404, "pod does not exist\n"},
+		"pulls/main": {400, "container \"main\" in pod \"pulls\" is waiting to start: trying and failing " +
+			"to pull image\n"},
 		"runs/main?sinceSeconds=3600":      {200, "one\ntwo\nthree\n"},
 		"crashes/main?previous=true&x=yes": {200, strings.Join(failed, "\n") + "\n"},
 	} {

@@ -48,27 +48,23 @@ agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA drive
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories test-patient
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories-1 test-stories-2
 	@$(MAKE) --no-print-directory verify
 
-# The stories wait more than they compute, so the other tests run beside them; those in PATIENT wait for minutes (metrics
-# gather, seats are counted), and run beside the others. Each group needs a world of its own: the stories stop the API
-# server. A story is in exactly one group: the one runs what the other skips.
-PATIENT := TestALoadShowsOnItsOwnPageAndNoOther|TestLicenseCockpit|TestASmallerSizeWouldDo|TestABudgetThatIsUsedUp|TestATeamFromItsFirstDayToItsLast|TestTheMainJobOverREST|TestAnIdleGPUIsGivenBack
-
+# The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests. A world is a
+# share's own, for stories stop its API server. The order within a share is shuffled: no story leans on another.
 .PHONY: test-packages
 test-packages:
-	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... ./e2e/signin/...
+	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... \
+		./e2e/signin/... ./e2e/certified/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
 	$(BIN)/withstack --nodes 29 -- go test -count=1 -p 1 -timeout 20m ./internal/inventory/... ./internal/kube/... # a node of each kind
 	$(BIN)/withstack -- go test -count=1 -timeout 30m ./internal/reconcile/... ./charts/...
 
-.PHONY: test-stories test-patient
-test-stories:
-	$(BIN)/withstack -- go test -count=1 -p 1 -timeout 40m -skip '^($(PATIENT))$$' ./e2e/...
-test-patient:
-	$(BIN)/withstack -- go test -count=1 -timeout 40m -run '^($(PATIENT))$$' ./e2e
+.PHONY: test-stories-1 test-stories-2
+test-stories-1 test-stories-2: test-stories-%:
+	STORIES=$*/2 $(BIN)/withstack -- go test -count=1 -p 1 -timeout 40m -shuffle=on ./e2e
 
 .PHONY: chart
 chart: needs-go ## the Helm chart: rendered, read, and compared with what the programs need and export

@@ -2,6 +2,7 @@ package charts_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/app"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // rule is one alert, as Prometheus reads it.
@@ -257,13 +259,12 @@ func TestAlertsInPrometheus(t *testing.T) {
 		}
 	}
 	slices.Sort(want["ill"])
-	var got map[string][]string
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if got = prometheus.raised(t); cmp.Equal(want, got) {
-			return
+	waittest.Until(t, "the alerts of each portal", func() error {
+		if diff := cmp.Diff(want, prometheus.raised(t)); diff != "" {
+			return errors.New("(-want +got)\n" + diff)
 		}
-	}
-	t.Errorf("alerts that are raised, by portal (-want +got)\n%s", cmp.Diff(want, got))
+		return nil
+	})
 }
 
 type prometheus struct{ url string }

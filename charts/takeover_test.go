@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // thief has a stolen token of the portal's account.
@@ -56,15 +56,11 @@ func newThief(t *testing.T) (reconciletest.Devstack, thief) {
 		t.Fatal(err)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "own"}}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	waittest.Until(t, "the portal's right to do its own work", func() error {
 		_, err := client.CoreV1().Secrets(prefix).Create(t.Context(), secret, dry)
-		if err == nil {
-			return d, f
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the portal may not do its own work: %v", err)
-		}
-	}
+		return err
+	})
+	return d, f
 }
 
 // binding is a RoleBinding to somebody.
@@ -277,12 +273,7 @@ func TestDevstackPolicyHoldsAlone(t *testing.T) {
 		_ = d.Client.RbacV1().ClusterRoleBindings().Delete(context.Background(), all.Name, metav1.DeleteOptions{})
 	})
 	attempts := f.attempts()
-	for end := time.Now().Add(time.Minute); attempts["list all Secrets"].do(t.Context(), f.client) != nil; {
-		if time.Now().After(end) {
-			t.Fatal("the rights did not come")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	waittest.Until(t, "the rights", func() error { return attempts["list all Secrets"].do(t.Context(), f.client) })
 	for _, name := range beyondAdmission {
 		delete(attempts, name)
 	}

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // kube is a client of the real API server.
@@ -63,11 +65,5 @@ func podOf(t testing.TB, w map[string]any) *corev1.Pod {
 // eventually waits for a condition outside the API.
 func eventually(t testing.TB, what string, patience time.Duration, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for !holds() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", patience, what)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	waittest.Within(t, patience, what, holds)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestWhenWillItStart: nothing is estimated from nothing. After some starts of a size the start page says how long one
@@ -63,7 +64,7 @@ func TestWhenWillItStart(t *testing.T) {
 	t.Cleanup(func() { dana.remove(id) })
 	// who holds what is remembered for a moment: right after its start the last holder may still stand in the line
 	waits := dana.until("/workloads/"+id, "told when, as the first in line", 3*time.Minute,
-		func(w map[string]any) bool { f := forecast(w); return f["basis"] == "leases" && f["place"] == 1.0 })
+		func(w map[string]any) bool { f := forecast(w); return f["basis"] == "leases" && f["position"] == 1.0 })
 	f, ends := forecast(waits), leaseEnd(t, held[0])
 	until, err := time.Parse(time.RFC3339, str(f["until"]))
 	if err != nil || until.Before(ends) || until.After(ends.Add(30*time.Minute)) {
@@ -100,10 +101,14 @@ func TestWhenWillItStart(t *testing.T) {
 	dana.until("/sizes?tenant=vision", "free again", 3*time.Minute, func(m map[string]any) bool {
 		return find(t, items(m), "name", size)["startsNow"] == true
 	})
-	// by now enough starts were seen
-	if f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", preview)); f["basis"] != "starts" {
-		t.Errorf("want an estimate from the starts so far, got %v", f)
-	}
+	// by now enough starts were seen; who holds what is remembered for a moment, here too
+	waittest.Until(t, "an estimate from the starts so far", func() error {
+		f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", preview))
+		if f["basis"] != "starts" {
+			return fmt.Errorf("got %v", f)
+		}
+		return nil
+	})
 	p.open("/start?size=" + size)
 	p.reads("[data-test=summary] [data-test=forecast]", "Usually ready in about")
 	p.shot("summary")

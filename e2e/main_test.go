@@ -4,8 +4,11 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,13 +25,19 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if flag.Parse(); flag.Lookup("test.list").Value.String() != "" {
+		return m.Run()
+	}
 	file := os.Getenv(stack.ReadyVariable)
 	if file == "" {
 		fmt.Println("SKIP e2e: no devstack runs here (make e2e starts one and sets DEVSTACK_READY)")
 		return 0
 	}
-	var err error
-	if root, err = stack.Root(); err == nil {
+	err := deal(os.Getenv(shareVariable))
+	if err == nil {
+		root, err = stack.Root()
+	}
+	if err == nil {
 		world, err = stack.ReadReady(file)
 	}
 	if err != nil {
@@ -71,4 +80,33 @@ func run(m *testing.M) int {
 		fmt.Printf("--- the portal's log, its end ---\n%s\n", text[max(0, len(text)-20_000):])
 	}
 	return code
+}
+
+// shareVariable says which share of the stories to run: "2/3" is the second of three. Each share has a world of its
+// own, so that shares may run beside each other; unset means all stories.
+const shareVariable = "STORIES"
+
+// deal leaves to this run the stories of its share: of every n stories, in the order of the files, one.
+func deal(share string) error {
+	if share == "" {
+		return nil
+	}
+	var this, of int
+	if _, err := fmt.Sscanf(share, "%d/%d", &this, &of); err != nil || this < 1 || this > of {
+		return fmt.Errorf("%s=%q: want 1/2, for example", shareVariable, share)
+	}
+	listed, err := exec.Command(os.Args[0], "-test.list", "^Test").Output()
+	if err != nil {
+		return err
+	}
+	var mine []string
+	for n, story := range strings.Fields(string(listed)) {
+		if n%of == this-1 {
+			mine = append(mine, story)
+		}
+	}
+	if len(mine) == 0 {
+		return fmt.Errorf("%s=%s: no story is left", shareVariable, share)
+	}
+	return flag.Set("test.run", "^("+strings.Join(mine, "|")+")$")
 }

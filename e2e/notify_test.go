@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"mime/quotedprintable"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/notify/notifytest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // post is the mail server that the portal under test sends to.
@@ -28,16 +30,18 @@ func outside(config map[string]any) {
 // mailed waits for a mail to somebody with a text in it, and gives it as it is read.
 func mailed(t *testing.T, to, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	found := ""
+	waittest.Until(t, "a mail", func() error {
 		for _, m := range post.Mails() {
 			read, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(m)))
 			if err == nil && strings.Contains(m, "<"+to+">") && strings.Contains(string(read), text) {
-				return string(read)
+				found = string(read)
+				return nil
 			}
 		}
-	}
-	t.Fatalf("no mail to %s with %q in it; %d mails came", to, text, len(post.Mails()))
-	return ""
+		return fmt.Errorf("no mail to %s with %q in it; %d mails came", to, text, len(post.Mails()))
+	})
+	return found
 }
 
 // called is a webhook as it came.

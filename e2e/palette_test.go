@@ -89,6 +89,7 @@ func TestTheShortcutsOfAPage(t *testing.T) {
 	p.presses("s")
 	p.sees("[data-test=nav-storage][aria-current=page]")
 	p.presses("Control+k")
+	p.sees("#gp-palette[open]")
 	p.do(p.at("[data-test=palette-input]").PressSequentially("gh?"))
 	p.do(p.assert.Locator(p.at("[data-test=palette-input]")).ToHaveValue("gh?"))
 	p.do(p.assert.Locator(p.at("#gp-shortcuts")).ToBeHidden())

@@ -107,7 +107,7 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	}
 	ada.fill("[data-test=note]", "until Friday")
 	ada.click("[data-test=approve]")
-	ada.sees("[data-test=flash]")
+	ada.sees("[data-test=undo-notice]")
 
 	dana.reads("main", "until Friday") // without reloading
 	dana.click("[data-test=to-workload]")

@@ -295,7 +295,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.click(row + " [data-test=restore]")
 	otto.reads("[data-test=flash]", "It stays")
 	if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil ||
-		volume(name)["goesAt"] != nil {
+		volume(name)["deleteAfter"] != nil {
 		t.Errorf("it was taken back: %v %v", err, volume(name))
 	}
 	_, err := dana.page.Goto("about:blank") // whose page would miss the portal

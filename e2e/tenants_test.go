@@ -93,7 +93,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.accessible()
 	pat.shot("more-quota")
 	pat.click("[data-test=approve]")
-	pat.sees("[data-test=flash]")
+	pat.sees("[data-test=undo-notice]")
 	nora.reads("[data-test=request-verdict]", "approved it") // without reloading
 	eventually(t, "the quota in the cluster follows", 3*time.Minute, func() bool { return slicesOf(t, namespace) == 2 })
 	nora.startsIn(team, "second-arm")

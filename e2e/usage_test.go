@@ -208,23 +208,47 @@ func TestWhatIdleGPUsCost(t *testing.T) {
 	if len(idle) != 1 || !known || mean <= 5 || mean >= 95 {
 		t.Fatalf("want GPUs of which some idle, got %v and %v", statement["meanUse"], statement["idleCost"])
 	}
-	amount := str(idle[0].(map[string]any)["amount"])
+	idles := str(idle[0].(map[string]any)["amount"])
+	cost := str(statement["cost"].([]any)[0].(map[string]any)["amount"])
+	daily := as(t, "audrey").ok(http.StatusOK, http.MethodGet, "/usage/daily?scope=all&by=team&month="+month, nil)
+	if sum := costOfDays(t, daily); math.Abs(sum-amount(t, cost)) > 0.001 {
+		t.Errorf("want days that add up to %s, got %.2f", cost, sum)
+	}
 	for name, l := range map[string]look{"wide": {}, "dark": {Dark: true}, "narrow": {Width: 360, Language: "de-DE"},
 		"german": {Language: "de-DE"}} {
 		p := signIn(t, "audrey", l)
 		p.open("/usage?scope=all&month=" + month)
 		p.sees("[data-test=usage-mean]")
-		if said := digits(p.text("[data-test=usage-idle]")); !strings.Contains(said, digits(amount)) {
-			t.Errorf("%s: want %s, got %q", name, amount, said)
+		if said := digits(p.text("[data-test=usage-idle]")); !strings.Contains(said, digits(idles)) {
+			t.Errorf("%s: want %s, got %q", name, idles, said)
 		}
 		if said := p.text("[data-test=usage-mean]"); !strings.Contains(said, strconv.Itoa(int(math.Round(mean)))) {
 			t.Errorf("%s: want %.1f per cent, got %q", name, mean, said)
 		}
+		p.do(p.at("[data-columns] [data-column]").Nth(20).Hover())
+		p.reads("[data-chart-value]", " · ")
 		p.accessible()
 		p.fitsTheWindow()
 		p.shot(name)
 		p.noFaults()
 	}
+}
+
+// costOfDays adds up what days of a month cost, and checks that the groups of each make up the day.
+func costOfDays(t *testing.T, daily map[string]any) (sum float64) {
+	t.Helper()
+	for _, d := range daily["days"].([]any) {
+		day := d.(map[string]any)
+		cost := amount(t, day["cost"].(map[string]any)["amount"])
+		for _, g := range day["groups"].([]any) {
+			cost -= amount(t, g.(map[string]any)["cost"].(map[string]any)["amount"])
+		}
+		if math.Abs(cost) > 0.001 {
+			t.Errorf("want groups that make up their day, got %v", day)
+		}
+		sum += amount(t, day["cost"].(map[string]any)["amount"])
+	}
+	return sum
 }
 
 // digits leaves the digits of a text alone: "€1,234.50" and "1.234,50 €" are the same.

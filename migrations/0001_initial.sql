@@ -19,7 +19,7 @@ CREATE TABLE people (
   disabled_note TEXT NOT NULL DEFAULT '',
   refused_at  BIGINT,
   -- When the provider last told of the person; NULL after it ended the last session that could ask. API tokens count by it.
-  told_at     BIGINT
+  confirmed_at BIGINT
 );
 CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
 
@@ -101,7 +101,13 @@ CREATE TABLE requests (
   fingerprint       TEXT   NOT NULL DEFAULT '',
   -- A pending request that waits for nothing but seats of a license pool: which pool, and since when. "" for all others.
   seat_pool         TEXT   NOT NULL DEFAULT '',
-  seat_since        BIGINT
+  seat_since        BIGINT,
+  lease_seconds     BIGINT NOT NULL DEFAULT 0,
+  -- Who approved or rejected it: 'rule', 'person', or '' for nobody.
+  decided_by        TEXT   NOT NULL DEFAULT '' CHECK (decided_by IN ('', 'rule', 'person')),
+  -- A pending request with an answer that takes effect later: whose answer, and when. The person can undo it until then.
+  deferred_by       TEXT   NOT NULL DEFAULT '',
+  deferred_until    BIGINT
 );
 CREATE UNIQUE INDEX requests_asker_key ON requests (asker, idempotency_key) WHERE idempotency_key <> '';
 CREATE INDEX requests_newest ON requests (created_at, id);
@@ -111,6 +117,10 @@ CREATE INDEX requests_pending ON requests (created_at, id) WHERE state = 'pendin
 CREATE INDEX requests_waiting ON requests (tenant, asker) WHERE state = 'pending';
 CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
 CREATE INDEX requests_size ON requests (size_name, created_at, id);
+CREATE INDEX requests_dearest ON requests (estimate_minor, id);
+CREATE INDEX requests_longest ON requests (lease_seconds, id);
+CREATE INDEX requests_decided_by ON requests (decided_by, created_at, id);
+CREATE INDEX requests_deferred ON requests (deferred_until) WHERE deferred_until IS NOT NULL;
 CREATE INDEX requests_seat_line ON requests (seat_since, id, seat_pool) WHERE state = 'pending' AND seat_pool <> '';
 -- How long the requests of a team waited for people.
 CREATE INDEX requests_decided ON requests (tenant, decided_at) WHERE kind = 'start' AND state <> 'pending';
@@ -201,7 +211,7 @@ CREATE TABLE volumes (
   warned_at  BIGINT,
   warned_for BIGINT NOT NULL DEFAULT 0,
   share      TEXT   NOT NULL DEFAULT '{}',
-  goes_at    BIGINT,
+  delete_after BIGINT,
   refused    TEXT   NOT NULL DEFAULT '{}'
 );
 CREATE INDEX volumes_owner ON volumes (owner);
@@ -316,7 +326,7 @@ CREATE TABLE audit_events (
   at       BIGINT NOT NULL,
   kind     TEXT   NOT NULL,
   actor    TEXT   NOT NULL,
-  name     TEXT   NOT NULL,
+  actor_name      TEXT NOT NULL,
   address  TEXT   NOT NULL,
   tenant   TEXT   NOT NULL,
   request  TEXT   NOT NULL,
@@ -696,7 +706,7 @@ CREATE TABLE starts (
   kind         TEXT    NOT NULL,
   cluster      TEXT    NOT NULL,
   waited       BOOLEAN NOT NULL,
-  told_at      BIGINT  NOT NULL,
+  requested_at BIGINT  NOT NULL,
   given_at     BIGINT  NOT NULL,
   from_at      BIGINT,
   until_at     BIGINT CHECK (until_at >= from_at),
@@ -708,9 +718,9 @@ CREATE TABLE starts (
   PRIMARY KEY (workload, generation)
 );
 CREATE INDEX starts_ready ON starts (size_name, kind, ready_at) WHERE ready_at IS NOT NULL;
-CREATE INDEX starts_told ON starts (told_at);
+CREATE INDEX starts_requested ON starts (requested_at);
 
--- Nodes and cards that an administrator has called bad. A card goes by its UUID; the node is where it was then.
+-- Nodes and cards that an administrator has quarantined. A card goes by its UUID; the node is where it was then.
 CREATE TABLE hardware_quarantine (
   cluster     TEXT   NOT NULL,
   kind        TEXT   NOT NULL CHECK (kind IN ('node', 'card')),

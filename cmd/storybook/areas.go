@@ -1,9 +1,7 @@
 package main
 
-// One line for each area that brings stories.
+// One line for each package of stories.
 import (
-	_ "github.com/gpu-portal/gpu-portal/internal/web/webtest" // every page of the portal
-	_ "github.com/gpu-portal/gpu-portal/views/layout"
-	_ "github.com/gpu-portal/gpu-portal/views/search"
-	_ "github.com/gpu-portal/gpu-portal/views/ui"
+	_ "github.com/gpu-portal/gpu-portal/internal/web/webtest" // pages
+	_ "github.com/gpu-portal/gpu-portal/views/stories"        // controls and frames
 )

@@ -20,10 +20,10 @@ type xidLog struct {
 }
 
 type xidCard struct {
-	since  time.Time
-	gaps   int
-	counts map[uint64]XIDCount
-	deaf   Reason // why nobody listens now
+	since       time.Time
+	gaps        int
+	counts      map[uint64]XIDCount
+	unavailable Reason // of the event set; "" while it is read
 }
 
 func newXIDLog(clock func() time.Time) *xidLog {
@@ -37,8 +37,8 @@ func (l *xidLog) of(uuid string) Value[XIDs] {
 	if !ok {
 		return Unknown[XIDs](NotRead)
 	}
-	if c.deaf != "" {
-		return Unknown[XIDs](c.deaf)
+	if c.unavailable != "" {
+		return Unknown[XIDs](c.unavailable)
 	}
 	x := XIDs{Since: c.since, Gaps: c.gaps, Counts: make([]XIDCount, 0, len(c.counts))}
 	for _, n := range c.counts {
@@ -63,7 +63,7 @@ func (l *xidLog) listening(uuid string, why Reason) {
 	if why == "" && c.since.IsZero() {
 		c.since = l.clock().UTC()
 	}
-	c.deaf = why
+	c.unavailable = why
 }
 
 func (l *xidLog) add(uuid string, xid uint64) {

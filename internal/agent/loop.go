@@ -97,12 +97,12 @@ func (l *Loop) round() error {
 	report.TakenAt, report.IntervalSeconds = begin.UTC(), l.Interval.Seconds()
 	l.rounds++
 	l.last.Store(&Round{Report: report, Number: l.rounds, Duration: l.Now().Sub(begin), Unknowns: unknowns(report)})
-	l.tell(report)
+	l.logDriverState(report)
 	return err
 }
 
-// tell writes a line when the driver comes or goes, not one per round.
-func (l *Loop) tell(r Report) {
+// logDriverState writes a line when the driver comes or goes, not one per round.
+func (l *Loop) logDriverState(r Report) {
 	if r.Driver.State == l.state {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // Catalog is one version of what is on offer, as it is written.
 type Catalog struct {
 	Version  int64            `json:"version" doc:"0 is the configuration's"`
-	Running  int64            `json:"running" doc:"The version that counts now; an older one while this one cannot be read"`
+	Active   int64            `json:"active" doc:"The version that counts now; an older one while this one cannot be read"`
 	Text     string           `json:"text" doc:"YAML"`
 	Author   string           `json:"author,omitempty"`
 	Note     string           `json:"note,omitempty"`
@@ -50,7 +50,7 @@ func warningViews(list []catalog.Mismatch, l *i18n.Localizer) []string {
 }
 
 func revisionView(r offer.Revision, running int64, l *i18n.Localizer) Catalog {
-	v := Catalog{Version: r.Version, Running: running, Text: r.Text, Author: r.Name, Note: l.Say(r.Note)}
+	v := Catalog{Version: r.Version, Active: running, Text: r.Text, Author: r.AuthorName, Note: l.Say(r.Note)}
 	if !r.At.IsZero() {
 		v.At = &r.At
 	}
@@ -180,7 +180,7 @@ func (a *API) checkCatalog(ctx context.Context, actor identity.Actor,
 // CatalogVersion is a version in a list.
 type CatalogVersion struct {
 	Version int64      `json:"version"`
-	Running bool       `json:"running"`
+	Active  bool       `json:"active"`
 	Author  string     `json:"author,omitempty"`
 	Note    string     `json:"note,omitempty"`
 	At      *time.Time `json:"at,omitempty"`
@@ -208,7 +208,7 @@ func (a *API) catalogVersions(ctx context.Context, actor identity.Actor,
 	next := ""
 	for _, r := range revisions {
 		full := revisionView(r, s.Active.Version, i18n.From(ctx))
-		views = append(views, CatalogVersion{Version: r.Version, Running: r.Version == s.Active.Version,
+		views = append(views, CatalogVersion{Version: r.Version, Active: r.Version == s.Active.Version,
 			Author: full.Author, Note: full.Note, At: full.At})
 		if more {
 			next = strconv.FormatInt(r.Version, 10)

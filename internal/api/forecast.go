@@ -12,12 +12,12 @@ import (
 
 // Forecast is when something will be ready, and what that rests on.
 type Forecast struct {
-	From    *time.Time `json:"from,omitempty" doc:"Absent, as until and basis, where there is no estimate"`
-	Until   *time.Time `json:"until,omitempty"`
-	Basis   string     `json:"basis,omitempty" enum:"starts,placed,leases,seats,decisions" doc:"How long starts of the size took, or took from their place on; the leases before it; those of license seats; how long people took to decide"`
-	Missing string     `json:"missing,omitempty" enum:"few_starts,few_decisions,overdue,stuck,silent" doc:"Why there is no estimate"`
-	Rests   string     `json:"rests" doc:"What it rests on, or why there is none, in plain words"`
-	Place   int        `json:"place,omitempty" doc:"In the line, from 1 on; absent where it waits in none"`
+	From     *time.Time `json:"from,omitempty" doc:"Absent, as until and basis, where there is no estimate"`
+	Until    *time.Time `json:"until,omitempty"`
+	Basis    string     `json:"basis,omitempty" enum:"starts,placed,leases,seats,decisions" doc:"How long starts of the size took, or took from their place on; the leases before it; those of license seats; how long people took to decide"`
+	Missing  string     `json:"missing,omitempty" enum:"few_starts,few_decisions,overdue,stuck,silent" doc:"Why there is no estimate"`
+	Rests    string     `json:"rationale" doc:"What it rests on, or why there is none, in plain words"`
+	Position int        `json:"position,omitempty" doc:"In the queue, from 1 on; absent where it waits in none"`
 }
 
 // outlookView is nil where nothing is awaited. An estimate that cannot be made now is left out: nobody fails for want
@@ -26,7 +26,7 @@ func outlookView(e forecast.Estimate, err error, l *i18n.Localizer) *Forecast {
 	if err != nil || !e.Awaited() {
 		return nil
 	}
-	v := &Forecast{Missing: string(e.Missing), Rests: l.Say(e.Rests()), Place: e.Place}
+	v := &Forecast{Missing: string(e.Missing), Rests: l.Say(e.Rationale()), Position: e.Position}
 	if e.Known() {
 		v.From, v.Until, v.Basis = moment(e.From.UTC().Truncate(time.Second)), moment(e.Until.UTC().Truncate(time.Second)),
 			string(e.Basis)

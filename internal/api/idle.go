@@ -58,7 +58,7 @@ func (a *API) readIdle(actor identity.Actor, in *idleInput) (idle.Settings, erro
 }
 
 func idleView(r idle.Revision) IdleSettings {
-	v := IdleSettings{Version: r.Version, By: r.Name, At: moment(r.At)}
+	v := IdleSettings{Version: r.Version, By: r.AuthorName, At: moment(r.At)}
 	one := func(s idle.Setting) IdleSetting {
 		is := IdleSetting{Action: string(s.Action), Below: s.Below}
 		for from, to := range map[*catalog.Duration]*string{&s.After: &is.After, &s.KeepAlive: &is.KeepAlive} {
@@ -153,14 +153,14 @@ func (a *API) keepAlive(ctx context.Context, actor identity.Actor, in *idInput) 
 
 // IdlePreview is what settings would do; nothing is written.
 type IdlePreview struct {
-	Running      []IdleCase `json:"running" doc:"What runs and would be hit now, and what nobody can tell of"`
-	RunningCount IdleTally  `json:"runningCount"`
-	Past         []IdleCase `json:"past" doc:"What ran in the last 30 days and would have been hit, and what nobody can tell of"`
-	PastCount    IdleTally  `json:"pastCount"`
-	From         time.Time  `json:"from" doc:"Of the past"`
-	Since        *time.Time `json:"recordedSince,omitempty" doc:"From when on recordedIdleSeconds counts: months are charged as a whole"`
-	Capped       bool       `json:"capped" doc:"There were more workloads than were looked at"`
-	Away         []string   `json:"away" doc:"Clusters whose Prometheus did not tell everything in time: what is missing counts as unknown"`
+	Running      []IdlePreviewRow `json:"running" doc:"What runs and would be hit now, and what nobody can tell of"`
+	RunningCount IdleTally        `json:"runningCount"`
+	Past         []IdlePreviewRow `json:"past" doc:"What ran in the last 30 days and would have been hit, and what nobody can tell of"`
+	PastCount    IdleTally        `json:"pastCount"`
+	From         time.Time        `json:"from" doc:"Of the past"`
+	Since        *time.Time       `json:"recordedSince,omitempty" doc:"From when on recordedIdleSeconds counts: months are charged as a whole"`
+	Capped       bool             `json:"capped" doc:"There were more workloads than were looked at"`
+	Unreachable  []string         `json:"unreachable" doc:"Clusters whose Prometheus did not tell everything in time: what is missing counts as unknown"`
 }
 
 // IdleTally counts workloads.
@@ -171,13 +171,13 @@ type IdleTally struct {
 	Unknown int `json:"unknown"`
 }
 
-// IdleCase is one workload.
-type IdleCase struct {
+// IdlePreviewRow is one workload.
+type IdlePreviewRow struct {
 	Workload string     `json:"workload"`
 	Name     string     `json:"name"`
 	Tenant   string     `json:"tenant"`
 	Size     string     `json:"size"`
-	Hit      string     `json:"hit" enum:"off,warn,stop"`
+	Outcome  string     `json:"outcome" enum:"off,warn,stop"`
 	At       *time.Time `json:"at,omitempty" doc:"When it would be stopped, or would have been warned or stopped"`
 	Idle     float64    `json:"idleSeconds" doc:"For how long it is idle, or the longest that it was"`
 	Known    float64    `json:"knownPercent" doc:"Of its time"`
@@ -193,17 +193,19 @@ func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInp
 		return nil, err
 	}
 	p, err := a.deps.Idle.Preview(ctx, actor, settings)
-	return reply(IdlePreview{Running: idleCases(p.Running), RunningCount: IdleTally(p.RunningTally),
-		Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Since: moment(p.Since), Capped: p.Capped,
-		Away: append([]string{}, p.Away...)}, err)
+	return reply(IdlePreview{Running: idlePreviewRows(p.Running), RunningCount: IdleTally(p.RunningTally),
+		Past: idlePreviewRows(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Since: moment(p.Since),
+		Capped:      p.Capped,
+		Unreachable: append([]string{}, p.Unreachable...)}, err)
 }
 
-func idleCases(list []idle.PreviewRow) []IdleCase {
-	views := make([]IdleCase, len(list))
+func idlePreviewRows(list []idle.PreviewRow) []IdlePreviewRow {
+	views := make([]IdlePreviewRow, len(list))
 	for i, c := range list {
-		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant,
-			Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
-			Why: string(c.Reason), Unknown: c.Unknown(), Recorded: c.Recorded.Idle.Seconds(), Cost: money(c.Recorded.Cost)}
+		views[i] = IdlePreviewRow{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant,
+			Size: c.Workload.Size.Name, Outcome: string(c.Outcome), At: moment(c.At), Idle: c.Idle.Seconds(),
+			Known: 100 * c.Known,
+			Why:   string(c.Reason), Unknown: c.Unknown(), Recorded: c.Recorded.Idle.Seconds(), Cost: money(c.Recorded.Cost)}
 	}
 	return views
 }

@@ -112,7 +112,7 @@ func (a *API) licenses(ctx context.Context, actor identity.Actor, _ *struct{}) (
 	return reply(list(views, ""), err)
 }
 
-func licensePoolView(line license.Line, l *i18n.Localizer) LicensePool {
+func licensePoolView(line license.PoolOverview, l *i18n.Localizer) LicensePool {
 	account, pool := line.Status, line.Status.Pool
 	v := LicensePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product),
 		Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
@@ -183,9 +183,10 @@ func (a *API) licenseNodes(ctx context.Context, actor identity.Actor, _ *struct{
 		v := LicenseNode{Cluster: m.Cluster, Node: m.Node, State: string(m.State(now)), Since: moment(m.Since(now)),
 			Devices: []LicenseVGPU{}}
 		for _, d := range m.Devices {
-			row := LicenseVGPU{UUID: d.UUID, Index: d.Index, Model: d.Model, State: string(d.Now(now)), Since: moment(d.Since),
+			row := LicenseVGPU{UUID: d.UUID, Index: d.Index, Model: d.Model, State: string(d.StateAt(now)),
+				Since:  moment(d.Since),
 				SeenAt: moment(d.SeenAt), Expires: moment(d.Expires)}
-			if until, in := d.Grace(now); in {
+			if until, in := d.GracePeriod(now); in {
 				row.GraceUntil = moment(until)
 			}
 			v.Devices = append(v.Devices, row)
@@ -210,11 +211,11 @@ type Entitlement struct {
 
 func entitlementView(e license.Entitlement) Entitlement {
 	return Entitlement{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, From: moment(e.From),
-		Until: moment(e.Until), Source: string(e.Origin), Author: e.Name}
+		Until: moment(e.Until), Source: string(e.Origin), Author: e.AuthorName}
 }
 
 func (a *API) entitlements(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Entitlement]], error) {
-	bought, err := a.deps.Licenses.Bought(actor)
+	bought, err := a.deps.Licenses.ListEntitlements(actor)
 	var views []Entitlement
 	for _, b := range bought {
 		v := entitlementView(b.Entitlement)
@@ -236,8 +237,9 @@ type enterLicenseInput struct {
 
 func (a *API) enterLicense(ctx context.Context, actor identity.Actor,
 	in *enterLicenseInput) (*output[Entitlement], error) {
-	e, err := a.deps.Licenses.Enter(ctx, actor, license.Form{Pool: in.Body.Pool, Reference: in.Body.Reference,
-		Seats: strconv.Itoa(in.Body.Seats), From: in.Body.From, Until: in.Body.Until})
+	e, err := a.deps.Licenses.AddEntitlement(ctx, actor, license.EntitlementDraft{Pool: in.Body.Pool,
+		Reference: in.Body.Reference,
+		Seats:     strconv.Itoa(in.Body.Seats), From: in.Body.From, Until: in.Body.Until})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +252,7 @@ type entitlementInput struct {
 
 func (a *API) removeLicense(ctx context.Context, actor identity.Actor,
 	in *entitlementInput) (*output[List[Entitlement]], error) {
-	if err := a.deps.Licenses.Remove(ctx, actor, in.ID); err != nil {
+	if err := a.deps.Licenses.RemoveEntitlement(ctx, actor, in.ID); err != nil {
 		return nil, err
 	}
 	return a.entitlements(ctx, actor, nil)
@@ -279,7 +281,7 @@ type ImportedLicenses struct {
 // ImportedLine is one line of a file.
 type ImportedLine struct {
 	Line      int      `json:"line"`
-	Fate      string   `json:"fate" enum:"added,changed,unchanged,refused"`
+	Outcome   string   `json:"outcome" enum:"added,changed,unchanged,refused"`
 	Pool      string   `json:"pool" doc:"This and what follows is as it is written"`
 	Seats     string   `json:"seats"`
 	From      string   `json:"from,omitempty"`
@@ -291,11 +293,13 @@ type ImportedLine struct {
 
 // tell says what becomes of the lines of a file.
 func (v *ImportedLicenses) tell(lines []license.ParsedLine, l *i18n.Localizer) {
-	counts := map[license.Fate]*int{license.Added: &v.Added, license.Changed: &v.Changed, license.Unchanged: &v.Unchanged,
-		license.Refused: &v.Refused}
+	counts := map[license.ImportOutcome]*int{license.Added: &v.Added, license.Changed: &v.Changed,
+		license.Unchanged: &v.Unchanged,
+		license.Refused:   &v.Refused}
 	for _, line := range lines {
-		*counts[line.Fate]++
-		row := ImportedLine{Line: line.Line, Fate: string(line.Fate), Pool: line.Pool, Seats: line.Seats, From: line.From,
+		*counts[line.Outcome]++
+		row := ImportedLine{Line: line.Line, Outcome: string(line.Outcome), Pool: line.Pool, Seats: line.Seats,
+			From:  line.From,
 			Until: line.Until, Reference: line.Reference, SeatsWere: line.Was.Seats}
 		for _, r := range line.Reasons {
 			row.Reasons = append(row.Reasons, l.Say(r))

@@ -39,7 +39,7 @@ type MetricsSeries struct {
 	Found    []string `json:"found"`
 	Devices  int      `json:"devices" doc:"Devices with a usable value"`
 	Expected int      `json:"expected" doc:"Devices that could have one"`
-	Odd      int      `json:"unusable" doc:"Values that are blank or cannot be"`
+	Unusable int      `json:"unusable" doc:"Values that are blank or cannot be"`
 }
 
 // AffectedView is one view of the portal.
@@ -59,11 +59,11 @@ type MetricsFinding struct {
 
 // TroubledCard is a card with something the matter.
 type TroubledCard struct {
-	UUID     string           `json:"uuid"`
-	Model    string           `json:"model"`
-	Node     string           `json:"node"`
-	At       time.Time        `json:"at"`
-	Troubles []MetricsFinding `json:"troubles"`
+	UUID   string           `json:"uuid"`
+	Model  string           `json:"model"`
+	Node   string           `json:"node"`
+	At     time.Time        `json:"at"`
+	Issues []MetricsFinding `json:"issues"`
 }
 
 func (a *API) metricsHealth(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[MetricsHealth], error) {
@@ -93,7 +93,7 @@ func clusterMetrics(l *i18n.Localizer, name string, r gpumetrics.Report) Cluster
 		v.Problem = r.Status.Err.Error()
 	}
 	for _, s := range r.Series {
-		v.Series = append(v.Series, MetricsSeries{s.Name, some(s.Metrics), some(s.Found), s.Devices, s.Expected, s.Odd})
+		v.Series = append(v.Series, MetricsSeries{s.Name, some(s.Metrics), some(s.Found), s.Devices, s.Expected, s.Invalid})
 	}
 	for _, x := range r.Views {
 		v.Views = append(v.Views, AffectedView{x.Name, string(x.State), some(x.Missing)})
@@ -102,12 +102,12 @@ func clusterMetrics(l *i18n.Localizer, name string, r gpumetrics.Report) Cluster
 		v.Findings = append(v.Findings, MetricsFinding{f.ID, f.Severity.String(), l.Say(f.What), l.Say(f.Todo)})
 	}
 	for _, c := range r.Health {
-		if len(c.Troubles) == 0 {
+		if len(c.Issues) == 0 {
 			continue
 		}
 		card := TroubledCard{UUID: c.UUID, Model: c.Model, Node: c.Node, At: c.At}
-		for _, t := range c.Troubles {
-			card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
+		for _, t := range c.Issues {
+			card.Issues = append(card.Issues, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
 				Todo: l.Say(t.Todo)})
 		}
 		v.Troubled = append(v.Troubled, card)

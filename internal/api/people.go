@@ -11,14 +11,14 @@ import (
 
 // Person is somebody who has signed in.
 type Person struct {
-	ID       string              `json:"id"`
-	Name     string              `json:"name"`
-	Email    string              `json:"email"`
-	Roles    []string            `json:"roles"`
-	Tenants  map[string][]string `json:"tenants" doc:"Roles by team"`
-	SeenAt   time.Time           `json:"seenAt"`
-	ToldAt   *time.Time          `json:"toldAt,omitempty" doc:"When the sign-in provider last told of them; absent once it does not know them any more. Their API tokens count by it"`
-	Disabled *Disabled           `json:"disabled,omitempty" doc:"Absent for somebody who may sign in"`
+	ID          string              `json:"id"`
+	Name        string              `json:"name"`
+	Email       string              `json:"email"`
+	Roles       []string            `json:"roles"`
+	Tenants     map[string][]string `json:"tenants" doc:"Roles by team"`
+	SeenAt      time.Time           `json:"seenAt"`
+	ConfirmedAt *time.Time          `json:"confirmedAt,omitempty" doc:"When the sign-in provider last confirmed them; absent once it does not know them any more. Their API tokens count by it"`
+	Disabled    *Disabled           `json:"disabled,omitempty" doc:"Absent for somebody who may sign in"`
 }
 
 // Disabled says who shut somebody out.
@@ -32,7 +32,7 @@ type Disabled struct {
 func personView(actor identity.Actor) Person {
 	me, p := meView(actor), actor.Person
 	v := Person{ID: me.ID, Name: me.Name, Email: me.Email, Roles: me.Roles, Tenants: me.Tenants, SeenAt: p.SeenAt,
-		ToldAt: moment(p.ToldAt)}
+		ConfirmedAt: moment(p.ConfirmedAt)}
 	switch {
 	case !p.DisabledAt.IsZero():
 		v.Disabled = &Disabled{By: "administrator", Name: p.DisabledBy, At: moment(p.DisabledAt), Note: p.DisabledNote}

@@ -24,7 +24,7 @@ type Price struct {
 func (a *API) priceView(p usage.Price) Price {
 	v := Price{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant,
 		Amount:   p.Rate.Amount(a.deps.Prices.Currency()),
-		Currency: a.deps.Prices.Currency(), From: p.From.UTC(), Author: p.Name}
+		Currency: a.deps.Prices.Currency(), From: p.From.UTC(), Author: p.AuthorName}
 	if !p.Until.IsZero() {
 		until := p.Until.UTC()
 		v.Until = &until

@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// Quarantine says that an administrator called a node or a card bad.
+// Quarantine is of a node or a card, by an administrator.
 type Quarantine struct {
 	Cluster string    `json:"cluster"`
 	Kind    string    `json:"kind" enum:"node,card"`
@@ -93,7 +93,7 @@ type CardHealth struct {
 	Gone       bool             `json:"gone" doc:"Marked, and nobody names it any more"`
 	Lost       bool             `json:"lost"`
 	Quarantine *Quarantine      `json:"quarantine,omitempty"`
-	Troubles   []MetricsFinding `json:"troubles"`
+	Issues     []MetricsFinding `json:"issues"`
 	DCGM       *CardWord        `json:"dcgm,omitempty"`
 	Agent      *CardWord        `json:"agent,omitempty"`
 	Holders    []HealthHolder   `json:"holders" doc:"As far as it is known who is on this card"`
@@ -149,9 +149,9 @@ func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
 			Holders:    healthHolders(n.Holders), Cards: []CardHealth{}}
 		for _, c := range n.Cards {
 			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost,
-				Quarantine: quarantineOf(c.Quarantine), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
-			for _, t := range c.Troubles {
-				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
+				Quarantine: quarantineOf(c.Quarantine), Issues: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
+			for _, t := range c.Issues {
+				card.Issues = append(card.Issues, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
 					Todo: l.Say(t.Todo)})
 			}
 			card.DCGM, card.Agent = dcgmWord(c.DCGM), agentWord(c.Agent, r.Old)
@@ -230,16 +230,16 @@ func agentWord(e *inventory.CardErrors, old func(time.Time) bool) *CardWord {
 	return w
 }
 
-// registerQuarantine is the part of the surface that is about bad hardware.
+// registerQuarantine is the part of the surface that is about quarantined hardware.
 func (a *API) registerQuarantine() {
 	const tag = "Fleet"
 	add(a, op(http.MethodGet, "/fleet/health", "get-fleet-health", "What DCGM, node agents and administrators say of "+
 		"every node and card, worst first; for admins and auditors", tag), identity.ReadMetrics, a.fleetHealth)
-	add(a, op(http.MethodGet, "/fleet/quarantine", "list-quarantine", "Nodes and cards that were marked as bad, also "+
+	add(a, op(http.MethodGet, "/fleet/quarantine", "list-quarantine", "Quarantined nodes and cards, also "+
 		"those that "+
 		"are gone; for admins and auditors", tag), identity.ReadMetrics, a.quarantines)
 	add(a, op(http.MethodPut, "/fleet/{cluster}/quarantine/{kind}/{name}", "quarantine-hardware",
-		"Mark a node or a card as bad: "+
+		"Quarantine a node or a card: "+
 			"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
 			"more changes nothing", tag), identity.QuarantineHardware, a.quarantine)
 	add(a, op(http.MethodDelete, "/fleet/{cluster}/quarantine/{kind}/{name}", "release-hardware",

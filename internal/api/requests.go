@@ -116,12 +116,16 @@ type requestsInput struct {
 	Scope  string `query:"scope" enum:"mine,inbox,seat,all" default:"all" doc:"mine, those waiting for my decision, those approved that wait for a license seat, or all that I may see"`
 	Tenant string `query:"tenant" maxLength:"63"`
 	State  string `query:"state" enum:"pending,approved,rejected,withdrawn,expired"`
+	Text   string `query:"text" maxLength:"100" doc:"Words, each of which is in the name, the asker's name, the team or the size, or is the id"`
+	By     string `query:"decidedBy" enum:"rule,person" doc:"Only what a rule approved, or what a person decided"`
+	Sort   string `query:"sort" enum:"newest,oldest,price,lease" default:"newest" doc:"By time, by the highest price, or by the longest lease; a cursor is of one order"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	Cursor string `query:"cursor" maxLength:"200"`
 }
 
 func (a *API) requests(ctx context.Context, actor identity.Actor, in *requestsInput) (*output[List[Request]], error) {
-	f := request.Filter{Cursor: in.Cursor, Limit: in.Limit, Tenants: one(in.Tenant)}
+	f := request.Filter{Cursor: in.Cursor, Limit: in.Limit, Tenants: one(in.Tenant), Sort: request.Sort(in.Sort),
+		Decider: request.Decider(in.By), Text: request.Words(in.Text)}
 	if in.State != "" {
 		f.States = []request.State{request.State(in.State)}
 	}
@@ -158,8 +162,9 @@ func (a *API) request(ctx context.Context, actor identity.Actor, in *idInput) (*
 type decideInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body struct {
-		Note string `json:"note,omitempty" maxLength:"2000"`
-		Seen int64  `json:"seen" minimum:"1" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
+		Note     string `json:"note,omitempty" maxLength:"2000"`
+		Seen     int64  `json:"seen" minimum:"1" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
+		Undoable bool   `json:"undoable,omitempty" doc:"Take effect only after approvals.undo of the site (10 s), see decision.deferred; until then /requests/{id}/undo takes it back"`
 	}
 }
 
@@ -170,19 +175,28 @@ type approveInput struct {
 		Size  string `json:"size,omitempty" maxLength:"100" doc:"Grant this size instead, which must not be more than what was asked"`
 		Lease string `json:"lease,omitempty" maxLength:"32" example:"24h" doc:"Grant this long instead, which must not be longer"`
 		Seen  int64  `json:"seen" minimum:"1" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
+		// Undoable as in decideInput.
+		Undoable bool `json:"undoable,omitempty" doc:"Take effect only after approvals.undo of the site (10 s), see decision.deferred; until then /requests/{id}/undo takes it back"`
 	}
 }
 
 func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
 	b := in.Body
-	said := request.DecisionInput{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen}
+	said := request.DecisionInput{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen,
+		Undoable: b.Undoable}
 	r, err := a.deps.Approvals.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
-	said := request.DecisionInput{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen}
+	said := request.DecisionInput{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen,
+		Undoable: in.Body.Undoable}
 	r, err := a.deps.Approvals.Answer(ctx, actor, request.ID(in.ID), said)
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+func (a *API) undo(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Approvals.Undo(ctx, actor, request.ID(in.ID))
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

@@ -68,13 +68,15 @@ func (a *API) register() {
 		identity.SubmitRequest, a.submit)
 	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with "+
 		"the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
-	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first", "Requests"), identity.ReadRequest,
+	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first unless sort says otherwise", "Requests"), identity.ReadRequest,
 		a.requests)
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
 	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request",
 		"Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
 	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"),
 		identity.DecideRequest, a.reject)
+	add(a, op(http.MethodPost, "/requests/{id}/undo", "undo-decision", "Take my own undoable decision back before it "+
+		"takes effect; afterwards a conflict", "Requests"), identity.DecideRequest, a.undo)
 	add(a, op(http.MethodGet, "/requests/{id}/assignees", "list-assignees",
 		"Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest,
 		a.assignees)
@@ -138,6 +140,8 @@ func (a *API) register() {
 		"time is over", "Operation"), identity.ChangeLogLevel, a.setLogLevel)
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
 		identity.ReadUsage, a.usage)
+	add(a, op(http.MethodGet, "/usage/daily", "get-daily-cost", "What each day of a month cost, by team, person, size "+
+		"or workload", "Usage"), identity.ReadUsage, a.daily)
 	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in "+
 		"the FOCUS format, version "+usage.FocusVersion, "Usage"), identity.ReadUsage, a.focus)
 	add(a, op(http.MethodGet, "/usage/demand", "get-unmet-demand", "What people asked for in a month and did not get, "+

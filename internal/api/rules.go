@@ -21,7 +21,7 @@ type Rules struct {
 }
 
 func rulesView(r policy.Revision, l *i18n.Localizer) Rules {
-	v := Rules{Version: r.Version, Text: r.Text, Author: r.Name, Note: l.Say(r.Note)}
+	v := Rules{Version: r.Version, Text: r.Text, Author: r.AuthorName, Note: l.Say(r.Note)}
 	if !r.At.IsZero() {
 		v.SavedAt = &r.At
 	}
@@ -29,7 +29,7 @@ func rulesView(r policy.Revision, l *i18n.Localizer) Rules {
 }
 
 func (a *API) rules(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[Rules], error) {
-	s, err := a.deps.Rules.Standing(actor)
+	s, err := a.deps.Rules.Status(actor)
 	return reply(rulesView(s.Newest, i18n.From(ctx)), err)
 }
 
@@ -84,7 +84,7 @@ type CheckedRules struct {
 	Capped   bool          `json:"capped" doc:"There were more than are looked at"`
 	Differ   []Difference  `json:"differ" doc:"Of them, those that would have been decided differently"`
 	Running  int           `json:"running" doc:"Workloads that hold something now"`
-	Hit      []Difference  `json:"hit" doc:"Of them, those whose request would now be refused or need more; they go on"`
+	Stricter []Difference  `json:"stricter" doc:"Of them, those whose request would now be refused or need more; they go on"`
 }
 
 // RuleProblem is one thing that is wrong with a text, and where.
@@ -115,7 +115,7 @@ func (a *API) checkRules(ctx context.Context, actor identity.Actor,
 	if err != nil {
 		return nil, err
 	}
-	v := CheckedRules{Problems: []RuleProblem{}, Differ: []Difference{}, Hit: []Difference{}}
+	v := CheckedRules{Problems: []RuleProblem{}, Differ: []Difference{}, Stricter: []Difference{}}
 	for _, w := range problems {
 		v.Problems = append(v.Problems, RuleProblem{Line: w.Line, Column: w.Column, Rule: w.Rule, Message: w.Message})
 	}
@@ -128,7 +128,7 @@ func (a *API) checkRules(ctx context.Context, actor identity.Actor,
 	}
 	l := i18n.From(ctx)
 	v.Seen, v.Capped, v.Running = c.Seen, c.Capped, c.Running
-	v.Differ, v.Hit = differences(c.Differ, l), differences(c.Hit, l)
+	v.Differ, v.Stricter = differences(c.Differ, l), differences(c.Stricter, l)
 	return reply(v, nil)
 }
 

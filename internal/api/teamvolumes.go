@@ -13,21 +13,21 @@ import (
 
 // TeamVolume is storage that a team shares.
 type TeamVolume struct {
-	Name      string         `json:"name" doc:"In the team; workloads find it at /shared/<name>"`
-	Claim     string         `json:"claim" doc:"Name of the PersistentVolumeClaim"`
-	Cluster   string         `json:"cluster"`
-	Storage   string         `json:"storage"`
-	Class     string         `json:"class"`
-	Access    string         `json:"access" enum:"ReadWriteMany,ReadWriteOnce" doc:"ReadWriteOnce: only workloads on one node have it at once, others wait"`
-	ReadOnly  bool           `json:"readOnly" doc:"For everybody"`
-	Note      string         `json:"note,omitempty"`
-	By        string         `json:"by"`
-	UsedBy    []string       `json:"usedBy" doc:"Ids of the workloads that have it, running or stopped"`
-	MountedBy []string       `json:"mountedBy" doc:"Those of them whose pod is there now"`
-	State     VolumeState    `json:"state" doc:"What its cluster says of the claim"`
-	NotGrown  *VolumeRefusal `json:"notGrown,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next spec"`
-	GoesAt    *time.Time     `json:"goesAt,omitempty" doc:"An owner has deleted it: until then no new workload gets it, and it can be restored"`
-	CreatedAt time.Time      `json:"createdAt"`
+	Name        string         `json:"name" doc:"In the team; workloads find it at /shared/<name>"`
+	Claim       string         `json:"claim" doc:"Name of the PersistentVolumeClaim"`
+	Cluster     string         `json:"cluster"`
+	Storage     string         `json:"storage"`
+	Class       string         `json:"class"`
+	Access      string         `json:"access" enum:"ReadWriteMany,ReadWriteOnce" doc:"ReadWriteOnce: only workloads on one node have it at once, others wait"`
+	ReadOnly    bool           `json:"readOnly" doc:"For everybody"`
+	Note        string         `json:"note,omitempty"`
+	By          string         `json:"by"`
+	UsedBy      []string       `json:"usedBy" doc:"Ids of the workloads that have it, running or stopped"`
+	MountedBy   []string       `json:"mountedBy" doc:"Those of them whose pod is there now"`
+	State       VolumeState    `json:"state" doc:"What its cluster says of the claim"`
+	NotGrown    *VolumeRefusal `json:"notGrown,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next spec"`
+	DeleteAfter *time.Time     `json:"deleteAfter,omitempty" doc:"An owner has deleted it: until then no new workload gets it, and it can be restored"`
+	CreatedAt   time.Time      `json:"createdAt"`
 }
 
 // VolumeState is what a cluster said of a claim.
@@ -80,7 +80,7 @@ func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVol
 		}
 	}
 	if v.PendingDeletion() {
-		view.GoesAt = &v.DeleteAfter
+		view.DeleteAfter = &v.DeleteAfter
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
 		view.NotGrown = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words, At: v.Refused.At}

@@ -37,7 +37,7 @@ func tenantEntryView(e tenant.Entry) TenantEntry {
 		Quota: map[string]int{}, Disabled: e.Disabled,
 		Defaults: TenantDefaults(e.Defaults), Version: e.Version(), From: "both"}
 	switch {
-	case e.First == nil:
+	case e.Configured == nil:
 		v.From = "portal"
 	case e.Newest == nil:
 		v.From = "configuration"
@@ -164,7 +164,7 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 	}
 	v := CheckedQuota{Seen: c.Seen, Capped: c.Capped, Refused: comparedStarts(c.Refused),
 		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
-	for _, o := range c.Over {
+	for _, o := range c.Excesses {
 		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Spec.Size.Name, Holds: o.Holds, Limit: o.Limit,
 			Started: comparedStarts(o.Started)})
 	}
@@ -202,7 +202,7 @@ func (a *API) tenantRevisions(ctx context.Context, actor identity.Actor,
 	}
 	var views []TenantRevision
 	for _, r := range revisions {
-		views = append(views, TenantRevision{Version: r.Version, Author: r.Name, Note: i18n.From(ctx).Say(r.Note),
+		views = append(views, TenantRevision{Version: r.Version, Author: r.AuthorName, Note: i18n.From(ctx).Say(r.Note),
 			SavedAt: r.At})
 	}
 	return reply(list(views, ""), nil)

@@ -2,7 +2,11 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -75,12 +79,13 @@ type StatementLine struct {
 	PricePerGiBMonth string `json:"pricePerGibMonth,omitempty" example:"0.08" doc:"In the unit of the cost's currency"`
 }
 
-type usageInput struct {
+// UsageInput chooses a statement.
+type UsageInput struct {
 	Month string `query:"month" maxLength:"7" example:"2026-11" doc:"The current one when absent. Months begin and end by the clocks of the site"`
 	Scope string `query:"scope" enum:"mine,team,all" default:"mine" doc:"Whose; all is for admins and auditors"`
 }
 
-func (a *API) usage(ctx context.Context, actor identity.Actor, in *usageInput) (*output[Statement], error) {
+func (a *API) usage(ctx context.Context, actor identity.Actor, in *UsageInput) (*output[Statement], error) {
 	s, err := a.statement(ctx, actor, in)
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func (a *API) usage(ctx context.Context, actor identity.Actor, in *usageInput) (
 	return reply(statementView(s), nil)
 }
 
-func (a *API) statement(ctx context.Context, actor identity.Actor, in *usageInput) (usage.Statement, error) {
+func (a *API) statement(ctx context.Context, actor identity.Actor, in *UsageInput) (usage.Statement, error) {
 	month, err := a.month(in.Month)
 	if err != nil {
 		return usage.Statement{}, err
@@ -115,7 +120,7 @@ type focusOutput struct {
 }
 
 // focus is whole or not at all: it is written before it is sent.
-func (a *API) focus(ctx context.Context, actor identity.Actor, in *usageInput) (*focusOutput, error) {
+func (a *API) focus(ctx context.Context, actor identity.Actor, in *UsageInput) (*focusOutput, error) {
 	s, err := a.statement(ctx, actor, in)
 	if err != nil {
 		return nil, err
@@ -177,4 +182,65 @@ func meanUse(u usage.CardUse) *float64 {
 
 func kindView(k usage.Kind) Kind {
 	return Kind{Known: k.Known, Technology: k.Technology, Model: k.Model, Profile: k.Profile}
+}
+
+// DailyCost is what one day cost.
+type DailyCost struct {
+	From   time.Time   `json:"from"`
+	Until  time.Time   `json:"until" doc:"Midnight by the clocks of the site, or now"`
+	Cost   Money       `json:"cost"`
+	Groups []GroupCost `json:"groups" doc:"Dearest first; those that cost nothing are left out"`
+}
+
+// GroupCost is what of it a team, a person, a size or a workload cost.
+type GroupCost struct {
+	Key  string `json:"key" doc:"A team's or size's name, or a person's or workload's id; volume:NAME for storage by workload"`
+	Cost Money  `json:"cost"`
+}
+
+// DailyCosts are the days of a month.
+type DailyCosts struct {
+	Month    string      `json:"month" example:"2026-11"`
+	Days     []DailyCost `json:"days" doc:"Oldest first, for one currency after the other. They add up to the statement"`
+	Expected []Money     `json:"expected" doc:"What the month comes to where the days to come cost as the last seven did; empty for a month that is over, and before a whole day is"`
+}
+
+type dailyInput struct {
+	UsageInput
+	By string `query:"by" enum:"workload,person,team,size" default:"team"`
+}
+
+func (a *API) daily(ctx context.Context, actor identity.Actor, in *dailyInput) (*output[DailyCosts], error) {
+	s, err := a.statement(ctx, actor, &in.UsageInput)
+	if err != nil {
+		return nil, err
+	}
+	v := DailyCosts{Month: s.Month.String(), Days: []DailyCost{}, Expected: []Money{}}
+	for _, total := range s.Total().Cost {
+		days, err := a.deps.Usage.Daily(ctx, actor, usage.Scope(in.Scope), s, in.By, total.Currency)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range days {
+			v.Days = append(v.Days, dailyView(d, total.Currency))
+		}
+		if m, known := s.Expected(days); known {
+			v.Expected = append(v.Expected, money(m))
+		}
+	}
+	return reply(v, nil)
+}
+
+func dailyView(d usage.DailyCost, currency string) DailyCost {
+	v := DailyCost{From: d.Day.From.UTC(), Until: d.Day.Until.UTC(), Groups: []GroupCost{}}
+	sum := usage.Money{Currency: currency}
+	keys := slices.SortedFunc(maps.Keys(d.Cost), func(x, y string) int {
+		return cmp.Or(cmp.Compare(d.Cost[y].Minor, d.Cost[x].Minor), strings.Compare(x, y))
+	})
+	for _, key := range keys {
+		sum = sum.Add(d.Cost[key])
+		v.Groups = append(v.Groups, GroupCost{Key: key, Cost: money(d.Cost[key])})
+	}
+	v.Cost = money(sum)
+	return v
 }

@@ -117,6 +117,17 @@ type Decision struct {
 	By       string `json:"by,omitempty" doc:"Name of the person who decided"`
 	Auto     bool   `json:"auto,omitempty" doc:"A rule approved it and no person did"`
 	Note     string `json:"note,omitempty"`
+
+	Deferred *Deferred `json:"deferred,omitempty" doc:"An answer that has not taken effect yet: its giver can undo it"`
+	Returned string    `json:"returned,omitempty" doc:"Why an approval could not take effect, of a request that waits again"`
+}
+
+// Deferred is an answer of an approver that takes effect later.
+type Deferred struct {
+	Answer string    `json:"answer" enum:"approve,reject"`
+	By     string    `json:"by"`
+	For    string    `json:"for,omitempty" doc:"In whose place"`
+	Until  time.Time `json:"until" doc:"When it takes effect; it can be undone before that"`
 }
 
 // Step is one round of an approval.
@@ -197,6 +208,13 @@ func decisionView(r request.Request, l *i18n.Localizer) Decision {
 		By: d.ByName, Note: d.Note, Auto: r.State == request.Approved && d.By == ""}
 	if len(d.Steps) > 0 {
 		v.Needs = string(policy.FirstRole(d.Steps))
+	}
+	if d.Deferred != nil {
+		v.Deferred = &Deferred{Answer: string(d.Deferred.Verb), By: d.Deferred.ByName, For: d.Deferred.ForName,
+			Until: d.Deferred.Until}
+	}
+	if d.Returned != nil {
+		v.Returned = l.Say(d.Returned.Why)
 	}
 	open, _ := r.OpenStep()
 	for i := range v.Steps {
@@ -501,13 +519,13 @@ type Cluster struct {
 
 // Node is one node and its accelerators.
 type Node struct {
-	Name      string     `json:"name"`
-	Ready     bool       `json:"ready"`
-	Cordoned  bool       `json:"cordoned"`
-	Bad       bool       `json:"bad" doc:"An administrator marked it as bad, or all of its cards: nothing new starts on it"`
-	Model     string     `json:"model,omitempty"`
-	Resources []Resource `json:"resources"`
-	Warnings  []string   `json:"warnings"`
+	Name        string     `json:"name"`
+	Ready       bool       `json:"ready"`
+	Cordoned    bool       `json:"cordoned"`
+	Quarantined bool       `json:"quarantined" doc:"By an administrator, or all of its cards are: nothing new starts on it"`
+	Model       string     `json:"model,omitempty"`
+	Resources   []Resource `json:"resources"`
+	Warnings    []string   `json:"warnings"`
 }
 
 // Resource is one extended resource of a node; different resources are never added.
@@ -535,7 +553,7 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 		v.TakenAt = &s.TakenAt
 	}
 	for _, n := range s.Nodes {
-		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Quarantined, Model: n.Model,
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Quarantined: n.Quarantined, Model: n.Model,
 			Resources: []Resource{},
 			Warnings:  []string{}}
 		for _, warning := range n.Warnings {

@@ -179,9 +179,10 @@ type Change struct {
 func eventViews(events []audit.Event, l *i18n.Localizer) []Event {
 	views := make([]Event, len(events))
 	for i, e := range events {
-		views[i] = Event{Seq: e.Seq, At: e.At, Kind: string(e.Kind), Who: e.Name, Sentence: l.S("audit." + string(e.Kind)),
-			Detail: l.Say(e.Detail),
-			Rule:   e.Rule, Tenant: e.Tenant, Request: e.Request, Workload: e.Workload, Volume: e.Volume, Address: e.Address,
+		views[i] = Event{Seq: e.Seq, At: e.At, Kind: string(e.Kind), Who: e.ActorName,
+			Sentence: l.S("audit." + string(e.Kind)),
+			Detail:   l.Say(e.Detail),
+			Rule:     e.Rule, Tenant: e.Tenant, Request: e.Request, Workload: e.Workload, Volume: e.Volume, Address: e.Address,
 			OnBehalfOf: e.BehalfName, Via: string(e.Via), Credential: e.CredentialOf()}
 		for _, c := range e.Changes {
 			views[i].Changes = append(views[i].Changes, Change(c))

@@ -58,7 +58,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		tried++
 	}
 	refused := w.events(audit.ImpersonationRefused)
-	if len(refused) != tried || refused[0].Name != "Adam Admin" || refused[0].BehalfName != "Dora Dev" ||
+	if len(refused) != tried || refused[0].ActorName != "Adam Admin" || refused[0].BehalfName != "Dora Dev" ||
 		refused[0].Detail.Args["Call"] == "" {
 		t.Errorf("want each of the %d in the audit with both names, got %d: %+v", tried, len(refused), refused)
 	}
@@ -74,7 +74,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		t.Errorf("the administrator is not themselves again: %d", a.status)
 	}
 	for _, kind := range []audit.Kind{audit.ImpersonationBegun, audit.ImpersonationEnded} {
-		if got := w.events(kind); len(got) != 1 || got[0].Name != "Adam Admin" || got[0].BehalfName != "Dora Dev" ||
+		if got := w.events(kind); len(got) != 1 || got[0].ActorName != "Adam Admin" || got[0].BehalfName != "Dora Dev" ||
 			got[0].Address == "" {
 			t.Errorf("%s: want one event that names both, got %+v", kind, got)
 		}

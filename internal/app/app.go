@@ -72,7 +72,7 @@ type App struct {
 	hub         *live.Hub
 	standing    *live.Standing
 	site        request.Site // without the catalog, which is the offer's
-	first       offer.First
+	initial     offer.Initial
 	offer       *offer.Service
 	licenses    *license.Service
 	sources     []license.Source
@@ -116,7 +116,7 @@ type App struct {
 	toProvider  *http.Client // for calls to the sign-in provider; nil: the usual one
 	stopping    atomic.Bool
 	limits      *limit.Limiter
-	refusals    *audit.Fold // requests that are refused again and again
+	refusals    *audit.Aggregator // requests that are refused again and again
 	onSQL       func(ctx context.Context, sql string)
 }
 
@@ -169,7 +169,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.watchdog = jobs.NewWatchdog(a.store.Renew, a.store.RenewEvery())
 	a.renewals = a.newRenewals(key)
 	a.limits = limit.New(c.RateLimits, a.now)
-	a.refusals = audit.NewFold(a.now, func(ctx context.Context, events ...audit.Event) error {
+	a.refusals = audit.NewAggregator(a.now, func(ctx context.Context, events ...audit.Event) error {
 		return a.store.Append(ctx, events...)
 	})
 	a.hub = live.NewHub(a.store, 500*time.Millisecond)
@@ -235,7 +235,7 @@ func (a *App) outside() error {
 		a.sources = append(a.sources, server)
 	}
 	a.site, site = newSite(c)
-	a.first, first = firstCatalog(c)
+	a.initial, first = initialCatalog(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces, a.nodeIndex)
 	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID,
@@ -274,7 +274,7 @@ func (a *App) siteNow() request.Site {
 	site := a.site
 	site.Catalog, site.Policy, site.Directory = a.offer.Catalog(), a.rules.Policy(), a.tenants.Directory()
 	site.Pools, site.Unlicensed = a.licenses.Pools(), a.licenses.Unlicensed()
-	site.Prices = a.prices.List()
+	site.Prices, site.Undo = a.prices.List(), a.config.Approvals.UndoPeriod()
 	return site
 }
 
@@ -287,16 +287,16 @@ func (a *App) freshMetrics() {
 // freshAgents passes on that the agents of a cluster say something new: a license went, or a card was cut anew.
 func (a *App) freshAgents(cluster string) {
 	a.controller.TakeStock(cluster)
-	a.licenses.AskSoon()
+	a.licenses.TriggerPoll()
 }
 
 func (a *App) services() {
-	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first,
+	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, Initial: a.initial,
 		Now: a.now, Logger: a.log})
 	a.licenses = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
 		Seen: a.seen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
-	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown,
+	a.rules = policy.NewService(policy.Options{Store: a.store, Initial: a.site.Policy, Now: a.now, Logger: a.log})
+	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,
 		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
@@ -312,9 +312,10 @@ func (a *App) services() {
 		Idle: a.config.Session.Idle.Std(), Now: a.now}
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
-		Retention: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
-		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests.Seats},
-		Sharing: a.sharing}
+		Retention: a.config.Storage.RetentionRules(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
+		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
+		SeatQueue: seatQueue{a.requests.Seats},
+		Sharing:   a.sharing}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Alive: a.sessionAlive})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
@@ -365,10 +366,10 @@ func (a *App) newController() *reconcile.Controller {
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,
 		Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
-		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.Announced(), Trusted: a.clocks().Trusted,
+		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.WarningTimes(), Trusted: a.clocks().Trusted,
 		Watchdog: a.watchdog,
 		Site: func() reconcile.Site {
-			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
+			return reconcile.Site{Catalog: a.offer.InUse(), Directory: a.tenants.Directory()}
 		},
 		Prices:     a.prices.List,
 		Seats:      a.seats,

@@ -41,10 +41,10 @@ func TestTheCatalogOverTheAPI(t *testing.T) {
 		{http.MethodPut, path, strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1), append([]string{"If-Match", `"0"`},
 			yaml...), 422, []string{`"confirm"`, "one workload holds it"}},
 		{http.MethodPut, path + "?note=dearer", text, append([]string{"If-Match", `"0"`}, yaml...), 200,
-			[]string{`"version":1`, `"running":1`, `"note":"dearer"`}},
+			[]string{`"version":1`, `"active":1`, `"note":"dearer"`}},
 		{http.MethodPut, path, text + "# more\n", append([]string{"If-Match", `"0"`}, yaml...), 409,
 			[]string{"Adam Admin saved version 1"}},
-		{http.MethodGet, path + "/versions", "", nil, 200, []string{`"version":1`, `"version":0`, `"running":true`}},
+		{http.MethodGet, path + "/versions", "", nil, 200, []string{`"version":1`, `"version":0`, `"active":true`}},
 		{http.MethodGet, path + "/versions/0", "", nil, 200, []string{"minor: 6,"}},
 		{http.MethodGet, path + "/versions/7", "", nil, 404, nil},
 		{http.MethodGet, path + "/versions/x", "", nil, 404, nil},
@@ -99,7 +99,7 @@ func TestASavedCatalogIsThereAfterARestart(t *testing.T) {
 		t.Fatal(got.body)
 	}
 	again := &App{config: w.config(t.TempDir(), ""), log: w.App.log, now: w.clock.now, store: w.store,
-		clusters: w.clusters, site: w.site, first: w.first}
+		clusters: w.clusters, site: w.site, initial: w.initial}
 	again.services()
 	if err := again.takeUpCatalog(t.Context()); err != nil {
 		t.Fatal(err)

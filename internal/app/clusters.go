@@ -68,7 +68,7 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.PodAccess, Transport: transport}
 		}
 		if cluster.Prometheus != "" {
-			poller, err := newPoller(cluster, gpumetrics.Config{Recent: c.Health.News(), Logger: log, OnFresh: fresh,
+			poller, err := newPoller(cluster, gpumetrics.Config{Recent: c.Health.ErrorWindow(), Logger: log, OnFresh: fresh,
 				Namespaces: namespaces, Nodes: func() gpumetrics.NodeIndex { return nodes(cluster.Name) }})
 			if err != nil {
 				problems = append(problems, fmt.Errorf("clusters %s: prometheus: %w", cluster.Name, err))
@@ -86,8 +86,8 @@ func newPoller(c config.Cluster, ours gpumetrics.Config) (*gpumetrics.Poller, er
 	if err != nil {
 		return nil, err
 	}
-	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent, settings.Nodes = ours.Logger,
-		ours.OnFresh, ours.Namespaces, true, ours.Recent, ours.Nodes
+	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Recent, settings.Nodes = ours.Logger, ours.OnFresh,
+		ours.Namespaces, ours.Recent, ours.Nodes
 	return gpumetrics.New(settings)
 }
 

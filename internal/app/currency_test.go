@@ -9,10 +9,10 @@ import (
 
 func TestTheCatalogIsInThePortalsCurrency(t *testing.T) {
 	t.Parallel()
-	if _, err := firstCatalog(config.Config{Currency: "EUR"}); err != nil {
+	if _, err := initialCatalog(config.Config{Currency: "EUR"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := firstCatalog(config.Config{Currency: "USD"}); err == nil || !strings.Contains(err.Error(), "currency") {
+	if _, err := initialCatalog(config.Config{Currency: "USD"}); err == nil || !strings.Contains(err.Error(), "currency") {
 		t.Errorf("the built-in catalog is in euros, got %v", err)
 	}
 }

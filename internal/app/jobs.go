@@ -9,17 +9,22 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
+// applyEvery is how late an approver's answer takes effect at most that was given to another replica than the leader.
+const applyEvery = 5 * time.Second
+
 // jobs is what the leader does on a clock. What it does on a change of a workload or a cluster is the controller's.
 func (a *App) jobs() []jobs.Job {
 	list := []jobs.Job{
 		{Name: "requests-expire", Every: time.Minute, TrustedClock: true, Run: a.requests.Approvals.ExpireDue},
+		{Name: "decisions-apply", Every: applyEvery, AtStart: true, WhileHeld: true, Soon: a.requests.Approvals.Due(),
+			Run: a.requests.Approvals.ApplyDue},
 		{Name: "license-seats-assign", Every: time.Minute, Run: a.requests.Seats.Assign},
 		{Name: "leases-extend", Every: time.Minute, Run: a.workloads.ExtendDue},
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},
 		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
 		{Name: "licenses-poll", Every: a.licensesEvery(), AtStart: true,
-			WhileHeld: true, Soon: a.licenses.Soon(), Run: a.askLicenses},
+			WhileHeld: true, Soon: a.licenses.PollTrigger(), Run: a.askLicenses},
 		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,
 			Run: a.recorder.Record},
 		{Name: "usage-rollup", Every: 10 * time.Minute, AtStart: true, WhileHeld: true, Run: a.rollUp},
@@ -55,7 +60,7 @@ func (a *App) reclaimStorage(ctx context.Context) error {
 
 func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Evaluate(ctx, a.controller.Fresh) }
 
-func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx, askLicensesFor) }
+func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Poll(ctx, askLicensesFor) }
 
 // rollUp keeps the sums of the meter, so that statements are quick.
 func (a *App) rollUp(ctx context.Context) error {

@@ -23,6 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestMain is also the portal of TestAFrozenPortalIsReplaced.
@@ -159,12 +160,7 @@ func portalFolder(t *testing.T) (folder, address string) {
 func eventually(t *testing.T, what string, so func() bool) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	for !so() {
-		if time.Since(begun) > 2*time.Minute {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	waittest.For(t, what, so)
 	return time.Since(begun)
 }
 

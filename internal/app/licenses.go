@@ -11,17 +11,17 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// seatLine lets resumed workloads stand in one line with requests. A transaction of the store implements both packages'
-// Tx.
-type seatLine struct{ queue *request.SeatQueue }
+// seatQueue lets resumed workloads stand in one line with requests. A transaction of the store implements both
+// packages' Tx.
+type seatQueue struct{ queue *request.SeatQueue }
 
-// Ahead counts who waits already.
-func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but workload.ID) (int, error) {
-	return l.queue.Ahead(ctx, tx.(request.Tx), pool, but)
+// Depth counts who waits already.
+func (l seatQueue) Depth(ctx context.Context, tx workload.Tx, pool string, but workload.ID) (int, error) {
+	return l.queue.Depth(ctx, tx.(request.Tx), pool, but)
 }
 
 // Join puts a resume at the end.
-func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
+func (l seatQueue) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
 	pool license.Pool) error {
 	return l.queue.Join(ctx, tx.(request.Tx), a, w, pool)
 }
@@ -54,13 +54,13 @@ func (a *App) virtual(ctx context.Context) map[string][]string {
 }
 
 // vgpus are those of each node, as GPU feature discovery counts them in virtual machines.
-func (a *App) vgpus(ctx context.Context) map[license.Place]license.VGPUs {
-	found := map[license.Place]license.VGPUs{}
+func (a *App) vgpus(ctx context.Context) map[license.NodeKey]license.VGPUs {
+	found := map[license.NodeKey]license.VGPUs{}
 	for _, cluster := range a.site.Clusters {
 		snapshot, _ := a.store.Snapshot(ctx, cluster)
 		for _, n := range snapshot.Nodes {
 			if kind, count := n.VGPUs(); count > 0 {
-				found[license.Place{Cluster: cluster, Node: n.Name}] = license.VGPUs{Type: kind, Count: count}
+				found[license.NodeKey{Cluster: cluster, Node: n.Name}] = license.VGPUs{Type: kind, Count: count}
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func TestAFileOverTheAPI(t *testing.T) {
 	}
 	if a := send(bad, false).json(t); a["added"] != 1.0 || a["refused"] != 1.0 || a["changed"] != 0.0 {
 		t.Errorf("want one line good and one refused, got %v", a)
-	} else if line := a["lines"].([]any)[1].(map[string]any); line["fate"] != "refused" || line["line"] != 3.0 ||
+	} else if line := a["lines"].([]any)[1].(map[string]any); line["outcome"] != "refused" || line["line"] != 3.0 ||
 		line["seats"] != "-1" || len(line["reasons"].([]any)) != 1 {
 		t.Errorf("want the refused line as it is written, with its reason, got %v", line)
 	}

@@ -152,12 +152,12 @@ var (
 	leads      = describe("leader", "1 in the process that reconciles.")
 	loopsHung  = describe("loops_hung", "Loops of this process that give no sign of life, which "+
 		"/healthz?verbose names.")
-	requestsPending = describe("requests_pending", "Requests that wait, by what for.", "waits_for")
-	workloads       = describe("workloads", "Workloads that have not ended.", "state")
-	messages        = describe("messages", "Messages that wait, are on their way, or were given up.", "state")
-	messagesLag     = describe("messages_lag_seconds", "For how long the oldest message could have been sent.")
-	eventsUntold    = describe("events_untold", "Events that nobody has looked at yet for messages.")
-	outboxUnread    = describe("outbox_unread", "Changes that this process has not handed to open pages and the "+
+	requestsPending   = describe("requests_pending", "Requests that wait, by what for.", "waits_for")
+	workloads         = describe("workloads", "Workloads that have not ended.", "state")
+	messages          = describe("messages", "Messages that wait, are on their way, or were given up.", "state")
+	messagesLag       = describe("messages_lag_seconds", "For how long the oldest message could have been sent.")
+	eventsUnprocessed = describe("events_unprocessed", "Events that nobody has looked at yet for messages.")
+	outboxUnread      = describe("outbox_unread", "Changes that this process has not handed to open pages and the "+
 		"controller yet.")
 	outboxLag   = describe("outbox_lag_seconds", "Age of the oldest of them.")
 	pageStreams = describe("page_streams", "Open pages that follow what happens (server-sent events).")
@@ -240,7 +240,7 @@ func (g gauges) backlog(ctx context.Context) error {
 		g.set(messages, float64(b.Deliveries[s]), string(s))
 	}
 	g.set(messagesLag, g.since(b.OldestDue))
-	g.set(eventsUntold, float64(b.Untold))
+	g.set(eventsUnprocessed, float64(b.UnprocessedEvents))
 	seen, ok := g.app.hub.Seen()
 	if !ok {
 		return nil

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // scrape is what Prometheus would read now.
@@ -145,11 +146,7 @@ func TestMetricsOfTheController(t *testing.T) {
 // until waits with patience: machines stall.
 func (w *world) until(what string, so func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("never: %s", what)
-		}
-	}
+	waittest.For(w.t, what, so)
 }
 
 // stuck is an outbox whose rows cannot be read any more after the first look.

@@ -73,7 +73,7 @@ func TestMoreQuota(t *testing.T) {
 		t.Errorf("more than was granted: %d", a.status)
 	}
 	if got := w.events(audit.QuotaRaised); len(got) != 1 || got[0].Tenant != "vision" || got[0].Request != id ||
-		got[0].Name != "Adam Admin" {
+		got[0].ActorName != "Adam Admin" {
 		t.Errorf("want one event that says so, got %v", got)
 	} else if want := []audit.Change{{Field: "quota.cpu", Old: "1", New: "2"}}; !slices.Equal(got[0].Changes, want) {
 		t.Errorf("want %v, got %v", want, got[0].Changes)

@@ -21,12 +21,12 @@ func (a *App) newNotify(bundle *i18n.Bundle, key []byte) (*notify.Service, error
 		return nil, err
 	}
 	own, c := derive(key, "notification addresses"), a.config.Notify
-	return notify.New(notify.Options{Store: a.store, Actor: a.actor, StandsFor: a.delegations.For, Words: words,
+	return notify.New(notify.Options{Store: a.store, Actor: a.actor, Delegators: a.delegations.For, Words: words,
 		Guard: c.Guard(), Mail: c.Server(), URL: a.config.URL, Language: cmp.Or(c.Language, notify.Languages()[0]),
 		Seal: func(id, text string) (string, error) { return oidc.SealToken(own, id, text) },
 		Open: func(id, sealed string) (string, error) { return oidc.OpenToken(own, id, sealed) },
 		Now:  a.now, NewID: a.newID, Logger: a.log}), nil
 }
 
-// tell composes and sends until the context ends.
-func (a *App) tell(ctx context.Context) error { return a.notify.Run(ctx, notifyEvery) }
+// notifyLoop composes and sends until the context ends.
+func (a *App) notifyLoop(ctx context.Context) error { return a.notify.Run(ctx, notifyEvery) }

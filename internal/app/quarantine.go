@@ -15,7 +15,7 @@ func (a *App) newQuarantine() *health.Service {
 		sources[cluster] = p
 	}
 	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.marksChanged,
-		Recent: a.config.Health.News(), Now: a.now, Logger: a.log})
+		Recent: a.config.Health.ErrorWindow(), Now: a.now, Logger: a.log})
 }
 
 // marksChanged: the inventory counts anew, and what waits for a place may find one, or has to look elsewhere.

@@ -83,7 +83,7 @@ func tenantNamed(ctx context.Context, c config.Config, name string) (tenant.Tena
 }
 
 func savedTenants(ctx context.Context, st tenant.Store, first tenant.Directory) (tenant.Directory, error) {
-	s := tenant.NewService(tenant.Options{Store: st, First: first})
+	s := tenant.NewService(tenant.Options{Store: st, Initial: first})
 	err := s.Refresh(ctx)
 	return s.Directory(), err
 }

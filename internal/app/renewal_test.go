@@ -198,20 +198,20 @@ func TestTheProviderIsAway(t *testing.T) {
 // TestSessionWithoutRefreshToken ends with the provider's token, or as long after as the site allows (T-SESS-3).
 func TestSessionWithoutRefreshToken(t *testing.T) {
 	for name, c := range map[string]struct {
-		overtime time.Duration
-		idle     time.Duration
-		ends     time.Duration
+		withoutRefresh time.Duration
+		idle           time.Duration
+		ends           time.Duration
 	}{"with the token": {0, 0, time.Hour}, "some time after": {30 * time.Minute, 0, 90 * time.Minute},
 		"idle first": {0, 20 * time.Minute, 20 * time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(s *config.Config) {
-				s.OIDC.OfflineAccess, s.OIDC.MaxSessionWithoutRefresh, s.Session.Idle = "never", catalog.Duration(c.overtime),
+				s.OIDC.OfflineAccess, s.OIDC.MaxSessionWithoutRefresh, s.Session.Idle = "never", catalog.Duration(c.withoutRefresh),
 					catalog.Duration(c.idle)
 			})
 			b := w.browser()
 			b.signIn(developer)
-			if age := time.Duration(b.cookies[edge.Session].MaxAge) * time.Second; age > time.Hour+c.overtime ||
-				age < time.Hour+c.overtime-time.Minute {
+			if age := time.Duration(b.cookies[edge.Session].MaxAge) * time.Second; age > time.Hour+c.withoutRefresh ||
+				age < time.Hour+c.withoutRefresh-time.Minute {
 				t.Errorf("the cookie lasts %s", age)
 			}
 			w.clock.pass(c.ends - time.Minute)

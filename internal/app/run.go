@@ -96,7 +96,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	if a.config.Has(config.RoleController) {
 		group.Go(func() error { return a.campaign(ctx) })
-		group.Go(func() error { return a.tell(ctx) })
+		group.Go(func() error { return a.notifyLoop(ctx) })
 	}
 	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {

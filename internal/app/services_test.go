@@ -26,11 +26,12 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "Assign", "Places", "Ahead", "ResumeOf",
+	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "EnforceRetention", "NotGrown", "Assign",
+		"Places", "Depth", "ResumeOf",
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters",
 		"Catalog",
-		"Held", "Version",
-		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Status", "Ask", "ShareOf", "Hold",
+		"InUse", "Version",
+		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",
 		"Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Quarantined", "Under", "Open", "Mismatches"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,

@@ -37,13 +37,13 @@ func newSite(c config.Config) (request.Site, error) {
 	}, errors.Join(problems...)
 }
 
-// firstCatalog is version 0: the file, or the first set. That names a license pool which a site need not have.
-func firstCatalog(c config.Config) (offer.First, error) {
+// initialCatalog is version 0: the file, or the first set. That names a license pool which a site need not have.
+func initialCatalog(c config.Config) (offer.Initial, error) {
 	text, pools := catalog.DefaultYAML(), slices.Clone(c.LicensePools)
 	if c.CatalogFile != "" {
 		data, err := os.ReadFile(c.CatalogFile)
 		if err != nil {
-			return offer.First{}, fmt.Errorf("catalogFile: %w", err)
+			return offer.Initial{}, fmt.Errorf("catalogFile: %w", err)
 		}
 		text = data
 	} else {
@@ -53,7 +53,7 @@ func firstCatalog(c config.Config) (offer.First, error) {
 			}
 		}
 	}
-	first, found := offer.NewFirst(string(text), pools...)
+	first, found := offer.NewInitial(string(text), pools...)
 	var problems []error
 	for _, p := range found {
 		problems = append(problems, fmt.Errorf("%s: %s", c.CatalogFile, p))

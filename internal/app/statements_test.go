@@ -23,8 +23,8 @@ var tenantTables = []string{"requests", "refusals", "request_asks", "workloads",
 
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)
-	// narrowed is a condition on whose it is; asks is whose word a request waits for.
-	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate)["` + "`" +
+	// narrowed is a condition on whose it is; asks is whose word a request waits for, deferred_by who gave one.
+	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate|deferred_by)["` + "`" +
 		`]?\s*(=|in\s*\()`)
 	literals = regexp.MustCompile(`'(?:[^']|\'\')*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?\b`)
 	lists    = regexp.MustCompile(`\(\?(?:\s*,\s*\?)+\)`)
@@ -117,6 +117,8 @@ func TestWhatIsUnbounded(t *testing.T) {
 		"SELECT * FROM `workloads` WHERE tenant = 'vision'":              false,
 		"SELECT * FROM workloads WHERE tenant IN ('vision','speech')":    false,
 		"SELECT * FROM requests WHERE state = 'pending'":                 true,
+		"SELECT * FROM requests WHERE deferred_by = 'p-ada'":             false,
+		"SELECT * FROM requests WHERE deferred_by <> ''":                 true,
 		"UPDATE workloads SET tenant_note = 'a' WHERE id = 'w-1'":        true,
 		"SELECT w.* FROM people p JOIN workloads w ON w.id = p.id":       true,
 		"SELECT * FROM prices":                                           false,

@@ -180,6 +180,7 @@ func (w *world) config(dir, listen string) config.Config {
 			{Name: "closed", Quota: quota, Disabled: true,
 				Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
 		},
+		Approvals:  config.Approvals{Undo: new(catalog.Duration)}, // decisions take effect at once
 		TeamImages: []string{"registry.example.org/{team}/*"},
 		LicensePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
 			Seats: 5}},

@@ -15,19 +15,19 @@ import (
 // Record is an event as it is stored and exported: what its link is taken over. All fields are texts and numbers that
 // no program rewrites on the way.
 type Record struct {
-	Seq      int64  `json:"seq"`
-	At       int64  `json:"at"` // microseconds since 1970, UTC
-	Kind     string `json:"kind"`
-	Actor    string `json:"actor"`
-	Name     string `json:"name"`
-	Address  string `json:"address"`
-	Tenant   string `json:"tenant"`
-	Request  string `json:"request"`
-	Workload string `json:"workload"`
-	Volume   string `json:"volume"`
-	Rule     string `json:"rule"`
-	Detail   string `json:"detail"` // JSON of the sentence, as stored
-	Link     string `json:"link"`
+	Seq       int64  `json:"seq"`
+	At        int64  `json:"at"` // microseconds since 1970, UTC
+	Kind      string `json:"kind"`
+	Actor     string `json:"actor"`
+	ActorName string `json:"actorName"`
+	Address   string `json:"address"`
+	Tenant    string `json:"tenant"`
+	Request   string `json:"request"`
+	Workload  string `json:"workload"`
+	Volume    string `json:"volume"`
+	Rule      string `json:"rule"`
+	Detail    string `json:"detail"` // JSON of the sentence, as stored
+	Link      string `json:"link"`
 
 	Behalf         string `json:"behalf,omitempty"`
 	BehalfName     string `json:"behalfName,omitempty"`
@@ -49,7 +49,8 @@ func (r Record) Next(previous string) string {
 	}
 	number(r.Seq)
 	number(r.At)
-	for _, text := range []string{previous, r.Kind, r.Actor, r.Name, r.Address, r.Tenant, r.Request, r.Workload, r.Volume,
+	for _, text := range []string{previous, r.Kind, r.Actor, r.ActorName, r.Address, r.Tenant, r.Request, r.Workload,
+		r.Volume,
 		r.Rule, r.Detail, r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes} {
 		number(int64(len(text)))
 		io.WriteString(h, text) //nolint:errcheck // a hash takes everything

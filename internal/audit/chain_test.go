@@ -17,7 +17,7 @@ func chained(n int) []Record {
 	head := ""
 	for i := range records {
 		r := Record{Seq: int64(i + 1), At: int64(1_700_000_000_000_000 + i), Kind: "request.approved", Actor: "p-1",
-			Name: "Ada", Address: "192.0.2.7", Tenant: "vision",
+			ActorName: "Ada", Address: "192.0.2.7", Tenant: "vision",
 			Request: "r-1", Workload: "w-1", Volume: "v", Rule: "whole-gpus", Detail: `{"id":"note","args":{"Note":"<ok>"}}`}
 		if i%2 == 1 { // every other one is from before these were recorded
 			r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes = "p-2", "Eve", "token", "gpp_1", "nightly",
@@ -87,7 +87,7 @@ func TestEveryChangeBreaksTheChain(t *testing.T) {
 
 // A text moved from the end of one field to the beginning of the next is another record.
 func TestFieldsDoNotRunTogether(t *testing.T) {
-	a, b := Record{Seq: 1, Actor: "ab", Name: "c"}, Record{Seq: 1, Actor: "a", Name: "bc"}
+	a, b := Record{Seq: 1, Actor: "ab", ActorName: "c"}, Record{Seq: 1, Actor: "a", ActorName: "bc"}
 	if a.Next("") == b.Next("") {
 		t.Error("want different links")
 	}
@@ -95,7 +95,7 @@ func TestFieldsDoNotRunTogether(t *testing.T) {
 
 // TestTheLinkOfAKnownEvent pins the format, computed by another program: 64-bit big-endian numbers and lengths.
 func TestTheLinkOfAKnownEvent(t *testing.T) {
-	r := Record{Seq: 7, At: 1_700_000_000_000_000, Kind: "request.approved", Actor: "p-1", Name: "Ada",
+	r := Record{Seq: 7, At: 1_700_000_000_000_000, Kind: "request.approved", Actor: "p-1", ActorName: "Ada",
 		Address: "192.0.2.7", Tenant: "vision", Request: "r-1", Workload: "w-1", Volume: "v", Rule: "whole-gpus",
 		Detail: `{"id":""}`, Behalf: "p-2", BehalfName: "Bo", Via: "token", Credential: "t-1", CredentialName: "ci",
 		Changes: "[]"}
@@ -145,10 +145,13 @@ func TestWhatNoLinkHoldsIsRefused(t *testing.T) {
 			return strings.Replace(s, `{"seq":2,`, `{"seq":2,"approvedBy":"eve",`,
 				1)
 		},
-		"in other letters":  func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"Actor":"eve",`, 1) },
-		"a name twice":      func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"actor":"eve",`, 1) },
-		"something behind":  func(s string) string { return strings.Replace(s, "}\n", "} {}\n", 1) },
-		"a list in a field": func(s string) string { return strings.Replace(s, `"name":"Ada"`, `"name":["Ada"]`, 1) },
+		"in other letters": func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"Actor":"eve",`, 1) },
+		"a name twice":     func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"actor":"eve",`, 1) },
+		"something behind": func(s string) string { return strings.Replace(s, "}\n", "} {}\n", 1) },
+		"a list in a field": func(s string) string {
+			return strings.Replace(s, `"actorName":"Ada"`, `"actorName":["Ada"]`,
+				1)
+		},
 	} {
 		if _, err := Verify(strings.NewReader(change(whole))); err == nil || !strings.Contains(err.Error(), "is no record") {
 			t.Errorf("%s: want a refusal that names the line, got %v", name, err)

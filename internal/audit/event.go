@@ -21,6 +21,9 @@ const (
 	RequestEscalated  Kind = "request.escalated"  // others may speak in its open step as well
 	RequestReassigned Kind = "request.reassigned" // from one approver to another
 	RequestTakenBack  Kind = "request.taken_back"
+	RequestDeferred   Kind = "request.deferred" // answered; the answer takes effect when it cannot be undone any more
+	RequestUndone     Kind = "request.undone"   // a deferred answer, by who gave it
+	RequestReturned   Kind = "request.returned" // a deferred approval could not take effect
 	RequestApproved   Kind = "request.approved"
 	// RequestAutoApproved is by a rule, on behalf of the asker: nobody had to decide.
 	RequestAutoApproved  Kind = "request.auto_approved"
@@ -76,7 +79,7 @@ const (
 	LicenseEntered      Kind = "license.entered"
 	LicenseRemoved      Kind = "license.removed"
 	LicenseLost         Kind = "license.lost"    // a node's, or that of a workload there
-	HardwareMarked      Kind = "hardware.marked" // a node or card was called bad; also one for each workload there
+	HardwareMarked      Kind = "hardware.marked" // a node or card was quarantined; also one for each workload there
 	HardwareUnmarked    Kind = "hardware.unmarked"
 	LicenseChosen       Kind = "license.chosen" // what becomes of starts that find a pool full
 	PriceAdded          Kind = "price.added"
@@ -109,6 +112,7 @@ const (
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestReassigned, RequestTakenBack,
+		RequestDeferred, RequestUndone, RequestReturned,
 		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired,
 		RequestRefused, QuotaRaised,
 		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
@@ -128,12 +132,12 @@ func Kinds() []Kind {
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.
 type Event struct {
-	Seq     int64
-	At      time.Time
-	Kind    Kind
-	Actor   identity.PersonID
-	Name    string // of the actor, as it was then
-	Address string
+	Seq       int64
+	At        time.Time
+	Kind      Kind
+	Actor     identity.PersonID
+	ActorName string // of the actor, as it was then
+	Address   string
 	// Via says how the actor came in, Credential is the id of their session or token, never the secret, and CredentialName
 	// what they called the token.
 	Via            identity.Via
@@ -152,10 +156,10 @@ type Event struct {
 
 // By begins an event with who did it.
 func By(a identity.Actor, kind Kind, at time.Time) Event {
-	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via,
+	e := Event{Kind: kind, At: at, Actor: a.Person.ID, ActorName: a.Person.Name, Address: a.Address, Via: a.Via,
 		Credential: a.Session, CredentialName: a.Credential}
 	if a.Impersonator != nil {
-		e.Actor, e.Name, e.Behalf, e.BehalfName = a.Impersonator.ID, a.Impersonator.Name, a.Person.ID, a.Person.Name
+		e.Actor, e.ActorName, e.Behalf, e.BehalfName = a.Impersonator.ID, a.Impersonator.Name, a.Person.ID, a.Person.Name
 	}
 	if e.Via == identity.ViaToken && e.Credential != "" {
 		e.Credential = identity.TokenPrefix + e.Credential // as people see it on their account
@@ -169,7 +173,7 @@ const RulePrefix = "rule:"
 // ByRule begins an event with the rule that decided it, on behalf of the person whom it is about. No person did it, so
 // it has no address and no credential.
 func ByRule(rule string, about identity.Person, kind Kind, at time.Time) Event {
-	return Event{Kind: kind, At: at, Actor: identity.PersonID(RulePrefix + rule), Name: "Rule " + rule,
+	return Event{Kind: kind, At: at, Actor: identity.PersonID(RulePrefix + rule), ActorName: "Rule " + rule,
 		Via: identity.ViaSystem, Behalf: about.ID, BehalfName: about.Name, Rule: rule}
 }
 

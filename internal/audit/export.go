@@ -68,7 +68,7 @@ func changesOf(changes []Change) string {
 // words of say.
 func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) string, to io.Writer) error {
 	out := sheet.NewWriter(to)
-	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request",
+	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "person_name", "address", "tenant", "request",
 		"workload", "volume", "rule", "detail", "on behalf of", "via", "credential", "changes"}); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) s
 		}
 		for _, e := range events {
 			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind),
-				say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
+				say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.ActorName, e.Address,
 				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail), e.BehalfName, string(e.Via), e.CredentialOf(),
 				changesOf(e.Changes)}
 			if err := out.Write(row); err != nil {

@@ -50,7 +50,7 @@ func TestExportRecordsIsWhatVerifyReads(t *testing.T) {
 
 func TestABrokenRecordIsExportedWhole(t *testing.T) {
 	records := chained(600)
-	records[10].Name = "Eve"
+	records[10].ActorName = "Eve"
 	var b bytes.Buffer
 	_, err := ExportRecords(context.Background(), shelf{records: records}, &b)
 	var broken *Break
@@ -66,7 +66,7 @@ func TestExportCSV(t *testing.T) {
 	var events []Event
 	for i := range 1_001 {
 		events = append(events, Event{Seq: int64(i), At: time.Unix(1_700_000_000, 0), Kind: RequestRejected,
-			Name: `=HYPERLINK("https://evil.example")`, Detail: i18n.Literal("a,\n\"b\"")})
+			ActorName: `=HYPERLINK("https://evil.example")`, Detail: i18n.Literal("a,\n\"b\"")})
 	}
 	var b bytes.Buffer
 	say := func(t i18n.Text) string { return t.ID }

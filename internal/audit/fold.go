@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	foldWindow    = time.Minute
-	foldMost      = 10_000 // keys that are counted one by one; all others together are one
-	foldMostOfOne = 20     // keys of one group; all others of the group are one
+	aggregationWindow = time.Minute
+	maxKeys           = 10_000 // keys that are counted one by one; all others together are one
+	maxKeysPerGroup   = 20     // keys of one group; all others of the group are one
 )
 
-// Fold keeps somebody who is refused again and again from filling the record, from which nothing can be removed: of
-// each key the first event is written at once, and then one row a minute with how many more there were. Memory is
+// Aggregator keeps somebody who is refused again and again from filling the record, from which nothing can be removed:
+// of each key the first event is written at once, and then one row a minute with how many more there were. Memory is
 // bounded whatever comes.
-type Fold struct {
+type Aggregator struct {
 	now   func() time.Time
 	write func(ctx context.Context, events ...Event) error
 
@@ -34,14 +34,14 @@ type tally struct {
 	last  Event
 }
 
-// NewFold writes with write, by the clock now.
-func NewFold(now func() time.Time, write func(context.Context, ...Event) error) *Fold {
-	return &Fold{now: now, write: write, open: map[string]*tally{}, groups: map[string]int{}}
+// NewAggregator writes with write, by the clock now.
+func NewAggregator(now func() time.Time, write func(context.Context, ...Event) error) *Aggregator {
+	return &Aggregator{now: now, write: write, open: map[string]*tally{}, groups: map[string]int{}}
 }
 
 // Note writes an event or counts it. The group is who is answerable: an address or a person; the key says what was
 // refused, within the group.
-func (f *Fold) Note(ctx context.Context, group, key string, e Event) error {
+func (f *Aggregator) Note(ctx context.Context, group, key string, e Event) error {
 	if f.First(group, key, e) {
 		return f.write(ctx, e)
 	}
@@ -49,8 +49,8 @@ func (f *Fold) Note(ctx context.Context, group, key string, e Event) error {
 }
 
 // First reports whether an event is to be written by the caller, for nothing like it came of late; else it is counted.
-// A nil Fold counts nothing.
-func (f *Fold) First(group, key string, e Event) bool {
+// A nil Aggregator counts nothing.
+func (f *Aggregator) First(group, key string, e Event) bool {
 	if f == nil {
 		return true
 	}
@@ -69,14 +69,14 @@ func (f *Fold) First(group, key string, e Event) bool {
 }
 
 // place is the name under which a key is counted.
-func (f *Fold) place(group, key string) string {
+func (f *Aggregator) place(group, key string) string {
 	name := group + "\x00" + key
 	switch {
 	case f.open[name] != nil:
 		return name
-	case len(f.open) >= foldMost:
+	case len(f.open) >= maxKeys:
 		return ""
-	case f.groups[group] >= foldMostOfOne:
+	case f.groups[group] >= maxKeysPerGroup:
 		return group
 	}
 	return name
@@ -84,7 +84,7 @@ func (f *Fold) place(group, key string) string {
 
 // Flush writes one row for each key whose minute is over and that was met again, or for all of them at once. Quiet ones
 // are forgotten.
-func (f *Fold) Flush(ctx context.Context, all bool) error {
+func (f *Aggregator) Flush(ctx context.Context, all bool) error {
 	if f == nil {
 		return nil
 	}
@@ -94,14 +94,14 @@ func (f *Fold) Flush(ctx context.Context, all bool) error {
 	return nil
 }
 
-func (f *Fold) due(all bool) []Event {
+func (f *Aggregator) due(all bool) []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
 	var events []Event
 	for key, t := range f.open {
 		switch {
-		case !all && now.Sub(t.since) < foldWindow:
+		case !all && now.Sub(t.since) < aggregationWindow:
 		case t.more == 0:
 			f.forget(key, t)
 		default:
@@ -115,7 +115,7 @@ func (f *Fold) due(all bool) []Event {
 	return events
 }
 
-func (f *Fold) forget(key string, t *tally) {
+func (f *Aggregator) forget(key string, t *tally) {
 	delete(f.open, key)
 	if f.groups[t.group]--; f.groups[t.group] <= 0 {
 		delete(f.groups, t.group)

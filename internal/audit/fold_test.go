@@ -44,7 +44,7 @@ func refusal(address, why string) Event {
 func TestTheFirstIsWrittenAndTheRestIsCounted(t *testing.T) {
 	ctx := t.Context()
 	r := &written{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	fold := NewFold(r.now, r.write)
+	fold := NewAggregator(r.now, r.write)
 	var group sync.WaitGroup
 	for range 300 {
 		group.Go(func() { _ = fold.Note(ctx, "192.0.2.1", "a", refusal("192.0.2.1", "a")) })
@@ -59,11 +59,11 @@ func TestTheFirstIsWrittenAndTheRestIsCounted(t *testing.T) {
 	if err := fold.Flush(ctx, false); err != nil || len(r.rows) != 2 {
 		t.Errorf("before the minute is over: %v, %v", r.rows, err)
 	}
-	r.at = r.at.Add(foldWindow)
+	r.at = r.at.Add(aggregationWindow)
 	if err := fold.Flush(ctx, false); err != nil || len(r.rows) != 3 || r.rows[2] != "192.0.2.1 audit.refused_more 299 a" {
 		t.Errorf("after a minute: %v, %v", r.rows, err)
 	}
-	r.at = r.at.Add(foldWindow)
+	r.at = r.at.Add(aggregationWindow)
 	if err := fold.Flush(ctx, false); err != nil || len(r.rows) != 3 || len(fold.open)+len(fold.groups) != 0 {
 		t.Errorf("what is quiet is kept: %v, %v, %v", fold.open, fold.groups, err)
 	}
@@ -71,7 +71,7 @@ func TestTheFirstIsWrittenAndTheRestIsCounted(t *testing.T) {
 
 func TestWhatIsLeftIsWrittenAtTheEnd(t *testing.T) {
 	r := &written{at: time.Now()}
-	fold := NewFold(r.now, r.write)
+	fold := NewAggregator(r.now, r.write)
 	for range 3 {
 		_ = fold.Note(t.Context(), "p", "a", refusal("p", "a"))
 	}
@@ -83,21 +83,21 @@ func TestWhatIsLeftIsWrittenAtTheEnd(t *testing.T) {
 // TestMemoryAndRecordAreBounded: of one who is refused in ever new ways, and of many.
 func TestMemoryAndRecordAreBounded(t *testing.T) {
 	r := &written{at: time.Now()}
-	fold := NewFold(r.now, r.write)
+	fold := NewAggregator(r.now, r.write)
 	for i := range 1000 {
 		_ = fold.Note(t.Context(), "one", fmt.Sprint(i), refusal("one", "a"))
 	}
-	if len(fold.open) != foldMostOfOne+1 || len(r.rows) != foldMostOfOne+1 {
+	if len(fold.open) != maxKeysPerGroup+1 || len(r.rows) != maxKeysPerGroup+1 {
 		t.Errorf("of one: %d keys, %d rows", len(fold.open), len(r.rows))
 	}
-	for i := range foldMost + 500 {
+	for i := range maxKeys + 500 {
 		_ = fold.Note(t.Context(), fmt.Sprint("many-", i), "a", refusal("many", "a"))
 	}
-	if len(fold.open) > foldMost+1 || len(r.rows) > foldMost+1 {
+	if len(fold.open) > maxKeys+1 || len(r.rows) > maxKeys+1 {
 		t.Errorf("of many: %d keys, %d rows", len(fold.open), len(r.rows))
 	}
 	r.err = errors.New("away")
-	if err := NewFold(r.now, r.write).Note(t.Context(), "x", "a", refusal("x", "a")); err == nil {
+	if err := NewAggregator(r.now, r.write).Note(t.Context(), "x", "a", refusal("x", "a")); err == nil {
 		t.Error("want to hear that nothing was written")
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -70,14 +71,11 @@ func namespaceOf(b *testing.B, d reconciletest.Devstack) (string, func()) {
 		if err := d.Client.CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			b.Fatal(err)
 		}
-		for {
+		waittest.For(b, "the namespace to be gone", func() bool {
 			_, err := d.Client.CoreV1().Namespaces().Get(context.Background(), name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				time.Sleep(2 * time.Second) // controllers finish what they had queued
-				return
-			}
-			time.Sleep(200 * time.Millisecond)
-		}
+			return apierrors.IsNotFound(err)
+		})
+		time.Sleep(2 * time.Second) // controllers finish what they had queued, which nobody can see
 	}
 }
 
@@ -238,9 +236,7 @@ func controller(b *testing.B, d reconciletest.Devstack, n int) time.Duration {
 			b.Error(err)
 		}
 	})
-	for !running.Status()[0].OK {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waittest.For(b, "the cluster to be read", func() bool { return running.Status()[0].OK })
 	begun := time.Now()
 	err = s.ChangeExclusively(ctx, func(tx workload.Tx) error {
 		for _, w := range list {

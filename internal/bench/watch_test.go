@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -92,13 +93,7 @@ func TestWatchingCostsNothing(t *testing.T) {
 
 func waitFor(t *testing.T, opened *atomic.Int64, pages int64) {
 	t.Helper()
-	for range 600 {
-		if opened.Load() >= pages {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatalf("%d of %d pages were opened", opened.Load(), pages)
+	waittest.For(t, fmt.Sprint(pages, " open pages"), func() bool { return opened.Load() >= pages })
 }
 
 // streamSink takes a stream.

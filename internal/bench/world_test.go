@@ -313,7 +313,7 @@ func (p *portal) fill(t testing.TB, l load) {
 		var events []audit.Event
 		for n := range min(500, l.AuditRows-i) {
 			who := l.person((i + n) % l.People)
-			events = append(events, audit.Event{At: p.began, Kind: audit.WorkloadStopped, Actor: who.ID, Name: who.Name,
+			events = append(events, audit.Event{At: p.began, Kind: audit.WorkloadStopped, Actor: who.ID, ActorName: who.Name,
 				Address: "192.0.2.1", Tenant: teamName((i + n) % l.Tenants),
 				Workload: fmt.Sprintf("w-%05d", (i+n)%l.Workloads), Rule: "small-sizes", Detail: i18n.T("workload.stopped_by",
 					"Name", who.Name)})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
-	"github.com/gpu-portal/gpu-portal/internal/budget/budgettest"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -100,7 +99,7 @@ func TestWantedIsWhatTheMeterAndTheRestOfTheLeaseTake(t *testing.T) {
 
 // world is a service over books in memory, with claims and a clock that a test moves.
 type world struct {
-	*budgettest.Books
+	*Books
 	now     time.Time
 	claims  map[string]budget.Claim
 	events  []audit.Event
@@ -109,7 +108,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{now: noon, claims: map[string]budget.Claim{}}
-	w.Books = budgettest.NewBooks(func() []budget.Claim {
+	w.Books = NewBooks(func() []budget.Claim {
 		var list []budget.Claim
 		for _, c := range w.claims {
 			list = append(list, c)

@@ -112,8 +112,8 @@ func offerable(n *inventory.Node) []offer {
 // offers reports whether some size chooses it on this node.
 func offers(c catalog.Catalog, cluster string, n *inventory.Node, o offer) bool {
 	return slices.ContainsFunc(c.Sizes, func(s catalog.Size) bool {
-		return s.OfferedOn(cluster) && chooses(s.Placement, n.Labels) &&
-			tolerates(s.Placement.Tolerations, lasting(n.Taints)) && takes(s, o)
+		return s.OfferedOn(cluster) && selectsNode(s.Placement, n.Labels) &&
+			tolerates(s.Placement.Tolerations, persistentTaints(n.Taints)) && takes(s, o)
 	})
 }
 
@@ -152,7 +152,7 @@ func gather(groups map[string]*group, cluster string, n *inventory.Node, o offer
 		groups[key] = g
 	}
 	g.count += o.count
-	for _, t := range lasting(n.Taints) {
+	for _, t := range persistentTaints(n.Taints) {
 		if !slices.Contains(g.taints, t) {
 			g.taints = append(g.taints, t)
 		}

@@ -431,7 +431,7 @@ func TestWhyASizeNeverRuns(t *testing.T) {
 		"being cut anew": {[]inventory.Node{node(func(n *inventory.Node) {
 			n.Resources, n.Labels["nvidia.com/mig.config.state"] = nil, "pending"
 		})}, s, i18n.Text{}},
-		"a companion is missing": {[]inventory.Node{node()},
+		"an auxiliary resource is missing": {[]inventory.Node{node()},
 			with(func(s *catalog.Size) { s.Accelerator.Extra = map[string]string{"rdma/hca_a": "1"} }),
 			i18n.T("capacity.no_resource", "Resource", "rdma/hca_a")},
 	}

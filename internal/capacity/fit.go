@@ -66,13 +66,13 @@ func WithoutQuarantined(s inventory.Snapshot, size catalog.Size) []string {
 }
 
 func fitNode(node *inventory.Node, n requirements, place catalog.Placement) (total, free int) {
-	if !node.Usable() || !chooses(place, node.Labels) || !tolerates(place.Tolerations, node.Taints) {
+	if !node.Usable() || !selectsNode(place, node.Labels) || !tolerates(place.Tolerations, node.Taints) {
 		return 0, 0
 	}
 	all := min(node.CPU.Allocatable/n.milliCPU, node.Memory.Allocatable/n.bytes)
 	now := min(node.CPU.Free()/n.milliCPU, node.Memory.Free()/n.bytes)
 	for name, count := range n.resources {
-		devices := find(node, name)
+		devices := nodeResource(node, name)
 		all, now = min(all, devices.Usable()/count), min(now, devices.Free()/count)
 	}
 	if n.claim == nil || all <= 0 {

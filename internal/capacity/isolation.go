@@ -23,8 +23,8 @@ func Isolation(s inventory.Snapshot, size catalog.Size) catalog.Isolation {
 	}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
-		if find(node, resource).Capacity <= 0 || !chooses(size.Placement, node.Labels) ||
-			!tolerates(size.Placement.Tolerations, lasting(node.Taints)) {
+		if nodeResource(node, resource).Capacity <= 0 || !selectsNode(size.Placement, node.Labels) ||
+			!tolerates(size.Placement.Tolerations, persistentTaints(node.Taints)) {
 			continue
 		}
 		if !inventory.Confirms(*node, resource, size.Isolation) {

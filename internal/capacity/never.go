@@ -26,7 +26,7 @@ func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 				continue
 			}
 			seen++
-			reason := whyNever(s, size)
+			reason := neverReason(s, size)
 			if reason.IsZero() {
 				runs = true
 				continue
@@ -48,10 +48,10 @@ func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 	return findings
 }
 
-// Nowhere reports whether no node of a cluster could take one of a size even when it is empty, also of technologies
+// NeverFits reports whether no node of a cluster could take one of a size even when it is empty, also of technologies
 // that nodes do not count. A cluster without nodes says nothing.
-func Nowhere(s inventory.Snapshot, size catalog.Size) bool {
-	return len(s.Nodes) > 0 && !whyNever(&s, size).IsZero()
+func NeverFits(s inventory.Snapshot, size catalog.Size) bool {
+	return len(s.Nodes) > 0 && !neverReason(&s, size).IsZero()
 }
 
 func resourceOf(size catalog.Size) string {
@@ -68,25 +68,25 @@ func resourceOf(size catalog.Size) string {
 	return strings.Join(slices.Sorted(maps.Keys(size.Accelerator.Extra)), ", ")
 }
 
-// whyNever follows the size from gate to gate and names the last at which nodes were turned back; zero when some node
-// comes through. Readiness and cordons pass, so they are no reason here.
-func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
+// neverReason filters nodes through the predicates, as kube-scheduler does, and gives the reason of the one that leaves
+// none; zero where a node passes all. Readiness and cordons are temporary and no predicates here.
+func neverReason(s *inventory.Snapshot, size catalog.Size) i18n.Text {
 	n, ok := requirementsOf(size)
 	if !ok {
 		return i18n.Text{} // nothing can be told of it
 	}
 	nodes := make([]*inventory.Node, 0, len(s.Nodes))
 	for i := range s.Nodes {
-		if changing(&s.Nodes[i]) && chooses(size.Placement, s.Nodes[i].Labels) {
+		if reconfiguring(&s.Nodes[i]) && selectsNode(size.Placement, s.Nodes[i].Labels) {
 			return i18n.Text{} // its devices are away for a while
 		}
 		nodes = append(nodes, &s.Nodes[i])
 	}
-	for _, gate := range predicates {
+	for _, predicate := range predicates {
 		passed := slices.DeleteFunc(slices.Clone(nodes),
-			func(node *inventory.Node) bool { return !gate.passes(node, n, size) })
+			func(node *inventory.Node) bool { return !predicate.passes(node, n, size) })
 		if len(passed) == 0 {
-			return gate.reason(nodes, n, size)
+			return predicate.reason(nodes, n, size)
 		}
 		nodes = passed
 	}
@@ -94,7 +94,7 @@ func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
 }
 
 // changing: the MIG manager takes the devices of a node away while it cuts the cards anew.
-func changing(n *inventory.Node) bool {
+func reconfiguring(n *inventory.Node) bool {
 	state := n.Labels["nvidia.com/mig.config.state"]
 	return state == "pending" || state == "rebooting"
 }
@@ -109,12 +109,12 @@ var predicates = []struct {
 		return i18n.T("capacity.no_resource", "Resource", missing(nodes, n))
 	}},
 	{func(node *inventory.Node, _ requirements, s catalog.Size) bool {
-		return chooses(s.Placement, node.Labels)
+		return selectsNode(s.Placement, node.Labels)
 	}, wrongLabels},
 	{func(node *inventory.Node, _ requirements, s catalog.Size) bool {
-		return tolerates(s.Placement.Tolerations, lasting(node.Taints))
+		return tolerates(s.Placement.Tolerations, persistentTaints(node.Taints))
 	}, untolerated},
-	{func(node *inventory.Node, n requirements, _ catalog.Size) bool { return enough(node, n) }, tooFew},
+	{func(node *inventory.Node, n requirements, _ catalog.Size) bool { return sufficient(node, n) }, insufficient},
 	{func(node *inventory.Node, n requirements, _ catalog.Size) bool {
 		return node.CPU.Allocatable >= n.milliCPU
 	},
@@ -148,7 +148,7 @@ func missing(nodes []*inventory.Node, n requirements) string {
 		return strings.Join(n.any, ", ")
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node, name).Present() > 0 }) {
+		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return nodeResource(node, name).Present() > 0 }) {
 			return name
 		}
 	}
@@ -187,7 +187,7 @@ func differing(labels map[string]string, p catalog.Placement) []difference {
 
 func untolerated(nodes []*inventory.Node, _ requirements, s catalog.Size) i18n.Text {
 	for _, node := range nodes {
-		for _, t := range lasting(node.Taints) {
+		for _, t := range persistentTaints(node.Taints) {
 			if !tolerated(t, s.Placement.Tolerations) {
 				return i18n.T("capacity.taint", "Taint", strings.TrimSuffix(t.Key+"="+t.Value, "=")+":"+t.Effect)
 			}
@@ -196,20 +196,20 @@ func untolerated(nodes []*inventory.Node, _ requirements, s catalog.Size) i18n.T
 	return i18n.Text{}
 }
 
-func enough(node *inventory.Node, n requirements) bool {
+func sufficient(node *inventory.Node, n requirements) bool {
 	for name, count := range n.resources {
-		if find(node, name).Present() < count {
+		if nodeResource(node, name).Present() < count {
 			return false
 		}
 	}
 	return true
 }
 
-func tooFew(nodes []*inventory.Node, n requirements, _ catalog.Size) i18n.Text {
+func insufficient(nodes []*inventory.Node, n requirements, _ catalog.Size) i18n.Text {
 	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
 		most := int64(0)
 		for _, node := range nodes {
-			most = max(most, find(node, name).Present())
+			most = max(most, nodeResource(node, name).Present())
 		}
 		if most < n.resources[name] {
 			return i18n.T("capacity.too_few", "Resource", name, "Want", n.resources[name], "Has", most)

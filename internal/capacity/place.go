@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// chooses reports whether the labels are those that a placement asks for.
-func chooses(place catalog.Placement, labels map[string]string) bool {
+// selectsNode reports whether node labels meet the selector and the affinity of a placement.
+func selectsNode(place catalog.Placement, labels map[string]string) bool {
 	return selects(place.NodeSelector, labels) &&
 		!slices.ContainsFunc(place.NodeMatch, func(m catalog.NodeMatch) bool { return !matches(m, labels) })
 }
@@ -64,7 +64,7 @@ func compareNumbers(label string, bounds []string) (order int, ok bool) {
 	return 0, true
 }
 
-// tolerates: each taint must be borne by some toleration.
+// tolerates reports whether every taint is tolerated.
 func tolerates(tolerations []catalog.Toleration, taints []inventory.Taint) bool {
 	return !slices.ContainsFunc(taints, func(t inventory.Taint) bool { return !tolerated(t, tolerations) })
 }
@@ -79,24 +79,24 @@ func tolerated(taint inventory.Taint, tolerations []catalog.Toleration) bool {
 	return false
 }
 
-// passing are taints that Kubernetes and autoscalers put on a node for a while: they say how the node is, not whom it
-// is for.
-var passing = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler",
+// transientTaints are set by Kubernetes and autoscalers for the state that a node is in, not for whom it is reserved.
+var transientTaints = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/",
+	"ToBeDeletedByClusterAutoscaler",
 	"DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupted"}
 
-// lasting are the taints that say whom a node is for.
-func lasting(taints []inventory.Taint) []inventory.Taint {
+// persistentTaints are the taints that reserve a node.
+func persistentTaints(taints []inventory.Taint) []inventory.Taint {
 	var kept []inventory.Taint
 	for _, t := range taints {
-		if !slices.ContainsFunc(passing, func(p string) bool { return strings.HasPrefix(t.Key, p) }) {
+		if !slices.ContainsFunc(transientTaints, func(p string) bool { return strings.HasPrefix(t.Key, p) }) {
 			kept = append(kept, t)
 		}
 	}
 	return kept
 }
 
-// find gives what a node has of a resource; of huge pages as if one holder had all that is taken.
-func find(node *inventory.Node, name string) inventory.Resource {
+// nodeResource is a resource of a node by name. Huge pages have one holder for all that is requested.
+func nodeResource(node *inventory.Node, name string) inventory.Resource {
 	for i := range node.Resources {
 		if node.Resources[i].Name == name {
 			return node.Resources[i]

@@ -37,7 +37,7 @@ func Why(s inventory.Snapshot, size catalog.Size) i18n.Text {
 	case t.total > 0:
 		return i18n.T("capacity.all_held", "Count", int(t.total))
 	}
-	if never := whyNever(&s, size); !never.IsZero() {
+	if never := neverReason(&s, size); !never.IsZero() {
 		return never
 	}
 	return i18n.T("capacity.ill")
@@ -47,7 +47,7 @@ func Why(s inventory.Snapshot, size catalog.Size) i18n.Text {
 type tally struct{ now, noCPU, noMemory, closed, total int64 }
 
 func (t *tally) add(node *inventory.Node, n requirements, place catalog.Placement) {
-	if !chooses(place, node.Labels) || !tolerates(place.Tolerations, lasting(node.Taints)) {
+	if !selectsNode(place, node.Labels) || !tolerates(place.Tolerations, persistentTaints(node.Taints)) {
 		return
 	}
 	all, now, ok := devices(node, n)
@@ -75,7 +75,7 @@ func (t *tally) add(node *inventory.Node, n requirements, place catalog.Placemen
 func devices(node *inventory.Node, n requirements) (all, now int64, ok bool) {
 	all, now = math.MaxInt32, math.MaxInt32
 	for name, count := range n.resources {
-		r := find(node, name)
+		r := nodeResource(node, name)
 		all, now = min(all, r.Usable()/count), min(now, r.Free()/count)
 	}
 	if n.claim == nil {

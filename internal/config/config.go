@@ -88,6 +88,7 @@ type Config struct {
 	Limits         request.Limits `json:"limits,omitempty"`
 	// calls in a minute, by class: signIn, badToken, flow (one sign-in), call, preview, notice (test notifications)
 	RateLimits limit.Rates `json:"rateLimits,omitempty"`
+	Approvals  Approvals   `json:"approvals,omitempty"`
 	Lease      Lease       `json:"lease,omitempty"`
 	Storage    Storage     `json:"storage,omitempty"`
 	// who offers and charges, in exports for finance; default GPU Portal
@@ -444,6 +445,7 @@ func (c Config) problems() []error {
 	if _, err := time.LoadLocation(c.TimeZone); err != nil {
 		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
 	}
+	all = append(all, c.Approvals.problems()...)
 	all = append(all, c.Advice.problems()...)
 	all = append(all, c.Idle.problems()...)
 	all = append(all, c.Health.problems()...)

@@ -46,8 +46,8 @@ func TestLittleIsEnough(t *testing.T) {
 		!c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
-	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.Period != 0 || len(k.Warnings) != 2 {
-		t.Errorf("want the usual announcements, and storage kept for ever, got %v %+v", c.Lease.Announced(), k)
+	if k := c.Storage.RetentionRules(); len(c.Lease.WarningTimes()) != 3 || k.Period != 0 || len(k.Warnings) != 2 {
+		t.Errorf("want the usual announcements, and storage kept for ever, got %v %+v", c.Lease.WarningTimes(), k)
 	}
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("want no warning on localhost, got %q", w)

@@ -15,8 +15,8 @@ type Health struct {
 	RecentErrorWindow catalog.Duration `json:"recentErrorWindow,omitempty"`
 }
 
-// News is for how long an error is.
-func (h Health) News() time.Duration {
+// ErrorWindow is for how long an error is.
+func (h Health) ErrorWindow() time.Duration {
 	if h.RecentErrorWindow == 0 {
 		return gpumetrics.UsualRecent
 	}
@@ -24,7 +24,7 @@ func (h Health) News() time.Duration {
 }
 
 func (h Health) problems() []error {
-	if n := h.News(); n < 10*time.Minute || n > 30*24*time.Hour {
+	if n := h.ErrorWindow(); n < 10*time.Minute || n > 30*24*time.Hour {
 		return []error{errors.New("health.recentErrorWindow: must be from 10m to 30d; default " +
 			catalog.Duration(gpumetrics.UsualRecent).String())}
 	}

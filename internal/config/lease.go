@@ -23,11 +23,13 @@ type Storage struct {
 	Grace catalog.Duration `json:"grace,omitempty"`
 }
 
-// Announced are the warnings of the end of a lease.
-func (l Lease) Announced() workload.Warnings { return warnings(l.Warnings, workload.LeaseWarnings()) }
+// WarningTimes are the warnings of the end of a lease.
+func (l Lease) WarningTimes() workload.Warnings {
+	return warnings(l.Warnings, workload.LeaseWarnings())
+}
 
-// Keeping is how long unused storage is kept.
-func (s Storage) Keeping() workload.Retention {
+// RetentionRules is how long unused storage is kept.
+func (s Storage) RetentionRules() workload.Retention {
 	return workload.Retention{Period: s.Retention.Std(), Warnings: warnings(s.Warnings, workload.StorageWarnings())}
 }
 

@@ -11,40 +11,40 @@ import (
 func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64) Explanation {
 	f := Facts{Workload: workload.Workload{Desired: workload.WantRunning}, Claim: c, ClaimEvents: events}
 	_, _, f.ClaimEvents = f.relevant()
-	found := diskTrouble(f)
+	found := volumeProblem(f)
 	has := c.Status.Capacity[corev1.ResourceStorage]
 	switch {
 	case found.found():
 	case c.Status.Phase == corev1.ClaimPending || c.Status.Phase == "":
 		// the API server has it, and nobody has looked at it yet
-		found = check("", "explain.disk_first")
+		found = newFinding("", "explain.disk_first")
 	case c.Status.Phase == corev1.ClaimBound && has.Value() < wanted:
-		found = growTrouble(f)
+		found = growthProblem(f)
 	}
 	return Explanation{Reason: found.reason, Detail: clip(found.detail), Failed: found.failed}
 }
 
-// growTrouble looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
+// growthProblem looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
 // of claims in the API of Kubernetes 1.36, and the events of the external resizer.
-func growTrouble(f Facts) finding {
+func growthProblem(f Facts) finding {
 	switch f.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
 	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
-		return check(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
+		return newFinding(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
 			corev1.PersistentVolumeClaimNodeResizeError), "explain.grow_never").terminal()
 	}
 	if said := f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
 		corev1.PersistentVolumeClaimNodeResizeError); said != "" {
-		return check(said, "explain.grow_failed")
+		return newFinding(said, "explain.grow_failed")
 	}
 	if e := event(f.ClaimEvents, "VolumeResizeFailed", "VolumeResizeSuccessful", "FileSystemResizeSuccessful",
 		"Resizing"); e != nil && e.Reason == "VolumeResizeFailed" {
 		if containsAny(e.Message, "ResourceExhausted", "not enough free", "no space left", "insufficient") {
-			return check(e.Message, "explain.grow_full")
+			return newFinding(e.Message, "explain.grow_full")
 		}
-		return check(e.Message, "explain.grow_failed")
+		return newFinding(e.Message, "explain.grow_failed")
 	}
 	if said := f.claimSays(corev1.PersistentVolumeClaimFileSystemResizePending); said != "" {
-		return check(said, "explain.grow_pod")
+		return newFinding(said, "explain.grow_pod")
 	}
 	return finding{}
 }

@@ -78,7 +78,7 @@ func waiting(f Facts, c corev1.ContainerStatus) finding {
 		detail = w.Reason
 	}
 	if r, ok := waits[w.Reason]; ok {
-		found := check(detail, r.id, "Image", f.Workload.Image.Title)
+		found := newFinding(detail, r.id, "Image", f.Workload.Image.Title)
 		found.failed = r.failed
 		return found
 	}
@@ -91,11 +91,11 @@ func waiting(f Facts, c corev1.ContainerStatus) finding {
 		if t := c.LastTerminationState.Terminated; t != nil {
 			return ended(f, t).terminal()
 		}
-		return check(detail, "explain.crash").terminal()
+		return newFinding(detail, "explain.crash").terminal()
 	case "ContainerCreating", "PodInitializing", "":
 		return finding{} // what the kubelet is at stands in the events
 	}
-	return check(detail, "explain.cluster_says")
+	return newFinding(detail, "explain.cluster_says")
 }
 
 // pulling: while the kubelet backs off, its reason for that stands only in the event.
@@ -114,9 +114,9 @@ func pulling(f Facts, detail string) finding {
 func byText(f Facts, rows []row, text, otherwise string) finding {
 	r, ok := match(rows, text)
 	if !ok {
-		return check(text, otherwise, "Image", f.Workload.Image.Title)
+		return newFinding(text, otherwise, "Image", f.Workload.Image.Title)
 	}
-	found := check(text, r.id, "Image", f.Workload.Image.Title)
+	found := newFinding(text, r.id, "Image", f.Workload.Image.Title)
 	found.failed = r.failed
 	return found
 }
@@ -131,15 +131,15 @@ func ended(f Facts, t *corev1.ContainerStateTerminated) finding {
 	detail += " (exit code " + strconv.Itoa(int(t.ExitCode)) + ")"
 	switch {
 	case t.Reason == "OOMKilled":
-		return check(detail, "explain.out_of_memory", "Memory", amount(f.Workload.Size.Memory))
+		return newFinding(detail, "explain.out_of_memory", "Memory", amount(f.Workload.Size.Memory))
 	case t.Reason == "ContainerCannotRun" || t.Reason == "StartError":
 		return byText(f, starts, detail, "explain.start_failed")
 	case t.ExitCode == 0:
-		return check(detail, "explain.ended_itself")
+		return newFinding(detail, "explain.ended_itself")
 	case t.ExitCode == 126 || t.ExitCode == 127:
-		return check(detail, "explain.wrong_command", "Image", f.Workload.Image.Title).terminal()
+		return newFinding(detail, "explain.wrong_command", "Image", f.Workload.Image.Title).terminal()
 	}
-	return check(detail, "explain.crash_code", "Code", int(t.ExitCode))
+	return newFinding(detail, "explain.crash_code", "Code", int(t.ExitCode))
 }
 
 // long is how long something may take before it is called trouble.
@@ -154,31 +154,31 @@ func beforeStart(f Facts) finding {
 		"NetworkNotReady", "FailedPrepareDynamicResources",
 		"Pulling", "Pulled", "Created", "Started", "BackOff", "Failed")
 	if e == nil {
-		return check("", "explain.on_node")
+		return newFinding("", "explain.on_node")
 	}
 	text := e.Message
 	switch e.Reason {
 	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
 		switch {
 		case containsAny(text, "Multi-Attach"):
-			return check(text, "explain.disk_attached")
+			return newFinding(text, "explain.disk_attached")
 		case containsAny(text, "object \""), f.age() < longMount:
-			return check(text, "explain.disk_mounting")
+			return newFinding(text, "explain.disk_mounting")
 		}
-		return check(text, "explain.disk_mount_failed")
+		return newFinding(text, "explain.disk_mount_failed")
 	case "FailedCreatePodSandBox", "NetworkNotReady":
-		return check(text, "explain.node_network")
+		return newFinding(text, "explain.node_network")
 	case "FailedPrepareDynamicResources":
-		return check(text, "explain.device_preparing")
+		return newFinding(text, "explain.device_preparing")
 	case "Pulling":
 		if f.Now.Sub(at(e)) > longPull {
-			return check(text, "explain.pulling_long", "Image", f.Workload.Image.Title)
+			return newFinding(text, "explain.pulling_long", "Image", f.Workload.Image.Title)
 		}
-		return check(text, "explain.pulling", "Image", f.Workload.Image.Title)
+		return newFinding(text, "explain.pulling", "Image", f.Workload.Image.Title)
 	case "Failed", "BackOff":
 		return pulling(f, text)
 	}
-	return check(text, "explain.on_node")
+	return newFinding(text, "explain.on_node")
 }
 
 // notReady: the program runs and does not answer yet, or not any more.
@@ -198,29 +198,29 @@ func notReady(f Facts) finding {
 		case c.State.Running == nil:
 			continue
 		case containsAny(said, "failed startup probe"):
-			return check(said, "explain.startup_limit")
+			return newFinding(said, "explain.startup_limit")
 		case c.RestartCount > 0 && c.LastTerminationState.Terminated != nil && (c.Started == nil || !*c.Started):
 			return again(f, c.LastTerminationState.Terminated)
 		case c.Started != nil && *c.Started:
-			return check(said, "explain.not_answering")
+			return newFinding(said, "explain.not_answering")
 		}
 	}
 	if f.Workload.Kind == catalog.Endpoint {
-		return check(said, "explain.loading")
+		return newFinding(said, "explain.loading")
 	}
-	return check(said, "explain.starting")
+	return newFinding(said, "explain.starting")
 }
 
 // again: it ended before and has been started once more.
 func again(f Facts, t *corev1.ContainerStateTerminated) finding {
 	if t.Reason == "OOMKilled" {
-		return check(ended(f, t).detail, "explain.again_memory", "Memory", amount(f.Workload.Size.Memory))
+		return newFinding(ended(f, t).detail, "explain.again_memory", "Memory", amount(f.Workload.Size.Memory))
 	}
-	return check(ended(f, t).detail, "explain.again", "Code", int(t.ExitCode))
+	return newFinding(ended(f, t).detail, "explain.again", "Code", int(t.ExitCode))
 }
 
-// deviceIll: the kubelet knows that a device under the running program has become ill.
-func deviceIll(f Facts) finding {
+// deviceUnhealthy: the kubelet knows that a device under the running program has become ill.
+func deviceUnhealthy(f Facts) finding {
 	if f.Pod == nil {
 		return finding{}
 	}
@@ -228,7 +228,7 @@ func deviceIll(f Facts) finding {
 		for _, r := range c.AllocatedResourcesStatus {
 			for _, d := range r.Resources {
 				if d.Health == corev1.ResourceHealthStatusUnhealthy {
-					return check(string(r.Name), "explain.gpu_ill")
+					return newFinding(string(r.Name), "explain.gpu_ill")
 				}
 			}
 		}

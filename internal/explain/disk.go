@@ -4,15 +4,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// diskTrouble looks at storage that is not bound yet. Waiting for the first pod is normal and says nothing.
-func diskTrouble(f Facts) finding {
+// volumeProblem looks at storage that is not bound yet. Waiting for the first pod is normal and says nothing.
+func volumeProblem(f Facts) finding {
 	switch {
 	case f.Claim == nil || !f.wantsToRun():
 		return finding{}
 	case f.Claim.DeletionTimestamp != nil:
-		return check("", "explain.disk_deleting").terminal()
+		return newFinding("", "explain.disk_deleting").terminal()
 	case f.Claim.Status.Phase == corev1.ClaimLost:
-		return check("", "explain.disk_lost").terminal()
+		return newFinding("", "explain.disk_lost").terminal()
 	case f.Claim.Status.Phase == corev1.ClaimBound:
 		return finding{}
 	}
@@ -28,13 +28,13 @@ func diskTrouble(f Facts) finding {
 		case containsAny(text, "exceeded quota:"):
 			return quota(f, text)
 		case containsAny(text, "no storage class is set", "storageclass.storage.k8s.io"):
-			return check(text, "explain.disk_no_class").terminal()
+			return newFinding(text, "explain.disk_no_class").terminal()
 		case containsAny(text, "ResourceExhausted", "not enough free", "no space left", "insufficient"):
-			return check(text, "explain.storage_full")
+			return newFinding(text, "explain.storage_full")
 		}
-		return check(text, "explain.disk_failed")
+		return newFinding(text, "explain.disk_failed")
 	case "ExternalProvisioning", "Provisioning":
-		return check(text, "explain.disk_making")
+		return newFinding(text, "explain.disk_making")
 	}
 	return finding{}
 }

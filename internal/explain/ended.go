@@ -8,23 +8,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podEnding: a pod that is being deleted. Its time is over when the grace period has passed; then the node does not
-// answer, and its GPU is not free.
-func podEnding(f Facts) finding {
+// podTerminating: a pod that is being deleted. Its time is over when the grace period has passed; then the node does
+// not answer, and its GPU is not free.
+func podTerminating(f Facts) finding {
 	if f.Pod == nil || f.Pod.DeletionTimestamp == nil {
 		return finding{}
 	}
-	late := f.Now.Sub(f.Pod.DeletionTimestamp.Time) > patience
+	late := f.Now.Sub(f.Pod.DeletionTimestamp.Time) > stuckAfter
 	switch {
 	case late || f.NodeLost:
-		return check("", "explain.stopping_stuck")
+		return newFinding("", "explain.stopping_stuck")
 	case !f.wantsToRun():
-		return check("", "explain.stopping")
+		return newFinding("", "explain.stopping")
 	}
 	if found := disrupted(f); found.found() {
 		return found
 	}
-	return check("", "explain.replacing")
+	return newFinding("", "explain.replacing")
 }
 
 // disruptions are the reasons of the condition DisruptionTarget: somebody else ended the pod.
@@ -42,7 +42,7 @@ func disrupted(f Facts) finding {
 	if c == nil || c.Status != corev1.ConditionTrue || disruptions[c.Reason] == "" {
 		return finding{}
 	}
-	return check(c.Message, disruptions[c.Reason])
+	return newFinding(c.Message, disruptions[c.Reason])
 }
 
 var lowOn = regexp.MustCompile(`low on resource: ([a-z-]{1,40})`)
@@ -55,7 +55,7 @@ func podEnded(f Facts) finding {
 	p := f.Pod.Status
 	switch p.Phase {
 	case corev1.PodSucceeded:
-		return check(p.Message, "explain.ended_itself")
+		return newFinding(p.Message, "explain.ended_itself")
 	case corev1.PodFailed:
 	default:
 		return finding{}
@@ -70,19 +70,19 @@ func podEnded(f Facts) finding {
 	case p.Reason == "UnexpectedAdmissionError":
 		return notAdmitted(f, p.Message)
 	case strings.HasPrefix(p.Reason, "OutOf"):
-		return check(p.Message, "explain.lost_race")
+		return newFinding(p.Message, "explain.lost_race")
 	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown",
 		p.Reason == "NodeAffinity":
-		return check(p.Message, "explain.node_gone")
+		return newFinding(p.Message, "explain.node_gone")
 	case p.Reason == "DeadlineExceeded":
-		return check(p.Message, "explain.deadline")
+		return newFinding(p.Message, "explain.deadline")
 	}
 	for _, c := range p.ContainerStatuses {
 		if c.State.Terminated != nil {
 			return ended(f, c.State.Terminated)
 		}
 	}
-	return check(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
+	return newFinding(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
 }
 
 // admissions are the causes behind UnexpectedAdmissionError. Sources: pkg/kubelet/cm/devicemanager of Kubernetes 1.36;
@@ -101,9 +101,9 @@ var admissions = []row{
 func notAdmitted(f Facts, text string) finding {
 	r, ok := match(admissions, text)
 	if !ok {
-		return check(text, "explain.node_refused")
+		return newFinding(text, "explain.node_refused")
 	}
-	found := check(text, r.id, "Size", f.size())
+	found := newFinding(text, r.id, "Size", f.size())
 	found.failed = r.failed
 	return found
 }
@@ -111,12 +111,12 @@ func notAdmitted(f Facts, text string) finding {
 // evicted by the kubelet: it used more disk than it may, or the node ran short of something.
 func evicted(text string) finding {
 	if containsAny(text, "ephemeral local storage", "local ephemeral storage", "Usage of EmptyDir") {
-		return check(text, "explain.too_much_disk")
+		return newFinding(text, "explain.too_much_disk")
 	}
 	if m := lowOn.FindStringSubmatch(text); m != nil {
-		return check(text, "explain.evicted", "Resource", name(m[1]))
+		return newFinding(text, "explain.evicted", "Resource", name(m[1]))
 	}
-	return check(text, "explain.node_short")
+	return newFinding(text, "explain.node_short")
 }
 
 // nodeProblem: the pod runs, as far as anyone can tell, on a node that does not answer.
@@ -125,7 +125,7 @@ func nodeProblem(f Facts) finding {
 		return finding{}
 	}
 	if f.NodeLost || f.Pod.Status.Reason == "NodeLost" {
-		return check(f.Pod.Status.Message, "explain.node_lost")
+		return newFinding(f.Pod.Status.Message, "explain.node_lost")
 	}
 	return finding{}
 }

@@ -16,7 +16,7 @@ type Facts struct {
 	Now         time.Time
 	Workload    workload.Workload // the spec: size, generation, what is desired
 	Generation  int64             // of the spec that the objects in the cluster carry; 0 while there are none
-	RequestedAt time.Time         // when the present spec was made; the workload's creation where zero
+	RequestedAt time.Time         // of the present generation; the workload's creation where zero
 	AppliedAt   time.Time         // when the objects were first there
 	ApplyError  *ApplyError       // of the last attempt to write the objects; nil when it worked
 	Namespace   corev1.NamespacePhase
@@ -27,8 +27,8 @@ type Facts struct {
 	ClaimEvents []*corev1.Event
 	NodeLost    bool // the pod's node does not answer
 	Fit         inventory.Fit
-	Nowhere     bool     // no node has what the size needs, as far as nodes tell
-	Quarantined []string // nodes with room for it that an administrator has marked as bad
+	NeverFits   bool     // no node has what the size needs, as far as nodes tell
+	Quarantined []string // nodes with room for it
 }
 
 // ApplyError is what the API server, or the controller itself, had against an object.
@@ -45,7 +45,7 @@ type Explanation struct {
 	Steps  []workload.Step
 }
 
-// finding is what a look has found; the zero finding is nothing.
+// finding is the result of one rule; the zero finding is none.
 type finding struct {
 	reason i18n.Text
 	detail string
@@ -54,12 +54,12 @@ type finding struct {
 
 func (f finding) found() bool { return !f.reason.IsZero() }
 
-// check is a finding with a message and the cluster's words.
-func check(detail, id string, pairs ...any) finding {
+// newFinding pairs a message with what the cluster said.
+func newFinding(detail, id string, pairs ...any) finding {
 	return finding{reason: i18n.T(id, pairs...), detail: detail}
 }
 
-// terminal marks a finding that waiting does not mend.
+// terminal marks a finding that no waiting resolves.
 func (f finding) terminal() finding {
 	f.failed = true
 	return f
@@ -67,17 +67,17 @@ func (f finding) terminal() finding {
 
 // rules are asked in this order: a cause hides all that come after it.
 var rules = []func(Facts) finding{
-	refusedByAPI,   // the objects themselves could not be written
-	spaceEnding,    // the namespace is being deleted
-	podEnding,      // a pod that is being stopped says nothing of the next
-	refusedByOwner, // no pod exists, since admission refused it
-	diskTrouble,    // the storage is not there
-	placeTrouble,   // no node was found
-	podEnded,       // the pod is over
-	nodeProblem,    // the node does not answer
-	containerWaits, // image, volume, device, start
-	notReady,       // started, does not answer yet
-	deviceIll,
+	refusedByAPI,         // the objects themselves could not be written
+	namespaceTerminating, // the namespace is being deleted
+	podTerminating,       // a pod that is being stopped says nothing of the next
+	refusedByOwner,       // no pod exists, since admission refused it
+	volumeProblem,        // the storage is not there
+	unscheduled,          // no node was found
+	podEnded,             // the pod is over
+	nodeProblem,          // the node does not answer
+	containerWaits,       // image, volume, device, start
+	notReady,             // started, does not answer yet
+	deviceUnhealthy,
 	pending,
 }
 
@@ -85,8 +85,8 @@ var rules = []func(Facts) finding{
 func Explain(f Facts) Explanation {
 	f.OwnerEvents, f.PodEvents, f.ClaimEvents = f.relevant()
 	e := Explanation{Steps: steps(f)}
-	for _, look := range rules {
-		if found := look(f); found.found() {
+	for _, rule := range rules {
+		if found := rule(f); found.found() {
 			e.Reason, e.Detail, e.Failed = found.reason, clip(found.detail), found.failed
 			return e
 		}
@@ -94,7 +94,7 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// requestedAt is when the present spec was made.
+// requestedAt is RequestedAt or its default.
 func (f Facts) requestedAt() time.Time {
 	if !f.RequestedAt.IsZero() {
 		return f.RequestedAt
@@ -102,12 +102,12 @@ func (f Facts) requestedAt() time.Time {
 	return f.Workload.CreatedAt
 }
 
-// slack bears that the clocks of portal and cluster differ a little.
-const slack = 5 * time.Second
+// clockSkew is how far the clocks of portal and cluster may differ.
+const clockSkew = 5 * time.Second
 
 // relevant sorts out events of earlier specs and of earlier pods of the same name, and puts the newest first.
 func (f Facts) relevant() (owner, pod, claim []*corev1.Event) {
-	since := f.requestedAt().Add(-slack)
+	since := f.requestedAt().Add(-clockSkew)
 	owner = newestFirst(f.OwnerEvents, func(e *corev1.Event) bool { return !at(e).Before(since) })
 	pod = newestFirst(f.PodEvents, func(e *corev1.Event) bool {
 		return f.Pod != nil && (e.InvolvedObject.UID == "" || f.Pod.UID == "" || e.InvolvedObject.UID == f.Pod.UID)
@@ -128,21 +128,21 @@ func (f Facts) age() time.Duration { return f.Now.Sub(f.Pod.CreationTimestamp.Ti
 
 func (f Facts) wantsToRun() bool { return f.Workload.Desired == workload.WantRunning }
 
-// pause after which a moment is no longer one.
-const patience = time.Minute
+// stuckAfter is how long a step may take before it is reported.
+const stuckAfter = time.Minute
 
-// pending is what is left when nobody has complained.
+// pending explains a start in which nothing has failed.
 func pending(f Facts) finding {
 	switch {
 	case f.Pod != nil && !f.wantsToRun():
-		return check("", "explain.stopping")
+		return newFinding("", "explain.stopping")
 	case f.Pod != nil || !f.wantsToRun():
 		return finding{}
 	case f.Generation >= f.Workload.Generation && !f.AppliedAt.IsZero() &&
-		f.Now.Sub(latest(f.AppliedAt, f.requestedAt())) > patience:
-		return check("", "explain.no_pod")
+		f.Now.Sub(latest(f.AppliedAt, f.requestedAt())) > stuckAfter:
+		return newFinding("", "explain.no_pod")
 	}
-	return check("", "explain.creating")
+	return newFinding("", "explain.creating")
 }
 
 func latest(a, b time.Time) time.Time {

@@ -429,7 +429,7 @@ var cases = map[string]struct {
 	"KAI, words that nobody knows": {scene(pod(), event1("Unschedulable", "the moon is full", time.Second)),
 		want{id: "explain.cluster_says"}},
 	"a size that no node has and nobody counts": {scene(unplaced("0/1 nodes are available: 1 Insufficient "+
-		"nvidia.com/mig-1g.10gb."), func(f *Facts) { f.Fit, f.Nowhere = inventory.Fit{}, true }),
+		"nvidia.com/mig-1g.10gb."), func(f *Facts) { f.Fit, f.NeverFits = inventory.Fit{}, true }),
 		want{id: "explain.absent"}},
 
 	// 10.6
@@ -639,7 +639,7 @@ func TestEverySentenceHasACase(t *testing.T) {
 		seen[c.want.id] = true
 	}
 	var ids []string
-	for _, rows := range [][]row{refusals, clauses, last, growth, hami, pulls, starts} {
+	for _, rows := range [][]row{refusals, clauses, fallbackClauses, growth, hami, pulls, starts} {
 		for _, r := range rows {
 			ids = append(ids, r.id)
 		}

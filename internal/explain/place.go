@@ -9,52 +9,51 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hush is how long a scheduler may say that there is no place before it counts: its caches lag behind what was just
-// freed.
-const hush = 3 * time.Second
+// schedulerGrace is how old a pod must be before "unschedulable" counts: the scheduler's caches lag behind what was
+// just freed.
+const schedulerGrace = 3 * time.Second
 
-// Hushed is for how much longer nothing is concluded from what the scheduler says of a pod; 0 for no longer, and for a
-// pod that has a node.
-func Hushed(p *corev1.Pod, now time.Time) time.Duration {
+// SchedulerGrace is how much of schedulerGrace is left to a pod; 0 for a pod that has a node.
+func SchedulerGrace(p *corev1.Pod, now time.Time) time.Duration {
 	if p == nil || p.Spec.NodeName != "" {
 		return 0
 	}
-	return max(0, hush-now.Sub(p.CreationTimestamp.Time))
+	return max(0, schedulerGrace-now.Sub(p.CreationTimestamp.Time))
 }
 
-// placeTrouble looks at a pod that has no node.
-func placeTrouble(f Facts) finding {
+// unscheduled looks at a pod that has no node.
+func unscheduled(f Facts) finding {
 	if f.Pod == nil || f.Pod.Spec.NodeName != "" || f.Pod.Status.Phase == corev1.PodFailed ||
 		f.Pod.Status.Phase == corev1.PodSucceeded {
 		return finding{}
 	}
 	scheduled := condition(f.Pod, corev1.PodScheduled)
 	if scheduled != nil && scheduled.Reason == corev1.PodReasonSchedulingGated {
-		return check(scheduled.Message, "explain.queued")
+		return newFinding(scheduled.Message, "explain.queued")
 	}
 	if e := event(f.PodEvents, "FailedResourceClaimCreation"); e != nil {
 		if found := refusal(f, e.Message); found.found() {
 			return found
 		}
-		return check(e.Message, "explain.cluster_says")
+		return newFinding(e.Message, "explain.cluster_says")
 	}
 	said := f.schedulerSays(scheduled)
 	others := f.otherSchedulers()
 	if said == "" && len(others) == 0 {
-		if f.age() > patience {
-			return check("", "explain.scheduler_silent", "Scheduler", name(schedulerOf(f.Pod)))
+		if f.age() > stuckAfter {
+			return newFinding("", "explain.scheduler_silent", "Scheduler", name(schedulerOf(f.Pod)))
 		}
-		return check("", "explain.searching", "Size", f.size())
+		return newFinding("", "explain.searching", "Size", f.size())
 	}
-	found := noPlace(f, said)
+	found := unschedulable(f, said)
 	if said == "" {
-		found = check(nodeList.ReplaceAllString(others[0].Message, ""), "explain.cluster_says")
+		found = newFinding(nodeList.ReplaceAllString(others[0].Message, ""), "explain.cluster_says")
 	}
 	if other := bySchedulers(f, others); other.found() {
 		found = other
 	}
-	if Hushed(f.Pod, f.Now) > 0 && found.reason.ID != "explain.node_coming" {
-		return check(found.detail, "explain.searching", "Size", f.size())
+	if SchedulerGrace(f.Pod, f.Now) > 0 && found.reason.ID != "explain.node_coming" {
+		return newFinding(found.detail, "explain.searching", "Size", f.size())
 	}
 	return found
 }
@@ -95,7 +94,7 @@ func fromKarpenter(e *corev1.Event) bool {
 
 // clauses are the scheduler's reasons that stand for themselves, the most telling first: a node that lacks only what
 // stands here has passed every check before. Sources: pkg/scheduler/framework/plugins of Kubernetes 1.35 and 1.36.
-// Devices, CPU and kinds of node are weighed in noPlace.
+// Devices, CPU and kinds of node are weighed in unschedulable.
 var clauses = []row{
 	{[]string{"unavailable due to PersistentVolumeClaim with ReadWriteOncePod",
 		"ReadWriteOncePod access mode already in-use"}, "explain.disk_busy", false},
@@ -118,27 +117,27 @@ var clauses = []row{
 	{[]string{"no such key", "runtime error"}, "explain.size_wrong", true}, // CEL of a device class
 }
 
-// last are reasons that only count when nothing better is said.
-var last = []row{
+// fallbackClauses are reasons that only count when nothing better is said.
+var fallbackClauses = []row{
 	{[]string{"free ports"}, "explain.size_wrong", true},
 	{[]string{"topology spread constraints", "anti-affinity rules", "pod affinity rules", "affinity rules"},
 		"explain.spread", false},
 }
 
-// noPlace weighs the scheduler's message.
-func noPlace(f Facts, said string) finding {
+// unschedulable weighs the scheduler's message.
+func unschedulable(f Facts, said string) finding {
 	s, ok := ParseSchedule(said)
 	if !ok {
 		if r, known := match(kai, said); known {
-			return check(said, r.id, "Size", f.size())
+			return newFinding(said, r.id, "Size", f.size())
 		}
-		return check(said, "explain.cluster_says")
+		return newFinding(said, "explain.cluster_says")
 	}
 	if s.Nodes == 0 {
-		return check(said, "explain.no_nodes")
+		return newFinding(said, "explain.no_nodes")
 	}
 	if strings.Contains(s.Preempt, "terminating pod on the nominated node") {
-		return check(said, "explain.making_room", "Size", f.size())
+		return newFinding(said, "explain.making_room", "Size", f.size())
 	}
 	if found := byRows(f, clauses, s, said); found.found() {
 		return found
@@ -146,10 +145,10 @@ func noPlace(f Facts, said string) finding {
 	if found := onlyQuarantined(f, s, said); found.found() {
 		return found
 	}
-	if found := shortOf(f, s, said); found.found() {
+	if found := insufficient(f, s, said); found.found() {
 		return found
 	}
-	if found := byRows(f, last, s, said); found.found() {
+	if found := byRows(f, fallbackClauses, s, said); found.found() {
 		return found
 	}
 	return wrongNodes(f, s, said)
@@ -159,7 +158,7 @@ func noPlace(f Facts, said string) finding {
 func byRows(f Facts, rows []row, s Schedule, said string) finding {
 	for _, r := range rows {
 		if s.has(r.fragments...) {
-			found := check(said, r.id, "Size", f.size())
+			found := newFinding(said, r.id, "Size", f.size())
 			found.failed = r.failed
 			return found
 		}
@@ -173,39 +172,39 @@ func onlyQuarantined(f Facts, s Schedule, said string) finding {
 		return finding{}
 	}
 	names := strings.Join(f.Quarantined[:min(len(f.Quarantined), mostNamed)], ", ")
-	return check(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Quarantined))
+	return newFinding(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Quarantined))
 }
 
 // mostNamed nodes stand in a sentence.
 const mostNamed = 3
 
-// shortOf: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at all
-// is for the inventory to say.
-func shortOf(f Facts, s Schedule, said string) finding {
-	absent := f.Fit.Known && f.Fit.Total == 0 || f.Nowhere
+// insufficient: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at
+// all is for the inventory to say.
+func insufficient(f Facts, s Schedule, said string) finding {
+	absent := f.Fit.Known && f.Fit.Total == 0 || f.NeverFits
 	switch {
 	case s.has("enough resources: GPU memory"):
 		if absent {
-			return check(said, "explain.absent", "Size", f.size())
+			return newFinding(said, "explain.absent", "Size", f.size())
 		}
-		return check(said, "explain.card_memory", "Size", f.size())
+		return newFinding(said, "explain.card_memory", "Size", f.size())
 	case f.resource() != "" && (s.lacks(f.resource()) || s.has("cannot allocate all claims", "enough resources: GPUs",
 		"enough of mig profile")):
 		switch {
 		case absent:
-			return check(said, "explain.absent", "Size", f.size())
+			return newFinding(said, "explain.absent", "Size", f.size())
 		case f.Fit.Known:
-			return check(said, "explain.in_use", "Size", f.size(), "Count", f.Fit.Total)
+			return newFinding(said, "explain.in_use", "Size", f.size(), "Count", f.Fit.Total)
 		}
-		return check(said, "explain.in_use_unknown", "Size", f.size())
+		return newFinding(said, "explain.in_use_unknown", "Size", f.size())
 	case s.lacks("cpu", "memory", "ephemeral-storage", "pods") || s.has("Too many pods", "enough resources: CPU cores",
 		"enough resources: memory", "max pod number exceeded"):
 		if f.resource() == "" {
-			return check(said, "explain.nodes_full")
+			return newFinding(said, "explain.nodes_full")
 		}
-		return check(said, "explain.node_full", "Size", f.size())
+		return newFinding(said, "explain.node_full", "Size", f.size())
 	case s.has("Insufficient "):
-		return check(said, "explain.other_in_use", "Resource", name(s.lacking()[0]))
+		return newFinding(said, "explain.other_in_use", "Resource", name(s.lacking()[0]))
 	}
 	return finding{}
 }
@@ -215,17 +214,17 @@ func shortOf(f Facts, s Schedule, said string) finding {
 func wrongNodes(f Facts, s Schedule, said string) finding {
 	switch {
 	case s.has("were unschedulable"):
-		return check(said, "explain.nodes_drained", "Size", f.size())
+		return newFinding(said, "explain.nodes_drained", "Size", f.size())
 	case s.has("unknown conditions", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-		return check(said, "explain.nodes_down", "Size", f.size())
+		return newFinding(said, "explain.nodes_down", "Size", f.size())
 	case s.has("didn't match Pod's node affinity/selector", "didn't match scheduler-enforced node affinity",
 		"didn't match the requested node name"),
 		f.Fit.Known && f.Fit.Total == 0 && s.has("taint"):
-		return check(said, "explain.absent", "Size", f.size())
+		return newFinding(said, "explain.absent", "Size", f.size())
 	case s.has("untolerated taint", "had taints that the pod didn't tolerate"):
-		return check(said, "explain.nodes_reserved", "Size", f.size())
+		return newFinding(said, "explain.nodes_reserved", "Size", f.size())
 	}
-	return check(said, "explain.cluster_says")
+	return newFinding(said, "explain.cluster_says")
 }
 
 // otherSchedulers are the events of autoscalers and of schedulers that are not Kubernetes' own, the newest first.
@@ -275,8 +274,8 @@ var nodeList = regexp.MustCompile(`\([^()]*\)`)
 // bind after that waits for no neighbour.
 const nodeLock = 5 * time.Minute
 
-// growing is how long a node may take to come.
-const growing = 15 * time.Minute
+// scalingUp is how long a node may take to come.
+const scalingUp = 15 * time.Minute
 
 // bySchedulers takes the newest event that says something. HAMi writes an event for each reason and then one that sums
 // them up and names none.
@@ -295,15 +294,15 @@ func byScheduler(f Facts, e *corev1.Event) finding {
 	text, rows := e.Message, growth
 	switch e.Reason {
 	case "TriggeredScaleUp", "Nominated":
-		if f.Now.Sub(at(e)) > growing {
+		if f.Now.Sub(at(e)) > scalingUp {
 			return finding{}
 		}
-		return check(text, "explain.node_coming", "Size", f.size())
+		return newFinding(text, "explain.node_coming", "Size", f.size())
 	case "BindingFailed":
 		if f.age() > nodeLock {
-			return check(text, "explain.bind_slow")
+			return newFinding(text, "explain.bind_slow")
 		}
-		return check(text, "explain.searching", "Size", f.size())
+		return newFinding(text, "explain.searching", "Size", f.size())
 	case "FilteringFailed":
 		text, rows = nodeList.ReplaceAllString(text, ""), hami
 	}
@@ -311,7 +310,7 @@ func byScheduler(f Facts, e *corev1.Event) finding {
 	if !ok {
 		return finding{}
 	}
-	found := check(text, r.id, "Size", f.size())
+	found := newFinding(text, r.id, "Size", f.size())
 	found.failed = r.failed
 	return found
 }

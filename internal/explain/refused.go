@@ -31,10 +31,10 @@ func refusal(f Facts, text string) finding {
 		return quota(f, text)
 	}
 	if m := perContainer.FindStringSubmatch(text); m != nil {
-		return check(text, "explain.too_much", "Most", amount(m[2]), "Resource", name(m[1])).terminal()
+		return newFinding(text, "explain.too_much", "Most", amount(m[2]), "Resource", name(m[1])).terminal()
 	}
 	if r, ok := match(refusals, text); ok {
-		found := check(text, r.id, "Size", f.size())
+		found := newFinding(text, r.id, "Size", f.size())
 		found.failed = r.failed
 		return found
 	}
@@ -50,16 +50,17 @@ func quota(f Facts, text string) finding {
 	own := corev1.DefaultResourceRequestsPrefix + f.resource()
 	if f.resource() != "" && limited[own] != "" {
 		if limited[own] == "0" {
-			return check(text, "explain.quota_none", "Size", f.size())
+			return newFinding(text, "explain.quota_none", "Size", f.size())
 		}
-		return check(text, "explain.quota_full", "Size", f.size(), "Used", amount(used[own]), "Limit", amount(limited[own]))
+		return newFinding(text, "explain.quota_full", "Size", f.size(), "Used", amount(used[own]), "Limit",
+			amount(limited[own]))
 	}
 	for _, key := range keys(text, "limited: ") {
-		return check(text, "explain.quota_other", "Resource",
+		return newFinding(text, "explain.quota_other", "Resource",
 			name(strings.TrimPrefix(key, corev1.DefaultResourceRequestsPrefix)),
 			"Used", amount(used[key]), "Limit", amount(limited[key]))
 	}
-	return check(text, "explain.quota_unknown")
+	return newFinding(text, "explain.quota_unknown")
 }
 
 // section is the list after a word in a quota denial, at most a few dozen entries.
@@ -119,16 +120,16 @@ func refusedByAPI(f Facts) finding {
 	}
 	r, ok := byReason[f.ApplyError.Reason]
 	if !ok {
-		return check(text, "explain.cluster_says")
+		return newFinding(text, "explain.cluster_says")
 	}
-	found := check(text, r.id, "Size", f.size())
+	found := newFinding(text, r.id, "Size", f.size())
 	found.failed = r.failed
 	return found
 }
 
-func spaceEnding(f Facts) finding {
+func namespaceTerminating(f Facts) finding {
 	if f.Namespace == corev1.NamespaceTerminating {
-		return check("", "explain.space_ending", "Size", f.size())
+		return newFinding("", "explain.space_ending", "Size", f.size())
 	}
 	return finding{}
 }
@@ -145,5 +146,5 @@ func refusedByOwner(f Facts) finding {
 	if found := refusal(f, newest.Message); found.found() {
 		return found
 	}
-	return check(newest.Message, "explain.cluster_says")
+	return newFinding(newest.Message, "explain.cluster_says")
 }

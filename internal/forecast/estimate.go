@@ -33,17 +33,17 @@ const (
 
 // Estimate is between when and when something will be ready. The zero value is that of what is not awaited.
 type Estimate struct {
-	At      time.Time // when it was made
-	From    time.Time // zero where there is none
-	Until   time.Time // likewise
-	Basis   Basis
-	Missing Missing       // why there is none; "" where there is one
-	Count   int           // how many starts, leases or decisions it rests on, or were too few
-	Usual   time.Duration // what half of the starts or decisions took at most
-	Most    time.Duration // what nine of ten took at most
-	Place   int           // in the line; 0 where it waits in none
-	Lease   time.Time     // the end of the lease that it waits for
-	Early   time.Duration // how much earlier than that such a one is given back, on average
+	At           time.Time // when it was made
+	From         time.Time // zero where there is none
+	Until        time.Time // likewise
+	Basis        Basis
+	Missing      Missing       // why there is none; "" where there is one
+	Count        int           // how many starts, leases or decisions it rests on, or were too few
+	Median       time.Duration // half of the starts or decisions took no longer
+	P90          time.Duration // nine of ten took no longer
+	Position     int           // in the queue, from 1 on; 0: not queued
+	Lease        time.Time     // the end of the lease that it waits for
+	EarlyRelease time.Duration // how long before the end of a lease the size is released, on average
 }
 
 // Known reports whether there is one.
@@ -53,21 +53,21 @@ func (e Estimate) Known() bool { return !e.Until.IsZero() }
 func (e Estimate) Awaited() bool { return e.Known() || e.Missing != "" }
 
 // Waits reports whether it has to wait for a place first.
-func (e Estimate) Waits() bool { return e.Place > 0 }
+func (e Estimate) Waits() bool { return e.Position > 0 }
 
 func none(why Missing, now time.Time) Estimate { return Estimate{At: now, Missing: why} }
 
-// Begin is the estimate for something under way since a moment, by how long others of its kind took.
-func Begin(basis Basis, took Spread, since, now time.Time) Estimate {
+// FromDurations estimates something that began at a moment from how long others of its kind took.
+func FromDurations(basis Basis, took Distribution, since, now time.Time) Estimate {
 	if !took.Enough() {
 		e := none(FewStarts, now)
 		e.Count = took.Count
 		return e
 	}
-	e := Estimate{At: now, Basis: basis, Count: took.Count, Usual: took.Median, Most: took.Most,
-		From: later(now, since.Add(took.Median)), Until: since.Add(max(took.Most, shortest))}
+	e := Estimate{At: now, Basis: basis, Count: took.Count, Median: took.Median, P90: took.P90,
+		From: later(now, since.Add(took.Median)), Until: since.Add(max(took.P90, shortest))}
 	if !e.Until.After(now) {
-		return Estimate{At: now, Missing: Overdue, Count: took.Count, Usual: took.Median, Most: took.Most}
+		return Estimate{At: now, Missing: Overdue, Count: took.Count, Median: took.Median, P90: took.P90}
 	}
 	return e
 }
@@ -75,45 +75,46 @@ func Begin(basis Basis, took Spread, since, now time.Time) Estimate {
 // shortest keeps a range from being empty.
 const shortest = time.Second
 
-// Line is a line for something that leases give back.
-type Line struct {
-	Basis Basis
-	Place int           // in it, from 1 on
-	At    time.Time     // end of the lease that gives it its place; zero where no lease does
-	Count int           // how many leases have to end for that; others that end meanwhile are of no use to it
-	Early time.Duration // how much earlier than they end they are given back, on average
+// QueuePosition is a position in a queue for what leases release.
+type QueuePosition struct {
+	Basis        Basis
+	Position     int           // from 1 on
+	At           time.Time     // end of the lease that makes room; zero where none does
+	Count        int           // how many leases have to end for that; others that end meanwhile make no room for it
+	EarlyRelease time.Duration // how long before their end leases are released, on average
 }
 
 // unknownStart is allowed for a start of which too few were seen: a guess, the time after which the page of a workload
 // calls a step stuck.
 const unknownStart = 2 * time.Minute
 
-// Wait is the estimate for something that stands in a line and then has to start.
-func Wait(l Line, start Spread, now time.Time) Estimate {
+// FromQueue estimates something that is queued and then has to start.
+func FromQueue(l QueuePosition, start Distribution, now time.Time) Estimate {
 	if l.At.IsZero() {
 		e := none(Stuck, now)
-		e.Place = l.Place
+		e.Position = l.Position
 		return e
 	}
 	if !start.Enough() {
-		start = Spread{Most: unknownStart}
+		start = Distribution{P90: unknownStart}
 	}
 	end := later(now, l.At)
-	return Estimate{At: now, Basis: l.Basis, Place: l.Place, Count: l.Count, Lease: l.At,
-		Early: max(0, l.Early),
-		From:  later(now, end.Add(-max(0, l.Early))).Add(start.Median), Until: end.Add(max(start.Most, shortest))}
+	return Estimate{At: now, Basis: l.Basis, Position: l.Position, Count: l.Count, Lease: l.At,
+		EarlyRelease: max(0, l.EarlyRelease),
+		From:         later(now, end.Add(-max(0, l.EarlyRelease))).Add(start.Median),
+		Until:        end.Add(max(start.P90, shortest))}
 }
 
-// Ask is the estimate for a request that people have to decide, and that starts then.
-func Ask(took, start Spread, asked, now time.Time) Estimate {
+// FromDecisions estimates a request that approvers have to decide and that starts then.
+func FromDecisions(took, start Distribution, asked, now time.Time) Estimate {
 	if !took.Enough() {
 		e := none(FewDecisions, now)
 		e.Count = took.Count
 		return e
 	}
-	e := Begin(Decisions, took, asked, now)
+	e := FromDurations(Decisions, took, asked, now)
 	if e.Known() && start.Enough() {
-		e.From, e.Until = e.From.Add(start.Median), e.Until.Add(start.Most)
+		e.From, e.Until = e.From.Add(start.Median), e.Until.Add(start.P90)
 	}
 	return e
 }
@@ -131,8 +132,8 @@ const (
 // Outcomes lists them.
 func Outcomes() []Outcome { return []Outcome{Before, Within, After} }
 
-// Judge says by how much an estimate missed the moment; nothing for one within the range.
-func (e Estimate) Judge(ready time.Time) (off time.Duration, is Outcome) {
+// Evaluate is the error of an estimate: 0 within its range, else the distance to the nearer end.
+func (e Estimate) Evaluate(ready time.Time) (off time.Duration, is Outcome) {
 	switch {
 	case ready.Before(e.From):
 		return e.From.Sub(ready), Before

@@ -12,64 +12,64 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Held is a workload that holds something, or waits for it.
-type Held struct {
-	Workload workload.ID
-	Tenant   string
-	Cluster  string
-	Size     catalog.Size
-	Pool     string // of its license seats; "" for none
-	Seats    int
-	Until    time.Time // end of its lease; zero while it has none
-	Queued   bool      // it waits for a place
-	Told     time.Time // when it was told to run
+// Allocation is what a workload holds of a cluster, or is queued for.
+type Allocation struct {
+	Workload    workload.ID
+	Tenant      string
+	Cluster     string
+	Size        catalog.Size
+	Pool        string // of its license seats; "" for none
+	Seats       int
+	Until       time.Time // end of its lease; zero while it has none
+	Queued      bool      // it waits for a place
+	RequestedAt time.Time // when it was asked to run
 }
 
-// givesBack reports whether what it holds is given back when its lease ends.
-func (h Held) givesBack() bool { return !h.Queued && !h.Until.IsZero() }
+// released reports whether the end of the lease frees what is held.
+func (h Allocation) released() bool { return !h.Queued && !h.Until.IsZero() }
 
-// ahead are those that wait for the same size on a cluster and were told to run before a workload, the first in line
-// first. A spec that is not among them stands at the end.
-func ahead(all []Held, id workload.ID, cluster, size string) []Held {
-	var line []Held
+// queuedBefore are the allocations queued for the same size on a cluster and requested before a workload, in queue
+// order. A workload that is not among them is last.
+func queuedBefore(all []Allocation, id workload.ID, cluster, size string) []Allocation {
+	var line []Allocation
 	for _, h := range all {
 		if h.Queued && h.Cluster == cluster && h.Size.Name == size {
 			line = append(line, h)
 		}
 	}
-	slices.SortStableFunc(line, func(a, b Held) int { return a.Told.Compare(b.Told) })
-	if i := slices.IndexFunc(line, func(h Held) bool { return h.Workload == id }); i >= 0 {
+	slices.SortStableFunc(line, func(a, b Allocation) int { return a.RequestedAt.Compare(b.RequestedAt) })
+	if i := slices.IndexFunc(line, func(h Allocation) bool { return h.Workload == id }); i >= 0 {
 		return line[:i]
 	}
 	return line
 }
 
-// soonest are those of a cluster whose leases give something back, the soonest end first.
-func soonest(all []Held, of func(Held) bool) []Held {
-	var list []Held
+// byLeaseEnd are the allocations of a cluster that their leases release, earliest end first.
+func byLeaseEnd(all []Allocation, of func(Allocation) bool) []Allocation {
+	var list []Allocation
 	for _, h := range all {
-		if h.givesBack() && of(h) {
+		if h.released() && of(h) {
 			list = append(list, h)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Held) int { return a.Until.Compare(b.Until) })
+	slices.SortStableFunc(list, func(a, b Allocation) int { return a.Until.Compare(b.Until) })
 	return list
 }
 
-// supply is what a line waits for: room(n) tells for how many there is room once the first n of the leases have ended.
+// supply is what a queue waits for: room(n) is how many fit once the first n leases have ended.
 type supply struct {
-	leases []Held // soonest end first
+	leases []Allocation // earliest end first
 	room   func(n int) int
 }
 
-// turn is when the one behind others finds room: each of those takes a place when there is one, and gives it back when
-// its own lease ends. It is the end of the lease that makes the room, of how many of the leases that have ended by
-// then, and of how many of those ahead; zero where no lease does. Who finds room at once has none to wait for.
-func (s supply) turn(ahead []Held, now time.Time) (at time.Time, leases, returned int) {
-	taken := turns{}
-	for _, h := range ahead {
+// admission is when a workload behind a queue is placed. Each one in the queue is placed as soon as there is room and
+// releases its place at the end of its own lease. It gives the lease end that makes the room, how many of the leases
+// have ended by then, and how many of the queue have released theirs; zero where no lease makes room.
+func (s supply) admission(queue []Allocation, now time.Time) (at time.Time, leases, returned int) {
+	taken := occupancy{}
+	for _, h := range queue {
 		if !h.Until.IsZero() && !h.Until.After(later(now, at)) {
-			continue // its lease ends before its turn comes
+			continue // its lease ends before it is placed
 		}
 		moment, _, ok := s.next(&taken, later(now, at))
 		if !ok {
@@ -84,15 +84,15 @@ func (s supply) turn(ahead []Held, now time.Time) (at time.Time, leases, returne
 	if !ok {
 		return time.Time{}, 0, 0
 	}
-	return at, leases, taken.over(later(now, at))
+	return at, leases, taken.released(later(now, at))
 }
 
 // next is the first moment from one on at which there is room beside those who took places since.
-func (s supply) next(taken *turns, from time.Time) (at time.Time, leases int, ok bool) {
+func (s supply) next(taken *occupancy, from time.Time) (at time.Time, leases int, ok bool) {
 	for {
 		want := taken.active(from) + 1
 		n := sort.Search(len(s.leases)+1, func(n int) bool { return s.room(n) >= want })
-		back, returns := taken.soonest(from)
+		back, returns := taken.nextRelease(from)
 		switch {
 		case n <= len(s.leases) && n > 0 && s.leases[n-1].Until.After(from):
 			if at = s.leases[n-1].Until; !returns || !back.Before(at) {
@@ -108,10 +108,10 @@ func (s supply) next(taken *turns, from time.Time) (at time.Time, leases int, ok
 	}
 }
 
-// turns are the places that those ahead took: when each gives it back, zero for never.
-type turns struct{ until []time.Time }
+// occupancy is when each placed workload of the queue releases its place; zero: never.
+type occupancy struct{ until []time.Time }
 
-func (t *turns) active(at time.Time) (n int) {
+func (t *occupancy) active(at time.Time) (n int) {
 	for _, until := range t.until {
 		if until.IsZero() || until.After(at) {
 			n++
@@ -120,11 +120,11 @@ func (t *turns) active(at time.Time) (n int) {
 	return n
 }
 
-// over is how many have given their place back.
-func (t *turns) over(at time.Time) int { return len(t.until) - t.active(at) }
+// released counts the places released by a moment.
+func (t *occupancy) released(at time.Time) int { return len(t.until) - t.active(at) }
 
-// soonest is the next return after a moment.
-func (t *turns) soonest(after time.Time) (at time.Time, ok bool) {
+// nextRelease is the first release after a moment.
+func (t *occupancy) nextRelease(after time.Time) (at time.Time, ok bool) {
 	for _, until := range t.until {
 		if until.After(after) && (!ok || until.Before(at)) {
 			at, ok = until, true
@@ -133,37 +133,37 @@ func (t *turns) soonest(after time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// placeLine is the line for a place on nodes. Room is what the picture of the cluster has when the workloads of ended
-// leases are taken out of it: that holds for any technology, and for sizes that share cards with others. What the
-// portal has placed since the picture was taken holds its place already. ok is false where there is room already, or
-// nobody can tell.
-func placeLine(s inventory.Snapshot, size catalog.Size, waiting []Held, all []Held, now time.Time) (l Line, ok bool) {
+// placementQueue is the position in the queue for nodes. Room is the fit of the snapshot without the workloads whose
+// leases have ended, which holds for every technology and for sizes that share cards. What was placed after the
+// snapshot was taken counts as placed. ok is false where there is room already, or the fit is unknown.
+func placementQueue(s inventory.Snapshot, size catalog.Size, waiting []Allocation, all []Allocation,
+	now time.Time) (l QueuePosition, ok bool) {
 	free := capacity.Fit(s, size)
 	there := s.Holders()
 	unseen := placedSince(s, size, all, there)
 	if !free.Known || free.Free > len(waiting)+len(unseen) {
-		return Line{}, false
+		return QueuePosition{}, false
 	}
-	list := soonest(all, func(h Held) bool { return h.Cluster == s.Cluster && there[string(h.Workload)] })
-	room := func(ended []Held) int {
+	list := byLeaseEnd(all, func(h Allocation) bool { return h.Cluster == s.Cluster && there[string(h.Workload)] })
+	room := func(ended []Allocation) int {
 		gone := make(map[string]inventory.Freed, len(ended))
 		for _, h := range ended {
 			gone[string(h.Workload)] = capacity.Freed(h.Size)
 		}
 		return capacity.Fit(s.Without(gone), size).Free
 	}
-	l = Line{Basis: Leases, Place: len(waiting) + 1}
-	at, n, returned := supply{list, remember(func(n int) int { return room(list[:n]) })}.turn(
+	l = QueuePosition{Basis: Leases, Position: len(waiting) + 1}
+	at, n, returned := supply{list, memoize(func(n int) int { return room(list[:n]) })}.admission(
 		slices.Concat(unseen, waiting), now)
 	if l.At = at; !at.IsZero() {
 		want := room(list[:n])
-		l.Count = max(1, len(needed(list[:n], func(ended []Held) bool { return room(ended) >= want }))+returned)
+		l.Count = max(1, len(relevantLeases(list[:n], func(ended []Allocation) bool { return room(ended) >= want }))+returned)
 	}
 	return l, true
 }
 
-// remember asks once for each number: pictures of large clusters are not cheap.
-func remember(f func(int) int) func(int) int {
+// memoize calls f once for each number: a fit over a large snapshot is expensive.
+func memoize(f func(int) int) func(int) int {
 	known := map[int]int{}
 	return func(n int) int {
 		if v, ok := known[n]; ok {
@@ -174,27 +174,27 @@ func remember(f func(int) int) func(int) int {
 	}
 }
 
-// lag is by how much a picture of a cluster may be older than what it shows: workloads that were told to run before
-// that and are not in it hold nothing.
-const lag = time.Minute
+// snapshotLag is how much older than its TakenAt the state in a snapshot may be: a workload requested before that and
+// absent from the snapshot holds nothing.
+const snapshotLag = time.Minute
 
-// placedSince are the workloads of a size that the portal knows to have a place and the picture does not show yet.
-func placedSince(s inventory.Snapshot, size catalog.Size, all []Held, there map[string]bool) (list []Held) {
+// placedSince are the workloads of a size that have been placed and are not in the snapshot yet.
+func placedSince(s inventory.Snapshot, size catalog.Size, all []Allocation, there map[string]bool) (list []Allocation) {
 	for _, h := range all {
 		if !h.Queued && h.Cluster == s.Cluster && h.Size.Name == size.Name && !there[string(h.Workload)] &&
-			h.Told.After(s.TakenAt.Add(-lag)) {
+			h.RequestedAt.After(s.TakenAt.Add(-snapshotLag)) {
 			list = append(list, h)
 		}
 	}
 	return list
 }
 
-// mostTried bounds how many leases are looked at one by one.
-const mostTried = 64
+// maxTried is up to how many leases relevantLeases searches; its cost is quadratic.
+const maxTried = 64
 
-// needed leaves out what makes no room: other cards, other nodes.
-func needed(list []Held, room func([]Held) bool) []Held {
-	if len(list) > mostTried {
+// relevantLeases drops leases whose end makes no room for the size: on other cards, on other nodes.
+func relevantLeases(list []Allocation, room func([]Allocation) bool) []Allocation {
+	if len(list) > maxTried {
 		return list
 	}
 	kept := slices.Clone(list)
@@ -208,20 +208,20 @@ func needed(list []Held, room func([]Held) bool) []Held {
 	return kept
 }
 
-// quotaLine is the line before a team's own limit of a size: each of its leases that ends lets one in.
-func quotaLine(w workload.Workload, waiting []Held, all []Held, now time.Time) Line {
-	list := soonest(all, func(h Held) bool {
+// quotaQueue is the position in the queue for a tenant's quota of a size: each of its leases that ends admits one.
+func quotaQueue(w workload.Workload, waiting []Allocation, all []Allocation, now time.Time) QueuePosition {
+	list := byLeaseEnd(all, func(h Allocation) bool {
 		return h.Tenant == w.Tenant && h.Cluster == w.Cluster && h.Size.Name == w.Size.Name && h.Workload != w.ID
 	})
-	at, n, returned := supply{list, func(n int) int { return n }}.turn(waiting, now)
-	return Line{Basis: Leases, Place: len(waiting) + 1, At: at, Count: n + returned}
+	at, n, returned := supply{list, func(n int) int { return n }}.admission(waiting, now)
+	return QueuePosition{Basis: Leases, Position: len(waiting) + 1, At: at, Count: n + returned}
 }
 
-// seatLine is the line for license seats: short is how many are missing for all up to the place. A seat that several
-// hold together is free when the last of them gives it back.
-func seatLine(pool license.Seats, place, short int, all []Held) Line {
-	l, ended := Line{Basis: Seats, Place: place}, map[string]bool{}
-	for i, h := range soonest(all, func(h Held) bool { return h.Pool == pool.Pool.Name }) {
+// seatQueue is the position in the queue for license seats; short is how many seats are missing for everybody up to it.
+// A seat that several workloads share is free once the last of them has ended.
+func seatQueue(pool license.Seats, place, short int, all []Allocation) QueuePosition {
+	l, ended := QueuePosition{Basis: Seats, Position: place}, map[string]bool{}
+	for i, h := range byLeaseEnd(all, func(h Allocation) bool { return h.Pool == pool.Pool.Name }) {
 		ended[string(h.Workload)] = true
 		if pool.Freed(ended) >= short {
 			l.At, l.Count = h.Until, i+1
@@ -231,8 +231,8 @@ func seatLine(pool license.Seats, place, short int, all []Held) Line {
 	return l
 }
 
-// takingsOf is a pool that nobody counts, with what is held of it: each workload holds its own seats.
-func takingsOf(pool string, all []Held) license.Seats {
+// uncountedPool stands for a pool that is not configured: each workload that names it holds seats of its own.
+func uncountedPool(pool string, all []Allocation) license.Seats {
 	var checkouts []license.Checkout
 	for _, h := range all {
 		if h.Pool == pool {

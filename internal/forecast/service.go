@@ -13,20 +13,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Days is for how long what was seen counts.
+// Days of history are looked at.
 const Days = 30
 
 // Store reads what estimates rest on. Faults: Unavailable when the database is away.
 type Store interface {
-	// Took lists how long starts of a size took that were ready since a time, the newest first; not all of very many.
-	Took(ctx context.Context, size string, kind catalog.WorkloadKind, since time.Time) ([]Took, error)
-	// DecidedIn lists how long requests of a team for a start waited for people who then decided them, since a time; not
-	// all of very many.
-	DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error)
-	// GivenBack lists how long before the end of its lease a size was given back, since a time; not all of very many.
-	GivenBack(ctx context.Context, size string, since time.Time) ([]time.Duration, error)
-	// Holders lists what holds something or waits for it, of all clusters.
-	Holders(ctx context.Context) ([]Held, error)
+	// StartDurations lists how long starts of a size took that were ready since a time, the newest first; not all of very
+	// many.
+	StartDurations(ctx context.Context, size string, kind catalog.WorkloadKind, since time.Time) ([]StartDuration, error)
+	// DecisionDurations lists how long requests of a team for a start waited for people who then decided them, since a
+	// time; not all of very many.
+	DecisionDurations(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error)
+	// EarlyReleases lists how long before the end of its lease a size was given back, since a time; not all of very many.
+	EarlyReleases(ctx context.Context, size string, since time.Time) ([]time.Duration, error)
+	// Allocations lists what holds something or waits for it, of all clusters.
+	Allocations(ctx context.Context) ([]Allocation, error)
 	SeatLine(ctx context.Context) ([]request.Waiting, error)
 }
 
@@ -42,13 +43,13 @@ type Options struct {
 // Service gathers facts and estimates. What it read it remembers for a moment, for pages with many rows.
 type Service struct {
 	o       Options
-	took    memory[kindOf, []Took]
-	decided memory[string, Spread]
+	took    memory[sizeKind, []StartDuration]
+	decided memory[string, Distribution]
 	early   memory[string, time.Duration]
-	held    memory[struct{}, []Held]
+	held    memory[struct{}, []Allocation]
 }
 
-type kindOf struct {
+type sizeKind struct {
 	size string
 	kind catalog.WorkloadKind
 }
@@ -74,60 +75,65 @@ func (s *Service) ForWorkload(ctx context.Context, w workload.Workload) (Estimat
 	if at := w.Observed.At; !at.IsZero() && now.Sub(at) > Fresh {
 		return none(Silent, now), nil
 	}
-	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	took, err := s.startDurations(ctx, w.Size.Name, w.Kind)
 	if err != nil {
 		return Estimate{}, err
 	}
 	if w.State == workload.Starting {
-		return Begin(Placed, placed(took), orElse(w.UpdatedAt, reached(w, workload.StepPlaced)), now), nil
+		return FromDurations(Placed, afterPlacement(took), orElse(w.UpdatedAt, reached(w, workload.StepPlaced)), now), nil
 	}
-	return s.queued(ctx, w, took, now)
+	return s.forQueued(ctx, w, took, now)
 }
 
-// queued is the estimate for one that has no place yet.
-func (s *Service) queued(ctx context.Context, w workload.Workload, took []Took, now time.Time) (Estimate, error) {
+// forQueued estimates a workload that is not placed yet.
+func (s *Service) forQueued(ctx context.Context, w workload.Workload, took []StartDuration,
+	now time.Time) (Estimate, error) {
 	told := orElse(w.UpdatedAt, w.Observed.Decided())
 	waits, known := causes[w.Reason.ID]
 	if !known {
 		return none(Stuck, now), nil
 	}
-	all, err := s.all(ctx)
+	all, err := s.allocations(ctx)
 	if err != nil {
 		return Estimate{}, err
 	}
-	first := ahead(all, w.ID, w.Cluster, w.Size.Name)
-	if waits == forQuota {
-		return s.wait(ctx, quotaLine(w, first, all, now), w.Size.Name, took, now)
+	first := queuedBefore(all, w.ID, w.Cluster, w.Size.Name)
+	if waits == awaitsQuota {
+		return s.fromQueue(ctx, quotaQueue(w, first, all, now), w.Size.Name, took, now)
 	}
-	return s.onNodes(ctx, w.Cluster, w.Size, first, all, took, told, now)
+	return s.forPlacement(ctx, w.Cluster, w.Size, first, all, took, told, now)
 }
 
-// cause is what a workload without a place waits for.
+// cause is what a queued workload waits for.
 type cause int
 
 const (
-	forPlace cause = iota
-	forQuota
+	awaitsPlacement cause = iota
+	awaitsQuota
 )
 
 // causes are the reasons (see explain) that the end of somebody's lease mends, and those that say nothing yet. What is
 // not here somebody has to mend.
 var causes = map[string]cause{
-	"": forPlace, "explain.creating": forPlace, "explain.preparing": forPlace, "explain.searching": forPlace,
-	"explain.queued": forPlace, "explain.still_stopping": forPlace,
-	"explain.in_use": forPlace, "explain.in_use_unknown": forPlace, "explain.other_in_use": forPlace,
-	"explain.node_full": forPlace, "explain.nodes_full": forPlace,
-	"explain.growth_limit": forPlace, "explain.growth_no_machines": forPlace, "explain.card_memory": forPlace,
-	"explain.card_compute": forPlace, "explain.making_room": forPlace,
-	"explain.device_moment": forPlace, "explain.lost_race": forPlace, "explain.replacing": forPlace,
-	"explain.preempted": forPlace, "explain.claim_in_use": forPlace,
-	"explain.disk_making": forPlace, "workload.being_created": forPlace, "workload.resuming": forPlace,
-	"explain.quota_full": forQuota, "explain.quota_unknown": forQuota,
+	"": awaitsPlacement, "explain.creating": awaitsPlacement, "explain.preparing": awaitsPlacement,
+	"explain.searching": awaitsPlacement,
+	"explain.queued":    awaitsPlacement, "explain.still_stopping": awaitsPlacement,
+	"explain.in_use": awaitsPlacement, "explain.in_use_unknown": awaitsPlacement, "explain.other_in_use": awaitsPlacement,
+	"explain.node_full": awaitsPlacement, "explain.nodes_full": awaitsPlacement,
+	"explain.growth_limit": awaitsPlacement, "explain.growth_no_machines": awaitsPlacement,
+	"explain.card_memory":  awaitsPlacement,
+	"explain.card_compute": awaitsPlacement, "explain.making_room": awaitsPlacement,
+	"explain.device_moment": awaitsPlacement, "explain.lost_race": awaitsPlacement, "explain.replacing": awaitsPlacement,
+	"explain.preempted": awaitsPlacement, "explain.claim_in_use": awaitsPlacement,
+	"explain.disk_making": awaitsPlacement, "workload.being_created": awaitsPlacement,
+	"workload.resuming":  awaitsPlacement,
+	"explain.quota_full": awaitsQuota, "explain.quota_unknown": awaitsQuota,
 }
 
-// onNodes is the estimate for something that needs a place on nodes: at once where there is room, else after the leases
-// before it.
-func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, first, all []Held, took []Took,
+// forPlacement is the estimate for something that needs a place on nodes: at once where there is room, else after the
+// leases before it.
+func (s *Service) forPlacement(ctx context.Context, cluster string, size catalog.Size, first, all []Allocation,
+	took []StartDuration,
 	told, now time.Time) (Estimate, error) {
 	snapshot, ok := s.o.Snapshots.Snapshot(ctx, cluster)
 	if !ok || now.Sub(snapshot.TakenAt) > Fresh {
@@ -135,23 +141,24 @@ func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size
 	}
 	if fit := capacity.Fit(snapshot, size); fit.Known && fit.Total == 0 {
 		e := none(Stuck, now)
-		e.Place = len(first) + 1
+		e.Position = len(first) + 1
 		return e, nil
 	}
-	line, waits := placeLine(snapshot, size, first, all, now)
+	line, waits := placementQueue(snapshot, size, first, all, now)
 	if !waits {
-		return Begin(Starts, whole(took), told, now), nil
+		return FromDurations(Starts, totals(took), told, now), nil
 	}
-	return s.wait(ctx, line, size.Name, took, now)
+	return s.fromQueue(ctx, line, size.Name, took, now)
 }
 
-func (s *Service) wait(ctx context.Context, l Line, size string, took []Took, now time.Time) (Estimate, error) {
+func (s *Service) fromQueue(ctx context.Context, l QueuePosition, size string, took []StartDuration,
+	now time.Time) (Estimate, error) {
 	early, err := s.early.get(size, now, remembered, func() (time.Duration, error) {
-		list, err := s.o.Store.GivenBack(ctx, size, now.AddDate(0, 0, -Days))
+		list, err := s.o.Store.EarlyReleases(ctx, size, now.AddDate(0, 0, -Days))
 		return mean(list), err
 	})
-	l.Early = early
-	return Wait(l, placed(took), now), err
+	l.EarlyRelease = early
+	return FromQueue(l, afterPlacement(took), now), err
 }
 
 // ForPreview is when a spec would be ready if it were sent now; the zero Estimate for one that cannot be sent.
@@ -162,20 +169,20 @@ func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, 
 		return Estimate{}, nil
 	}
 	if p.Verdict.Outcome == policy.Approve {
-		return s.approval(ctx, w, now, now)
+		return s.fromDecisions(ctx, w, now, now)
 	}
 	if p.Place > 0 && p.Seats != nil {
-		return s.seats(ctx, w, p.Seats.Pool.Name, p.Place, max(1, w.Size.Seats(p.Seats.Pool)), now)
+		return s.forSeats(ctx, w, p.Seats.Pool.Name, p.Place, max(1, w.Size.Seats(p.Seats.Pool)), now)
 	}
-	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	took, err := s.startDurations(ctx, w.Size.Name, w.Kind)
 	if err != nil {
 		return Estimate{}, err
 	}
-	all, err := s.all(ctx)
+	all, err := s.allocations(ctx)
 	if err != nil {
 		return Estimate{}, err
 	}
-	return s.onNodes(ctx, w.Cluster, w.Size, ahead(all, "", w.Cluster, w.Size.Name), all, took, now, now)
+	return s.forPlacement(ctx, w.Cluster, w.Size, queuedBefore(all, "", w.Cluster, w.Size.Name), all, took, now, now)
 }
 
 // ForRequest is when a start that waits for people or for a license seat will be ready; the zero Estimate for all
@@ -186,7 +193,7 @@ func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, 
 		return Estimate{}, nil
 	}
 	if !r.WaitsForSeat() {
-		return s.approval(ctx, r.Spec, r.CreatedAt, now)
+		return s.fromDecisions(ctx, r.Spec, r.CreatedAt, now)
 	}
 	line, err := s.o.Store.SeatLine(ctx)
 	if err != nil {
@@ -201,30 +208,30 @@ func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, 
 			break
 		}
 	}
-	return s.seats(ctx, r.Spec, pool, at, 1, now)
+	return s.forSeats(ctx, r.Spec, pool, at, 1, now)
 }
 
-// approval is the estimate for a spec that people have to decide.
-func (s *Service) approval(ctx context.Context, w request.Spec, asked, now time.Time) (Estimate, error) {
-	waited, err := s.decided.get(w.Tenant, now, remembered, func() (Spread, error) {
-		list, err := s.o.Store.DecidedIn(ctx, w.Tenant, now.AddDate(0, 0, -Days))
-		return SpreadOf(list), err
+// fromDecisions is the estimate for a spec that people have to decide.
+func (s *Service) fromDecisions(ctx context.Context, w request.Spec, asked, now time.Time) (Estimate, error) {
+	waited, err := s.decided.get(w.Tenant, now, remembered, func() (Distribution, error) {
+		list, err := s.o.Store.DecisionDurations(ctx, w.Tenant, now.AddDate(0, 0, -Days))
+		return NewDistribution(list), err
 	})
 	if err != nil {
 		return Estimate{}, err
 	}
-	took, err := s.times(ctx, w.Size.Name, w.Kind)
-	return Ask(waited, whole(took), asked, now), err
+	took, err := s.startDurations(ctx, w.Size.Name, w.Kind)
+	return FromDecisions(waited, totals(took), asked, now), err
 }
 
-// seats is the estimate for one that waits for license seats, each checkout as many as those before it.
-func (s *Service) seats(ctx context.Context, w request.Spec, pool string, at, each int,
+// forSeats is the estimate for one that waits for license seats, each checkout as many as those before it.
+func (s *Service) forSeats(ctx context.Context, w request.Spec, pool string, at, each int,
 	now time.Time) (Estimate, error) {
-	all, err := s.all(ctx)
+	all, err := s.allocations(ctx)
 	if err != nil {
 		return Estimate{}, err
 	}
-	short, seats := at*each, takingsOf(pool, all)
+	short, seats := at*each, uncountedPool(pool, all)
 	if s.o.Seats != nil {
 		pools, err := s.o.Seats(ctx)
 		if err != nil {
@@ -234,22 +241,22 @@ func (s *Service) seats(ctx context.Context, w request.Spec, pool string, at, ea
 			short, seats = short-p.Free(), p
 		}
 	}
-	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	took, err := s.startDurations(ctx, w.Size.Name, w.Kind)
 	if err != nil {
 		return Estimate{}, err
 	}
-	return s.wait(ctx, seatLine(seats, at, max(1, short), all), w.Size.Name, took, now)
+	return s.fromQueue(ctx, seatQueue(seats, at, max(1, short), all), w.Size.Name, took, now)
 }
 
-func (s *Service) times(ctx context.Context, size string, kind catalog.WorkloadKind) ([]Took, error) {
+func (s *Service) startDurations(ctx context.Context, size string, kind catalog.WorkloadKind) ([]StartDuration, error) {
 	now := s.o.Now()
-	return s.took.get(kindOf{size, kind}, now, remembered, func() ([]Took, error) {
-		return s.o.Store.Took(ctx, size, kind, now.AddDate(0, 0, -Days))
+	return s.took.get(sizeKind{size, kind}, now, remembered, func() ([]StartDuration, error) {
+		return s.o.Store.StartDurations(ctx, size, kind, now.AddDate(0, 0, -Days))
 	})
 }
 
-func (s *Service) all(ctx context.Context) ([]Held, error) {
-	return s.held.get(struct{}{}, s.o.Now(), heldFor, func() ([]Held, error) { return s.o.Store.Holders(ctx) })
+func (s *Service) allocations(ctx context.Context) ([]Allocation, error) {
+	return s.held.get(struct{}{}, s.o.Now(), heldFor, func() ([]Allocation, error) { return s.o.Store.Allocations(ctx) })
 }
 
 // reached is when a start came to a step; zero where the cluster has not said so.

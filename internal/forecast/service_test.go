@@ -39,10 +39,10 @@ func big() catalog.Size {
 type world struct {
 	now     time.Time
 	taken   time.Time
-	took    []forecast.Took
+	took    []forecast.StartDuration
 	decided []time.Duration
 	early   []time.Duration
-	held    []forecast.Held
+	held    []forecast.Allocation
 	line    []request.Waiting
 	seats   []license.Seats
 	cpu     int64 // of the node, in thousandths
@@ -56,8 +56,8 @@ type world struct {
 func newWorld() *world {
 	w := &world{now: noon, taken: noon, cpu: 64_000}
 	for _, s := range []int{10, 10, 12, 20, 40} {
-		w.took = append(w.took, forecast.Took{Whole: time.Duration(s) * time.Second,
-			Placed: time.Duration(s/2) * time.Second})
+		w.took = append(w.took, forecast.StartDuration{Total: time.Duration(s) * time.Second,
+			AfterPlacement: time.Duration(s/2) * time.Second})
 	}
 	w.hold("w-1", small(), 600)
 	w.hold("w-2", small(), 1200)
@@ -65,28 +65,29 @@ func newWorld() *world {
 }
 
 func (w *world) hold(id string, size catalog.Size, until int) {
-	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
-		Until: in(until), Told: in(-100)})
+	w.held = append(w.held, forecast.Allocation{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
+		Until: in(until), RequestedAt: in(-100)})
 }
 
 func (w *world) queue(id string, size catalog.Size, told int) {
-	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
-		Queued: true, Told: in(told)})
+	w.held = append(w.held, forecast.Allocation{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
+		Queued: true, RequestedAt: in(told)})
 }
 
 // lease gives the workload that was queued last a lease.
 func (w *world) lease(until int) { w.held[len(w.held)-1].Until = in(until) }
 
-func (w *world) Took(context.Context, string, catalog.WorkloadKind, time.Time) ([]forecast.Took, error) {
+func (w *world) StartDurations(context.Context, string, catalog.WorkloadKind,
+	time.Time) ([]forecast.StartDuration, error) {
 	return w.took, w.down
 }
-func (w *world) DecidedIn(context.Context, string, time.Time) ([]time.Duration, error) {
+func (w *world) DecisionDurations(context.Context, string, time.Time) ([]time.Duration, error) {
 	return w.decided, w.down
 }
-func (w *world) GivenBack(context.Context, string, time.Time) ([]time.Duration, error) {
+func (w *world) EarlyReleases(context.Context, string, time.Time) ([]time.Duration, error) {
 	return w.early, w.down
 }
-func (w *world) Holders(context.Context) ([]forecast.Held, error) { return w.held, w.down }
+func (w *world) Allocations(context.Context) ([]forecast.Allocation, error) { return w.held, w.down }
 func (w *world) SeatLine(context.Context) ([]request.Waiting, error) {
 	return w.line, w.down
 }
@@ -127,25 +128,25 @@ func TestForWorkload(t *testing.T) {
 		want  forecast.Estimate
 	}{
 		"the first in the line waits for the first lease": {nil,
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 				Lease: in(600)}},
 		"the second waits for the second": {func(w *world, _ *workload.Workload) { w.queue("w-8", small(), -10) },
-			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 2,
+			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Position: 2,
 				Lease: in(1200)}},
 		"who asked later does not stand before it": {func(w *world, _ *workload.Workload) { w.queue("w-8", small(), 10) },
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 				Lease: in(600)}},
 		"the third has nobody to wait for": {func(w *world, _ *workload.Workload) {
 			w.queue("w-7", small(), -10)
 			w.queue("w-8", small(), -10)
 		},
-			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 3}},
+			forecast.Estimate{At: noon, Missing: forecast.Stuck, Position: 3}},
 		"the third waits for one of those before it": {func(w *world, _ *workload.Workload) {
 			w.queue("w-7", small(), -10)
 			w.lease(3000)
 			w.queue("w-8", small(), -10)
 			w.lease(2500)
-		}, forecast.Estimate{At: noon, From: in(2506), Until: in(2520), Basis: forecast.Leases, Count: 3, Place: 3,
+		}, forecast.Estimate{At: noon, From: in(2506), Until: in(2520), Basis: forecast.Leases, Count: 3, Position: 3,
 			Lease: in(2500)}},
 		"the second behind one unit": {func(w *world, _ *workload.Workload) {
 			w.held = w.held[:1]
@@ -153,33 +154,33 @@ func TestForWorkload(t *testing.T) {
 			w.held[1].Until = time.Time{} // never gives back: one unit is left
 			w.queue("w-8", small(), -10)
 			w.lease(4000)
-		}, forecast.Estimate{At: noon, From: in(4006), Until: in(4020), Basis: forecast.Leases, Count: 2, Place: 2,
+		}, forecast.Estimate{At: noon, From: in(4006), Until: in(4020), Basis: forecast.Leases, Count: 2, Position: 2,
 			Lease: in(4000)}},
 		"one whose lease ends while it waits takes no place": {func(w *world, _ *workload.Workload) {
 			w.queue("w-8", small(), -10)
 			w.lease(-1)
-		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 2,
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 2,
 			Lease: in(600)}},
 		"what was placed after the picture was taken holds its place": {func(w *world, _ *workload.Workload) {
-			w.unseen, w.held[1].Told = "w-2", in(-1)
-		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			w.unseen, w.held[1].RequestedAt = "w-2", in(-1)
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 			Lease: in(600)}},
 		"what takes two waits until both are given back": {func(_ *world, item *workload.Workload) { item.Size = big() },
-			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 1,
+			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Position: 1,
 				Lease: in(1200)}},
 		"a lease that gives back something else does not count": {func(w *world, _ *workload.Workload) {
 			w.hold("w-0", small(), 60)
 			w.elsewhere = "w-0"
-		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 			Lease: in(600)}},
 		"a free slice without CPU comes with the CPU of the one that ends": {func(w *world, _ *workload.Workload) {
 			w.held, w.cpu = w.held[:1], 6000
 		},
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 				Lease: in(600)}},
 		"with room it starts as others did": {func(w *world, _ *workload.Workload) { w.held = w.held[:1] },
-			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second,
-				Most: 40 * time.Second}},
+			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Median: 12 * time.Second,
+				P90: 40 * time.Second}},
 		"those that waited say nothing of one that need not": {func(w *world, _ *workload.Workload) {
 			w.held, w.took[0].Waited = w.held[:1], true
 		},
@@ -188,12 +189,12 @@ func TestForWorkload(t *testing.T) {
 			for range 5 {
 				w.early = append(w.early, 9*time.Minute)
 			}
-		}, forecast.Estimate{At: noon, From: in(66), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
-			Lease: in(600), Early: 9 * time.Minute}},
+		}, forecast.Estimate{At: noon, From: in(66), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
+			Lease: in(600), EarlyRelease: 9 * time.Minute}},
 		"on its node": {func(_ *world, item *workload.Workload) {
 			item.State, item.Observed.Steps = workload.Starting, []workload.Step{{Name: workload.StepPlaced, At: in(-5)}}
-		}, forecast.Estimate{At: noon, From: in(1), Until: in(15), Basis: forecast.Placed, Count: 5, Usual: 6 * time.Second,
-			Most: 20 * time.Second}},
+		}, forecast.Estimate{At: noon, From: in(1), Until: in(15), Basis: forecast.Placed, Count: 5, Median: 6 * time.Second,
+			P90: 20 * time.Second}},
 		"an old picture": {func(w *world, _ *workload.Workload) { w.taken = in(-181) },
 			forecast.Estimate{At: noon, Missing: forecast.Silent}},
 		"an old observation": {func(_ *world, item *workload.Workload) { item.Observed.At = in(-181) },
@@ -207,15 +208,15 @@ func TestForWorkload(t *testing.T) {
 		"nobody has the size any more": {func(_ *world, item *workload.Workload) {
 			item.Size.Accelerator.Resource = "nvidia.com/mig-2g.20gb"
 		},
-			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 1}},
+			forecast.Estimate{At: noon, Missing: forecast.Stuck, Position: 1}},
 		"its team's limit is used up by a lease that ends later": {func(w *world, item *workload.Workload) {
 			item.Reason, w.held[0].Tenant = i18n.T("explain.quota_full"), "speech"
-		}, forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 1, Place: 1,
+		}, forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 1, Position: 1,
 			Lease: in(1200)}},
 		"a lease without end is never given back": {func(w *world, _ *workload.Workload) {
 			w.held[0].Until, w.held[1].Until = time.Time{}, time.Time{}
 		},
-			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 1}},
+			forecast.Estimate{At: noon, Missing: forecast.Stuck, Position: 1}},
 		"it runs": {func(_ *world, item *workload.Workload) { item.State = workload.Running }, forecast.Estimate{}},
 		"it stops": {func(_ *world, item *workload.Workload) { item.Desired = workload.WantStopped },
 			forecast.Estimate{}},
@@ -259,7 +260,7 @@ func TestTheLineIsPlayedThrough(t *testing.T) {
 }
 
 // played is when somebody behind all that wait has a place: zero where that is never.
-func played(held []forecast.Held) time.Time {
+func played(held []forecast.Allocation) time.Time {
 	var holding []time.Time
 	var waiting []time.Time
 	for _, h := range held {
@@ -301,14 +302,14 @@ func TestForRequestsAndPreviews(t *testing.T) {
 	seat.Decision.Seat = &request.SeatWait{Pool: "rtx"}
 	extend.Kind, done.State = request.ExtendKind, request.Rejected
 	approve := forecast.Estimate{At: noon, From: in(60 + 12), Until: in(29*60 + 40), Basis: forecast.Decisions, Count: 5,
-		Usual: 2 * time.Minute, Most: 30 * time.Minute}
+		Median: 2 * time.Minute, P90: 30 * time.Minute}
 	for name, c := range map[string]struct {
 		asked request.Request
 		want  forecast.Estimate
 	}{
 		"a start that people decide": {asks, approve},
 		"one that waits for a seat": {seat, forecast.Estimate{At: noon, From: in(1206), Until: in(1220),
-			Basis: forecast.Seats, Count: 2, Place: 2, Lease: in(1200)}},
+			Basis: forecast.Seats, Count: 2, Position: 2, Lease: in(1200)}},
 		"a longer lease is no start":     {extend, forecast.Estimate{}},
 		"what is decided is not awaited": {done, forecast.Estimate{}},
 	} {
@@ -319,7 +320,7 @@ func TestForRequestsAndPreviews(t *testing.T) {
 	}
 	p := request.Preview{Spec: spec, Verdict: policy.Verdict{Outcome: policy.Allow}}
 	got, err := w.service().ForPreview(t.Context(), p)
-	if want := (forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+	if want := (forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Position: 1,
 		Lease: in(600)}); got != want || err != nil {
 		t.Errorf("a spec that would wait: want %+v, got %+v %v", want, got, err)
 	}

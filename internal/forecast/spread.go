@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// Least is how many examples an estimate rests on at least.
-const Least = 5
+// MinSamples is below how many samples there is no estimate.
+const MinSamples = 5
 
-// Spread is how long something took.
-type Spread struct {
+// Distribution sums up how long something took.
+type Distribution struct {
 	Count  int
 	Median time.Duration // half of them took no longer
-	Most   time.Duration // nine of ten took no longer
+	P90    time.Duration // nine of ten took no longer
 }
 
-// SpreadOf sums up what was seen, by nearest rank. What took less than nothing, by clocks that were set, is not looked
-// at.
-func SpreadOf(took []time.Duration) Spread {
+// NewDistribution sums up what was seen, by nearest rank. What took less than nothing, by clocks that were set, is not
+// looked at.
+func NewDistribution(took []time.Duration) Distribution {
 	sorted := slices.DeleteFunc(slices.Clone(took), func(d time.Duration) bool { return d < 0 })
 	slices.Sort(sorted)
 	n := len(sorted)
 	if n == 0 {
-		return Spread{}
+		return Distribution{}
 	}
-	return Spread{Count: n, Median: sorted[(n+1)/2-1], Most: sorted[(9*n+9)/10-1]}
+	return Distribution{Count: n, Median: sorted[(n+1)/2-1], P90: sorted[(9*n+9)/10-1]}
 }
 
-// Enough reports whether an estimate may rest on it.
-func (s Spread) Enough() bool { return s.Count >= Least }
+// Enough reports whether there are MinSamples.
+func (s Distribution) Enough() bool { return s.Count >= MinSamples }
 
 // mean is the average of what is not negative, which takes part as nothing; 0 for too few.
 func mean(list []time.Duration) time.Duration {
-	if len(list) < Least {
+	if len(list) < MinSamples {
 		return 0
 	}
 	var sum time.Duration

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -142,7 +143,7 @@ func TestOpenConnectionsEndWithAccess(t *testing.T) {
 			if _, err := io.ReadFull(stream.Body, make([]byte, 9)); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(120 * time.Millisecond)
+			w.rechecked("the connections", 4)
 			if w.gw.Open() != 2 {
 				t.Fatalf("want both still open after some rechecks, got %d", w.gw.Open())
 			}
@@ -195,8 +196,12 @@ func TestABrowserThatDoesNotReadIsClosedToo(t *testing.T) {
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "GET /flood HTTP/1.1\r\nHost: nb-anna.apps.test\r\nCookie: "+cookie+"\r\n\r\n")
-	waitFor(t, "the flood to stand", func() bool { return w.gw.Open() == 1 })
-	time.Sleep(100 * time.Millisecond)
+	last := int64(-1)
+	waitFor(t, "the flood to be held up by who does not read", func() bool {
+		held := last == flooded.Load() && last > 0
+		last = flooded.Load()
+		return held && w.gw.Open() == 1
+	})
 	_ = w.EndSession(t.Context(), annaPortal)
 	waitFor(t, "nothing open any more", func() bool { return w.gw.Open() == 0 })
 }
@@ -234,7 +239,7 @@ func TestDatabaseAway(t *testing.T) {
 	cookie := w.signIn(annaPortal, "nb-anna")
 	socket := w.mustDial("nb-anna", cookie)
 	w.fail(fault.New(fault.Unavailable, i18n.Literal("away")))
-	time.Sleep(100 * time.Millisecond)
+	w.rechecked("the websocket", 1)
 	res := w.get("nb-anna", "/", "Cookie", cookie)
 	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 		t.Errorf("want 503 for now, got %d", res.StatusCode)
@@ -348,11 +353,12 @@ func TestTheWatchEnds(t *testing.T) {
 	}
 }
 
-func waitFor(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("waited for %s", what)
-		}
-	}
+// rechecked waits until the gateway has asked the database so many times more: open connections are looked at again
+// every Recheck.
+func (w *world) rechecked(what string, questions int64) {
+	w.t.Helper()
+	before := w.asked.Load()
+	waitFor(w.t, "another look at "+what, func() bool { return w.asked.Load() >= before+questions })
 }
+
+var waitFor = waittest.For

@@ -3,14 +3,15 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/logging"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // record is what a gateway has logged.
@@ -28,11 +29,12 @@ func (r *record) Write(p []byte) (int, error) {
 // await gives the access line of the n-th call, which is written after its answer.
 func (r *record) await(t *testing.T, n int) map[string]any {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	var calls []map[string]any
+	waittest.For(t, fmt.Sprint("the line of call ", n), func() bool {
 		r.mu.Lock()
 		text := r.out.String()
 		r.mu.Unlock()
-		var calls []map[string]any
+		calls = nil
 		for line := range strings.Lines(text) {
 			var attrs map[string]any
 			if err := json.Unmarshal([]byte(line), &attrs); err != nil {
@@ -42,13 +44,12 @@ func (r *record) await(t *testing.T, n int) map[string]any {
 				calls = append(calls, attrs)
 			}
 		}
-		if len(calls) == n {
-			return calls[n-1]
-		}
-		if len(calls) > n || time.Now().After(end) {
+		if len(calls) > n {
 			t.Fatalf("want %d calls, got %v", n, calls)
 		}
-	}
+		return len(calls) == n
+	})
+	return calls[n-1]
 }
 
 // TestEachCallIsOneLine: also one that is refused, and a websocket, at its end; never what the user asked their own

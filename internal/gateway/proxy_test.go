@@ -354,7 +354,7 @@ func TestAddressesThatAreNeverCalled(t *testing.T) {
 	for _, ip := range addresses {
 		w.change("nb-anna", func(wl *workload.Workload) { wl.Observed.PodIP = ip })
 		w.gw.Wake(t.Context())
-		time.Sleep(60 * time.Millisecond)
+		w.pass(60 * time.Millisecond) // longer than an answer holds
 		if res := w.get("nb-anna", "/", "Cookie", cookie); res.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("%s: want a page that waits, got %d", ip, res.StatusCode)
 		}
@@ -473,7 +473,7 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	}
 	w.change("nb-anna", func(wl *workload.Workload) { wl.Observed.PodIP = "10.64.9.9" })
 	w.gw.Wake(t.Context())
-	time.Sleep(60 * time.Millisecond)
+	w.pass(60 * time.Millisecond) // longer than an answer holds
 	res = w.get("nb-anna", "/", with(navigation, "Cookie", cookie)...)
 	if body := text(t, res); res.StatusCode != http.StatusBadGateway ||
 		!strings.Contains(body, "“nb-anna” does not answer yet") ||
@@ -495,7 +495,7 @@ func TestPagesOfStates(t *testing.T) {
 			continue
 		}
 		w.change("nb-anna", func(wl *workload.Workload) { wl.State = state })
-		time.Sleep(60 * time.Millisecond)
+		w.pass(60 * time.Millisecond) // longer than an answer holds
 		for lang, word := range map[string]string{"en": "To the GPU portal", "de": "Zum GPU-Portal"} {
 			res := w.get("nb-anna", "/lab", with(navigation, "Cookie", cookie, "Accept-Language", lang)...)
 			body := text(t, res)

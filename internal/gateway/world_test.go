@@ -280,6 +280,9 @@ type seen struct {
 	Body              int64
 }
 
+// flooded counts the blocks that /flood has sent.
+var flooded atomic.Int64
+
 // podHandler is a notebook server that tells what it saw.
 func podHandler(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -308,6 +311,7 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 			if _, err := w.Write(block); err != nil {
 				return
 			}
+			flooded.Add(1)
 		}
 	case "/cookies":
 		for _, line := range r.URL.Query()["set"] {

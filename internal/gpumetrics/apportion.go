@@ -33,14 +33,14 @@ func (d *device) part(k kind, pod podKey, whole Reading) Reading {
 	if !whole.Known() {
 		return whole
 	}
-	told := slices.ContainsFunc(d.pods, func(p podRows) bool { return p.rows[k].state == good })
-	if d.known[k].state != good || !told {
+	told := slices.ContainsFunc(d.pods, func(p podRows) bool { return p.rows[k].state == valid })
+	if d.known[k].state != valid || !told {
 		return apportioned(whole, 1/float64(len(d.pods)))
 	}
 	var own, sum float64
 	for i := range d.pods {
 		row := d.pods[i].rows[k]
-		if row.state != good {
+		if row.state != valid {
 			if d.pods[i].pod == pod {
 				return row.reading(k, Measured)
 			}
@@ -72,7 +72,7 @@ func (s *sampleSet) ownPower(card Reading, d *device) Reading {
 		return card
 	}
 	part := 1.0
-	if d.Instance != "" || s.cut[d.UUID] { // a card that is held whole and cut at once contradicts itself
+	if d.Instance != "" || s.partitioned[d.UUID] { // a card that is held whole and cut at once contradicts itself
 		if part = s.sliceOf(d); part == 0 {
 			return card.without(OneForAll)
 		}
@@ -93,5 +93,5 @@ func (s *sampleSet) sliceOf(d *device) float64 {
 	if mine == 0 {
 		return 0
 	}
-	return float64(mine) / float64(max(hardware.SlicesOf(d.Model), s.claimed[d.UUID]))
+	return float64(mine) / float64(max(hardware.SlicesOf(d.Model), s.computeSlices[d.UUID]))
 }

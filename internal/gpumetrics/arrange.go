@@ -13,31 +13,31 @@ import (
 // device is one card or slice in a sample set: what is known of it, and of each pod on it.
 type device struct {
 	Device
-	known   [kinds]value         // of the device itself
-	pods    []podRows            // what the rows of each pod say
-	at      time.Time            // of the last sample, by the clock of this machine
-	heard   map[podKey]time.Time // of the last sample of each pod
-	origins []heardOrigin        // by when they were heard of, at most mostOrigins
-	twice   bool                 // more than one node claims to have it
-	only    bool                 // a card that is known by its slices; nobody's device
+	known     [kinds]value         // of the device itself
+	pods      []podRows            // what the rows of each pod say
+	at        time.Time            // of the last sample, by the clock of this machine
+	podSeenAt map[podKey]time.Time // of the last sample of each pod
+	origins   []originSample       // by when they were heard of, at most mostOrigins
+	duplicate bool                 // more than one node claims to have it
+	synthetic bool                 // a card that is known by its slices; nobody's device
 }
 
 // mostOrigins bounds what is kept of rows that repeat a device.
 const mostOrigins = 8
 
-type heardOrigin struct {
+type originSample struct {
 	origin
 	at time.Time
 }
 
-// hear keeps where a row comes from, in the order of the samples' times.
-func (d *device) hear(o origin, at time.Time) {
-	d.origins = slices.DeleteFunc(d.origins, func(h heardOrigin) bool { return h.origin == o && !h.at.After(at) })
-	if slices.ContainsFunc(d.origins, func(h heardOrigin) bool { return h.origin == o }) {
+// addOrigin keeps where a row comes from, in the order of the samples' times.
+func (d *device) addOrigin(o origin, at time.Time) {
+	d.origins = slices.DeleteFunc(d.origins, func(h originSample) bool { return h.origin == o && !h.at.After(at) })
+	if slices.ContainsFunc(d.origins, func(h originSample) bool { return h.origin == o }) {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(d.origins, at, func(h heardOrigin, at time.Time) int { return h.at.Compare(at) })
-	d.origins = slices.Insert(d.origins, i, heardOrigin{o, at})
+	i, _ := slices.BinarySearchFunc(d.origins, at, func(h originSample, at time.Time) int { return h.at.Compare(at) })
+	d.origins = slices.Insert(d.origins, i, originSample{o, at})
 	if len(d.origins) > mostOrigins {
 		d.origins = d.origins[1:]
 	}
@@ -53,17 +53,17 @@ type podRows struct {
 // sampleSet is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept,
 // and never changed afterwards.
 type sampleSet struct {
-	labels  Labels
-	stale   time.Duration
-	now     time.Time // when the poll began, by this machine's clock
-	at      time.Time // when Prometheus answered
-	skew    time.Duration
-	devices map[deviceKey]*device
-	pods    map[podKey][]*device
-	targets map[podKey]bool // pods that are scrape targets: exporters
-	claimed map[string]int  // compute slices of all slices of a card
-	cut     map[string]bool // cards that have slices
-	tally   tally
+	labels        Labels
+	stale         time.Duration
+	now           time.Time // when the poll began, by this machine's clock
+	at            time.Time // when Prometheus answered
+	skew          time.Duration
+	devices       map[deviceKey]*device
+	pods          map[podKey][]*device
+	targets       map[podKey]bool // pods that are scrape targets: exporters
+	computeSlices map[string]int  // compute slices of all slices of a card
+	partitioned   map[string]bool // cards that have slices
+	tally         tally
 
 	fleet, silent func() *Fleet // of this sample set, and with nothing known any more
 }
@@ -74,14 +74,14 @@ type tally struct {
 	orphans  int               // rows of devices of which no time is known
 	exported bool              // labels are not honoured: exported_* are read
 	series   map[string]int    // rows by metric name
-	odd      map[kind]int      // rows whose value is none
+	invalid  map[kind]int      // rows whose value is none
 	warnings []string          // of Prometheus itself
 	samples  map[kind]struct{} // kinds that have a usable value somewhere
 	fields   []string          // names of DCGM's series, where none of them tells of a card
 }
 
-// note takes in a row of the names query.
-func (t *tally) note(row series) { t.fields = append(t.fields, row.labels.get("__name__")) }
+// addName takes in a row of the names query.
+func (t *tally) addName(row series) { t.fields = append(t.fields, row.labels.get("__name__")) }
 
 // warn keeps the first few: a Thanos that cannot reach a store says so for each.
 func (t *tally) warn(words []string) {
@@ -94,7 +94,7 @@ func (t *tally) warn(words []string) {
 
 func newSampleSet(l Labels, now time.Time, stale time.Duration) *sampleSet {
 	return &sampleSet{labels: l, now: now, stale: stale, devices: map[deviceKey]*device{}, targets: map[podKey]bool{},
-		tally: tally{series: map[string]int{}, odd: map[kind]int{}, samples: map[kind]struct{}{}}}
+		tally: tally{series: map[string]int{}, invalid: map[kind]int{}, samples: map[kind]struct{}{}}}
 }
 
 // describe takes in a row of the devices query: what a device is, and when it was last heard of. Ages are taken by
@@ -121,12 +121,12 @@ func (s *sampleSet) describe(row series) {
 		d.UUID, d.Instance = key.uuid, key.instance
 		s.devices[key] = d
 	}
-	d.hear(s.labels.origin(row.labels), at)
-	if pod, _ := s.labels.holder(row.labels); pod != (podKey{}) && at.After(d.heard[pod]) {
-		if d.heard == nil {
-			d.heard = map[podKey]time.Time{}
+	d.addOrigin(s.labels.origin(row.labels), at)
+	if pod, _ := s.labels.holder(row.labels); pod != (podKey{}) && at.After(d.podSeenAt[pod]) {
+		if d.podSeenAt == nil {
+			d.podSeenAt = map[podKey]time.Time{}
 		}
-		d.heard[pod] = at
+		d.podSeenAt[pod] = at
 	}
 	if !at.Before(d.at) { // two exporters for one device: the one heard of last
 		d.at = at
@@ -178,9 +178,9 @@ func (s *sampleSet) put(row series) {
 
 func (s *sampleSet) count(k kind, v value) {
 	switch v.state {
-	case odd:
-		s.tally.odd[k]++
-	case good:
+	case invalid:
+		s.tally.invalid[k]++
+	case valid:
 		s.tally.samples[k] = struct{}{}
 	}
 }
@@ -188,7 +188,7 @@ func (s *sampleSet) count(k kind, v value) {
 // cardOf makes an entry for a card that is known by its slices only. It holds what is the card's, and is no device of
 // anybody's.
 func (s *sampleSet) cardOf(key deviceKey) *device {
-	d := &device{only: true}
+	d := &device{synthetic: true}
 	d.UUID = key.uuid
 	s.devices[key] = d
 	return d
@@ -204,25 +204,26 @@ func (d *device) rowsOf(pod podKey, doubtful bool) *[kinds]value {
 	return &d.pods[len(d.pods)-1].rows
 }
 
-// leftAfter is how much older than its device the last sample of a pod on it must be for the pod to have left. It is
-// longer than scrapes are apart.
-const leftAfter = 2 * time.Minute
+// departedAfter is how much older than its device the last sample of a pod on it must be for the pod to have left. It
+// is longer than scrapes are apart.
+const departedAfter = 2 * time.Minute
 
-// left reports whether others have been on a device since a pod was. Prometheus goes on giving its last sample for five
-// minutes, where it was away itself, or the exporter, when the pod left: otherwise it notes at once that a row is gone.
-func (d *device) left(p podRows) bool {
-	at, told := d.heard[p.pod]
-	return told && d.at.Sub(at) > leftAfter
+// departed reports whether a pod has left a device that others use now. Prometheus goes on giving its last sample for
+// five minutes, where it was away itself, or the exporter, when the pod left: otherwise it notes at once that a row is
+// gone.
+func (d *device) departed(p podRows) bool {
+	at, told := d.podSeenAt[p.pod]
+	return told && d.at.Sub(at) > departedAfter
 }
 
 // close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of
 // the devices themselves.
 func (s *sampleSet) close(at time.Time, nodes NodeIndex) *sampleSet {
 	s.at = at
-	s.place(nodes)
+	s.assignNodes(nodes)
 	holders := map[string]map[podKey]bool{}
 	for key, d := range s.devices {
-		d.pods = slices.DeleteFunc(d.pods, d.left)
+		d.pods = slices.DeleteFunc(d.pods, d.departed)
 		d.pods = slices.DeleteFunc(d.pods, func(p podRows) bool {
 			exporter := p.doubtful && (s.targets[p.pod] || exporterPod(p.pod.pod))
 			for k := range p.rows {
@@ -243,10 +244,10 @@ func (s *sampleSet) close(at time.Time, nodes NodeIndex) *sampleSet {
 			holders[key.uuid][p.pod] = true
 		}
 	}
-	s.pods, s.claimed, s.cut = map[podKey][]*device{}, map[string]int{}, map[string]bool{}
+	s.pods, s.computeSlices, s.partitioned = map[podKey][]*device{}, map[string]int{}, map[string]bool{}
 	for key, d := range s.devices {
-		s.cut[key.uuid] = s.cut[key.uuid] || key.instance != ""
-		s.claimed[key.uuid] += hardware.ComputeSlices(d.Profile)
+		s.partitioned[key.uuid] = s.partitioned[key.uuid] || key.instance != ""
+		s.computeSlices[key.uuid] += hardware.ComputeSlices(d.Profile)
 		// the rest of a cut card is there for others, if not now then soon
 		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != ""
 		for _, p := range d.pods {
@@ -316,7 +317,7 @@ func (s *sampleSet) card(d *device) [kinds]value {
 func (d *device) whole() [kinds]value {
 	out := d.known
 	for k := range out {
-		if out[k].state == good {
+		if out[k].state == valid {
 			continue
 		}
 		for i := range d.pods {
@@ -330,19 +331,19 @@ func (d *device) whole() [kinds]value {
 // Other exporters tell it, or which part of it is used.
 func total(r [kinds]value) value {
 	switch {
-	case r[memSize].state == good:
+	case r[memSize].state == valid:
 		return r[memSize]
-	case r[memShare].state == good && r[memShare].v > 0.01 && r[memUsed].state == good:
-		return value{math.Round(r[memUsed].v / r[memShare].v), good}
+	case r[memShare].state == valid && r[memShare].v > 0.01 && r[memUsed].state == valid:
+		return value{math.Round(r[memUsed].v / r[memShare].v), valid}
 	}
 	worst := min(r[memUsed].state, r[memFree].state)
-	if r[memUsed].state == odd || r[memFree].state == odd || r[memReserved].state == odd {
-		worst = min(worst, odd)
+	if r[memUsed].state == invalid || r[memFree].state == invalid || r[memReserved].state == invalid {
+		worst = min(worst, invalid)
 	}
-	if worst != good {
+	if worst != valid {
 		return value{state: worst}
 	}
-	return value{r[memUsed].v + r[memFree].v + r[memReserved].v, good}
+	return value{r[memUsed].v + r[memFree].v + r[memReserved].v, valid}
 }
 
 func (d *Device) readings() []*Reading {

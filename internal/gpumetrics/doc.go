@@ -3,7 +3,7 @@
 // unknown) and how old it is; what is not known is said to be unknown and is never a zero. One Poller serves all open
 // pages of a cluster.
 //
-// The way of the data: Poller asks fixed queries while somebody watches (queries.go) -> decode reads the answer row by
+// The way of the data: Poller asks fixed queries at fixed intervals (queries.go) -> decode reads the answer row by
 // row within limits (decode.go) -> a sample set takes the rows in and sorts them by device and pod (arrange.go, pure)
 // -> Live hands out what a pod's devices do, and which part is the pod's own (apportion.go). Every 30 s it asks for the
 // health of cards (health.go), and at most as often for the last hour of all pods at once (history.go). Report

@@ -47,7 +47,7 @@ type firstSeenIndex struct {
 func (h *healthSampleSet) lastErrors() []errorKey {
 	var keys []errorKey
 	for device, s := range h.slices {
-		if s.last.state == good && s.last.v > 0 {
+		if s.last.state == valid && s.last.v > 0 {
 			keys = append(keys, errorKey{device, int(s.last.v)})
 		}
 	}

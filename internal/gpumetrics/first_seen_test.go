@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // lastError is an exposition of one card whose last error is this one.
@@ -71,7 +73,7 @@ func TestSinceWhenAnErrorIsThere(t *testing.T) {
 			severity = Info
 		}
 		if worst, any := card.Worst(); !any || worst != severity {
-			t.Errorf("%s: want %s, got %s: %+v", sentence, severity, worst, card.Troubles)
+			t.Errorf("%s: want %s, got %s: %+v", sentence, severity, worst, card.Issues)
 		}
 	}
 }
@@ -193,15 +195,14 @@ func TestRealTimesOfErrors(t *testing.T) {
 	}
 	until := func(what string, is func(map[string]XIDReading) bool) map[string]XIDReading {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-			got := errors()
-			if is(got) {
-				return got
+		var got map[string]XIDReading
+		waittest.Until(t, what, func() error {
+			if got = errors(); is(got) {
+				return nil
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: got %+v", what, got)
-			}
-		}
+			return fmt.Errorf("got %+v", got)
+		})
+		return got
 	}
 	until("an error that was there from the first", func(m map[string]XIDReading) bool {
 		return m["GPU-aaaa"].Before &&

@@ -67,7 +67,7 @@ func (s *sampleSet) prepare() {
 func (s *sampleSet) newFleet(seen func(Reading) Reading) *Fleet {
 	all := make([]*device, 0, len(s.devices))
 	for _, d := range s.devices {
-		if !d.only && !(d.Instance == "" && s.cut[d.UUID]) { // of a cut card the slices are told
+		if !d.synthetic && !(d.Instance == "" && s.partitioned[d.UUID]) { // of a cut card the slices are told
 			all = append(all, d)
 		}
 	}

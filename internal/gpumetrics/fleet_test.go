@@ -72,9 +72,6 @@ func TestQueriesDoNotGrowWithViewers(t *testing.T) {
 		f := newFake(t, c.Now)
 		f.scrape(smallFleet, true)
 		p := newPoller(t, f.URL, c)
-		for range viewers {
-			p.Watch()
-		}
 		for range 120 {
 			if p.due() {
 				if err := p.Poll(t.Context()); err != nil {

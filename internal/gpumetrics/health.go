@@ -24,8 +24,8 @@ const (
 // String is the word of the API.
 func (s Severity) String() string { return [...]string{"info", "warning", "danger"}[min(s, Danger)] }
 
-// Trouble is something about a card that somebody should know.
-type Trouble struct {
+// Issue is something about a card that somebody should know.
+type Issue struct {
 	Severity Severity
 	What     i18n.Text
 	Todo     i18n.Text
@@ -48,12 +48,12 @@ type Card struct {
 	PCIeReplays       Reading
 	NVLinkRate        Reading // how fast the counters over all links grow; 0 where nothing is sent
 	NVLinkErrors      Reading // the largest of the error counters
-	Troubles          []Trouble
+	Issues            []Issue
 }
 
 // Worst is the severity of the worst trouble; ok is false where there is none.
 func (c Card) Worst() (s Severity, ok bool) {
-	for _, t := range c.Troubles {
+	for _, t := range c.Issues {
 		s, ok = max(s, t.Severity), true
 	}
 	return s, ok
@@ -171,14 +171,14 @@ func reasonsOf(r Reading) []Reason {
 
 // healthSampleSet is what the health query has brought.
 type healthSampleSet struct {
-	labels Labels
-	at     time.Time
-	cards  map[string]*[allKinds]value // by UUID
-	slices map[deviceKey]*sliceHealth
-	odd    map[kind]int
-	series map[string]int
-	since  map[errorKey]appearance
-	recent time.Duration // for how long an error is news
+	labels  Labels
+	at      time.Time
+	cards   map[string]*[allKinds]value // by UUID
+	slices  map[deviceKey]*sliceHealth
+	invalid map[kind]int
+	series  map[string]int
+	since   map[errorKey]appearance
+	recent  time.Duration // for how long an error is news
 }
 
 type sliceHealth struct {
@@ -188,7 +188,7 @@ type sliceHealth struct {
 
 func newHealthSampleSet(l Labels, recent time.Duration) *healthSampleSet {
 	return &healthSampleSet{labels: l, recent: recent, cards: map[string]*[allKinds]value{},
-		slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
+		slices: map[deviceKey]*sliceHealth{}, invalid: map[kind]int{}, series: map[string]int{}}
 }
 
 // put takes in a row of the health query.
@@ -204,8 +204,8 @@ func (h *healthSampleSet) put(row series) {
 	}
 	h.series[name]++
 	v := metrics[k].value(row.samples[len(row.samples)-1].value)
-	if v.state == odd {
-		h.odd[k]++
+	if v.state == invalid {
+		h.invalid[k]++
 	}
 	if !metrics[k].slice {
 		c := h.cards[key.uuid]
@@ -259,7 +259,7 @@ func (h *healthSampleSet) healthOf(s *sampleSet) []Card {
 	bySlices := map[string][]*device{}
 	for _, d := range s.devices {
 		bySlices[d.UUID] = append(bySlices[d.UUID], d)
-		if old := at[d.UUID]; old == nil || d.Instance == "" && !d.only {
+		if old := at[d.UUID]; old == nil || d.Instance == "" && !d.synthetic {
 			at[d.UUID] = d
 		}
 	}
@@ -279,7 +279,7 @@ func (h *healthSampleSet) healthOf(s *sampleSet) []Card {
 func (h *healthSampleSet) card(s *sampleSet, d *device, on []*device) Card {
 	c := Card{UUID: d.UUID}
 	for _, part := range on {
-		if !part.only && !part.at.Before(c.At) {
+		if !part.synthetic && !part.at.Before(c.At) {
 			c.Model, c.Node, c.At = part.Model, part.Node, part.at
 		}
 	}
@@ -305,14 +305,14 @@ func (h *healthSampleSet) card(s *sampleSet, d *device, on []*device) Card {
 		c.XIDs = append(c.XIDs, h.xids(part, c.At, s.now)...)
 		c.TellsErrors = c.TellsErrors || h.tells(part)
 	}
-	c.Troubles = troubles(c)
+	c.Issues = issues(c)
 	return c
 }
 
 // tells reports whether a device says anything of errors.
 func (h *healthSampleSet) tells(d *device) bool {
 	s := h.slices[deviceKey{d.UUID, d.Instance}]
-	return s != nil && (s.last.state == good || len(s.counts) > 0)
+	return s != nil && (s.last.state == valid || len(s.counts) > 0)
 }
 
 // xids are the errors of one device: those counted of late, and the last one there ever was, which may be long ago.
@@ -323,14 +323,14 @@ func (h *healthSampleSet) xids(d *device, at, now time.Time) []XIDReading {
 	}
 	var out []XIDReading
 	for _, code := range slices.Sorted(maps.Keys(s.counts)) {
-		if v := s.counts[code]; v.state == good && v.v > 0 {
+		if v := s.counts[code]; v.state == valid && v.v > 0 {
 			count := v.reading(xidCount, Measured)
 			count.At = at
 			out = append(out, XIDReading{Instance: d.Instance, Code: code, Count: count})
 		}
 	}
 	last := int(s.last.v)
-	if s.last.state == good && last > 0 && !slices.ContainsFunc(out, func(x XIDReading) bool { return x.Code == last }) {
+	if s.last.state == valid && last > 0 && !slices.ContainsFunc(out, func(x XIDReading) bool { return x.Code == last }) {
 		came := h.since[errorKey{deviceKey{d.UUID, d.Instance}, last}]
 		out = append(out, XIDReading{Instance: d.Instance, Code: last, Count: Reading{Unit: Count}, Since: came.at,
 			Before: came.before, Old: !came.at.IsZero() && now.Sub(came.at) > h.recent})
@@ -338,8 +338,8 @@ func (h *healthSampleSet) xids(d *device, at, now time.Time) []XIDReading {
 	return out
 }
 
-// trouble is an error in words. One that is no news any more calls for nothing.
-func (x XIDReading) trouble() Trouble {
+// issue is an error in words. One that is no news any more calls for nothing.
+func (x XIDReading) issue() Issue {
 	class := classOf(x.Code)
 	words := "gpumetrics.xid_last"
 	switch {
@@ -350,7 +350,7 @@ func (x XIDReading) trouble() Trouble {
 	case !x.Since.IsZero():
 		words = "gpumetrics.xid_since"
 	}
-	t := Trouble{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times",
+	t := Issue{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times",
 		int(x.Count.Value), "Time", x.Since.UTC().Format("2006-01-02 15:04")), i18n.T("gpumetrics.todo." + class.name)}
 	if x.Old {
 		t.Severity, t.Todo = Info, i18n.T("gpumetrics.todo.old")
@@ -358,11 +358,11 @@ func (x XIDReading) trouble() Trouble {
 	return t
 }
 
-// troubles says of each reading that is not as it should be what it means and what to do.
-func troubles(c Card) []Trouble {
-	var out []Trouble
+// issues says of each reading that is not as it should be what it means and what to do.
+func issues(c Card) []Issue {
+	var out []Issue
 	for _, x := range c.XIDs {
-		out = append(out, x.trouble())
+		out = append(out, x.issue())
 	}
 	for _, x := range []struct {
 		r        Reading
@@ -373,14 +373,14 @@ func troubles(c Card) []Trouble {
 		{c.RemapUncorrected, Warning, "remap_uncorrected"}, {c.NVLinkErrors, Warning, "nvlink_errors"},
 	} {
 		if x.r.Known() && x.r.Value > 0 {
-			out = append(out, Trouble{x.severity, i18n.T("gpumetrics.trouble."+x.name, "Number", int64(x.r.Value)),
+			out = append(out, Issue{x.severity, i18n.T("gpumetrics.trouble."+x.name, "Number", int64(x.r.Value)),
 				i18n.T("gpumetrics.todo." + x.name)})
 		}
 	}
 	for _, r := range c.Reasons {
-		out = append(out, Trouble{r.Severity, i18n.T("gpumetrics.throttle." + r.Name),
+		out = append(out, Issue{r.Severity, i18n.T("gpumetrics.throttle." + r.Name),
 			i18n.T("gpumetrics.todo.throttle_" + r.Name)})
 	}
-	slices.SortStableFunc(out, func(a, b Trouble) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(out, func(a, b Issue) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out
 }

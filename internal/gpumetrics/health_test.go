@@ -89,8 +89,8 @@ func TestLicenseIsAGuestsWord(t *testing.T) {
 	}
 }
 
-// TestTroubles: each kind of error has its severity and something to do, in every language.
-func TestTroubles(t *testing.T) {
+// TestIssues: each kind of error has its severity and something to do, in every language.
+func TestIssues(t *testing.T) {
 	base := rows(whole, usedName, 1, freeName, 1)
 	bundle := i18n.MustLoad()
 	for name, c := range map[string]struct {
@@ -115,9 +115,9 @@ func TestTroubles(t *testing.T) {
 		r := reportOf(t, base+c.rows, true)
 		worst, any := r.Health[0].Worst()
 		if any == c.none || worst != c.worst {
-			t.Errorf("%s: want %v (none %v), got %+v", name, c.worst, c.none, r.Health[0].Troubles)
+			t.Errorf("%s: want %v (none %v), got %+v", name, c.worst, c.none, r.Health[0].Issues)
 		}
-		for _, x := range r.Health[0].Troubles {
+		for _, x := range r.Health[0].Issues {
 			for _, lang := range []string{"en", "de"} {
 				l := bundle.For(lang)
 				if l.Say(x.What) == "" || l.Say(x.Todo) == "" {

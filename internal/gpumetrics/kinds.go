@@ -164,9 +164,9 @@ func blank(v float64) bool {
 type state uint8
 
 const (
-	absent state = iota // no series
-	odd                 // a series whose value cannot be
-	good
+	absent  state = iota // no series
+	invalid              // a series whose value cannot be
+	valid
 )
 
 // value is a number and whether it is one.
@@ -177,15 +177,15 @@ type value struct {
 
 func (m metric) value(v float64) value {
 	if blank(v) || v < m.min || v > m.max || m.whole && v != math.Trunc(v) {
-		return value{state: odd}
+		return value{state: invalid}
 	}
-	return value{v, good}
+	return value{v, valid}
 }
 
 // better is the one of two rows for the same that counts. Repeated rows repeat one value; adding them up would count it
 // twice.
 func (x value) better(y value) value {
-	if y.state > x.state || y.state == good && x.state == good && y.v > x.v {
+	if y.state > x.state || y.state == valid && x.state == valid && y.v > x.v {
 		return y
 	}
 	return x
@@ -194,9 +194,9 @@ func (x value) better(y value) value {
 // reading makes the value of a sample at a time into a Reading.
 func (x value) reading(k kind, source Source) Reading {
 	m := metrics[k]
-	if x.state != good {
+	if x.state != valid {
 		why := NoSeries
-		if x.state == odd {
+		if x.state == invalid {
 			why = NoValue
 		}
 		return Reading{Unit: m.unit, Why: why}

@@ -174,12 +174,12 @@ func containerID(name string) bool {
 // sameExporter is what rows of one exporter have in common.
 func (o origin) sameExporter() origin { return origin{nodes: o.nodes, instance: o.instance} }
 
-// place says of each device on which node it is. A card that nothing else places is where the other cards of its
+// assignNodes says of each device on which node it is. A card that nothing else places is where the other cards of its
 // exporter are. Names that are no node's place nothing.
-func (s *sampleSet) place(x NodeIndex) {
+func (s *sampleSet) assignNodes(x NodeIndex) {
 	if len(x.names) == 0 {
 		for _, d := range s.devices {
-			d.settle(func(o origin) string { return o.believed() })
+			d.assignNode(func(o origin) string { return o.believed() })
 		}
 		return
 	}
@@ -192,7 +192,7 @@ func (s *sampleSet) place(x NodeIndex) {
 		}
 	}
 	for _, d := range s.devices {
-		d.settle(func(o origin) string {
+		d.assignNode(func(o origin) string {
 			if node := x.nodeOf(o, d.UUID); node != "" {
 				return node
 			}
@@ -201,16 +201,16 @@ func (s *sampleSet) place(x NodeIndex) {
 	}
 }
 
-// settle takes the node that was heard of last, and notes whether there are several.
-func (d *device) settle(nodeOf func(origin) string) {
-	d.Node, d.twice = "", false
+// assignNode takes the node that was heard of last, and notes whether there are several.
+func (d *device) assignNode(nodeOf func(origin) string) {
+	d.Node, d.duplicate = "", false
 	for _, o := range slices.Backward(d.origins) {
 		switch node := nodeOf(o.origin); {
 		case node == "" || node == d.Node:
 		case d.Node == "":
 			d.Node = node
 		default:
-			d.twice = true
+			d.duplicate = true
 		}
 	}
 }

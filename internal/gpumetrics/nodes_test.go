@@ -53,7 +53,8 @@ func TestNodeOfACard(t *testing.T) {
 			`pod="nvidia-dcgm-exporter-cwbcm",exported_namespace="gpu-vision",exported_pod="gone-0"`, ec2, ""},
 		"an agent or a ResourceSlice names the card": {`Hostname="6ce41e2c54a1",` +
 			`UUID="GPU-4c226d4d-8129-a7cf-fecd-daa9018b4b48",pci_bus_id="00000000:3D:00.0"`, lab, ""},
-		"the pod that holds the card":    {`Hostname="6ce41e2c54a1",UUID="GPU-1",namespace="gpu-vision",pod="nb-0"`, edge, ""},
+		"the pod that holds the card": {`Hostname="6ce41e2c54a1",UUID="GPU-1",namespace="gpu-vision",pod="nb-0"`, edge,
+			""},
 		"a lost card by its PCI address": {`Hostname="6ce41e2c54a1",UUID="GPU-1",pci_bus_id="00000000:3D:00.0"`, edge, ""},
 		"a PCI address alone is no place where the UUID there is another": {
 			`UUID="GPU-1",pci_bus_id="00000000:1B:00.0"`, "", ""},
@@ -104,7 +105,7 @@ func TestNoPhantomNode(t *testing.T) {
 	}
 	cards := p.Report().Health
 	if i := slices.IndexFunc(cards, func(c Card) bool { return c.UUID == "GPU-b" }); i < 0 ||
-		cards[i].Node != "dgx-01.edge" || len(cards[i].Troubles) == 0 {
+		cards[i].Node != "dgx-01.edge" || len(cards[i].Issues) == 0 {
 		t.Errorf("want the trouble of GPU-b on its node, got %+v", cards)
 	}
 	for _, f := range p.Report().Findings {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
-// TestPodUtilizationOfOnePod: the parts of one answer become one PodUtilization for each pod and device. A mark for "no value"
-// is unknown and no number, and what nobody counted is not known.
+// TestPodUtilizationOfOnePod: the parts of one answer become one PodUtilization for each pod and device. A mark for "no
+// value" is unknown and no number, and what nobody counted is not known.
 func TestPodUtilizationOfOnePod(t *testing.T) {
 	from := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	asked := 0
@@ -125,12 +127,4 @@ func TestWorksOfARealPrometheus(t *testing.T) {
 	}
 }
 
-// within waits for something that takes its time on a busy machine.
-func within(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("want %s within two minutes", what)
-		}
-	}
-}
+var within = waittest.For

@@ -34,7 +34,6 @@ type Config struct {
 	// what the cluster knows of its nodes now; nil, or an empty one: the names in the series are believed
 	Nodes func() NodeIndex
 
-	Always      bool          // poll also while nobody watches
 	Every       time.Duration // 5 s, and never more than a tenth of the time: a poll that takes 3 s is made every 30 s
 	HealthEvery time.Duration // 30 s, as often as the exporter looks
 	Recent      time.Duration // 24 h: for how long the last error of a card is news
@@ -53,15 +52,13 @@ type Poller struct {
 	history         history
 	firstSeenWindow time.Duration // in which samples are looked for that tell since when an error is there
 	ranges          *queryCache[rangeKey, Ranges]
-	wake            chan struct{}
 
 	mu             sync.Mutex
-	watchers       int
 	samples        *sampleSet // nil before the first answer
 	health         *healthSampleSet
 	firstSeen      firstSeenIndex
 	status         Status
-	asked          time.Time     // when the last poll began
+	pollStarted    time.Time     // when the last poll began
 	healthPolledAt time.Time     // when the health query was last made
 	took           time.Duration // by the last poll
 	rows           int
@@ -120,26 +117,7 @@ func New(cfg Config) (*Poller, error) {
 	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery,
 		mostRanges,
 		rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
-		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
-}
-
-// Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.
-func (p *Poller) Watch() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.watchers++; p.watchers == 1 {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// Unwatch says that one of those has gone.
-func (p *Poller) Unwatch() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.watchers = max(0, p.watchers-1)
+		queries: newQueries(cfg.Labels.orDefaults()), status: Status{Err: errNever}}, nil
 }
 
 // Run polls until the context ends.
@@ -154,7 +132,6 @@ func (p *Poller) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-		case <-p.wake:
 		}
 	}
 }
@@ -166,32 +143,30 @@ const (
 	longestWait = 30 * time.Second
 )
 
-// due reports whether somebody wants values and the last ones are not from just now: watchers that come and go must not
-// make calls more frequent.
+// due reports whether the last poll is long enough ago: a slow Prometheus is polled less often.
 func (p *Poller) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted := p.watchers > 0 || p.cfg.Always
-	return wanted && p.cfg.Now().Sub(p.asked) >= max(p.cfg.Every/2, min(busyShare*p.took, longestWait))
+	return p.cfg.Now().Sub(p.pollStarted) >= max(p.cfg.Every/2, min(busyShare*p.took, longestWait))
 }
 
 // Poll asks once: two queries, and now and then a third and a fourth, however many GPUs and pages there are.
 func (p *Poller) Poll(ctx context.Context) error {
 	p.mu.Lock()
 	began := p.cfg.Now()
-	p.asked = began
-	feel := p.healthPolledAt.IsZero() || began.Sub(p.healthPolledAt) >= p.cfg.HealthEvery
+	p.pollStarted = began
+	healthDue := p.healthPolledAt.IsZero() || began.Sub(p.healthPolledAt) >= p.cfg.HealthEvery
 	p.mu.Unlock()
 	start := time.Now() // what a poll costs is real time, whatever clock readings are dated by
 	next, cost, err := p.ask(ctx, began)
 	cost.took = time.Since(start)
-	if err == nil && feel {
+	if err == nil && healthDue {
 		p.pollHealth(ctx, began)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.note(ctx, next, cost, err)
+	p.recordPoll(ctx, next, cost, err)
 	if p.cfg.OnFresh != nil {
 		p.cfg.OnFresh()
 	}
@@ -221,7 +196,7 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*sampleSet, cost, er
 		s.tally.warn(a.warnings)
 	}
 	if len(s.devices) == 0 {
-		a, err := p.query(ctx, "query", url.Values{"query": {p.queries.names}}, pool, s.tally.note)
+		a, err := p.query(ctx, "query", url.Values{"query": {p.queries.names}}, pool, s.tally.addName)
 		if err != nil {
 			return nil, c, err
 		}
@@ -256,8 +231,8 @@ func (p *Poller) pollHealth(ctx context.Context, now time.Time) {
 	}
 }
 
-// note keeps what came. After a failure the last values stay.
-func (p *Poller) note(ctx context.Context, next *sampleSet, c cost, err error) {
+// recordPoll keeps the outcome of a poll. After a failure the last values stay.
+func (p *Poller) recordPoll(ctx context.Context, next *sampleSet, c cost, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

@@ -372,9 +372,9 @@ func TestEmptyAnswerIsNoZero(t *testing.T) {
 	}
 }
 
-// Watching costs nothing: the calls are those of the clock, whoever looks and however many workloads there are.
-func TestCallsDoNotRiseWithWatchers(t *testing.T) {
-	calls := func(watchers int) int {
+// Reading costs nothing: the calls are those of the clock, whoever reads and however many workloads there are.
+func TestCallsDoNotRiseWithReaders(t *testing.T) {
+	calls := func(readers int) int {
 		clock := newClock()
 		f := newFake(t, clock.Now)
 		f.scrape(busyCard(), true)
@@ -386,12 +386,7 @@ func TestCallsDoNotRiseWithWatchers(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = p.Run(ctx) })
-		time.Sleep(30 * time.Millisecond)
-		if n := f.count(); n != 0 {
-			t.Errorf("want no call while nobody watches, got %d", n)
-		}
-		for range watchers {
-			p.Watch()
+		for range readers {
 			p.Live("tenant-a", "nb-0")
 			p.LastHour("tenant-a", "nb-0")
 		}
@@ -400,9 +395,6 @@ func TestCallsDoNotRiseWithWatchers(t *testing.T) {
 			p.Live("tenant-a", "nb-0")
 			p.LastHour("tenant-a", "nb-0")
 			clock.pass(5 * time.Second)
-		}
-		for range watchers {
-			p.Unwatch()
 		}
 		stop()
 		running.Wait()
@@ -421,7 +413,7 @@ func TestCallsDoNotRiseWithWatchers(t *testing.T) {
 	}
 	one, many := calls(1), calls(500)
 	if one > 14 || many > 14 { // 5 polls of 2 queries, and perhaps one that had begun
-		t.Errorf("want at most 14 calls in six polls, got %d with one watcher and %d with 500", one, many)
+		t.Errorf("want at most 14 calls in six polls, got %d with one reader and %d with 500", one, many)
 	}
 }
 

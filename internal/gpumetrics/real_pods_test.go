@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestAnEndpointsHistoryIsThatOfAllItsPods asks a real Prometheus: the pods of a Deployment come and go, and those of
@@ -34,16 +33,13 @@ func TestAnEndpointsHistoryIsThatOfAllItsPods(t *testing.T) {
 		}
 	}
 	got := -1
-	for deadline := time.Now().Add(2 * time.Minute); got != want &&
-		time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	within(t, "the GPUs of all pods", func() bool {
 		r, err := p.askRanges(podKey{"red", PodsOf("chat")}, SpanOf("1h"))
 		if err == nil {
 			got = r.Devices
 		}
-		if got > want {
-			break
-		}
-	}
+		return got >= want
+	})
 	if got != want {
 		t.Errorf("want the GPUs of %d pods, got those of %d", want, got)
 	}

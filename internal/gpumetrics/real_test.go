@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics/promtest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it
@@ -52,22 +53,18 @@ func askReal(t *testing.T, url, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(30 * time.Second)
 	for _, c := range recordedCases {
 		if c.file != file {
 			continue
 		}
-		for {
-			err = p.Poll(t.Context())
+		waittest.Until(t, c.name, func() error {
+			err := p.Poll(t.Context())
 			diff := cmp.Diff(c.want, briefs(p.Live(c.namespace, c.pod)))
 			if err == nil && diff == "" {
-				break
+				return nil
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: error %v, devices (-want +got):\n%s", c.name, err, diff)
-			}
-			time.Sleep(200 * time.Millisecond)
-		}
+			return fmt.Errorf("error %w, devices (-want +got):\n%s", err, diff)
+		})
 		for _, span := range Spans() {
 			if _, err := p.askRanges(podKey{c.namespace, c.pod}, span); err != nil {
 				t.Errorf("the history over %s: %v", span.Name, err)
@@ -161,15 +158,10 @@ func TestRealPrometheusOfOtherMakers(t *testing.T) {
 		}
 		return now, past
 	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		now, past := memory()
-		if now == 65536 && past == 65536 {
-			return
+	waittest.Until(t, "65536 MiB now and in the history", func() error {
+		if now, past := memory(); now != 65536 || past != 65536 {
+			return fmt.Errorf("got %g and %g", now, past)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("want 65536 MiB now and in the history, got %g and %g", now, past)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return nil
+	})
 }

@@ -69,7 +69,7 @@ func healthLines(t *testing.T, r gpumetrics.Report) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s %s: %s, ecc %s/%s, remapped %s/%s, failed %s, slow %s, nvlink %s", n.Name,
 				c.UUID[4:8], c.Level(), told(d.ECCCorrected), told(d.ECCUncorrected),
 				told(d.RemapCorrected), told(d.RemapUncorrected), told(d.RemapFailed), told(d.Throttle), told(d.NVLinkErrors)))
-			for _, x := range c.Troubles {
+			for _, x := range c.Issues {
 				lines = append(lines, "- "+x.Severity.String()+": "+say.Say(x.What))
 			}
 		}

@@ -2,6 +2,8 @@ package gpumetrics
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"net/url"
@@ -18,6 +20,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics/promtest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestBothServersTellTheSame gives the samples of each recorded exposition, every 15 s of more than an hour, to
@@ -121,16 +124,15 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 		})
 		return shown, err
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	waittest.Until(t, "all series", func() error {
 		all, err := count(`count({__name__!=""})`)
 		whole, newestErr := count(`count(last_over_time({__name__!=""}[1s]))`)
 		if err == nil && newestErr == nil && all >= float64(rows) && whole == all {
-			break
+			return nil
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s shows %g of %d series, %g of them whole: %v, %v", server, all, rows, whole, err, newestErr)
-		}
-	}
+		return fmt.Errorf("%s shows %g of %d series, %g of them whole: %w", server, all, rows, whole,
+			errors.Join(err, newestErr))
+	})
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,7 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 	out["fleet"] = p.Fleet().Nodes
 	health := p.Report().Health
 	for _, c := range health {
-		for _, trouble := range c.Troubles {
+		for _, trouble := range c.Issues {
 			delete(trouble.What.Args, "Time") // in whole minutes; the time itself stands in XIDs
 		}
 	}

@@ -36,7 +36,7 @@ type SeriesReport struct {
 	Found    []string // those that there are
 	Devices  int      // devices with a usable value
 	Expected int      // devices that could have one
-	Odd      int      // rows whose value is none
+	Invalid  int      // rows whose value is none
 }
 
 // Coverage of something, in three steps.
@@ -72,16 +72,16 @@ var watched = []struct {
 	name   string
 	expect func(*device) bool
 }{
-	{engineRatio, "engine", func(d *device) bool { return !d.only && bare(d) }},
-	{utilPercent, "utilisation", func(d *device) bool { return !d.only && d.Instance == "" }},
+	{engineRatio, "engine", func(d *device) bool { return !d.synthetic && bare(d) }},
+	{utilPercent, "utilisation", func(d *device) bool { return !d.synthetic && d.Instance == "" }},
 	{memUsed, "memory_used", anyDevice},
-	{memFree, "memory_free", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
-	{memReserved, "memory_reserved", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
-	{tensorRatio, "tensor", func(d *device) bool { return !d.only && bare(d) }},
+	{memFree, "memory_free", func(d *device) bool { return !d.synthetic && nvidia(d.UUID) }},
+	{memReserved, "memory_reserved", func(d *device) bool { return !d.synthetic && nvidia(d.UUID) }},
+	{tensorRatio, "tensor", func(d *device) bool { return !d.synthetic && bare(d) }},
 	{power, "power", bare},
 	{temperature, "temperature", bare},
-	{xidLast, "xid", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
-	{xidCount, "xid_count", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
+	{xidLast, "xid", func(d *device) bool { return !d.synthetic && nvidia(d.UUID) }},
+	{xidCount, "xid_count", func(d *device) bool { return !d.synthetic && nvidia(d.UUID) }},
 	{eccUncorrected, "ecc", bare},
 	{remapFailed, "remap", bare},
 	{throttle, "throttle", bare},
@@ -89,7 +89,7 @@ var watched = []struct {
 	{pcieReplays, "pcie", bare},
 	{nvlinkRate, "nvlink", bare},
 	{nvlinkErrors, "nvlink_errors", bare},
-	{license, "license", func(d *device) bool { return !d.only && guest(d.Model) }},
+	{license, "license", func(d *device) bool { return !d.synthetic && guest(d.Model) }},
 }
 
 // bare is what can tell something of a whole card: guests of a vGPU cannot.
@@ -99,7 +99,7 @@ func bare(d *device) bool { return !guest(d.Model) && nvidia(d.UUID) }
 func nvidia(uuid string) bool { return strings.HasPrefix(uuid, "GPU-") }
 
 // anyDevice is what every exporter tells of a card.
-func anyDevice(d *device) bool { return !d.only }
+func anyDevice(d *device) bool { return !d.synthetic }
 
 // views are what the portal shows, and what each needs: of each list one.
 var views = []struct {
@@ -132,7 +132,7 @@ func (p *Poller) Report() Report {
 		if d.Instance != "" {
 			r.Slices++
 		}
-		if !d.only && s.now.Sub(d.at) > s.stale {
+		if !d.synthetic && s.now.Sub(d.at) > s.stale {
 			r.Stale++
 		}
 	}
@@ -141,7 +141,7 @@ func (p *Poller) Report() Report {
 		c := has[w.kind]
 		r.Series = append(r.Series, SeriesReport{Name: w.name, Title: i18n.T("gpumetrics.series." + w.name),
 			Metrics: metrics[w.kind].names, Found: found(s, h, w.kind), Devices: c.with, Expected: c.expected,
-			Odd: s.tally.odd[w.kind] + h.odd[w.kind]})
+			Invalid: s.tally.invalid[w.kind] + h.invalid[w.kind]})
 	}
 	r.Views = viewReports(s, h)
 	r.Findings = findings(s, h, r)
@@ -172,22 +172,22 @@ func coverage(s *sampleSet, h *healthSampleSet) map[kind]covered {
 func knows(s *sampleSet, h *healthSampleSet, d *device, k kind) bool {
 	if !metrics[k].slice {
 		if k < kinds {
-			return s.card(d)[k].state == good || d.whole()[k].state == good
+			return s.card(d)[k].state == valid || d.whole()[k].state == valid
 		}
 		c := h.cards[d.UUID]
-		return c != nil && c[k].state == good
+		return c != nil && c[k].state == valid
 	}
 	if k < kinds {
-		return d.whole()[k].state == good
+		return d.whole()[k].state == valid
 	}
 	own := h.slices[deviceKey{d.UUID, d.Instance}]
 	switch {
 	case own == nil:
 		return false
 	case k == xidLast:
-		return own.last.state == good
+		return own.last.state == valid
 	case k == license:
-		return own.license.state == good
+		return own.license.state == valid
 	}
 	return h.series[metrics[xidCount].names[0]] > 0 // rows without an error name none, and are there all the same
 }
@@ -209,7 +209,7 @@ func viewReports(s *sampleSet, h *healthSampleSet) []ViewReport {
 		names[w.kind], expect[w.kind] = w.name, w.expect
 	}
 	for _, k := range []kind{memSize, memShare} { // stand for the free memory where it is not told
-		names[k], expect[k] = names[memFree], func(d *device) bool { return !d.only && !nvidia(d.UUID) }
+		names[k], expect[k] = names[memFree], func(d *device) bool { return !d.synthetic && !nvidia(d.UUID) }
 	}
 	var out []ViewReport
 	for _, v := range views {
@@ -263,7 +263,7 @@ type counts struct {
 func countDevices(s *sampleSet) counts {
 	var c counts
 	for _, d := range s.devices {
-		if d.only {
+		if d.synthetic {
 			continue
 		}
 		whole := d.whole()
@@ -275,12 +275,12 @@ func countDevices(s *sampleSet) counts {
 		}
 		add(&c.slices, d.Instance != "")
 		add(&c.guests, guest(d.Model))
-		add(&c.twice, d.twice)
+		add(&c.twice, d.duplicate)
 		add(&c.claims, d.Claim != "")
-		add(&c.shared, len(d.pods) > 1 && d.known[memUsed].state != good)
-		add(&c.noProfiling, bare(d) && whole[engineRatio].state != good)
+		add(&c.shared, len(d.pods) > 1 && d.known[memUsed].state != valid)
+		add(&c.noProfiling, bare(d) && whole[engineRatio].state != valid)
 		// only DCGM tells of slices at all: AMD's exporter has the activity of a whole card alone
-		add(&c.sliceNoProfiling, d.Instance != "" && nvidia(d.UUID) && whole[engineRatio].state != good)
+		add(&c.sliceNoProfiling, d.Instance != "" && nvidia(d.UUID) && whole[engineRatio].state != valid)
 	}
 	for name, n := range s.tally.series {
 		if k := kindOf[name]; n > 0 && strings.HasPrefix(name, "DCGM_") && slices.Index(metrics[k].names, name) > 0 {
@@ -306,10 +306,10 @@ func missingFields(there []string) []string {
 func findings(s *sampleSet, h *healthSampleSet, r Report) []Finding {
 	c := countDevices(s)
 	odds := 0
-	for _, n := range s.tally.odd {
+	for _, n := range s.tally.invalid {
 		odds += n
 	}
-	for _, n := range h.odd {
+	for _, n := range h.invalid {
 		odds += n
 	}
 	table := []struct {

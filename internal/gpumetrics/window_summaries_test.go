@@ -2,6 +2,7 @@ package gpumetrics
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestWindowSummariesOfOnePod: the parts of one answer become one WindowSummary for each pod and device; a mark for "no
@@ -90,13 +93,14 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 		return false
 	}
 	var uses []WindowSummary
-	for deadline := time.Now().Add(time.Minute); !enough(uses); time.Sleep(200 * time.Millisecond) {
+	waittest.Until(t, "three seconds of samples", func() error {
 		now := time.Now()
 		if uses, err = p.WindowSummaries(t.Context(), []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`},
-			now.Add(-time.Hour), now, time.Second); now.After(deadline) {
-			t.Fatalf("want three seconds of samples, got %v, %+v", err, uses)
+			now.Add(-time.Hour), now, time.Second); enough(uses) {
+			return nil
 		}
-	}
+		return fmt.Errorf("got %w, %+v", err, uses)
+	})
 	peaks := map[string]float64{}
 	for _, u := range uses {
 		peaks[u.Pod+" "+u.Instance] = u.MemoryPeak.Value
@@ -133,16 +137,17 @@ func TestIdlingOfARealPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := map[string]WindowSummary{}
-	for deadline := time.Now().Add(time.Minute); of["idle-0"].Engine < 3*time.Second; time.Sleep(200 * time.Millisecond) {
+	waittest.Until(t, "three seconds of samples", func() error {
 		now := time.Now()
 		list, err := p.Idling(t.Context(), []string{"team"}, now.Add(-time.Hour), now, time.Second, 5)
 		for _, s := range list {
 			of[s.Pod] = s
 		}
-		if now.After(deadline) {
-			t.Fatalf("want three seconds of samples, got %v, %+v", err, list)
+		if of["idle-0"].Engine >= 3*time.Second {
+			return nil
 		}
-	}
+		return fmt.Errorf("got %w, %+v", err, list)
+	})
 	for pod, mean := range map[string]float64{"busy-0": 6, "works-0": 5, "idle-0": 2, "old-0": 4} {
 		s := of[pod]
 		want := time.Duration(0)

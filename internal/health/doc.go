@@ -1,4 +1,4 @@
-// Package health knows which nodes and cards are not well: what administrators have marked as bad, and what DCGM and
+// Package health knows which nodes and cards are not well: what administrators have quarantined, and what DCGM and
 // the node agents say of each card.
 //
 // An administrator quarantines a node or a card with a note (Service.Quarantine) -> the record and the notices of those

@@ -32,7 +32,7 @@ type Target struct {
 	Name    string
 }
 
-// Quarantine says that an administrator called something bad.
+// Quarantine keeps new pods off a node or a card, by an administrator.
 type Quarantine struct {
 	Target
 	Node   string // on which a card was when it was marked; of a node its own name

@@ -46,7 +46,7 @@ type CardHealth struct {
 	Quarantine  *Quarantine
 	DCGM        *gpumetrics.Card      // nil: DCGM does not name it
 	Agent       *inventory.CardErrors // nil: the node's agent says nothing of its errors
-	Troubles    []gpumetrics.Trouble
+	Issues      []gpumetrics.Issue
 	Holders     []Holder
 }
 
@@ -71,7 +71,7 @@ func (l Level) String() string {
 // Level of a card: what is worst about it.
 func (c CardHealth) Level() Level {
 	worst, any := Fine, false
-	for _, t := range c.Troubles {
+	for _, t := range c.Issues {
 		any = true
 		worst = max(worst, [...]Level{Noticed, Warned, Broken}[min(t.Severity, gpumetrics.Danger)])
 	}
@@ -187,7 +187,7 @@ func (p parts) join() Report {
 		h := nodes[name]
 		p.holders(h)
 		for i := range h.Cards {
-			h.Cards[i].Troubles = troubles(h.Cards[i], p.now, p.recent)
+			h.Cards[i].Issues = issues(h.Cards[i], p.now, p.recent)
 		}
 		slices.SortStableFunc(h.Cards, func(a, b CardHealth) int { return cmp.Compare(b.Level(), a.Level()) })
 		r.Nodes = append(r.Nodes, *h)
@@ -248,32 +248,32 @@ func (p parts) holders(h *NodeHealth) {
 	}
 }
 
-// troubles are DCGM's, and what the agent says beyond them.
-func troubles(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Trouble {
-	var out []gpumetrics.Trouble
+// issues are DCGM's, and what the agent says beyond them.
+func issues(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Issue {
+	var out []gpumetrics.Issue
 	if c.Lost {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("health.lost"),
+		out = append(out, gpumetrics.Issue{Severity: gpumetrics.Danger, What: i18n.T("health.lost"),
 			Todo: i18n.T("gpumetrics.todo.bus")})
 	}
 	if c.DCGM != nil {
-		out = append(out, c.DCGM.Troubles...)
+		out = append(out, c.DCGM.Issues...)
 	}
 	if e := c.Agent; e != nil {
 		out = append(out, agentTroubles(c, *e, now, recent)...)
 	}
-	slices.SortStableFunc(out, func(a, b gpumetrics.Trouble) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(out, func(a, b gpumetrics.Issue) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out
 }
 
-func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent time.Duration) []gpumetrics.Trouble {
-	var out []gpumetrics.Trouble
+func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent time.Duration) []gpumetrics.Issue {
+	var out []gpumetrics.Issue
 	for _, x := range e.XIDs {
 		class, severity := gpumetrics.XIDClass(x.Code)
 		todo := "gpumetrics.todo." + class
 		if now.Sub(x.Last) > recent {
 			severity, todo = gpumetrics.Info, "gpumetrics.todo.old"
 		}
-		out = append(out, gpumetrics.Trouble{Severity: severity, Todo: i18n.T(todo),
+		out = append(out, gpumetrics.Issue{Severity: severity, Todo: i18n.T(todo),
 			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time",
 				x.Last.UTC().Format("2006-01-02 15:04"))})
 	}
@@ -282,15 +282,15 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 		d = &gpumetrics.Card{}
 	}
 	if e.RowsPending {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Warning, What: i18n.T("health.rows_pending"),
+		out = append(out, gpumetrics.Issue{Severity: gpumetrics.Warning, What: i18n.T("health.rows_pending"),
 			Todo: i18n.T("health.rows_pending_todo")})
 	}
 	if e.RowsFailed && !(d.RemapFailed.Known() && d.RemapFailed.Value > 0) {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.remap_failed"),
+		out = append(out, gpumetrics.Issue{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.remap_failed"),
 			Todo: i18n.T("gpumetrics.todo.remap_failed")})
 	}
 	if n := e.Uncorrected; n != nil && *n > 0 && !(d.ECCUncorrected.Known() && d.ECCUncorrected.Value > 0) {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.ecc_uncorrected",
+		out = append(out, gpumetrics.Issue{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.ecc_uncorrected",
 			"Number", int64(*n)), Todo: i18n.T("gpumetrics.todo.ecc_uncorrected")})
 	}
 	return out
@@ -300,7 +300,7 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 type Concern struct {
 	Quarantine *Quarantine // of its node or card; nil: none
 	Perhaps    bool        // the quarantine is of a card of its node, and nobody says which card it holds
-	Troubles   []gpumetrics.Trouble
+	Issues     []gpumetrics.Issue
 }
 
 // Under says what is the matter with the node and cards that a workload is on: quarantines, and what happened on its
@@ -333,9 +333,9 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 			case card.Quarantine != nil && c.Quarantine == nil && (on || !known):
 				c.Quarantine, c.Perhaps = card.Quarantine, !on
 			case on:
-				for _, t := range card.Troubles {
+				for _, t := range card.Issues {
 					if t.Severity == gpumetrics.Danger {
-						c.Troubles = append(c.Troubles, t)
+						c.Issues = append(c.Issues, t)
 					}
 				}
 			}

@@ -13,7 +13,7 @@ import (
 // ill is a card of which DCGM says that it fell off the bus.
 func ill(uuid, node string) gpumetrics.Card {
 	return gpumetrics.Card{UUID: uuid, Node: node,
-		Troubles: []gpumetrics.Trouble{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79),
+		Issues: []gpumetrics.Issue{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79),
 			Todo: i18n.T("gpumetrics.todo.bus")}}}
 }
 
@@ -84,9 +84,9 @@ func TestWhatTheAgentSays(t *testing.T) {
 			Warned},
 	} {
 		card := CardHealth{Agent: &c.errors}
-		card.Troubles = troubles(card, noon, gpumetrics.UsualRecent)
+		card.Issues = issues(card, noon, gpumetrics.UsualRecent)
 		if got := card.Level(); got != c.want {
-			t.Errorf("%s: want %s, got %s: %+v", sentence, c.want, got, card.Troubles)
+			t.Errorf("%s: want %s, got %s: %+v", sentence, c.want, got, card.Issues)
 		}
 	}
 	if got := (CardHealth{DCGM: &gpumetrics.Card{}}).Level(); got != Unknown {
@@ -126,7 +126,7 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		w := newWorld()
 		c.change(w)
 		got := w.Under(t.Context(), on("node-1", c.name, gpu))
-		if (got.Quarantine != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Troubles) != c.troubles {
+		if (got.Quarantine != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Issues) != c.troubles {
 			t.Errorf("%s: got %+v", sentence, got)
 		}
 	}

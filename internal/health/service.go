@@ -128,8 +128,8 @@ func (s *Service) List(ctx context.Context, a identity.Actor) ([]Quarantine, err
 	return s.o.Store.Quarantines(ctx)
 }
 
-// Quarantine calls a node or a card bad, and tells those who hold something there. The same once more changes nothing;
-// another note is told again. Invalid with the field, NotFound for what nobody has ever seen.
+// Quarantine quarantines a node or a card, and notifies those who hold something there. The same once more changes
+// nothing; another note is told again. Invalid with the field, NotFound for what nobody has ever seen.
 func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Target, note string) (Quarantine, error) {
 	if err := permit(a); err != nil {
 		return Quarantine{}, err

@@ -37,10 +37,10 @@ func listed(t *testing.T, w *webtest.World, who identity.Person, m told) map[str
 // TestWhoHolds: use and money of the window, and what of it went for nothing; of a share of a card nobody can tell.
 func TestWhoHolds(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	shared := w.Works["w-asr-train"]
+	w := webtest.Busy(t)
+	shared := w.Work("w-asr-train")
 	shared.Size.Technology = catalog.TimeSlicing
-	w.Works[shared.ID] = shared
+	w.PutWork(shared)
 	got := listed(t, w, webtest.Dora, told{"w-train-resnet": used(58), string(shared.ID): used(90),
 		"w-llm-chat": used(20)})
 	train := got["train-resnet"]
@@ -65,7 +65,7 @@ func TestWhoHolds(t *testing.T) {
 // TestWhoHoldsIsSaidToThoseWhoMayKnow: a member sees the own team.
 func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	all := listed(t, w, webtest.Dora, told{})
 	mine := listed(t, w, webtest.Anna, told{})
 	if len(mine) == 0 || len(mine) >= len(all) {

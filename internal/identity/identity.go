@@ -29,10 +29,10 @@ type Person struct {
 	Email   string
 	Groups  []string
 	SeenAt  time.Time // last sign-in or token use
-	// ToldAt is when the provider last told of them: at a sign-in or a refresh of their groups. It is zero once the
+	// ConfirmedAt is when the provider last told of them: at a sign-in or a refresh of their groups. It is zero once the
 	// provider has ended the last session that could ask. API tokens count by it; see TokenLimits.
-	ToldAt   time.Time
-	Disabled bool // by an administrator, or by the provider
+	ConfirmedAt time.Time
+	Disabled    bool // by an administrator, or by the provider
 	// By an administrator; zero where the provider did.
 	DisabledAt   time.Time
 	DisabledBy   string // name

@@ -106,10 +106,10 @@ func (l TokenLimits) Ends(t Token) time.Time {
 // StandsUntil is until when tokens of a person count by what the provider last told of them; zero once it has told that
 // it does not know them any more.
 func (l TokenLimits) StandsUntil(p Person) time.Time {
-	if p.ToldAt.IsZero() {
+	if p.ConfirmedAt.IsZero() {
 		return time.Time{}
 	}
-	return p.ToldAt.Add(l.StandingAge)
+	return p.ConfirmedAt.Add(l.StandingAge)
 }
 
 // Standing reports whether the provider vouches for a person recently enough for their tokens to count.

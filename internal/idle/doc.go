@@ -4,8 +4,8 @@
 // The way of the data: Settings say for each size and team what counts as idle and what follows (setting.go) ->
 // Service.Evaluate asks each cluster's metrics, with one call, how hard all pods worked since the last time
 // (evaluate.go) -> Accumulate adds each stretch to what is known of a workload, its Record (record.go, pure) ->
-// Record.Verdict says whether a warning or the end is due -> the effect, in a transaction that looks once more. Preview
-// replays the same on what Prometheus still knows (preview.go).
+// Record.Verdict says whether a warning or the end is due -> the effect, in a transaction that reads the record again.
+// Preview replays the same on what Prometheus still knows (preview.go).
 //
 // It never decides on doubt. A stretch counts as idle only where every device was measured in all of it, its values are
 // its holder's own, and the highest of them lies below the threshold; a gap, a restart, a card that others share, an

@@ -219,7 +219,7 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 		if err != nil {
 			return err
 		}
-		m, err := s.mark(ctx, tx, w)
+		m, err := s.record(ctx, tx, w)
 		if err != nil || w.State != workload.Running || w.Desired != workload.WantRunning || w.Generation != m.Generation {
 			return err
 		}
@@ -248,8 +248,8 @@ type reader interface {
 	IdleObserved(ctx context.Context) (map[string]time.Time, error)
 }
 
-// mark is a workload's, known up to when its cluster was looked at.
-func (s *Service) mark(ctx context.Context, from reader, w workload.Workload) (Record, error) {
+// record is a workload's, known up to when its cluster was looked at.
+func (s *Service) record(ctx context.Context, from reader, w workload.Workload) (Record, error) {
 	marks, err := from.IdleRecords(ctx, w.ID)
 	if err != nil {
 		return Record{}, err

@@ -26,7 +26,7 @@ const (
 // PreviewRow is what settings would do to one workload.
 type PreviewRow struct {
 	Workload  workload.Workload
-	Hit       Action        // Off where nothing would happen
+	Outcome   Action        // Off where nothing would happen
 	At        time.Time     // when it would be stopped, or would have been warned or stopped; zero where nothing would
 	Idle      time.Duration // for how long it is idle, or the longest that it was
 	Known     float64       // which part of the time is known, 0 to 1
@@ -36,7 +36,7 @@ type PreviewRow struct {
 }
 
 // Unknown reports whether nobody can say what would happen.
-func (c PreviewRow) Unknown() bool { return c.Hit == Off && c.Known < leastKnown }
+func (c PreviewRow) Unknown() bool { return c.Outcome == Off && c.Known < leastKnown }
 
 // Tally counts cases.
 type Tally struct{ Seen, Warned, Stopped, Unknown int }
@@ -45,9 +45,9 @@ func tally(list []PreviewRow) (t Tally) {
 	for _, c := range list {
 		t.Seen++
 		switch {
-		case c.Hit == Stop:
+		case c.Outcome == Stop:
 			t.Stopped++
-		case c.Hit == Warn:
+		case c.Outcome == Warn:
 			t.Warned++
 		case c.Unknown():
 			t.Unknown++
@@ -61,20 +61,20 @@ func tally(list []PreviewRow) (t Tally) {
 type Preview struct {
 	Running      []PreviewRow
 	RunningTally Tally
-	Spared       []PreviewRow // run and are known to be at work, or not idle for long enough: nothing follows
+	Unaffected   []PreviewRow // run and are known to be at work, or not idle for long enough: nothing follows
 	Past         []PreviewRow
 	PastTally    Tally
 	From         time.Time // of the past
 	Recorded     Recorded  // what statements say of all that ran in the past, hit or not
 	Since        time.Time // of Recorded: months are charged as a whole; zero where nothing is recorded
 	Capped       bool      // there were more workloads than are looked at
-	Away         []string  // clusters whose Prometheus did not tell all
+	Unreachable  []string  // clusters whose Prometheus did not tell all
 }
 
 // replay is what would have followed from looks that join one another, as if the settings had counted all the time and
 // nobody had said that they need it.
 func replay(w workload.Workload, s Setting, looks []Observation, slot time.Duration) PreviewRow {
-	c := PreviewRow{Workload: w, Hit: Off}
+	c := PreviewRow{Workload: w, Outcome: Off}
 	m := Record{}
 	known := 0
 	for _, l := range looks {
@@ -85,17 +85,17 @@ func replay(w workload.Workload, s Setting, looks []Observation, slot time.Durat
 			c.Reason = l.Reason
 		}
 		c.Idle = max(c.Idle, m.Idle())
-		if c.Hit == Stop {
+		if c.Outcome == Stop {
 			continue
 		}
 		switch m.Verdict(s, l.Until, 3*slot) {
 		case Warn:
 			m = m.Warned(s, l.Until)
-			if c.Hit == Off {
-				c.Hit, c.At = Warn, l.Until
+			if c.Outcome == Off {
+				c.Outcome, c.At = Warn, l.Until
 			}
 		case Stop:
-			c.Hit, c.At = Stop, l.Until
+			c.Outcome, c.At = Stop, l.Until
 		}
 	}
 	if len(looks) > 0 {
@@ -107,7 +107,7 @@ func replay(w workload.Workload, s Setting, looks []Observation, slot time.Durat
 // now is what would follow for what runs: it is warned, and where the settings say so stopped once it was told.
 func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at time.Time,
 	slot time.Duration) PreviewRow {
-	c := PreviewRow{Workload: w, Hit: Off, KeptAlive: at.Before(kept)}
+	c := PreviewRow{Workload: w, Outcome: Off, KeptAlive: at.Before(kept)}
 	m, known := Record{}, 0
 	for _, l := range looks {
 		m = Accumulate(m, w, s, l)
@@ -124,7 +124,7 @@ func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at
 	m.KeepAliveUntil = kept
 	c.Idle = m.Idle()
 	if !c.KeptAlive && m.Verdict(s, at, max(3*slot, at.Sub(m.Until))) == Warn {
-		c.Hit = s.Action
+		c.Outcome = s.Action
 		c.At = m.Warned(s, at).StopsAt
 	}
 	return c
@@ -174,14 +174,14 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 			p.Past = append(p.Past, c)
 		}
 		if !told || !all {
-			p.Away = append(p.Away, cluster)
+			p.Unreachable = append(p.Unreachable, cluster)
 		}
 	}
-	slices.Sort(p.Away)
+	slices.Sort(p.Unreachable)
 	p.Recorded, p.Since = total(p.Past), since
 	p.RunningTally, p.PastTally = tally(p.Running), tally(p.Past)
-	p.Spared = spared(p.Running)
-	p.Running, p.Past = worthTelling(p.Running), worthTelling(p.Past)
+	p.Unaffected = unaffected(p.Running)
+	p.Running, p.Past = affected(p.Running), affected(p.Past)
 	return p, nil
 }
 
@@ -319,9 +319,10 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 	return a, true
 }
 
-// spared are those of which it is known that nothing follows, the longest idle first: what another setting might hit.
-func spared(list []PreviewRow) []PreviewRow {
-	list = slices.DeleteFunc(slices.Clone(list), func(c PreviewRow) bool { return c.Hit != Off || c.Unknown() })
+// unaffected are those of which it is known that nothing follows, the longest idle first: what another setting might
+// hit.
+func unaffected(list []PreviewRow) []PreviewRow {
+	list = slices.DeleteFunc(slices.Clone(list), func(c PreviewRow) bool { return c.Outcome != Off || c.Unknown() })
 	slices.SortFunc(list, func(a, b PreviewRow) int {
 		return cmp.Or(cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name),
 			cmp.Compare(a.Workload.ID, b.Workload.ID))
@@ -329,13 +330,13 @@ func spared(list []PreviewRow) []PreviewRow {
 	return list
 }
 
-// worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each
+// affected are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each
 // by how long it was idle.
-func worthTelling(list []PreviewRow) []PreviewRow {
-	list = slices.DeleteFunc(list, func(c PreviewRow) bool { return c.Hit == Off && !c.Unknown() })
+func affected(list []PreviewRow) []PreviewRow {
+	list = slices.DeleteFunc(list, func(c PreviewRow) bool { return c.Outcome == Off && !c.Unknown() })
 	rank := map[Action]int{Stop: 0, Warn: 1, Off: 2}
 	slices.SortFunc(list, func(a, b PreviewRow) int {
-		return cmp.Or(cmp.Compare(rank[a.Hit], rank[b.Hit]), cmp.Compare(b.Idle, a.Idle),
+		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(b.Idle, a.Idle),
 			cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
 	})
 	return list

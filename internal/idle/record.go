@@ -21,9 +21,6 @@ const (
 	Unclear    Reason = "unclear"    // a value came that cannot be
 )
 
-// Whys lists all.
-func Whys() []Reason { return []Reason{NoGPU, Shared, Unmeasured, Partly, Unclear} }
-
 // Observation is what one stretch of time says of one workload.
 type Observation struct {
 	From, Until time.Time

@@ -192,12 +192,13 @@ func history(r *rand.Rand) []moment {
 	idler := r.IntN(4) > 0
 	var list []moment
 	for range 60 {
+		reasons := []Reason{NoGPU, Shared, Unmeasured, Partly, Unclear}
 		l := Observation{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
 		switch n := r.IntN(24); {
 		case n == 0 || !idler && n < 8:
 			l.High = 5 + 95*r.Float64()
 		case n == 1:
-			l.Reason = Whys()[r.IntN(len(Whys()))]
+			l.Reason = reasons[r.IntN(len(reasons))]
 		}
 		m := moment{look: &l, now: l.Until.Add(time.Duration(r.IntN(75)) * time.Second), s: s, gen: gen}
 		switch r.IntN(40) {

@@ -138,13 +138,14 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings,
 		return Revision{}, err
 	}
 	if newest.Version != base {
-		return Revision{}, fault.New(fault.Conflict, i18n.T("idle.conflict", "Name", newest.Name, "At", stamp(newest.At)))
+		return Revision{}, fault.New(fault.Conflict, i18n.T("idle.conflict", "Name", newest.AuthorName, "At",
+			stamp(newest.At)))
 	}
 	changes := audit.Diff(newest.Settings.flat(), settings.flat())
 	if len(changes) == 0 {
 		return newest, nil
 	}
-	r := Revision{Version: base + 1, Settings: settings, Author: a.Person.ID, Name: a.Person.Name, At: s.o.Now()}
+	r := Revision{Version: base + 1, Settings: settings, Author: a.Person.ID, AuthorName: a.Person.Name, At: s.o.Now()}
 	e := audit.By(a, audit.IdleSaved, r.At)
 	e.Changes = changes
 	return r, s.o.Store.SaveIdleSettings(ctx, r, e)
@@ -249,7 +250,7 @@ func (s *Service) KeepAlive(ctx context.Context, a identity.Actor, id workload.I
 		if !of.On() || w.Desired != workload.WantRunning || w.State != workload.Running {
 			return fault.New(fault.Conflict, i18n.T("idle.nothing_to_keep"))
 		}
-		m, err := s.mark(ctx, tx, w)
+		m, err := s.record(ctx, tx, w)
 		if err != nil {
 			return err
 		}

@@ -149,9 +149,9 @@ func (s Settings) flat() map[string]string {
 
 // Revision is one version of the settings; the highest counts.
 type Revision struct {
-	Version  int64 // 0: nothing was ever saved, and nothing is judged
-	Settings Settings
-	Author   identity.PersonID
-	Name     string // of the author
-	At       time.Time
+	Version    int64 // 0: nothing was ever saved, and nothing is judged
+	Settings   Settings
+	Author     identity.PersonID
+	AuthorName string // of the author
+	At         time.Time
 }

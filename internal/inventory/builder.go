@@ -245,7 +245,7 @@ func (b *Builder) Snapshot(now time.Time) Snapshot {
 		if !state.fresh {
 			state.built, state.fresh = buildNode(state.node, state.pods, b.devicesOf(name), b.keep), true
 			state.built.Cards.Each = tidy(state.cards)
-			state.built = marked(state.built, b.quarantine)
+			state.built = withQuarantine(state.built, b.quarantine)
 		}
 		s.Nodes[i] = state.built
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Quarantine are what administrators of a cluster have called bad: nodes, and cards by UUID with the node that they
+// Quarantine are what administrators of a cluster have quarantined: nodes, and cards by UUID with the node that they
 // were on then.
 type Quarantine struct {
 	Nodes map[string]bool
@@ -18,7 +18,7 @@ func (m Quarantine) equal(o Quarantine) bool {
 	return maps.Equal(m.Nodes, o.Nodes) && maps.Equal(m.Cards, o.Cards)
 }
 
-// SetQuarantine takes what is marked as bad now.
+// SetQuarantine replaces what is quarantined.
 func (b *Builder) SetQuarantine(m Quarantine) {
 	if b.quarantine.equal(m) {
 		return
@@ -49,8 +49,8 @@ func (d Device) CardOf() string {
 	return d.text("uuid")
 }
 
-// marked puts the marks into a node. A node all of whose cards are bad is bad itself.
-func marked(n Node, m Quarantine) Node {
+// withQuarantine sets what is quarantined of a node. A node all of whose cards are quarantined is quarantined.
+func withQuarantine(n Node, m Quarantine) Node {
 	for uuid, was := range m.Cards {
 		if n.hasCard(uuid, was) {
 			n.QuarantinedCards = append(n.QuarantinedCards, uuid)
@@ -74,7 +74,7 @@ func marked(n Node, m Quarantine) Node {
 		n.Devices[i].Tainted = d.Tainted || slices.Contains(n.QuarantinedCards, d.CardOf())
 	}
 	for i := range n.Resources {
-		n.Resources[i].Quarantined = n.badOf(n.Resources[i])
+		n.Resources[i].Quarantined = n.quarantinedOf(n.Resources[i])
 	}
 	return n
 }
@@ -94,15 +94,16 @@ func (n Node) hasCard(uuid, was string) bool {
 	return !named && was == n.Name
 }
 
-// badOf is how many units of a resource lie on bad cards: the slices that the agent sees there, else the cards' share
-// of all. Which unit a pod holds cannot be told, so that these count as not held: rather one too few is called free.
-func (n Node) badOf(r Resource) int64 {
+// quarantinedOf is how many units of a resource lie on quarantined cards: the slices that the agent sees there, else
+// the cards' share of all. Which unit a pod holds cannot be told, so that these count as not held: rather one too few
+// is called free.
+func (n Node) quarantinedOf(r Resource) int64 {
 	k, there := KindOf(n, r.Name), r.there()
 	if k.Unit == Card {
 		return min(there, int64(len(n.QuarantinedCards)))
 	}
 	if k.Unit == Slice {
-		if bad, ok := n.badSlices(k.Profile); ok {
+		if bad, ok := n.quarantinedSlices(k.Profile); ok {
 			return min(there, bad)
 		}
 	}
@@ -112,7 +113,7 @@ func (n Node) badOf(r Resource) int64 {
 	return min(there, (there*int64(len(n.QuarantinedCards))+n.Cards.Count-1)/n.Cards.Count)
 }
 
-func (n Node) badSlices(profile string) (bad int64, ok bool) {
+func (n Node) quarantinedSlices(profile string) (bad int64, ok bool) {
 	for _, uuid := range n.QuarantinedCards {
 		c, seen := n.Card(uuid)
 		if !seen || c.Lost {

@@ -25,15 +25,16 @@ type Node struct {
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
 	// who hands out shares of the cards, where it is not the vendor's device plugin
-	System           System            `json:"system,omitempty"`
-	Cards            Cards             `json:"cards"`               // the physical ones
-	Devices          Devices           `json:"devices,omitempty"`   // published by DRA drivers as ResourceSlices
-	Counters         []CounterSet      `json:"counters,omitempty"`  // what partitions of one card share
-	CPU              Amount            `json:"cpu"`                 // milli CPUs
-	Memory           Amount            `json:"memory"`              // bytes
-	HugePages        map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
-	Quarantined      bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
-	QuarantinedCards []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
+	System   System       `json:"system,omitempty"`
+	Cards    Cards        `json:"cards"`              // the physical ones
+	Devices  Devices      `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
+	Counters []CounterSet `json:"counters,omitempty"` // what partitions of one card share
+	CPU      Amount       `json:"cpu"`                // milli CPUs
+	Memory   Amount       `json:"memory"`             // bytes
+	// bytes, by resource: "hugepages-2Mi"; nil on nodes without
+	HugePages        map[string]Amount `json:"hugePages,omitempty"`
+	Quarantined      bool              `json:"quarantined,omitempty"` // by an administrator, or all of its cards are
+	QuarantinedCards []string          `json:"badCards,omitempty"`    // UUIDs of those that are marked
 	// host names and addresses, by which scrape targets may be called; only of nodes with accelerators
 	Addresses []string   `json:"addresses,omitempty"`
 	Exporters []Exporter `json:"exporters,omitempty"` // pods that export metrics of its cards
@@ -71,8 +72,8 @@ type Resource struct {
 	Capacity    int64    `json:"capacity"`
 	Allocatable int64    `json:"allocatable"`
 	Holders     []Holder `json:"holders"`
-	NotForPods  bool     `json:"notForPods,omitempty"` // a device for virtual machines (KubeVirt): shown, never offered
-	Quarantined int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
+	NotForPods  bool     `json:"notForPods,omitempty"`  // a device for virtual machines (KubeVirt): shown, never offered
+	Quarantined int64    `json:"quarantined,omitempty"` // how many lie on quarantined cards
 	// of a former MIG layout: the kubelet still counts it, nothing of it exists
 	LeftOver bool `json:"leftOver,omitempty"`
 	// allocatable, but not to be given out: the card behind it is offered in another cut as well, or another scheduler

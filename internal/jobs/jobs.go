@@ -159,7 +159,7 @@ func (r *Runner) once(ctx context.Context, loop *Loop, j Job, last Run) Run {
 	if run.Outcome == Done {
 		run.LastDone = run.Started.Add(run.Took)
 	}
-	r.tell(ctx, run)
+	r.record(ctx, run)
 	return run
 }
 
@@ -181,7 +181,7 @@ func (r *Runner) safely(ctx context.Context, j Job) (err error) {
 	return j.Run(ctx)
 }
 
-func (r *Runner) tell(ctx context.Context, run Run) {
+func (r *Runner) record(ctx context.Context, run Run) {
 	if run.Outcome == Failed {
 		r.o.Logger.ErrorContext(ctx, "job", "job", run.Job, "error", run.Error, "failures", run.Failures)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // memory keeps runs and tells of each.
@@ -57,15 +58,7 @@ func start(t *testing.T, o jobs.Options) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-func within(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if so() {
-			return
-		}
-	}
-	t.Fatalf("not within a minute: %s", what)
-}
+var within = waittest.For
 
 // A job that is slow, one that fails and one that panics hold up no other, and none runs twice at once.
 func TestAJobHoldsUpNoOther(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // runs keeps what it was started with.
 const AvoidKey = LabelPrefix + "avoid"
 
-// Avoid is what an administrator has marked as bad when a pod is made, each list in order.
+// Avoid is what is quarantined when a pod is made, each list sorted.
 type Avoid struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// UUIDs; only a claim can go around a card, a device plugin hands out what it likes

@@ -12,8 +12,8 @@ import (
 type Source interface {
 	// Name is what pools call it in their Server.
 	Name() string
-	// Ask reads everything there is. It changes nothing, and gives up when the context ends.
-	Ask(ctx context.Context) (Answer, error)
+	// Fetch reads everything there is. It changes nothing, and gives up when the context ends.
+	Fetch(ctx context.Context) (Answer, error)
 }
 
 // DefaultPollInterval is how often license servers are asked where no setting says otherwise.
@@ -100,8 +100,8 @@ func (a Answer) leases(p Pool) []Lease {
 	return list
 }
 
-// Take is what was last known of a source and what it says now. A failed try keeps what was said before, with its age.
-func (a Answer) Take(next Answer, err error, now time.Time) Answer {
+// Merge is what was last known of a source and what it says now. A failed try keeps what was said before, with its age.
+func (a Answer) Merge(next Answer, err error, now time.Time) Answer {
 	if err == nil {
 		next.Source, next.TriedAt, next.Failed, next.Since = a.Source, now, i18n.Text{}, time.Time{}
 		if next.At.IsZero() {

@@ -50,22 +50,22 @@ type Parsed struct {
 	Lines        []ParsedLine
 }
 
-// Fate is what becomes of a line.
-type Fate string
+// ImportOutcome is what becomes of a line.
+type ImportOutcome string
 
 // The fates.
 const (
-	Added     Fate = "added"
-	Changed   Fate = "changed"   // it takes the place of an entry with the same reference
-	Unchanged Fate = "unchanged" // such an entry is there
-	Refused   Fate = "refused"
+	Added     ImportOutcome = "added"
+	Changed   ImportOutcome = "changed"   // it takes the place of an entry with the same reference
+	Unchanged ImportOutcome = "unchanged" // such an entry is there
+	Refused   ImportOutcome = "refused"
 )
 
 // ParsedLine is one line of a file: what stands in it, and what becomes of it.
 type ParsedLine struct {
 	Line                                int
 	Pool, Seats, From, Until, Reference string // as they are written
-	Fate                                Fate
+	Outcome                             ImportOutcome
 	Was                                 Entitlement // whose place it takes
 	Reasons                             []i18n.Text // why it is refused
 }
@@ -220,7 +220,7 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 		*d.into = t
 	}
 	e.ID = "line-" + strconv.Itoa(line) // so that lines are told apart; whoever keeps them gives them an id
-	l.Fate, l.Was = e.replaces(there, p.Lines)
+	l.Outcome, l.Was = e.replaces(there, p.Lines)
 	if l.Was.ID != "" {
 		e.ID = l.Was.ID
 	}
@@ -228,10 +228,10 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 		p.no(line, f.Reason)
 	}
 	for _, problem := range p.Problems[before:] {
-		l.Fate, l.Reasons = Refused, append(l.Reasons, problem.Reason)
+		l.Outcome, l.Reasons = Refused, append(l.Reasons, problem.Reason)
 	}
 	p.Lines = append(p.Lines, l)
-	if l.Fate == Added || l.Fate == Changed {
+	if l.Outcome == Added || l.Outcome == Changed {
 		p.Entitlements = append(p.Entitlements, e)
 	}
 	slices.SortStableFunc(p.Problems, func(a, b LineProblem) int { return cmp.Compare(a.Line, b.Line) })
@@ -239,7 +239,7 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 
 // replaces finds the one entry of the same pool and reference at the same time; a second line for it is no change but a
 // double. Where there are several, nobody can tell which.
-func (e Entitlement) replaces(there []Entitlement, lines []ParsedLine) (Fate, Entitlement) {
+func (e Entitlement) replaces(there []Entitlement, lines []ParsedLine) (ImportOutcome, Entitlement) {
 	var found []Entitlement
 	for _, o := range there {
 		if e.Reference != "" && o.Pool == e.Pool && o.Reference == e.Reference && e.overlaps(o) {

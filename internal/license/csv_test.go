@@ -110,10 +110,10 @@ func TestCSVSaysWhatBecomesOfEachLine(t *testing.T) {
 		Seats: 2},
 		{ID: "l-c", Pool: "vcs", Reference: "C", Seats: 2}, {ID: "l-d", Pool: "vcs", Reference: "C", Seats: 2}}
 	p := ParseCSV([]byte("feature,seats,reference\nvcs,1,A\nvcs,5,B\nvcs,4,\nvcs,-4,N\nvcs,9,C\nvws,5,B\n"), pools, there)
-	want := []Fate{Unchanged, Changed, Added, Refused, Refused, Added}
-	var got []Fate
+	want := []ImportOutcome{Unchanged, Changed, Added, Refused, Refused, Added}
+	var got []ImportOutcome
 	for _, l := range p.Lines {
-		got = append(got, l.Fate)
+		got = append(got, l.Outcome)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -22,16 +22,16 @@ const (
 
 // Entitlement is a number of seats that a site may use for a time, as it was bought.
 type Entitlement struct {
-	ID        string
-	Pool      string
-	Reference string // the vendor's number or a purchase order; two lines with one reference are one purchase
-	Seats     int
-	From      time.Time // zero: since ever
-	Until     time.Time // the first moment at which it does not hold any more; zero: for good
-	Origin    Origin
-	Author    string // who entered it
-	Name      string
-	At        time.Time
+	ID         string
+	Pool       string
+	Reference  string // the vendor's number or a purchase order; two lines with one reference are one purchase
+	Seats      int
+	From       time.Time // zero: since ever
+	Until      time.Time // the first moment at which it does not hold any more; zero: for good
+	Origin     Origin
+	Author     string // who entered it
+	AuthorName string
+	At         time.Time
 }
 
 // Holds reports whether it counts at a moment.

@@ -83,14 +83,14 @@ func TestWhatCountsForAPool(t *testing.T) {
 func TestAnAnswerThatFailsKeepsWhatWasSaid(t *testing.T) {
 	var a Answer
 	a.Source = "dls"
-	a = a.Take(Answer{Features: []Feature{{Name: "f", Total: 3}}}, nil, noon)
-	a = a.Take(Answer{}, errors.New("refused"), hours(1))
-	a = a.Take(Answer{}, errors.New("refused"), hours(2))
+	a = a.Merge(Answer{Features: []Feature{{Name: "f", Total: 3}}}, nil, noon)
+	a = a.Merge(Answer{}, errors.New("refused"), hours(1))
+	a = a.Merge(Answer{}, errors.New("refused"), hours(2))
 	if !a.At.Equal(noon) || len(a.Features) != 1 || !a.Since.Equal(hours(1)) || !a.TriedAt.Equal(hours(2)) ||
 		a.Failed.ID != "licenses.why_away" {
 		t.Errorf("a failed try must keep the last answer and its age, got %+v", a)
 	}
-	if a = a.Take(Answer{}, nil, hours(3)); !a.Since.IsZero() || !a.Failed.IsZero() || !a.At.Equal(hours(3)) ||
+	if a = a.Merge(Answer{}, nil, hours(3)); !a.Since.IsZero() || !a.Failed.IsZero() || !a.At.Equal(hours(3)) ||
 		a.Source != "dls" {
 		t.Errorf("an answer ends the failure, got %+v", a)
 	}

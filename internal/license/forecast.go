@@ -53,8 +53,9 @@ type Peak struct {
 	Holders []Span
 }
 
-// Look works out a forecast of a pool from its metered past. Hours and weekdays are those of the place.
-func Look(p Pool, spans []Span, entitlements []Entitlement, taken int, now time.Time, place *time.Location) Forecast {
+// NewForecast works out a forecast of a pool from its metered past. Hours and weekdays are those of the place.
+func NewForecast(p Pool, spans []Span, entitlements []Entitlement, taken int, now time.Time,
+	place *time.Location) Forecast {
 	f := Forecast{To: now}
 	spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool {
 		return s.Seats <= 0 || !s.From.Before(now) || !s.Until.IsZero() && !s.From.Before(s.Until)

@@ -17,7 +17,7 @@ func span(id string, seats int, from, until float64) Span {
 }
 
 func TestPeakAndWho(t *testing.T) {
-	f := Look(vcs, []Span{span("a", 1, -10, -6), span("b", 2, -8, -4), span("c", 3, -4, -2), span("d", 1, -7, 0),
+	f := NewForecast(vcs, []Span{span("a", 1, -10, -6), span("b", 2, -8, -4), span("c", 3, -4, -2), span("d", 1, -7, 0),
 		span("later", 9, 1, 2), span("none", 5, -3, -3)}, nil, 0, noon, time.UTC)
 	if f.Peak.Seats != 4 || !f.Peak.At.Equal(hours(-7)) {
 		t.Errorf("want 4 seats at the seventh hour before noon, got %d at %s", f.Peak.Seats, f.Peak.At)
@@ -42,7 +42,7 @@ func TestWeekAddsUp(t *testing.T) {
 			s := span("w", 1+random.IntN(3), from-1, min(0, from+float64(random.IntN(600))/60)-1e-6)
 			spans, want = append(spans, s), want+float64(s.Seats)*s.Until.Sub(s.From).Hours()
 		}
-		f := Look(vcs, spans, nil, 0, noon, time.UTC)
+		f := NewForecast(vcs, spans, nil, 0, noon, time.UTC)
 		got, seen := 0.0, 0.0
 		for at := f.From; at.Before(f.To); {
 			next := at.Truncate(time.Hour).Add(time.Hour)
@@ -87,7 +87,7 @@ func TestTrend(t *testing.T) {
 		"full already":                 {vcs, growing(20, 1), Forecast{FullKnown: true}},
 		"a pool of which nobody knows": {unknown, growing(20, 1), Forecast{}},
 	} {
-		f := Look(c.pool, c.spans, nil, 0, noon, time.UTC)
+		f := NewForecast(c.pool, c.spans, nil, 0, noon, time.UTC)
 		if f.FullKnown != c.want.FullKnown || f.FullIn != c.want.FullIn || f.NotInSight != c.want.NotInSight {
 			t.Errorf("%s: want known %v, in %d, not in sight %v; got %v, %d, %v", sentence, c.want.FullKnown, c.want.FullIn,
 				c.want.NotInSight, f.FullKnown, f.FullIn, f.NotInSight)
@@ -98,11 +98,11 @@ func TestTrend(t *testing.T) {
 func TestExpiryThatMatters(t *testing.T) {
 	list := []Entitlement{{ID: "a", Pool: "vcs", Seats: 2, Until: hours(24)},
 		{ID: "b", Pool: "vcs", Seats: 3, Until: hours(48)}, {ID: "c", Pool: "vcs", Seats: 2, From: hours(24)}}
-	if f := Look(vcs, nil, list, 5, noon, time.UTC); !f.Expires.Equal(hours(48)) || f.LeftAfter != 2 {
+	if f := NewForecast(vcs, nil, list, 5, noon, time.UTC); !f.Expires.Equal(hours(48)) || f.LeftAfter != 2 {
 		t.Errorf("the first end is made up for by the next purchase; want two days and 2 seats, got %s and %d", f.Expires,
 			f.LeftAfter)
 	}
-	if f := Look(vcs, nil, list, 2, noon, time.UTC); !f.Expires.IsZero() {
+	if f := NewForecast(vcs, nil, list, 2, noon, time.UTC); !f.Expires.IsZero() {
 		t.Errorf("two seats are always left, got %s", f.Expires)
 	}
 }
@@ -115,7 +115,8 @@ func TestTurnsOnOneVGPUAreOneSeatOfThePast(t *testing.T) {
 		s.Group, s.Most = "vgpu/A40-12Q/main/vm", 1
 		return s
 	}
-	f := Look(vcs, []Span{shared("a", -10, -6), shared("b", -8, -4), shared("c", -8, -7), span("own", 1, -5, -4)}, nil, 0,
+	f := NewForecast(vcs, []Span{shared("a", -10, -6), shared("b", -8, -4), shared("c", -8, -7), span("own", 1, -5, -4)},
+		nil, 0,
 		noon, time.UTC)
 	if f.Peak.Seats != 2 || !f.Peak.At.Equal(hours(-5)) || len(f.Peak.Holders) != 2 {
 		t.Errorf("want two seats five hours before noon, held by b and own, got %+v", f.Peak)

@@ -2,8 +2,8 @@ package license
 
 import "slices"
 
-// Place is a node of a cluster.
-type Place struct{ Cluster, Node string }
+// NodeKey identifies a node: names are unique within a cluster only.
+type NodeKey struct{ Cluster, Node string }
 
 // VGPUs are the vGPUs of one node, all of one type.
 type VGPUs struct {
@@ -58,21 +58,22 @@ func (p Pool) Shared(t Checkout) (group string, most int) {
 	case rule == PerMachine:
 		most = 1
 	default:
-		most = p.VGPUs[Place{t.Cluster, t.Node}].Count
+		most = p.VGPUs[NodeKey{t.Cluster, t.Node}].Count
 	}
 	return "vgpu/" + t.VGPU + "/" + t.Cluster + "/" + t.Node, most
 }
 
-// More is how many seats the checkouts would hold more with another one.
-func (p Pool) More(checkouts []Checkout, t Checkout) int {
+// additional is how many seats another checkout adds to what these hold.
+func (p Pool) additional(checkouts []Checkout, t Checkout) int {
 	r, u := p.Held(checkouts)
 	t.Pool = p.Name
 	more, too := p.Held(append(checkouts[:len(checkouts):len(checkouts)], t))
 	return more + too - r - u
 }
 
-// parts is what each checkout adds to Held, those on a node first and in their order: together they are what all hold.
-func (p Pool) parts(checkouts []Checkout) []int {
+// contributions is what each checkout adds to Held, those on a node first and in their order: together they are what
+// all hold.
+func (p Pool) contributions(checkouts []Checkout) []int {
 	parts, before := make([]int, len(checkouts)), []Checkout(nil)
 	together := slices.ContainsFunc(checkouts, func(t Checkout) bool {
 		return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser
@@ -84,7 +85,7 @@ func (p Pool) parts(checkouts []Checkout) []int {
 			case !together:
 				parts[i] = max(0, t.Seats)
 			default:
-				parts[i] = p.More(before, t)
+				parts[i] = p.additional(before, t)
 				before = append(before, t)
 			}
 		}
@@ -106,7 +107,7 @@ func (s *sum) most(n int, placed bool) {
 // slots are those on vGPUs of one type.
 type slots struct {
 	unplaced int
-	on       map[Place]int
+	on       map[NodeKey]int
 }
 
 func (s *slots) add(t Checkout, n int) {
@@ -115,9 +116,9 @@ func (s *slots) add(t Checkout, n int) {
 		return
 	}
 	if s.on == nil {
-		s.on = map[Place]int{}
+		s.on = map[NodeKey]int{}
 	}
-	s.on[Place{t.Cluster, t.Node}] += n
+	s.on[NodeKey{t.Cluster, t.Node}] += n
 }
 
 func (s *slots) seats(p Pool, kind string) (reserved, used int) {

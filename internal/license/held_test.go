@@ -19,10 +19,10 @@ func slicesOn(node string, n int) []Checkout {
 	return list
 }
 
-func onNodes(count int, names ...string) map[Place]VGPUs {
-	m := map[Place]VGPUs{}
+func onNodes(count int, names ...string) map[NodeKey]VGPUs {
+	m := map[NodeKey]VGPUs{}
 	for _, name := range names {
-		m[Place{"main", name}] = VGPUs{Type: "A40-12Q", Count: count}
+		m[NodeKey{"main", name}] = VGPUs{Type: "A40-12Q", Count: count}
 	}
 	return m
 }
@@ -65,10 +65,10 @@ func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
 
 func TestAnotherTurnOnVGPUsThatAreCountedNeedsNoSeat(t *testing.T) {
 	s := Count([]Pool{{Name: "p", Product: NVAIE, Seats: 2, VGPUs: onNodes(2, "vm")}}, slicesOn("vm", 2))[0]
-	if more := s.More(slice("next", "")); s.Free() != 0 || more != 0 || s.Admit(more, 3) != Admitted {
+	if more := s.Additional(slice("next", "")); s.Free() != 0 || more != 0 || s.Admit(more, 3) != Admitted {
 		t.Errorf("free %d, more %d: both vGPUs are counted, a third slice starts", s.Free(), more)
 	}
-	if more := s.More(whose("dana", "", 1)); more != 1 || s.Admit(more, 0) != Rejected {
+	if more := s.Additional(whose("dana", "", 1)); more != 1 || s.Admit(more, 0) != Rejected {
 		t.Errorf("want one more for a vGPU of its own, got %d", more)
 	}
 }
@@ -91,7 +91,7 @@ func TestPartsAddUp(t *testing.T) {
 		}
 		reserved, used := p.Held(checkouts)
 		sum := 0
-		for i, n := range p.parts(checkouts) {
+		for i, n := range p.contributions(checkouts) {
 			if sum += n; n < 0 {
 				t.Fatalf("%d of %+v in %+v", n, checkouts[i], checkouts)
 			}

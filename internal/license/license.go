@@ -17,7 +17,7 @@ type Pool struct {
 	// vGPU series that the pool licenses: A, B, C, Q; default those of the product
 	Series []Series `json:"series,omitempty"`
 	// VGPUs are those that nodes show now, by which time slices of them are counted; not known where empty.
-	VGPUs map[Place]VGPUs `json:"-"`
+	VGPUs map[NodeKey]VGPUs `json:"-"`
 	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool
 	// refuses nobody.
 	Unknown bool `json:"-"`
@@ -42,8 +42,8 @@ type Seats struct {
 	Checkouts []Checkout // of the pool, behind Used
 }
 
-// More is how many seats another checkout would take beside those that are taken.
-func (s Seats) More(t Checkout) int { return s.Pool.More(s.Checkouts, t) }
+// Additional is how many seats another checkout would take beside those that are taken.
+func (s Seats) Additional(t Checkout) int { return s.Pool.additional(s.Checkouts, t) }
 
 // Freed is how many seats are given back when some workloads, by id, have ended.
 func (s Seats) Freed(ended map[string]bool) int {

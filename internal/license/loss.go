@@ -10,9 +10,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Settled is how long a vGPU must lack its license before anybody is told: one that has just booted has none for some
-// seconds, and a service that is restarted loses it for as long. Full capability lasts far longer (FullFor).
-const Settled = 20 * time.Second
+// LossDelay is how long a vGPU must lack its license before anybody is told: one that has just booted has none for some
+// seconds, and a service that is restarted loses it for as long. Full capability lasts far longer (FullCapability).
+const LossDelay = 20 * time.Second
 
 // Loss is a node whose vGPUs lost their license.
 type Loss struct {
@@ -45,7 +45,7 @@ type place struct{ cluster, node string }
 func lost(devices []Device) map[place]Loss {
 	found := map[place]Loss{}
 	for _, d := range devices {
-		if !d.State.Lost() || d.SeenAt.Sub(d.Since) < Settled {
+		if !d.State.Missing() || d.SeenAt.Sub(d.Since) < LossDelay {
 			continue
 		}
 		at := place{d.Cluster, d.Node}

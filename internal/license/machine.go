@@ -18,12 +18,12 @@ const (
 	Restricted   State = "restricted"   // unlicensed, and slowed down for it
 )
 
-// Lost reports whether the license is missing for certain.
-func (s State) Lost() bool { return s == Unlicensed || s == Unrestricted || s == Restricted }
+// Missing reports whether the license is missing for certain.
+func (s State) Missing() bool { return s == Unlicensed || s == Unrestricted || s == Restricted }
 
-// FullFor is how long a vGPU for Compute has its full capability without a license, by NVIDIA AI Enterprise's licensing
-// page; then compute is cut down to idle until a license arrives. Graphics products fade over a day.
-const FullFor = 20 * time.Minute
+// FullCapability is how long a vGPU for Compute has its full capability without a license, by NVIDIA AI Enterprise's
+// licensing page; then compute is cut down to idle until a license arrives. Graphics products fade over a day.
+const FullCapability = 20 * time.Minute
 
 // Device is one vGPU as its machine sees it.
 type Device struct {
@@ -41,27 +41,27 @@ type Device struct {
 // Stale is how old a device's word may be and still count as knowledge.
 const Stale = 10 * time.Minute
 
-// Now is the state as it can be said at a moment: what has not been seen for long is not known any more.
-func (d Device) Now(now time.Time) State {
+// StateAt is the state as it can be said at a moment: what has not been seen for long is not known any more.
+func (d Device) StateAt(now time.Time) State {
 	if d.State == "" || now.Sub(d.SeenAt) > Stale {
 		return StateUnknown
 	}
 	return d.State
 }
 
-// Grace reports whether it works on without a license for now, and until when: the full capability that a vGPU has
-// after it lost its license.
-func (d Device) Grace(now time.Time) (until time.Time, in bool) {
-	if !d.Now(now).Lost() || d.State == Restricted || d.Since.IsZero() {
+// GracePeriod reports whether it works on without a license for now, and until when: the full capability that a vGPU
+// has after it lost its license.
+func (d Device) GracePeriod(now time.Time) (until time.Time, in bool) {
+	if !d.StateAt(now).Missing() || d.State == Restricted || d.Since.IsZero() {
 		return time.Time{}, false
 	}
-	until = d.Since.Add(FullFor)
+	until = d.Since.Add(FullCapability)
 	return until, now.Before(until)
 }
 
-// Follow takes up what is seen of all devices now. Since stays while the state does; a device that is not seen keeps
-// its last word until it is forgotten.
-func Follow(before, seen []Device) []Device {
+// MergeDevices takes up what is seen of all devices now. Since stays while the state does; a device that is not seen
+// keeps its last word until it is forgotten.
+func MergeDevices(before, seen []Device) []Device {
 	known := make(map[string]Device, len(before))
 	for _, d := range before {
 		known[d.key()] = d
@@ -103,7 +103,7 @@ func (m Machine) State(now time.Time) State {
 	worst := StateUnknown
 	order := []State{StateUnknown, Licensed, Unrestricted, Unlicensed, Restricted}
 	for _, d := range m.Devices {
-		if s := d.Now(now); slices.Index(order, s) > slices.Index(order, worst) {
+		if s := d.StateAt(now); slices.Index(order, s) > slices.Index(order, worst) {
 			worst = s
 		}
 	}
@@ -114,7 +114,7 @@ func (m Machine) State(now time.Time) State {
 func (m Machine) Since(now time.Time) time.Time {
 	var first time.Time
 	for _, d := range m.Devices {
-		if d.Now(now).Lost() && (first.IsZero() || d.Since.Before(first)) {
+		if d.StateAt(now).Missing() && (first.IsZero() || d.Since.Before(first)) {
 			first = d.Since
 		}
 	}
@@ -147,7 +147,7 @@ func Machines(virtual map[string][]string, devices []Device) []Machine {
 func Lost(list []Machine, cluster string, now time.Time) []string {
 	var nodes []string
 	for _, m := range list {
-		if m.Cluster == cluster && m.State(now).Lost() {
+		if m.Cluster == cluster && m.State(now).Missing() {
 			nodes = append(nodes, m.Node)
 		}
 	}

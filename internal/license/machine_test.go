@@ -12,10 +12,10 @@ func device(node, uuid string, s State, seen time.Time) Device {
 }
 
 func TestSinceIsWhenTheStateBegan(t *testing.T) {
-	list := Follow(nil, []Device{device("vm-1", "a", Licensed, noon)})
-	list = Follow(list, []Device{device("vm-1", "a", Unlicensed, hours(1))})
-	list = Follow(list, []Device{device("vm-1", "a", Unlicensed, hours(2))})
-	list = Follow(list, []Device{device("vm-1", "a", Licensed, hours(1.5))}) // overtaken on its way
+	list := MergeDevices(nil, []Device{device("vm-1", "a", Licensed, noon)})
+	list = MergeDevices(list, []Device{device("vm-1", "a", Unlicensed, hours(1))})
+	list = MergeDevices(list, []Device{device("vm-1", "a", Unlicensed, hours(2))})
+	list = MergeDevices(list, []Device{device("vm-1", "a", Licensed, hours(1.5))}) // overtaken on its way
 	if len(list) != 1 || !list[0].Since.Equal(hours(1)) || !list[0].SeenAt.Equal(hours(2)) || list[0].State != Unlicensed {
 		t.Errorf("want unlicensed since the first hour, got %+v", list)
 	}
@@ -45,11 +45,11 @@ func TestStateOfMachines(t *testing.T) {
 func TestGrace(t *testing.T) {
 	lost := device("vm-1", "a", Unlicensed, noon)
 	lost.Since = noon.Add(-5 * time.Minute)
-	if until, in := lost.Grace(noon); !in || !until.Equal(noon.Add(15*time.Minute)) {
+	if until, in := lost.GracePeriod(noon); !in || !until.Equal(noon.Add(15*time.Minute)) {
 		t.Errorf("want fifteen minutes more, got %s %v", until, in)
 	}
 	lost.State = Restricted
-	if _, in := lost.Grace(noon); in {
+	if _, in := lost.GracePeriod(noon); in {
 		t.Error("what is restricted is in no grace")
 	}
 }

@@ -106,7 +106,7 @@ func Reconcile(p Pool, checkouts []Checkout, answer Answer, now time.Time) PoolS
 			cmp.Compare(x.Workload, y.Workload))
 	})
 	a.InUse, a.ServerOK = answer.InUse(p)
-	rows, parts := map[string]*TenantSeats{}, p.parts(a.Checkouts)
+	rows, parts := map[string]*TenantSeats{}, p.contributions(a.Checkouts)
 	for i, t := range a.Checkouts {
 		row := rowOf(rows, t.Tenant)
 		if t.Node == "" {

@@ -46,7 +46,7 @@ type Options struct {
 	// Virtual are the nodes with vGPUs of each cluster; Seen is what the devices of these nodes say now.
 	Virtual func(ctx context.Context) map[string][]string
 	Seen    func(ctx context.Context, virtual map[string][]string) []Device
-	VGPUs   func(ctx context.Context) map[Place]VGPUs // of the nodes that show vGPUs; nil: not known
+	VGPUs   func(ctx context.Context) map[NodeKey]VGPUs // of the nodes that show vGPUs; nil: not known
 	Now     func() time.Time
 	NewID   func(prefix string) string
 	Logger  *slog.Logger // nil: nothing is logged
@@ -54,11 +54,11 @@ type Options struct {
 
 // Book is everything that is known, as it was last read.
 type Book struct {
-	Entered      []Entitlement
+	Entitlements []Entitlement
 	Answers      map[string]Answer
 	Machines     []Machine
 	PoolSettings []PoolSetting
-	VGPUs        map[Place]VGPUs
+	VGPUs        map[NodeKey]VGPUs
 }
 
 // PoolSetting is what an administrator decided about a pool in the portal: it stands above the settings.
@@ -66,16 +66,16 @@ type PoolSetting struct {
 	Pool         string
 	OnExhaustion ExhaustionPolicy
 	Author       string // who decided it
-	Name         string
+	AuthorName   string
 	At           time.Time
 }
 
 // Service keeps the book and answers from memory: every page and every start asks it.
 type Service struct {
-	o       Options
-	reading sync.Mutex
-	soon    chan struct{}
-	book    atomic.Pointer[Book]
+	o           Options
+	reading     sync.Mutex
+	pollTrigger chan struct{}
+	book        atomic.Pointer[Book]
 }
 
 // New begins with the settings alone; Refresh reads what is kept.
@@ -90,9 +90,9 @@ func New(o Options) *Service {
 		o.Seen = func(context.Context, map[string][]string) []Device { return nil }
 	}
 	if o.VGPUs == nil {
-		o.VGPUs = func(context.Context) map[Place]VGPUs { return nil }
+		o.VGPUs = func(context.Context) map[NodeKey]VGPUs { return nil }
 	}
-	s := &Service{o: o, soon: make(chan struct{}, 1)}
+	s := &Service{o: o, pollTrigger: make(chan struct{}, 1)}
 	s.book.Store(&Book{})
 	return s
 }
@@ -117,7 +117,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	book := Book{Entered: entered, Answers: map[string]Answer{}, PoolSettings: choices,
+	book := Book{Entitlements: entered, Answers: map[string]Answer{}, PoolSettings: choices,
 		VGPUs: s.o.VGPUs(ctx)}
 	for _, a := range answers {
 		book.Answers[a.Source] = a
@@ -147,7 +147,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 // Pools are the pools with the seats that count now.
 func (s *Service) Pools() []Pool {
 	book := s.book.Load()
-	pools := Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
+	pools := Fill(s.o.Pools, book.Entitlements, book.Answers, s.o.Now())
 	for i := range pools {
 		pools[i].VGPUs = book.VGPUs
 		for _, c := range book.PoolSettings {
@@ -164,7 +164,7 @@ func (s *Service) Unlicensed() map[string][]string {
 	book, now := s.book.Load(), s.o.Now()
 	nodes := map[string][]string{}
 	for _, m := range book.Machines {
-		if m.State(now).Lost() {
+		if m.State(now).Missing() {
 			nodes[m.Cluster] = append(nodes[m.Cluster], m.Node)
 		}
 	}
@@ -177,8 +177,8 @@ func (s *Service) Machines() []Machine { return s.book.Load().Machines }
 // Answers is what each source said last.
 func (s *Service) Answers() map[string]Answer { return s.book.Load().Answers }
 
-// Line is one pool with all that is known of it.
-type Line struct {
+// PoolOverview is one pool with all that is known of it.
+type PoolOverview struct {
 	Status       PoolStatus
 	Origin       Origin
 	Entitlements []Entitlement
@@ -188,7 +188,7 @@ type Line struct {
 
 // LeasesOn is how many leases of the pool the machine of a node holds, as the license server tells; known is false
 // where it does not.
-func (l Line) LeasesOn(node string) (count int, known bool) {
+func (l PoolOverview) LeasesOn(node string) (count int, known bool) {
 	if !l.Answer.LeasesKnown || l.Answer.At.IsZero() {
 		return 0, false
 	}
@@ -201,13 +201,13 @@ func (l Line) LeasesOn(node string) (count int, known bool) {
 }
 
 // Leases are those of the pool, by machine, as the license server tells.
-func (l Line) Leases() []Lease { return l.Answer.leases(l.Status.Pool) }
+func (l PoolOverview) Leases() []Lease { return l.Answer.leases(l.Status.Pool) }
 
 // History is how far back a forecast looks.
 const History = 90 * 24 * time.Hour
 
 // Overview is every pool. Those who do not see everything get numbers and no names.
-func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error) {
+func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]PoolOverview, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
@@ -221,70 +221,70 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error
 		return nil, err
 	}
 	book := s.book.Load()
-	var lines []Line
+	var lines []PoolOverview
 	for _, p := range s.Pools() {
-		l := Line{Answer: book.Answers[p.Server]}
+		l := PoolOverview{Answer: book.Answers[p.Server]}
 		if p.Server != "" {
 			l.Answer.Source = p.Server
 		}
-		l.Entitlements, l.Origin = p.Entitlements(book.Entered, book.Answers)
+		l.Entitlements, l.Origin = p.Entitlements(book.Entitlements, book.Answers)
 		l.Status = Reconcile(p, checkouts, l.Answer, now)
-		l.Forecast = Look(p, spans[p.Name], l.Entitlements, l.Status.CheckedOut(), now, time.UTC)
+		l.Forecast = NewForecast(p, spans[p.Name], l.Entitlements, l.Status.CheckedOut(), now, time.UTC)
 		if !a.SeesAll() {
-			l = l.nameless()
+			l = l.anonymous()
 		}
 		lines = append(lines, l)
 	}
 	return lines, nil
 }
 
-// nameless takes away what only those may know who see everything.
-func (l Line) nameless() Line {
+// anonymous takes away what only those may know who see everything.
+func (l PoolOverview) anonymous() PoolOverview {
 	l.Status.Tenants, l.Status.Checkouts, l.Status.Difference = nil, nil, nil
 	l.Forecast.Peak.Holders, l.Answer.Leases, l.Entitlements = nil, nil, nil
 	return l
 }
 
-// Bought is a purchase, and whether it counts: it holds now, and nothing stands above it.
-type Bought struct {
+// EntitlementState is a purchase, and whether it counts: it holds now, and nothing stands above it.
+type EntitlementState struct {
 	Entitlement
 	Counts bool
 }
 
-// Bought lists what was entered and what license servers tell, by pool.
-func (s *Service) Bought(a identity.Actor) ([]Bought, error) {
+// ListEntitlements lists what was entered and what license servers tell, by pool.
+func (s *Service) ListEntitlements(a identity.Actor) ([]EntitlementState, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
 	if !identity.Can(a, identity.ReadBought, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	var list []Bought
+	var list []EntitlementState
 	book, now := s.book.Load(), s.o.Now()
 	for _, p := range s.o.Pools {
-		own, origin := p.Entitlements(book.Entered, book.Answers)
+		own, origin := p.Entitlements(book.Entitlements, book.Answers)
 		for _, e := range own {
-			list = append(list, Bought{e, e.Holds(now)})
+			list = append(list, EntitlementState{e, e.Holds(now)})
 		}
-		for _, e := range book.Entered {
+		for _, e := range book.Entitlements {
 			if origin == FromServer && e.Pool == p.Name {
-				list = append(list, Bought{e, false})
+				list = append(list, EntitlementState{e, false})
 			}
 		}
 	}
 	return list, nil
 }
 
-// Form is what was typed for one purchase.
-type Form struct{ Pool, Reference, Seats, From, Until string }
+// EntitlementDraft is what was typed for one purchase.
+type EntitlementDraft struct{ Pool, Reference, Seats, From, Until string }
 
-// Enter keeps a purchase that an administrator typed in.
-func (s *Service) Enter(ctx context.Context, a identity.Actor, f Form) (Entitlement, error) {
+// AddEntitlement keeps a purchase that an administrator typed in.
+func (s *Service) AddEntitlement(ctx context.Context, a identity.Actor, f EntitlementDraft) (Entitlement, error) {
 	if err := permit(a); err != nil {
 		return Entitlement{}, err
 	}
 	e, fields := f.entitlement(s.o.Pools)
-	e.ID, e.Author, e.Name, e.At = s.o.NewID("l-"), string(a.Person.ID), a.Person.Name, s.o.Now()
+	e.ID, e.Author, e.AuthorName, e.At = s.o.NewID("l-"), string(a.Person.ID), a.Person.Name, s.o.Now()
 	if len(fields) > 0 {
 		return e, fault.InvalidFields(fields)
 	}
@@ -296,10 +296,10 @@ func (s *Service) Enter(ctx context.Context, a identity.Actor, f Form) (Entitlem
 		}
 		return nil
 	}, event)
-	return e, s.after(ctx, err)
+	return e, s.refreshAfter(ctx, err)
 }
 
-func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
+func (f EntitlementDraft) entitlement(pools []Pool) (Entitlement, []fault.Field) {
 	e := Entitlement{Pool: f.Pool, Reference: strings.TrimSpace(f.Reference), Origin: ByHand}
 	var fields []fault.Field
 	no := func(name string, reason i18n.Text) {
@@ -343,9 +343,9 @@ func (s *Service) SetExhaustionPolicy(ctx context.Context, a identity.Actor, poo
 	event := audit.By(a, audit.LicenseChosen, now)
 	event.Detail = i18n.T("licenses.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice",
 		i18n.T("licenses.on_exhaustion_"+string(full)))
-	return s.after(ctx, s.o.Store.SaveLicensePoolSetting(ctx, PoolSetting{Pool: pool, OnExhaustion: full,
-		Author: string(a.Person.ID),
-		Name:   a.Person.Name, At: now}, event))
+	return s.refreshAfter(ctx, s.o.Store.SaveLicensePoolSetting(ctx, PoolSetting{Pool: pool, OnExhaustion: full,
+		Author:     string(a.Person.ID),
+		AuthorName: a.Person.Name, At: now}, event))
 }
 
 // Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not
@@ -369,7 +369,7 @@ func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, kee
 	list, seats := slices.Clone(p.Entitlements), 0
 	for i := range list {
 		e := &list[i]
-		e.Author, e.Name, e.At = string(a.Person.ID), a.Person.Name, now
+		e.Author, e.AuthorName, e.At = string(a.Person.ID), a.Person.Name, now
 		if !slices.ContainsFunc(there, func(o Entitlement) bool { return o.ID == e.ID }) {
 			e.ID = s.o.NewID("l-")
 		}
@@ -385,25 +385,25 @@ func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, kee
 		}
 		return nil
 	}, event)
-	return p, s.after(ctx, err)
+	return p, s.refreshAfter(ctx, err)
 }
 
-// Remove takes a purchase out. What runs goes on; the pool is smaller from now on.
-func (s *Service) Remove(ctx context.Context, a identity.Actor, id string) error {
+// RemoveEntitlement takes a purchase out. What runs goes on; the pool is smaller from now on.
+func (s *Service) RemoveEntitlement(ctx context.Context, a identity.Actor, id string) error {
 	if err := permit(a); err != nil {
 		return err
 	}
 	event := audit.By(a, audit.LicenseRemoved, s.o.Now())
 	event.Detail = i18n.Literal(id)
-	for _, e := range s.book.Load().Entered {
+	for _, e := range s.book.Load().Entitlements {
 		if e.ID == id {
 			event.Detail = i18n.T("licenses.entered_detail", "Pool", e.Pool, "Count", e.Seats)
 		}
 	}
-	return s.after(ctx, s.o.Store.DeleteEntitlement(ctx, id, event))
+	return s.refreshAfter(ctx, s.o.Store.DeleteEntitlement(ctx, id, event))
 }
 
-func (s *Service) after(ctx context.Context, err error) error {
+func (s *Service) refreshAfter(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
@@ -420,9 +420,9 @@ func permit(a identity.Actor) error {
 	return nil
 }
 
-// Ask asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what
+// Poll asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what
 // it said before.
-func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
+func (s *Service) Poll(ctx context.Context, limit time.Duration) error {
 	before, err := s.o.Store.LicenseAnswers(ctx)
 	if err != nil {
 		return err
@@ -439,11 +439,11 @@ func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
 			defer cancel()
 			was := known[source.Name()]
 			was.Source = source.Name()
-			next, err := source.Ask(within)
+			next, err := source.Fetch(within)
 			if err != nil {
 				s.o.Logger.Warn("ask the license server", "source", source.Name(), "error", err)
 			}
-			answers[i] = was.Take(next, err, s.o.Now())
+			answers[i] = was.Merge(next, err, s.o.Now())
 		})
 	}
 	group.Wait()
@@ -455,17 +455,17 @@ func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
 			return err
 		}
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.pollDevices(ctx); err != nil {
 		return err
 	}
 	return s.Refresh(ctx)
 }
 
-// Forget is how long a device that is not seen any more is remembered.
-const Forget = 7 * 24 * time.Hour
+// DeviceRetention is how long a device that is not seen any more is remembered.
+const DeviceRetention = 7 * 24 * time.Hour
 
-// look takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
-func (s *Service) look(ctx context.Context) error {
+// pollDevices takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
+func (s *Service) pollDevices(ctx context.Context) error {
 	virtual := s.o.Virtual(ctx)
 	seen := slices.DeleteFunc(s.o.Seen(ctx, virtual),
 		func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
@@ -476,22 +476,22 @@ func (s *Service) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after := Follow(before, seen)
+	after := MergeDevices(before, seen)
 	events, err := s.events(ctx, Losses(before, after))
 	if err != nil {
 		return err
 	}
 	changed := !slices.EqualFunc(before, after, func(a, b Device) bool { return a.key() == b.key() && a.State == b.State })
-	return s.o.Store.SaveLicenseDevices(ctx, after, s.o.Now().Add(-Forget), changed, events...)
+	return s.o.Store.SaveLicenseDevices(ctx, after, s.o.Now().Add(-DeviceRetention), changed, events...)
 }
 
-// AskSoon asks once more without waiting for the time: somebody saw a license go or come.
-func (s *Service) AskSoon() {
+// TriggerPoll asks once more without waiting for the time: somebody saw a license go or come.
+func (s *Service) TriggerPoll() {
 	select {
-	case s.soon <- struct{}{}:
+	case s.pollTrigger <- struct{}{}:
 	default:
 	}
 }
 
-// Soon tells when somebody asked for a round before its time.
-func (s *Service) Soon() <-chan struct{} { return s.soon }
+// PollTrigger tells when somebody asked for a round before its time.
+func (s *Service) PollTrigger() <-chan struct{} { return s.pollTrigger }

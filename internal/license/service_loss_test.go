@@ -42,7 +42,7 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	looks := func(want ...string) {
 		t.Helper()
 		now = now.Add(time.Minute)
-		if err := s.Ask(t.Context(), time.Second); err != nil {
+		if err := s.Poll(t.Context(), time.Second); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -79,14 +79,14 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	looks(append(first, first...)...)
 }
 
-// TestAskSoon: whoever sees a license go does not wait for the minute, and a second bell is no second round.
-func TestAskSoon(t *testing.T) {
+// TestTriggerPoll: whoever sees a license go does not wait for the interval, and a second trigger is no second poll.
+func TestTriggerPoll(t *testing.T) {
 	s := New(Options{Store: &kept{}, Now: func() time.Time { return noon }})
-	s.AskSoon()
-	s.AskSoon()
+	s.TriggerPoll()
+	s.TriggerPoll()
 	for want := range 2 {
 		select {
-		case <-s.Soon():
+		case <-s.PollTrigger():
 			if want == 1 {
 				t.Error("asked for twice")
 			}

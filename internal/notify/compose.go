@@ -44,6 +44,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestEscalated:    {{Waiting, "waiting", reached}},
 	audit.RequestReassigned:   {{Waiting, "reassigned", named(audit.ReassignedTo)}},
 	audit.RequestTakenBack:    {{Waiting, "reclaimed", named(audit.ReassignedTo)}},
+	audit.RequestReturned:     {{Waiting, "waiting", decides}},
 	audit.RequestApproved:     {{Decided, "decided.approved", goesOn}},
 	audit.RequestAutoApproved: {{Decided, "decided.approved", waited}},
 	audit.RequestRejected:     {{Decided, "decided.rejected", asks}},
@@ -166,8 +167,8 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 	return true
 }
 
-// Told reports whether anybody may hear of events of this kind, so that nothing is read for the others.
-func Told(k audit.Kind) bool { return len(topics[k]) > 0 }
+// Notifies reports whether anybody may hear of events of this kind, so that nothing is read for the others.
+func Notifies(k audit.Kind) bool { return len(topics[k]) > 0 }
 
 // Compose says who hears of an event, through which channels, in which words. What somebody did themselves they are not
 // told. The deliveries have no ids yet.
@@ -226,7 +227,7 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	if language == "" {
 		language = f.Language
 	}
-	args := Args{Who: e.Name, Tenant: e.Tenant, Note: w.say(language, e.Detail), Volume: e.Volume}
+	args := Args{Who: e.ActorName, Tenant: e.Tenant, Note: w.say(language, e.Detail), Volume: e.Volume}
 	say := w.bundle.Exactly(language)
 	if long, ok := e.Detail.Args["For"].(string); ok {
 		args.For = span(say, long)

@@ -16,24 +16,24 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// told is an error with the sentence that people read for it. Own says that its words are the portal's, so that there
-// is nobody to quote.
-type told struct {
+// deliveryError is an error with the sentence that people read for it. Own says that its words are the portal's, so
+// that there is nobody to quote.
+type deliveryError struct {
 	error
-	why i18n.Text
-	own bool
+	reason   i18n.Text
+	internal bool
 }
 
-func (t told) Unwrap() error { return t.error }
+func (t deliveryError) Unwrap() error { return t.error }
 
-// own is what the portal itself finds; the words are for the log.
-func own(words, id string, pairs ...any) error {
-	return told{errors.New(words), i18n.T(id, pairs...), true}
+// newDeliveryError is what the portal itself finds; the words are for the log.
+func newDeliveryError(words, id string, pairs ...any) error {
+	return deliveryError{errors.New(words), i18n.T(id, pairs...), true}
 }
 
 // kinds of trouble on the way to a receiver, the first that fits counts. Libraries wrap what the system says, so an
 // error is looked at for what it holds; where they only leave words, for these.
-var troubles = []struct {
+var failures = []struct {
 	is func(error) bool
 	id string
 }{
@@ -51,11 +51,11 @@ var troubles = []struct {
 
 // Reason is the sentence for an attempt that failed.
 func Reason(err error) i18n.Text {
-	var t told
+	var t deliveryError
 	if errors.As(err, &t) {
-		return t.why
+		return t.reason
 	}
-	for _, trouble := range troubles {
+	for _, trouble := range failures {
 		if trouble.is(err) {
 			return i18n.T(trouble.id)
 		}
@@ -65,8 +65,8 @@ func Reason(err error) i18n.Text {
 
 // quoted is what the other side or the system said; "" where the portal itself found it.
 func quoted(err error) string {
-	var t told
-	if errors.As(err, &t) && t.own || errors.Is(err, errNotAllowed) {
+	var t deliveryError
+	if errors.As(err, &t) && t.internal || errors.Is(err, errNotAllowed) {
 		return ""
 	}
 	words, _, _ := strings.Cut(err.Error(), ", affected recipient(s):") // of go-mail, after the server's words
@@ -142,7 +142,7 @@ func judge(status int) error {
 	case status >= 500:
 		id = "notify.failed.status_ill"
 	}
-	err := own(http.StatusText(status), id, "Code", status)
+	err := newDeliveryError(http.StatusText(status), id, "Code", status)
 	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
 		return err
 	}

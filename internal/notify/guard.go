@@ -170,18 +170,18 @@ func plainly(err error, secrets ...string) error {
 	if err == nil {
 		return nil
 	}
-	var known told
+	var known deliveryError
 	switch {
 	case errors.Is(err, errNotAllowed):
 		return errNotAllowed
-	case errors.As(err, &known) && known.own:
+	case errors.As(err, &known) && known.internal:
 		return err
 	case nameless(err): // a name that is not there is told as one that is not public: else names could be tried out
-		return own("the name is not known", "notify.failed.not_allowed")
+		return newDeliveryError("the name is not known", "notify.failed.not_allowed")
 	case timedOut(err):
-		return own("no answer in time", "notify.failed.timeout")
+		return newDeliveryError("no answer in time", "notify.failed.timeout")
 	}
-	plain := told{why: Reason(err)}
+	plain := deliveryError{reason: Reason(err)}
 	lasting := Permanent(err)
 	var address *url.Error
 	if errors.As(err, &address) {

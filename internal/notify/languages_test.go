@@ -140,7 +140,7 @@ func notes() map[audit.Kind][]i18n.Text {
 	}
 	m := map[audit.Kind][]i18n.Text{
 		audit.RequestSubmitted: nil, audit.RequestEdited: nil, audit.RequestConsented: nil, audit.RequestEscalated: nil,
-		audit.RequestReassigned: nil, audit.RequestTakenBack: nil,
+		audit.RequestReassigned: nil, audit.RequestTakenBack: nil, audit.RequestReturned: nil,
 		audit.RequestAutoApproved: nil,
 		audit.RequestApproved: {typed, i18n.T("request.granted_less", "Asked", "№1", "For", "2d", "Size", "№2", "Lease",
 			"8h", "Note", "№9")},
@@ -269,8 +269,9 @@ func TestNoNoticeMixesLanguages(t *testing.T) {
 	}
 	all := notes()
 	for _, kind := range audit.Kinds() {
-		if _, known := all[kind]; notify.Told(kind) != known {
-			t.Errorf("%s: people are told of it (%v), and the notes of this test know it (%v)", kind, notify.Told(kind), known)
+		if _, known := all[kind]; notify.Notifies(kind) != known {
+			t.Errorf("%s: people are told of it (%v), and the notes of this test know it (%v)", kind, notify.Notifies(kind),
+				known)
 		}
 	}
 	why := reasons(t)

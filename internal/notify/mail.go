@@ -62,11 +62,11 @@ func (s Mails) Send(ctx context.Context, m Message) error {
 func (s Mails) message(m Message) (*gomail.Msg, error) {
 	from, err := mail.ParseAddress(s.Server.From)
 	if err != nil {
-		return nil, own("the sender's address cannot be read", "notify.failed.sender")
+		return nil, newDeliveryError("the sender's address cannot be read", "notify.failed.sender")
 	}
 	to, err := mail.ParseAddress(m.To)
 	if err != nil || strings.ContainsAny(m.To, "\r\n,<>") {
-		return nil, own("the recipient's address cannot be read", "notify.failed.recipient")
+		return nil, newDeliveryError("the recipient's address cannot be read", "notify.failed.recipient")
 	}
 	_, domain, _ := strings.Cut(from.Address, "@")
 	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())

@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestEveryNoticeInEveryLanguage: what people read, as a file to be looked at. UPDATE=1 writes it anew.
@@ -389,12 +390,13 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 		}
 		return sent, held
 	}
-	for sent, held := mailed(); !sent; sent, held = mailed() {
-		if !held {
+	waittest.For(t, "the mail, while the webhook is held", func() bool {
+		sent, held := mailed()
+		if !sent && !held {
 			t.Fatal("the mail waited for the webhook")
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return sent
+	})
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -411,7 +413,7 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 func TestDelegationsHear(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.opts.StandsFor = func(_ context.Context, id identity.PersonID) ([]identity.Actor, error) {
+	w.opts.Delegators = func(_ context.Context, id identity.PersonID) ([]identity.Actor, error) {
 		if id == "p-otto" {
 			return []identity.Actor{w.actor("ada")}, nil
 		}

@@ -66,18 +66,18 @@ type Sender interface {
 type Options struct {
 	Store Store
 	Actor func(identity.Person, identity.Via) identity.Actor
-	// StandsFor gives those for whom somebody decides now; nil: nobody stands in for anybody.
-	StandsFor func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
-	Words     *Words
-	Guard     Guard
-	Mail      *MailServer // nil: the site has none
-	Seal      func(id, text string) (string, error)
-	Open      func(id, sealed string) (string, error)
-	URL       string // of the portal
-	Language  string
-	Now       func() time.Time
-	NewID     func(prefix string) string
-	Logger    *slog.Logger
+	// Delegators are the people whose delegate somebody is now; nil: there are no delegations.
+	Delegators func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
+	Words      *Words
+	Guard      Guard
+	Mail       *MailServer // nil: the site has none
+	Seal       func(id, text string) (string, error)
+	Open       func(id, sealed string) (string, error)
+	URL        string // of the portal
+	Language   string
+	Now        func() time.Time
+	NewID      func(prefix string) string
+	Logger     *slog.Logger
 }
 
 // Service composes, sends, and answers to the pages.
@@ -146,7 +146,7 @@ func (s *Service) Derive(ctx context.Context) (int, error) {
 	var list []Delivery
 	var base *Facts
 	for _, e := range events {
-		if !Told(e.Kind) {
+		if !Notifies(e.Kind) {
 			continue
 		}
 		if base == nil {
@@ -183,8 +183,8 @@ func (s *Service) facts(ctx context.Context) (*Facts, error) {
 	}
 	for _, p := range people {
 		a := s.o.Actor(p, identity.ViaSession)
-		if s.o.StandsFor != nil {
-			if a.Delegators, err = s.o.StandsFor(ctx, p.ID); err != nil {
+		if s.o.Delegators != nil {
+			if a.Delegators, err = s.o.Delegators(ctx, p.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -283,7 +283,7 @@ func (s *Service) send(ctx context.Context, d Delivery) error {
 	defer cancel()
 	sender, ok := s.senders[d.Channel]
 	if !ok {
-		return refusal{own("this portal does not send by this channel any more", "notify.failed.no_channel")}
+		return refusal{newDeliveryError("this portal does not send by this channel any more", "notify.failed.no_channel")}
 	}
 	m := Message{Notice: d.Notice, ID: d.ID, At: d.CreatedAt, ToName: d.Name}
 	if d.Channel == Mail {
@@ -292,7 +292,7 @@ func (s *Service) send(ctx context.Context, d Delivery) error {
 			return err
 		}
 		if p.Disabled {
-			return refusal{own("the person is shut out", "notify.failed.shut_out")}
+			return refusal{newDeliveryError("the person is shut out", "notify.failed.shut_out")}
 		}
 		m.To = p.Email
 		return sender.Send(ctx, m)
@@ -312,7 +312,7 @@ func (s *Service) target(ctx context.Context, id string) (Target, error) {
 	}
 	i := slices.IndexFunc(all, func(a Address) bool { return a.ID == id })
 	if i < 0 {
-		return Target{}, refusal{own("the address was taken out", "notify.failed.address_gone")}
+		return Target{}, refusal{newDeliveryError("the address was taken out", "notify.failed.address_gone")}
 	}
 	text, err := s.o.Open(id, all[i].Sealed)
 	var t Target
@@ -320,7 +320,7 @@ func (s *Service) target(ctx context.Context, id string) (Target, error) {
 		err = json.Unmarshal([]byte(text), &t)
 	}
 	if err != nil {
-		return t, refusal{own("the address cannot be read with the portal's key", "notify.failed.address_key")}
+		return t, refusal{newDeliveryError("the address cannot be read with the portal's key", "notify.failed.address_key")}
 	}
 	return t, nil
 }

@@ -71,7 +71,7 @@ func Sign(secrets []string, id, at string, body []byte) (string, error) {
 	for _, s := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretPrefix))
 		if err != nil || len(key) < 24 || !strings.HasPrefix(s, secretPrefix) {
-			return "", own("the secret of the webhook cannot be read", "notify.failed.secret")
+			return "", newDeliveryError("the secret of the webhook cannot be read", "notify.failed.secret")
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(id + "." + at + "."))
@@ -79,7 +79,7 @@ func Sign(secrets []string, id, at string, body []byte) (string, error) {
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
 	if len(all) == 0 {
-		return "", own("the webhook has no secret", "notify.failed.secret")
+		return "", newDeliveryError("the webhook has no secret", "notify.failed.secret")
 	}
 	return strings.Join(all, " "), nil
 }

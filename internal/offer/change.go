@@ -17,30 +17,30 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Verb is a quick change.
-type Verb string
+// Action is a change of one entry that needs no editing of the text.
+type Action string
 
-// The quick changes.
+// The actions.
 const (
-	Hide      Verb = "hide"
-	Show      Verb = "show"
-	Deprecate Verb = "deprecate"
-	Keep      Verb = "keep" // takes a deprecation back
-	Up        Verb = "up"
-	Down      Verb = "down"
+	Hide      Action = "hide"
+	Show      Action = "show"
+	Deprecate Action = "deprecate"
+	Keep      Action = "keep" // takes a deprecation back
+	Up        Action = "up"
+	Down      Action = "down"
 )
 
-// Change is one quick change of one entry.
+// Change is an action on one entry.
 type Change struct {
-	Verb      Verb
+	Action    Action
 	List      List
 	Name      string
 	Message   string // of a deprecation
 	Successor string // of a deprecation; "" for none
 }
 
-// verbs is what each quick change does to a text.
-var verbs = map[Verb]func(c Change, text string, now catalog.Catalog) (string, error){
+// actions edit the text.
+var actions = map[Action]func(c Change, text string, now catalog.Catalog) (string, error){
 	Hide: func(c Change, text string, _ catalog.Catalog) (string, error) {
 		return setField(text, c.List, c.Name, "hidden", scalar("!!bool", "true"))
 	},
@@ -57,7 +57,7 @@ var verbs = map[Verb]func(c Change, text string, now catalog.Catalog) (string, e
 
 // apply gives the changed text and the note that says what was done.
 func (c Change) apply(text string, pools []license.Pool) (string, i18n.Text, error) {
-	do, known := verbs[c.Verb]
+	do, known := actions[c.Action]
 	if !known || !slices.Contains(Lists(), c.List) {
 		return "", i18n.Text{}, fault.New(fault.Invalid, i18n.T("offer.no_change"))
 	}
@@ -73,7 +73,7 @@ func (c Change) apply(text string, pools []license.Pool) (string, i18n.Text, err
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		err = unreadable(err)
 	}
-	return out, i18n.T("offer.note."+string(c.Verb), "Title", title), err
+	return out, i18n.T("offer.note."+string(c.Action), "Title", title), err
 }
 
 func titleOf(c catalog.Catalog, list List, name string) (string, bool) {

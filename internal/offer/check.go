@@ -168,9 +168,9 @@ func text(u Use) string {
 	return string(data)
 }
 
-// held adds to a catalog what living workloads hold and it no longer has, and shows what is hidden: whoever keeps
+// withInUse adds to a catalog what living workloads hold and it no longer has, and shows what is hidden: whoever keeps
 // clusters in order must let go on what runs.
-func held(c catalog.Catalog, uses []Use) catalog.Catalog {
+func withInUse(c catalog.Catalog, uses []Use) catalog.Catalog {
 	all := catalog.Catalog{Technologies: c.Technologies, Sizes: slices.Clone(c.Sizes), Images: slices.Clone(c.Images)}
 	uses = slices.Clone(uses) // of one name the same one is taken every time, in whatever order they were read
 	slices.SortFunc(uses, func(a, b Use) int {

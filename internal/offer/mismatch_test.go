@@ -9,7 +9,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
-	"github.com/gpu-portal/gpu-portal/internal/offer/offertest"
 )
 
 // compute is the first set with a C-series vGPU on the pool of RTX vWS, which does not license it.
@@ -17,7 +16,7 @@ var compute = strings.ReplaceAll(string(catalog.DefaultYAML()), "A40-12Q", "A40-
 
 func TestALicenseThatDoesNotFitTheVGPUIsNotSaved(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	_, err := o.Save(t.Context(), admin, offer.Draft{Text: compute})
 	fails(t, err, fault.Invalid, "offer.problems")
@@ -46,7 +45,7 @@ func TestALicenseThatDoesNotFitTheVGPUIsNotSaved(t *testing.T) {
 // A pair that is there, from the configuration or an older version, is told and stands in nobody's way.
 func TestALicenseThatDoesNotFitAndIsThereIsTold(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{Revisions: []offer.Revision{{Version: 1, Text: compute, At: noon}}}
+	s := &memory{Revisions: []offer.Revision{{Version: 1, Text: compute, At: noon}}}
 	o := newService(t, s)
 	if len(o.Mismatches()) != 0 {
 		t.Error("the first set fits")

@@ -13,12 +13,12 @@ import (
 
 // Revision is one version of the catalog.
 type Revision struct {
-	Version int64  // 1 and up; 0 is the configuration's
-	Text    string // YAML; empty in lists
-	Author  identity.PersonID
-	Name    string    // of the author, as it was then
-	Note    i18n.Text // the author's own words, or what a quick change did
-	At      time.Time // when it was saved; zero for version 0
+	Version    int64  // 1 and up; 0 is the configuration's
+	Text       string // YAML; empty in lists
+	Author     identity.PersonID
+	AuthorName string    // of the author, as it was then
+	Note       i18n.Text // the author's own words, or what a quick change did
+	At         time.Time // when it was saved; zero for version 0
 }
 
 // Use is how many living workloads hold one pair of size and image, as they froze them.

@@ -25,39 +25,39 @@ type Options struct {
 	Store     Store
 	Snapshots Snapshots
 	Clusters  []string
-	First     First
+	Initial   Initial
 	Now       func() time.Time
 	Logger    *slog.Logger // nil: nothing is logged
 }
 
-// First is version 0: what counts until somebody saves another. Make it with NewFirst.
-type First struct {
+// Initial is version 0, active until somebody saves another; see NewInitial.
+type Initial struct {
 	text    string
 	pools   []license.Pool
 	catalog catalog.Catalog
 }
 
 // Currency is the one of its prices.
-func (f First) Currency() string { return f.catalog.Currency() }
+func (f Initial) Currency() string { return f.catalog.Currency() }
 
-// NewFirst reads version 0. Pools are those that sizes may name, in every version.
-func NewFirst(text string, pools ...license.Pool) (First, []catalog.Problem) {
+// NewInitial reads version 0. Pools are those that sizes may name, in every version.
+func NewInitial(text string, pools ...license.Pool) (Initial, []catalog.Problem) {
 	c, problems := catalog.Parse([]byte(text), pools...)
-	return First{text: normal(text), pools: pools, catalog: c}, problems
+	return Initial{text: normal(text), pools: pools, catalog: c}, problems
 }
 
 // Service reads, checks and saves the catalog, and knows which one counts. It is safe for use by many goroutines.
 type Service struct {
-	o        Options
-	refresh  sync.Mutex
-	standing atomic.Pointer[Status]
+	o       Options
+	refresh sync.Mutex
+	status  atomic.Pointer[Status]
 }
 
-// Status is what counts now in this process.
+// Status is what this process uses.
 type Status struct {
 	Active  Revision        // the one that is used
 	Catalog catalog.Catalog // of Active
-	// for those who keep clusters in order: with what is hidden, and with what living workloads hold and Active has not
+	// InUse is Catalog with what is hidden, and with what living workloads hold and Active has not.
 	InUse  catalog.Catalog
 	Newest Revision // the one that was saved last
 	// Problems are what is wrong with Newest; then Active is an older one.
@@ -70,19 +70,20 @@ func New(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{o: o}
-	first := Revision{Text: o.First.text}
-	s.standing.Store(&Status{Active: first, Newest: first, Catalog: o.First.catalog, InUse: held(o.First.catalog, nil)})
+	first := Revision{Text: o.Initial.text}
+	s.status.Store(&Status{Active: first, Newest: first, Catalog: o.Initial.catalog, InUse: withInUse(o.Initial.catalog,
+		nil)})
 	return s
 }
 
-// Version is the one that counts now.
-func (s *Service) Version() int64 { return s.standing.Load().Active.Version }
+// Version of the active catalog.
+func (s *Service) Version() int64 { return s.status.Load().Active.Version }
 
 // Catalog is what is on offer now.
-func (s *Service) Catalog() catalog.Catalog { return s.standing.Load().Catalog }
+func (s *Service) Catalog() catalog.Catalog { return s.status.Load().Catalog }
 
-// Held is what those who keep clusters in order go by: what is on offer, and what is still held of former offers.
-func (s *Service) Held() catalog.Catalog { return s.standing.Load().InUse }
+// InUse is the active catalog with what living workloads hold of former versions, for those who reconcile clusters.
+func (s *Service) InUse() catalog.Catalog { return s.status.Load().InUse }
 
 // Refresh takes up the newest revision, if it is another one than before.
 func (s *Service) Refresh(ctx context.Context) error {
@@ -92,7 +93,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was := s.standing.Load()
+	was := s.status.Load()
 	uses, err := s.o.Store.UseOfCatalog(ctx)
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	now.InUse = held(now.Catalog, uses)
-	s.standing.Store(&now)
+	now.InUse = withInUse(now.Catalog, uses)
+	s.status.Store(&now)
 	return nil
 }
 
@@ -112,7 +113,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 // read.
 func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status, error) {
 	now := Status{Active: newest, Newest: newest}
-	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
+	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.Initial.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
 	s.o.Logger.WarnContext(ctx, "the newest catalog cannot be used, an older one goes on", "version", newest.Version,
@@ -123,7 +124,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status
 	}
 	r, c, found, err := revision.Readable(ctx, newest.Version, s.o.Store.Catalog,
 		func(r Revision) (catalog.Catalog, bool) {
-			c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...)
+			c, problems := catalog.Parse([]byte(r.Text), s.o.Initial.pools...)
 			return c, len(problems) == 0
 		})
 	if found {
@@ -136,7 +137,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status
 func (s *Service) newest(ctx context.Context) (Revision, error) {
 	r, err := s.o.Store.LatestCatalog(ctx)
 	if fault.Is(err, fault.NotFound) {
-		return Revision{Text: s.o.First.text}, nil
+		return Revision{Text: s.o.Initial.text}, nil
 	}
 	return r, err
 }
@@ -160,7 +161,7 @@ func (s *Service) Status(a identity.Actor) (Status, error) {
 	if err := permit(a, identity.ReadOffer); err != nil {
 		return Status{}, err
 	}
-	return *s.standing.Load(), nil
+	return *s.status.Load(), nil
 }
 
 // MayChange is why the actor may not change the catalog; nil for those who may.
@@ -168,8 +169,8 @@ func (s *Service) MayChange(a identity.Actor) error { return permit(a, identity.
 
 // Differ tells what differs between two versions, entry by entry; readable is false where one of them cannot be read.
 func (s *Service) Differ(before, after Revision) (changes []EntryChange, readable bool) {
-	old, wrong := catalog.Parse([]byte(before.Text), s.o.First.pools...)
-	new, bad := catalog.Parse([]byte(after.Text), s.o.First.pools...)
+	old, wrong := catalog.Parse([]byte(before.Text), s.o.Initial.pools...)
+	new, bad := catalog.Parse([]byte(after.Text), s.o.Initial.pools...)
 	if len(wrong)+len(bad) > 0 {
 		return nil, false
 	}
@@ -186,7 +187,7 @@ func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64)
 
 func (s *Service) revision(ctx context.Context, version int64) (Revision, error) {
 	if version == 0 {
-		return Revision{Text: s.o.First.text}, nil
+		return Revision{Text: s.o.Initial.text}, nil
 	}
 	return s.o.Store.Catalog(ctx, version)
 }
@@ -218,7 +219,7 @@ func (s *Service) check(ctx context.Context, text string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	c := checkText(text, s.o.First.pools, s.Catalog(), uses)
+	c := checkText(text, s.o.Initial.pools, s.Catalog(), uses)
 	return c, ctx.Err()
 }
 
@@ -263,7 +264,8 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 		return Revision{}, removes(c.Removals)
 	}
 	now := s.o.Now()
-	r := Revision{Version: newest.Version + 1, Text: c.Text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
+	r := Revision{Version: newest.Version + 1, Text: c.Text, Author: a.Person.ID, AuthorName: a.Person.Name, Note: note,
+		At: now}
 	event := audit.By(a, audit.CatalogSaved, now)
 	event.Detail = i18n.T("offer.audit", "Version", r.Version, "Note", note)
 	event.Changes = changesOf(c.Changes)
@@ -300,7 +302,7 @@ func changesOf(entries []EntryChange) []audit.Change {
 }
 
 func conflict(newest Revision) error {
-	return fault.New(fault.Conflict, i18n.T("offer.conflict", "Version", newest.Version, "Name", newest.Name, "At",
+	return fault.New(fault.Conflict, i18n.T("offer.conflict", "Version", newest.Version, "Name", newest.AuthorName, "At",
 		newest.At.UTC().Format(time.RFC3339)))
 }
 
@@ -329,7 +331,7 @@ func (s *Service) Change(ctx context.Context, a identity.Actor, c Change, base i
 	if newest.Version != base {
 		return Revision{}, conflict(newest)
 	}
-	text, note, err := c.apply(newest.Text, s.o.First.pools)
+	text, note, err := c.apply(newest.Text, s.o.Initial.pools)
 	if err != nil {
 		return Revision{}, err
 	}
@@ -416,7 +418,7 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 		return Revision{}, err
 	}
 	if f.Kind == capacity.NeverRuns {
-		return s.Change(ctx, a, Change{Verb: Hide, List: Sizes, Name: f.Size}, base)
+		return s.Change(ctx, a, Change{Action: Hide, List: Sizes, Name: f.Size}, base)
 	}
 	newest, err := s.newest(ctx)
 	if err != nil {
@@ -430,7 +432,7 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 }
 
 // Mismatches are the sizes on offer whose license pool does not license their vGPU.
-func (s *Service) Mismatches() []catalog.Mismatch { return s.Catalog().Mismatches(s.o.First.pools) }
+func (s *Service) Mismatches() []catalog.Mismatch { return s.Catalog().Mismatches(s.o.Initial.pools) }
 
 // Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.

@@ -15,7 +15,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
-	"github.com/gpu-portal/gpu-portal/internal/offer/offertest"
 )
 
 var (
@@ -33,14 +32,14 @@ func (s snapshots) Snapshot(_ context.Context, cluster string) (inventory.Snapsh
 	return taken, ok
 }
 
-func newService(t *testing.T, s *offertest.Store) *offer.Service {
+func newService(t *testing.T, s *memory) *offer.Service {
 	t.Helper()
-	first, problems := offer.NewFirst(string(catalog.DefaultYAML()), catalog.DefaultPools()...)
+	first, problems := offer.NewInitial(string(catalog.DefaultYAML()), catalog.DefaultPools()...)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	return offer.New(offer.Options{Store: s, Snapshots: snapshots{"main": {Cluster: "main",
-		Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"}, First: first,
+		Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"}, Initial: first,
 		Now: func() time.Time { return noon }})
 }
 
@@ -67,15 +66,16 @@ func fails(t *testing.T, err error, kind fault.Kind, id string) {
 
 func TestASavedCatalogCounts(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	r, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.ReplaceAll(dearer, "\n", "\r\n"),
 		Note: " dearer power "})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := offer.Revision{Version: 1, Text: dearer, Author: "p-ada", Name: "Ada", Note: i18n.Literal("dearer power"),
-		At: noon}
+	want := offer.Revision{Version: 1, Text: dearer, Author: "p-ada", AuthorName: "Ada",
+		Note: i18n.Literal("dearer power"),
+		At:   noon}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -115,7 +115,7 @@ func TestASavedCatalogCounts(t *testing.T) {
 
 func TestWhatIsWrongIsNotSaved(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	before := o.Catalog()
 	_, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.Replace(edited("cpu: \"2\"", "cpu: two"),
@@ -150,7 +150,7 @@ func TestWhatIsWrongIsNotSaved(t *testing.T) {
 
 func TestOfTwoWhoEditOneLearnsOfTheOther(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	ben := admin
 	ben.Person = identity.Person{ID: "p-ben", Name: "Ben"}
@@ -166,14 +166,15 @@ func TestOfTwoWhoEditOneLearnsOfTheOther(t *testing.T) {
 	// The other saves between the look and the write.
 	s.Before = func() {
 		s.Before = nil
-		if err := s.SaveCatalog(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"), Name: "Ben",
-			At: noon}); err != nil {
+		if err := s.SaveCatalog(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"),
+			AuthorName: "Ben",
+			At:         noon}); err != nil {
 			t.Error(err)
 		}
 	}
 	_, err = o.Save(t.Context(), admin, offer.Draft{Text: edited("minor: 55", "minor: 70"), Base: 1})
 	fails(t, err, fault.Conflict, "offer.conflict")
-	_, err = o.Change(t.Context(), admin, offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "cpu"}, 1)
+	_, err = o.Change(t.Context(), admin, offer.Change{Action: offer.Hide, List: offer.Sizes, Name: "cpu"}, 1)
 	fails(t, err, fault.Conflict, "offer.conflict")
 }
 
@@ -181,7 +182,7 @@ func TestWhatIsHeldIsNotTakenAwayByAccident(t *testing.T) {
 	t.Parallel()
 	cpu, _ := catalog.Default().Size("cpu")
 	lab, _ := catalog.Default().Image("jupyterlab")
-	s := &offertest.Store{Uses: func() []offer.Use { return []offer.Use{{Size: cpu, Image: lab, Count: 3}} }}
+	s := &memory{Uses: func() []offer.Use { return []offer.Use{{Size: cpu, Image: lab, Count: 3}} }}
 	o := newService(t, s)
 	head, tail, _ := strings.Cut(string(catalog.DefaultYAML()), "- name: cpu\n")
 	_, rest, _ := strings.Cut(tail, "\n# A slice of an H100")
@@ -197,7 +198,7 @@ func TestWhatIsHeldIsNotTakenAwayByAccident(t *testing.T) {
 	if _, ok := o.Catalog().Size("cpu"); ok {
 		t.Error("it is still on offer")
 	}
-	if _, ok := o.Held().Size("cpu"); !ok {
+	if _, ok := o.InUse().Size("cpu"); !ok {
 		t.Error("those who keep the clusters in order must still know it")
 	}
 	over, err := o.Overview(t.Context(), auditor)
@@ -208,7 +209,7 @@ func TestWhatIsHeldIsNotTakenAwayByAccident(t *testing.T) {
 
 func TestQuickChanges(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	version := int64(0)
 	do := func(c offer.Change) error {
@@ -225,25 +226,25 @@ func TestQuickChanges(t *testing.T) {
 		}
 	}
 	size := func(name string) catalog.Size { s, _ := o.Catalog().Size(name); return s }
-	must(offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "gpu-shared"})
+	must(offer.Change{Action: offer.Hide, List: offer.Sizes, Name: "gpu-shared"})
 	if !size("gpu-shared").Hidden {
 		t.Error("hide: it is not hidden")
 	}
-	if held, _ := o.Held().Size("gpu-shared"); held.Hidden {
+	if held, _ := o.InUse().Size("gpu-shared"); held.Hidden {
 		t.Error("what runs of a hidden size must go on: its quota stays")
 	}
-	must(offer.Change{Verb: offer.Show, List: offer.Sizes, Name: "gpu-shared"})
-	must(offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+	must(offer.Change{Action: offer.Show, List: offer.Sizes, Name: "gpu-shared"})
+	must(offer.Change{Action: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
 		Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"})
 	if diff := cmp.Diff(&catalog.Deprecation{Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"},
 		size("vgpu-12q").Deprecated); diff != "" {
 		t.Errorf("deprecate: -want +got:\n%s", diff)
 	}
-	must(offer.Change{Verb: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
+	must(offer.Change{Action: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
 	if text := s.Revisions[3].Text; text != string(catalog.DefaultYAML()) {
 		t.Error("after all was taken back the text is as it was")
 	}
-	must(offer.Change{Verb: offer.Hide, List: offer.Images, Name: o.Catalog().Images[0].Name})
+	must(offer.Change{Action: offer.Hide, List: offer.Images, Name: o.Catalog().Images[0].Name})
 	order := func() (names []string) {
 		for _, s := range o.Catalog().Sizes {
 			names = append(names, s.Name)
@@ -251,11 +252,11 @@ func TestQuickChanges(t *testing.T) {
 		return names
 	}
 	was := order()
-	must(offer.Change{Verb: offer.Up, List: offer.Sizes, Name: was[2]})
+	must(offer.Change{Action: offer.Up, List: offer.Sizes, Name: was[2]})
 	if now := order(); now[1] != was[2] || now[2] != was[1] {
 		t.Errorf("up: want %s before %s, got %v", was[2], was[1], now)
 	}
-	must(offer.Change{Verb: offer.Down, List: offer.Sizes, Name: was[2]})
+	must(offer.Change{Action: offer.Down, List: offer.Sizes, Name: was[2]})
 	if diff := cmp.Diff(was, order()); diff != "" {
 		t.Errorf("down again: -want +got:\n%s", diff)
 	}
@@ -263,15 +264,15 @@ func TestQuickChanges(t *testing.T) {
 		change offer.Change
 		kind   fault.Kind
 	}{
-		"no such verb":              {offer.Change{Verb: "burn", List: offer.Sizes, Name: "cpu"}, fault.Invalid},
-		"no such list":              {offer.Change{Verb: offer.Hide, List: "technologies", Name: "cpu"}, fault.Invalid},
-		"no such entry":             {offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "none"}, fault.NotFound},
-		"a deprecation without why": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu"}, fault.Invalid},
-		"its own successor": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+		"no such verb":              {offer.Change{Action: "burn", List: offer.Sizes, Name: "cpu"}, fault.Invalid},
+		"no such list":              {offer.Change{Action: offer.Hide, List: "technologies", Name: "cpu"}, fault.Invalid},
+		"no such entry":             {offer.Change{Action: offer.Hide, List: offer.Sizes, Name: "none"}, fault.NotFound},
+		"a deprecation without why": {offer.Change{Action: offer.Deprecate, List: offer.Sizes, Name: "cpu"}, fault.Invalid},
+		"its own successor": {offer.Change{Action: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
 			Successor: "cpu"}, fault.Invalid},
-		"an unknown successor": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+		"an unknown successor": {offer.Change{Action: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
 			Successor: "none"}, fault.Invalid},
-		"higher than the first": {offer.Change{Verb: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
+		"higher than the first": {offer.Change{Action: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
 	} {
 		if err := do(c.change); !fault.Is(err, c.kind) {
 			t.Errorf("%s: want %s, got %v", sentence, c.kind, err)
@@ -281,7 +282,7 @@ func TestQuickChanges(t *testing.T) {
 
 func TestEqualPlacesAreNumberedAnew(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	text := string(catalog.DefaultYAML())
 	for _, n := range []string{"10", "20", "30", "40"} {
@@ -291,7 +292,7 @@ func TestEqualPlacesAreNumberedAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := o.Catalog().Sizes
-	if _, err := o.Change(t.Context(), admin, offer.Change{Verb: offer.Down, List: offer.Sizes, Name: was[0].Name},
+	if _, err := o.Change(t.Context(), admin, offer.Change{Action: offer.Down, List: offer.Sizes, Name: was[0].Name},
 		1); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +307,7 @@ func TestEqualPlacesAreNumberedAnew(t *testing.T) {
 // that can be read.
 func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{Revisions: []offer.Revision{{Version: 1, Text: dearer, At: noon},
+	s := &memory{Revisions: []offer.Revision{{Version: 1, Text: dearer, At: noon},
 		{Version: 2, Text: "sizes: 3", At: noon}}}
 	o := newService(t, s)
 	for range 2 {
@@ -336,7 +337,7 @@ func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 
 func TestWhatTheNodesHaveIsOfferedWithOneCall(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{}
+	s := &memory{}
 	o := newService(t, s)
 	findings, err := o.Findings(t.Context(), auditor)
 	if err != nil {
@@ -379,7 +380,7 @@ func TestWhatTheNodesHaveIsOfferedWithOneCall(t *testing.T) {
 
 func TestWhoMayWhat(t *testing.T) {
 	t.Parallel()
-	o := newService(t, &offertest.Store{})
+	o := newService(t, &memory{})
 	disabled := admin
 	disabled.Person.Disabled = true
 	for name, c := range map[string]struct {
@@ -420,7 +421,7 @@ func TestWhoMayWhat(t *testing.T) {
 			say("save", c.write, err)
 			_, err = o.Revert(ctx, c.actor, 0, 0, true)
 			say("revert", c.write, err)
-			_, err = o.Change(ctx, c.actor, offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "cpu"}, 0)
+			_, err = o.Change(ctx, c.actor, offer.Change{Action: offer.Hide, List: offer.Sizes, Name: "cpu"}, 0)
 			say("change", c.write, err)
 			_, err = o.Accept(ctx, c.actor, "x", 0)
 			say("accept", c.write, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -175,15 +176,7 @@ func (w world) text(t *testing.T, q podlogs.Query) string {
 	return out.String()
 }
 
-// until waits for what comes soon on any machine.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
+var until = waittest.For
 
 const stamp = "2026-11-23T07:15:01.123456789Z "
 

@@ -18,12 +18,12 @@ import (
 
 // Revision is one version of the rules.
 type Revision struct {
-	Version int64  // 1 and up; 0 is the configuration's
-	Text    string // YAML; empty in lists
-	Author  identity.PersonID
-	Name    string    // of the author, as it was then
-	Note    i18n.Text // the author's own words, or what was done
-	At      time.Time // when it was saved; zero for version 0
+	Version    int64  // 1 and up; 0 is the configuration's
+	Text       string // YAML; empty in lists
+	Author     identity.PersonID
+	AuthorName string    // of the author, as it was then
+	Note       i18n.Text // the author's own words, or what was done
+	At         time.Time // when it was saved; zero for version 0
 }
 
 // Store keeps revisions. Faults: NotFound for a version that does not exist, Unavailable when the database is away.
@@ -39,25 +39,25 @@ type Store interface {
 
 // Options is what a Service stands on.
 type Options struct {
-	Store  Store
-	First  *Policy // version 0: the configuration's
-	Now    func() time.Time
-	Logger *slog.Logger // nil: nothing is logged
+	Store   Store
+	Initial *Policy // version 0: the configuration's
+	Now     func() time.Time
+	Logger  *slog.Logger // nil: nothing is logged
 }
 
 // Service reads, checks and saves the rules, and knows which ones count. It is safe for use by many goroutines.
 type Service struct {
-	o        Options
-	refresh  sync.Mutex
-	standing atomic.Pointer[Standing]
+	o       Options
+	refresh sync.Mutex
+	status  atomic.Pointer[Status]
 }
 
-// Standing is what counts now in this process.
-type Standing struct {
-	Running  Revision
-	Policy   *Policy   // of Running
+// Status is what this process uses.
+type Status struct {
+	Active   Revision
+	Policy   *Policy   // of Active
 	Newest   Revision  // the one that was saved last
-	Problems []Problem // what is wrong with Newest; then Running is an older one
+	Problems []Problem // what is wrong with Newest; then Active is an older one
 	// Unreadable says that no revision can be read: everything needs an approval until somebody saves one that can.
 	Unreadable bool
 }
@@ -68,15 +68,15 @@ func NewService(o Options) *Service {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{o: o}
-	first := s.first()
-	s.standing.Store(&Standing{Running: first, Newest: first, Policy: o.First})
+	first := s.initial()
+	s.status.Store(&Status{Active: first, Newest: first, Policy: o.Initial})
 	return s
 }
 
-func (s *Service) first() Revision { return Revision{Text: Write(s.o.First.Rules())} }
+func (s *Service) initial() Revision { return Revision{Text: Write(s.o.Initial.Rules())} }
 
 // Policy is what decides now.
-func (s *Service) Policy() *Policy { return s.standing.Load().Policy }
+func (s *Service) Policy() *Policy { return s.status.Load().Policy }
 
 // Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: the saved
 // rules that decided go on, after a start the newest that can be read, and where there are none everything needs an
@@ -88,34 +88,34 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := *s.standing.Load()
+	now := *s.status.Load()
 	if newest.Version == now.Newest.Version {
 		return nil
 	}
 	now.Newest = newest
 	p, problems := Parse(newest.Text)
 	if now.Problems = problems; p != nil {
-		now.Running, now.Policy, now.Unreadable = newest, p, false
+		now.Active, now.Policy, now.Unreadable = newest, p, false
 	} else if now, err = s.older(ctx, now); err != nil {
 		return err
 	}
-	s.standing.Store(&now)
+	s.status.Store(&now)
 	return nil
 }
 
 // older keeps the saved rules that decide, or looks for some.
-func (s *Service) older(ctx context.Context, now Standing) (Standing, error) {
+func (s *Service) older(ctx context.Context, now Status) (Status, error) {
 	s.o.Logger.WarnContext(ctx, "the newest rules cannot be read, older ones decide", "version",
 		now.Newest.Version, "problem", now.Problems[0].Error())
-	if now.Running.Version > 0 {
+	if now.Active.Version > 0 {
 		return now, nil
 	}
 	r, p, found, err := revision.Readable(ctx, now.Newest.Version, s.o.Store.RulesAt, func(r Revision) (*Policy, bool) {
 		p, _ := Parse(r.Text)
 		return p, p != nil
 	})
-	if now.Running, now.Policy = r, p; !found {
-		now.Running, now.Policy, now.Unreadable = Revision{}, Unreadable(), true
+	if now.Active, now.Policy = r, p; !found {
+		now.Active, now.Policy, now.Unreadable = Revision{}, Unreadable(), true
 		s.o.Logger.ErrorContext(ctx, "no saved rules can be read, every request needs an approval", "version",
 			now.Newest.Version)
 	}
@@ -125,7 +125,7 @@ func (s *Service) older(ctx context.Context, now Standing) (Standing, error) {
 func (s *Service) newest(ctx context.Context) (Revision, error) {
 	r, err := s.o.Store.LatestRules(ctx)
 	if fault.Is(err, fault.NotFound) {
-		return s.first(), nil
+		return s.initial(), nil
 	}
 	return r, err
 }
@@ -144,12 +144,12 @@ func permit(a identity.Actor, action identity.Action) error {
 	return nil
 }
 
-// Standing is what counts, what was saved last, and what is wrong with that.
-func (s *Service) Standing(a identity.Actor) (Standing, error) {
+// Status gives the active revision, the newest one, and what is wrong with that.
+func (s *Service) Status(a identity.Actor) (Status, error) {
 	if err := permit(a, identity.ReadRules); err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
-	return *s.standing.Load(), nil
+	return *s.status.Load(), nil
 }
 
 // Revision gives one version; 0 is the configuration's.
@@ -162,7 +162,7 @@ func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64)
 
 func (s *Service) revision(ctx context.Context, version int64) (Revision, error) {
 	if version == 0 {
-		return s.first(), nil
+		return s.initial(), nil
 	}
 	return s.o.Store.RulesAt(ctx, version)
 }
@@ -258,7 +258,8 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 		return Revision{}, refused(problems)
 	}
 	now := s.o.Now()
-	r := Revision{Version: newest.Version + 1, Text: text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
+	r := Revision{Version: newest.Version + 1, Text: text, Author: a.Person.ID, AuthorName: a.Person.Name, Note: note,
+		At: now}
 	event := audit.By(a, audit.RulesSaved, now)
 	event.Detail = i18n.T("policy.audit", "Version", r.Version, "Note", note)
 	event.Changes = changesBetween(newest.Text, text)
@@ -301,7 +302,7 @@ func refused(problems []Problem) error {
 }
 
 func conflict(newest Revision) error {
-	return fault.New(fault.Conflict, i18n.T("policy.conflict", "Version", newest.Version, "Name", newest.Name, "At",
+	return fault.New(fault.Conflict, i18n.T("policy.conflict", "Version", newest.Version, "Name", newest.AuthorName, "At",
 		newest.At.UTC().Format(time.RFC3339)))
 }
 

@@ -39,7 +39,7 @@ func add(t *testing.T, s *store.Store, texts ...string) {
 	}
 	for i, text := range texts {
 		if err := s.SaveRules(t.Context(), policy.Revision{Version: newest.Version + int64(i) + 1, Text: text,
-			Author: "p-pat", Name: "Pat", Note: i18n.Literal("n"), At: time.Unix(1_800_000_000, 0)}); err != nil {
+			Author: "p-pat", AuthorName: "Pat", Note: i18n.Literal("n"), At: time.Unix(1_800_000_000, 0)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func serve(t *testing.T, s *store.Store) *policy.Service {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	service := policy.NewService(policy.Options{Store: s, First: first, Now: time.Now})
+	service := policy.NewService(policy.Options{Store: s, Initial: first, Now: time.Now})
 	if err := service.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func TestUnreadableRulesNeverOpenTheDoor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			service := serve(t, saved(t, c.texts...))
 			v := service.Policy().Decide(policy.Facts{Kind: "start", Share: 0.1, Hours: 1})
-			now, err := service.Standing(pat)
-			if err != nil || v.Rule != c.rule || v.Outcome != c.outcome || now.Running.Version != c.running ||
+			now, err := service.Status(pat)
+			if err != nil || v.Rule != c.rule || v.Outcome != c.outcome || now.Active.Version != c.running ||
 				now.Unreadable != c.none {
 				t.Errorf("want %s by %s of version %d, got %+v of %d, %v", c.outcome, c.rule, c.running, v,
-					now.Running.Version, err)
+					now.Active.Version, err)
 			}
 			if c.none && v.Sentence.ID != "policy.unreadable" {
 				t.Errorf("want the reason said, got %v", v.Sentence)

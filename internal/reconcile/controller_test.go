@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -96,7 +97,7 @@ func TestQuiet(t *testing.T) {
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	writes, saves := w.settled()
-	time.Sleep(time.Second)
+	compared(t, w.store, 20)
 	if got := w.cluster.writes.Load(); got != writes {
 		t.Errorf("%d writes to the cluster while nothing happened", got-writes)
 	}
@@ -155,7 +156,6 @@ func TestRepair(t *testing.T) {
 		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")
 	})
-	time.Sleep(2100 * time.Millisecond) // the first pause after a write of our own
 
 	set, err := w.cluster.AppsV1().StatefulSets(namespace).Get(t.Context(), "nb-a", metav1.GetOptions{})
 	if err != nil {
@@ -271,7 +271,7 @@ func TestClusterAway(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
-	c := w.run()
+	c := w.run(func(o *reconcile.Options) { o.Every.Compare = 50 * time.Millisecond })
 	within(t, 2*time.Minute, "objects", func() bool {
 		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")
@@ -288,7 +288,7 @@ func TestClusterAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.cluster.unplay(t, "nb-a") // the caches hear of it, as if from a stale replica
-	time.Sleep(500 * time.Millisecond)
+	compared(t, w.store, 10)
 	got := w.store.Get(nb.ID)
 	if got.State != workload.Stopping || !got.Observed.At.Equal(seen) || !got.Observed.PodPresent {
 		t.Errorf("concluded from silence: %s, %+v", got.State, got.Observed)
@@ -324,10 +324,14 @@ func TestConflict(t *testing.T) {
 	w.state(nb.ID, workload.Stopped)
 }
 
-// prober answers with what it was given.
-type prober struct{ kernels []workload.Kernel }
+// prober answers with what it was given, and counts.
+type prober struct {
+	kernels []workload.Kernel
+	asked   atomic.Int64
+}
 
-func (p prober) Probe(context.Context, workload.Workload) (*workload.Activity, error) {
+func (p *prober) Probe(context.Context, workload.Workload) (*workload.Activity, error) {
+	p.asked.Add(1)
 	return &workload.Activity{At: time.Now(), LastActivity: time.Now(), Kernels: p.kernels}, nil
 }
 
@@ -335,7 +339,8 @@ func TestActivity(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
-	w.run(func(o *reconcile.Options) { o.Prober = prober{[]workload.Kernel{{Name: "python3", State: "busy"}}} })
+	probes := &prober{kernels: []workload.Kernel{{Name: "python3", State: "busy"}}}
+	w.run(func(o *reconcile.Options) { o.Prober = probes })
 	within(t, 2*time.Minute, "objects", func() bool {
 		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")
@@ -346,7 +351,8 @@ func TestActivity(t *testing.T) {
 		return a != nil && len(a.Kernels) == 1 && a.Kernels[0].State == "busy"
 	})
 	_, saves := w.settled()
-	time.Sleep(time.Second)
+	asked := probes.asked.Load()
+	waittest.For(t, "three more answers of the same", func() bool { return probes.asked.Load() > asked+3 })
 	if got := w.store.Saves() - saves; got > 0 {
 		t.Errorf("%d saves for the same kernels", got)
 	}

@@ -111,14 +111,7 @@ func (s *stage) notebook(name string) workload.Workload {
 
 func (s *stage) await(w workload.Workload, want workload.State) {
 	s.t.Helper()
-	end := time.Now().Add(s.patience)
-	for s.store.Get(w.ID).State != want {
-		if time.Now().After(end) {
-			got := s.store.Get(w.ID)
-			s.t.Fatalf("%s: want %s, got %s: %+v %+v", w.Name, want, got.State, got.Reason, got.Observed)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	within(s.t, s.patience, w.Name+" is "+string(want), func() bool { return s.store.Get(w.ID).State == want })
 }
 
 func (s *stage) want(w workload.Workload, change workload.Change) {

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -68,14 +69,7 @@ func (r *real) claiming(name string) workload.Workload {
 
 func (r *real) state(id workload.ID, want workload.State) workload.Workload {
 	r.t.Helper()
-	end := time.Now().Add(3 * time.Minute)
-	for r.store.Get(id).State != want {
-		if time.Now().After(end) {
-			got := r.store.Get(id)
-			r.t.Fatalf("want state %s, got %s: %+v, observed %+v", want, got.State, got.Reason, got.Observed)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	waittest.Until(r.t, "state "+string(want), func() error { return notYet(r.store.Get(id), want) })
 	return r.store.Get(id)
 }
 
@@ -355,7 +349,7 @@ func TestDevstackServerKilled(t *testing.T) {
 	within(t, 2*time.Minute, "it is noticed", func() bool { return !r.controller.Status()[0].OK })
 	r.store.Put(b)
 	r.want(a.ID, workload.Stop)
-	time.Sleep(8 * time.Second)
+	compared(t, r.store, 4)
 	if got := r.store.Get(a.ID); got.State != workload.Stopping || !got.Observed.PodPresent {
 		t.Errorf("concluded from silence: %s %+v", got.State, got.Observed)
 	}
@@ -427,7 +421,7 @@ func TestDevstackStolenLabels(t *testing.T) {
 	if _, err := r.Client.CoreV1().Pods(r.namespace).Create(t.Context(), thief, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second)
+	compared(t, r.store, 3)
 	if got := r.store.Get(nb.ID).Observed.Pod; got != "nb-a-0" {
 		t.Errorf("pod %s was taken for ours", got)
 	}

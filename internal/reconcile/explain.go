@@ -55,7 +55,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjec
 	}
 	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
 		f.Fit, f.Quarantined = capacity.Fit(snapshot, w.Size), capacity.WithoutQuarantined(snapshot, w.Size)
-		f.Nowhere = capacity.Nowhere(snapshot, w.Size)
+		f.NeverFits = capacity.NeverFits(snapshot, w.Size)
 	}
 	return f
 }

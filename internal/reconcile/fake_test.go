@@ -26,6 +26,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -361,15 +362,14 @@ func (w *world) run(adjust ...func(*reconcile.Options)) *reconcile.Controller {
 
 func (w *world) halt() { w.stop(); <-w.done }
 
-// within waits until something is so.
-func within(t testing.TB, d time.Duration, what string, so func() bool) {
+var within = waittest.Within
+
+// compared waits until every living workload was compared with the cluster so many times more. The pass that one
+// comparison asks for is over when the next but one begins: the queue holds each workload once.
+func compared(t testing.TB, s *reconciletest.Store, times int) {
 	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if so() {
-			return
-		}
-	}
-	t.Fatalf("not within %s: %s", d, what)
+	before := s.Comparisons()
+	waittest.For(t, "more comparisons", func() bool { return s.Comparisons() >= before+times })
 }
 
 // settled waits until nothing has been written for a while, and gives how much was.
@@ -385,16 +385,17 @@ func (w *world) settled() (writes int64, saves int) {
 	return writes, saves
 }
 
+// notYet tells how a workload is while it is not in a state.
+func notYet(got workload.Workload, want workload.State) error {
+	if got.State == want {
+		return nil
+	}
+	return fmt.Errorf("%s is %s: %+v, observed %+v", got.Name, got.State, got.Reason, got.Observed)
+}
+
 func (w *world) state(id workload.ID, want workload.State) {
 	w.t.Helper()
-	end := time.Now().Add(2 * time.Minute)
-	for w.store.Get(id).State != want {
-		if time.Now().After(end) {
-			got := w.store.Get(id)
-			w.t.Fatalf("want state %s, got %s: %+v, observed %+v", want, got.State, got.Reason, got.Observed)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	waittest.Until(w.t, "state "+string(want), func() error { return notYet(w.store.Get(id), want) })
 }
 
 // objects lists what the cluster has of ours, "Kind/name", sorted.

@@ -156,7 +156,7 @@ func TestAdditionsOfThePlatformStay(t *testing.T) {
 			writes = now
 			return false
 		}
-		time.Sleep(4 * time.Second)
+		compared(t, w.store, 20)
 		return w.cluster.writes.Load() == writes
 	})
 	set, err := w.cluster.AppsV1().StatefulSets(namespace).Get(t.Context(), "nb-a", metav1.GetOptions{})

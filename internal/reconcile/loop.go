@@ -346,7 +346,7 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (outcome, erro
 		return outcome{}, errors.Join(err, late)
 	}
 	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
-	s.again = sooner(s.again, explain.Hushed(m.pod(), l.o.Now()))
+	s.again = sooner(s.again, explain.SchedulerGrace(m.pod(), l.o.Now()))
 	if t.terminal {
 		s.again = lastingRetry
 		return s, nil

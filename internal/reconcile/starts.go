@@ -31,13 +31,13 @@ func (l *loop) startOf(ctx context.Context, after workload.Workload, now time.Ti
 			l.noteStart(forecast.Start{Workload: after.ID, Generation: after.Generation, Ready: now})
 			return nil, nil
 		}
-		s, changed = forecast.Tell(after, after.Observed.Decided(), l.estimate(ctx, asScheduled(after, now), now)), true
+		s, changed = forecast.NewStart(after, after.Observed.Decided(), l.estimate(ctx, asScheduled(after, now), now)), true
 	}
 	if s.Placed.IsZero() && placed(after.Observed) {
-		s, changed = s.Place(now, l.estimate(ctx, onNode(after, now), now)), true
+		s, changed = s.MarkPlaced(now, l.estimate(ctx, onNode(after, now), now)), true
 	}
 	if after.State == workload.Running {
-		s, changed = s.Answer(now), true
+		s, changed = s.MarkReady(now), true
 	}
 	if !changed {
 		return nil, nil
@@ -79,7 +79,7 @@ func (l *loop) startKnown(ctx context.Context, w workload.Workload) (s forecast.
 	l.mu.Lock()
 	s, known = l.starts[w.ID]
 	l.mu.Unlock()
-	if known && s.Same(w) {
+	if known && s.Matches(w) {
 		return s, true, nil
 	}
 	s, err = l.o.Store.Start(ctx, w.ID, w.Generation)
@@ -110,7 +110,7 @@ func (l *loop) startSaved(s *forecast.Start, err error) {
 		return
 	}
 	l.noteStart(*s)
-	for _, v := range s.Verdicts() {
+	for _, v := range s.Accuracies() {
 		l.stats.estimated(v)
 	}
 }

@@ -21,7 +21,7 @@ func (o oracle) ForWorkload(_ context.Context, w workload.Workload) (forecast.Es
 		return forecast.Estimate{At: now, From: now, Until: now.Add(time.Hour), Basis: forecast.Placed}, nil
 	}
 	return forecast.Estimate{At: now, From: now.Add(time.Hour), Until: now.Add(2 * time.Hour), Basis: forecast.Leases,
-		Place: 1}, nil
+		Position: 1}, nil
 }
 
 // What was estimated outlives the controller that estimated it, and each start is judged once.
@@ -36,7 +36,7 @@ func TestEstimatesAreKeptAndJudgedOnce(t *testing.T) {
 		first, err = w.store.Start(t.Context(), nb.ID, nb.Generation)
 		return err == nil
 	})
-	if !first.Waited || first.First.Basis != forecast.Leases || !first.Placed.IsZero() || !first.Open() ||
+	if !first.Waited || first.AtRequest.Basis != forecast.Leases || !first.Placed.IsZero() || !first.Open() ||
 		first.Size != nb.Size.Name {
 		t.Errorf("want the record of one that waits, got %+v", first)
 	}
@@ -55,8 +55,8 @@ func TestEstimatesAreKeptAndJudgedOnce(t *testing.T) {
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	last, err := w.store.Start(t.Context(), nb.ID, nb.Generation)
-	if err != nil || last.Open() || last.First != first.First || last.Second.Basis != forecast.Placed ||
-		last.Ready.Before(last.Placed) || last.Placed.Before(last.Told) {
+	if err != nil || last.Open() || last.AtRequest != first.AtRequest || last.AtPlacement.Basis != forecast.Placed ||
+		last.Ready.Before(last.Placed) || last.Placed.Before(last.RequestedAt) {
 		t.Errorf("want the same record with its end, got %+v %v", last, err)
 	}
 	if n := judged(t, registry, "leases", "before"); n != 1 {

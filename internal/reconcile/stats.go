@@ -75,8 +75,8 @@ func (s *stats) observeReady(w workload.Workload, now time.Time) {
 }
 
 // estimated notes how good an estimate was.
-func (s *stats) estimated(v forecast.Verdict) {
-	s.off.WithLabelValues(string(v.Basis)).Observe(v.Off.Seconds())
+func (s *stats) estimated(v forecast.Accuracy) {
+	s.off.WithLabelValues(string(v.Basis)).Observe(v.Error.Seconds())
 	s.ranges.WithLabelValues(string(v.Basis), string(v.Outcome)).Inc()
 }
 

@@ -40,10 +40,10 @@ func weaker(size, asked catalog.Size) (list []Weaker) {
 	return list
 }
 
-// StartsInstead looks for a size that would start now in place of another: one with at least its GPU memory and
+// AlternativeTo is a size that would start now where the wanted one would not: one with at least its GPU memory and
 // isolation, else one that lacks the least, isolation being missed most; of these the nearest by GPU memory, then by
 // price. Not ok where there is none, or none may be seen.
-func (s *Offers) StartsInstead(ctx context.Context, a identity.Actor, tenantName string,
+func (s *Offers) AlternativeTo(ctx context.Context, a identity.Actor, tenantName string,
 	asked catalog.Size) (Alternative, bool) {
 	if asked.CPUOnly() || asked.Name == "" {
 		return Alternative{}, false

@@ -47,10 +47,10 @@ func TestAlternatives(t *testing.T) {
 // TestPlacesThatASnapshotDoesNotShow: who has a place and is not in the picture of the cluster has taken one of those
 // that are free in it.
 func TestPlacesThatASnapshotDoesNotShow(t *testing.T) {
-	line := Line{Count: 1, Placed: []workload.ID{"w-1", "w-2"}}
+	line := SizeQueue{Count: 1, Placed: []workload.ID{"w-1", "w-2"}}
 	s := inventory.Snapshot{Nodes: []inventory.Node{{Resources: []inventory.Resource{{Holders: []inventory.Holder{
 		{Workload: "w-1"}}}}}}}
-	if got := line.ahead(s); got != 2 {
+	if got := line.depth(s); got != 2 {
 		t.Errorf("want the one that waits and the one that is not shown, got %d", got)
 	}
 }

@@ -23,6 +23,7 @@ type Approvals struct {
 	people People
 	actor  func(p identity.Person, via identity.Via) identity.Actor
 	raised func(ctx context.Context) error
+	due    chan struct{} // see Due
 }
 
 type approvalStore interface {
@@ -52,6 +53,8 @@ type DecisionInput struct {
 	Size  string
 	Lease string
 	Seen  int64 // version of the request that the person saw, 1 and up
+	// Undoable defers the answer for the site's undo period, in which Undo takes it back; without it takes effect at once.
+	Undoable bool
 }
 
 // Answer approves, approves less, or rejects. It counts for the version that the person saw and no other: Invalid
@@ -70,18 +73,129 @@ func (s *Approvals) Answer(ctx context.Context, a identity.Actor, id ID, said De
 		return Request{}, err
 	}
 	q := func(r Request) subject { return r.subject(answer.Reduced, t) }
-	base := s.before(ctx, t, q(seen).spec)
+	base, period := s.before(ctx, t, q(seen).spec), s.site().Undo
 	out, err := s.decide(ctx, s.exclusively, t.Name, func(tx Tx) (Outcome, error) {
-		r, f, err := s.again(ctx, tx, id, base, q)
+		r, f, err := s.gatherAgain(ctx, tx, id, base, q)
 		if err != nil {
 			return Outcome{}, err
 		}
-		return Decide(r, answer, a, f)
+		out, err := Decide(r, answer, a, f)
+		if err != nil || !said.Undoable || period <= 0 {
+			return out, err
+		}
+		// what would refuse it now refuses it now, not when the approver has gone
+		if _, err := s.save(ctx, newDryRun(tx), out); err != nil {
+			return Outcome{}, err
+		}
+		return Defer(r, answer, a, period, f.Now)
 	})
-	if err == nil && out.Raise != nil && s.raised != nil {
-		err = s.raised(ctx)
+	if err != nil {
+		return Request{}, err
 	}
-	return out.Request, err
+	if out.Request.Decision.Deferred != nil {
+		time.AfterFunc(period, s.soon)
+	}
+	return out.Request, s.tookEffect(ctx, out)
+}
+
+// tookEffect takes up a quota that was just raised.
+func (s *Approvals) tookEffect(ctx context.Context, out Outcome) error {
+	if out.Raise == nil || s.raised == nil {
+		return nil
+	}
+	return s.raised(ctx)
+}
+
+// Undo takes the actor's own answer to a request back, before it takes effect.
+func (s *Approvals) Undo(ctx context.Context, a identity.Actor, id ID) (Request, error) {
+	if _, err := s.get(ctx, a, id); err != nil {
+		return Request{}, err
+	}
+	return s.change(ctx, id, func(r Request) (Outcome, error) { return Undo(r, a, s.now()) })
+}
+
+// Undoable are the requests of which the actor can undo an answer, the newest first.
+func (s *Approvals) Undoable(ctx context.Context, a identity.Actor) ([]Request, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	list, _, err := s.store.Requests(ctx, Filter{DeferredBy: a.Person.ID, States: []State{Pending}, Limit: mostUndoable})
+	now := s.now()
+	return slices.DeleteFunc(list, func(r Request) bool { return !now.Before(r.Decision.Deferred.Until) }), err
+}
+
+// mostUndoable is how many answers of the last seconds are shown.
+const mostUndoable = 50
+
+// Due is signaled when an answer that was given in this process is to take effect. Answers of other processes are found
+// by the period of the job.
+func (s *Approvals) Due() <-chan struct{} { return s.due }
+
+func (s *Approvals) soon() {
+	select {
+	case s.due <- struct{}{}:
+	default:
+	}
+}
+
+// ApplyDue puts every answer into effect whose time to undo is over; the controller calls it on its tick. An answer
+// that failed for want of the database, or because its cluster is held, is tried again.
+func (s *Approvals) ApplyDue(ctx context.Context) error {
+	var faults []error
+	for cursor := ""; ; {
+		due, next, err := s.store.Requests(ctx, Filter{DueAt: s.now(), Sort: Oldest, States: []State{Pending},
+			Cursor: cursor, Limit: 500})
+		if err != nil {
+			return errors.Join(append(faults, err)...)
+		}
+		for _, r := range due {
+			if err := s.apply(ctx, r); err != nil {
+				faults = append(faults, fmt.Errorf("request %s: %w", r.ID, err))
+			}
+		}
+		if cursor = next; next == "" || ctx.Err() != nil {
+			return errors.Join(faults...)
+		}
+	}
+}
+
+// apply puts one answer into effect, in one transaction with a look at whether it is still there.
+func (s *Approvals) apply(ctx context.Context, seen Request) error {
+	d := seen.Decision.Deferred
+	if d == nil {
+		return nil
+	}
+	t, err := s.working(seen.Spec.Tenant)
+	if err != nil && d.Verb == ApproveVerb {
+		return s.giveBack(ctx, seen, err)
+	}
+	q := func(r Request) subject { return r.subject(d.Reduced, t) }
+	base := s.before(ctx, t, q(seen).spec)
+	out, err := s.decide(ctx, s.exclusively, t.Name, func(tx Tx) (Outcome, error) {
+		r, f, err := s.gatherAgain(ctx, tx, seen.ID, base, q)
+		if err != nil {
+			return Outcome{}, err
+		}
+		return Apply(r, f)
+	})
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+		return s.giveBack(ctx, seen, err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.tookEffect(ctx, out)
+}
+
+// giveBack returns a request to its approvers. One that has changed since the answer failed keeps what it has become.
+func (s *Approvals) giveBack(ctx context.Context, seen Request, why error) error {
+	_, err := s.change(ctx, seen.ID, func(r Request) (Outcome, error) {
+		if r.Version != seen.Version {
+			return Outcome{}, nil
+		}
+		return Return(r, why, s.now()), nil
+	})
+	return err
 }
 
 // answerOf checks an answer as far as that goes without a lock.
@@ -212,7 +326,7 @@ func (s *Approvals) Decides(a identity.Actor) bool {
 func (s *Approvals) ExpireDue(ctx context.Context) error {
 	var faults []error
 	for cursor := ""; ; {
-		pending, next, err := s.store.Requests(ctx, Filter{States: []State{Pending}, Oldest: true, Cursor: cursor,
+		pending, next, err := s.store.Requests(ctx, Filter{States: []State{Pending}, Sort: Oldest, Cursor: cursor,
 			Limit: 500})
 		if err != nil {
 			return errors.Join(append(faults, err)...)

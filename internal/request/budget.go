@@ -38,7 +38,7 @@ func (f Facts) seatsOf(w Spec) usage.Seats {
 	if f.Seats == nil {
 		return usage.Seats{}
 	}
-	return usage.Seats{Pool: f.Seats.Pool.Name, Count: int64(f.takes(w))}
+	return usage.Seats{Pool: f.Seats.Pool.Name, Count: int64(f.seatCount(w))}
 }
 
 // Extras is what a request costs beside its size: its seats for the lease, and for as long the storage that a start
@@ -78,9 +78,9 @@ func grantedClaim(kind Kind, w Spec, f Facts) budget.Claim {
 	return startClaim(w, f)
 }
 
-// hold puts aside what a granted request takes, and what the storage that begins with it does. What no person agreed to
-// must be within the budget.
-func (c *core) hold(ctx context.Context, tx Tx, out Outcome) error {
+// holdBudget puts aside what a granted request takes, and what the storage that begins with it does. What no person
+// agreed to must be within the budget.
+func (c *core) holdBudget(ctx context.Context, tx Tx, out Outcome) error {
 	if c.budgets == nil {
 		return nil
 	}
@@ -108,8 +108,8 @@ func overBudget(b budget.Ask) []fault.Field {
 	return []fault.Field{{Name: "lease", Reason: b.Sentence("budget.over")}}
 }
 
-// granting is what stands in the way of a request at the moment of its last approval.
-func granting(r Request, f Facts) []fault.Field {
+// grantObstacles is what stands in the way of a request at the moment of its last approval.
+func grantObstacles(r Request, f Facts) []fault.Field {
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
 	}

@@ -45,8 +45,9 @@ type Comparison struct {
 	Capped  bool // there were more than are looked at
 	Differ  []Difference
 	Running int // workloads that hold something now
-	// of them, those whose request would now be refused or need more. They go on: rules decide requests, not what runs
-	Hit []Difference
+	// Stricter are those of them that would now be refused or need another approval. They go on: rules decide requests,
+	// not what runs.
+	Stricter []Difference
 }
 
 // Difference is one that would have been decided differently. Was is what the rules said then.
@@ -96,7 +97,7 @@ func (s *Comparisons) Rules(ctx context.Context, a identity.Actor, p *policy.Pol
 			return
 		}
 		if d, differs := r.under(p); differs && stricter(d) {
-			c.Hit = append(c.Hit, d)
+			c.Stricter = append(c.Stricter, d)
 		}
 	})
 	return c, err

@@ -14,16 +14,16 @@ import (
 // QuotaComparison is what another quota would have meant for a team's starts of the last days, each looked at with what
 // the team held then, and what it holds now over it.
 type QuotaComparison struct {
-	Seen    int        // starts of the last days, those that were refused among them
-	Capped  bool       // there were more than are looked at
-	Refused []Compared // that would have been refused
-	Allowed []Compared // that were refused for the quota and would not have been
-	Running int        // workloads that hold something now
-	Over    []Over     // sizes of which the team holds more than it then may
+	Seen     int           // starts of the last days, those that were refused among them
+	Capped   bool          // there were more than are looked at
+	Refused  []Compared    // that would have been refused
+	Allowed  []Compared    // that were refused for the quota and would not have been
+	Running  int           // workloads that hold something now
+	Excesses []QuotaExcess // by title of the size
 }
 
-// Over is one size of which a team holds too many.
-type Over struct {
+// QuotaExcess is a size of which a tenant holds more than its quota.
+type QuotaExcess struct {
 	Size    string // its title
 	Holds   int
 	Limit   int
@@ -52,7 +52,7 @@ func (s *Comparisons) Quota(ctx context.Context, a identity.Actor, name string,
 		c.Running++
 		held[r.Spec.Size.Name] = append(held[r.Spec.Size.Name], r.compared())
 	})
-	c.Over = over(then, held)
+	c.Excesses = quotaExcesses(then, held)
 	return c, err
 }
 
@@ -92,13 +92,14 @@ func (c *QuotaComparison) countRefused(then tenant.Tenant, r Refused) {
 	}
 }
 
-// over are the sizes of which more is held than a tenant then may; what it holds is listed newest first.
-func over(then tenant.Tenant, held map[string][]Compared) (list []Over) {
+// quotaExcesses are the sizes above the quota that a tenant then has, with what it holds, newest first.
+func quotaExcesses(then tenant.Tenant, held map[string][]Compared) (list []QuotaExcess) {
 	for size, of := range held {
 		if most := then.QuotaOf(size); len(of) > most {
-			list = append(list, Over{Size: of[0].Spec.Size.Title, Holds: len(of), Limit: most, Started: of[:len(of)-most]})
+			list = append(list, QuotaExcess{Size: of[0].Spec.Size.Title, Holds: len(of), Limit: most,
+				Started: of[:len(of)-most]})
 		}
 	}
-	slices.SortFunc(list, func(a, b Over) int { return strings.Compare(a.Size, b.Size) })
+	slices.SortFunc(list, func(a, b QuotaExcess) int { return strings.Compare(a.Size, b.Size) })
 	return list
 }

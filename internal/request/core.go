@@ -24,7 +24,7 @@ type Options struct {
 	Snapshots Snapshots
 	Budgets   *budget.Service // nil: no tenant has one
 	Renderer  Renderer
-	Refusals  *audit.Fold                                              // nil: each is written
+	Refusals  *audit.Aggregator                                        // nil: each is written
 	People    People                                                   // who may be given a request
 	Actor     func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
 	// Raised takes up a quota that was just raised; nil where the site is read anew anyway.
@@ -51,7 +51,7 @@ func New(o Options) Services {
 	return Services{
 		Requests: &Service{core: c, store: o.Store, offers: offers, renderer: o.Renderer},
 		Approvals: &Approvals{core: c, store: o.Store, people: o.People, actor: o.Actor,
-			raised: o.Raised},
+			raised: o.Raised, due: make(chan struct{}, 1)},
 		Offers: offers, Quotas: &Quotas{core: c, store: o.Store}, Seats: &SeatQueue{core: c, store: o.Store},
 		Comparisons: &Comparisons{core: c, store: o.Store},
 	}
@@ -135,7 +135,7 @@ type core struct {
 	site      func() Site
 	snapshots Snapshots
 	budgets   *budget.Service
-	refusals  *audit.Fold
+	refusals  *audit.Aggregator
 	now       func() time.Time
 	newID     func(prefix string) string
 	queue     queue
@@ -147,15 +147,15 @@ type transaction func(ctx context.Context, tenant string, fn func(Tx) error) err
 // exclusively is the transaction of every decision.
 func (c *core) exclusively(ctx context.Context, tenant string, fn func(Tx) error) error {
 	defer c.queue.forget()
-	return c.db.DecideExclusively(ctx, func(tx Tx) error { return c.opened(ctx, tx, tenant, fn) })
+	return c.db.DecideExclusively(ctx, func(tx Tx) error { return c.withOpenBudget(ctx, tx, tenant, fn) })
 }
 
 // dryRun sees what exclusively would see and drops what is written.
 func (c *core) dryRun(ctx context.Context, tenant string, fn func(Tx) error) error {
-	return c.db.ReadOnly(ctx, func(in Reader) error { return c.opened(ctx, newDryRun(in), tenant, fn) })
+	return c.db.ReadOnly(ctx, func(in Reader) error { return c.withOpenBudget(ctx, newDryRun(in), tenant, fn) })
 }
 
-func (c *core) opened(ctx context.Context, tx Tx, tenant string, fn func(Tx) error) error {
+func (c *core) withOpenBudget(ctx context.Context, tx Tx, tenant string, fn func(Tx) error) error {
 	if c.budgets != nil && tenant != "" {
 		if err := c.budgets.Open(ctx, tx, tenant); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (c *core) change(ctx context.Context, id ID, fn func(Request) (Outcome, err
 }
 
 // ask decides what somebody sends about a subject, once for each idempotency key, and puts a refusal on record.
-func (c *core) ask(ctx context.Context, a identity.Actor, s sent, q subject,
+func (c *core) ask(ctx context.Context, a identity.Actor, s idempotencyKey, q subject,
 	fn func(Facts) (Outcome, error)) (Request, error) {
 	base := c.before(ctx, q.tenant, q.spec)
 	out, err := c.decide(ctx, c.exclusively, q.tenant.Name, func(tx Tx) (Outcome, error) {
@@ -205,11 +205,12 @@ func (c *core) ask(ctx context.Context, a identity.Actor, s sent, q subject,
 			return fn(f)
 		})
 	})
-	return out.Request, c.record(ctx, a, q.tenant.Name, "", err)
+	return out.Request, c.recordRefusal(ctx, a, q.tenant.Name, "", err)
 }
 
-// again is a request as it is in the transaction, with the facts of what it would be granted as.
-func (c *core) again(ctx context.Context, tx Tx, id ID, base Facts, q func(Request) subject) (Request, Facts, error) {
+// gatherAgain is a request as it is in the transaction, with the facts of what it would be granted as.
+func (c *core) gatherAgain(ctx context.Context, tx Tx, id ID, base Facts,
+	q func(Request) subject) (Request, Facts, error) {
 	r, err := tx.Request(ctx, id)
 	if err != nil {
 		return r, base, err
@@ -224,7 +225,7 @@ func (c *core) save(ctx context.Context, tx Tx, out Outcome) (Request, error) {
 		if err := saveWorkload(ctx, tx, *out.Workload); err != nil {
 			return Request{}, err
 		}
-		if err := c.hold(ctx, tx, out); err != nil {
+		if err := c.holdBudget(ctx, tx, out); err != nil {
 			return Request{}, err
 		}
 	}

@@ -56,7 +56,7 @@ type Ask struct {
 // Asks are all keys that the open step of a pending request waits for: of the parties that are missing at once, of
 // those to whom it escalates later.
 func (r Request) Asks() []Ask {
-	if r.State != Pending {
+	if r.State != Pending || r.Decision.Deferred != nil {
 		return nil
 	}
 	step, missing := r.OpenStep()
@@ -82,6 +82,12 @@ func (r Request) Deciders() []identity.PersonID {
 	people := []identity.PersonID{r.Asker}
 	for _, h := range r.Reassigned() {
 		people = append(people, h.From)
+	}
+	if d := r.Decision.Deferred; d != nil {
+		people = append(people, d.By)
+		if d.For != "" {
+			people = append(people, d.For)
+		}
 	}
 	for _, c := range r.Decision.Consents {
 		people = append(people, c.By)
@@ -118,6 +124,8 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 	spoken := r.Deciders()
 	given, away := r.ReassignedBy(a.Person.ID)
 	switch {
+	case r.Decision.Deferred != nil:
+		return a, r.deferredConflict()
 	case r.Decision.Seat != nil:
 		return a, fault.New(fault.Conflict, i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case a.Person.ID == r.Asker:
@@ -148,7 +156,7 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 // decidesAs is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may
 // decide may still say no, also who said yes before.
 func decidesAs(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
-	if !r.WaitsForSeat() || verb != RejectVerb {
+	if !r.WaitsForSeat() || verb != RejectVerb || r.Decision.Deferred != nil {
 		return mayDecideAs(r, a, now)
 	}
 	if a.Person.ID == r.Asker {
@@ -226,7 +234,7 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 	if answer.Verb == RejectVerb {
 		return reject(r, answer, a, v, f.Now).onBehalf(a, v), nil
 	}
-	out, err := consent(r, answer, a, v, f)
+	out, err := consent(r, answer, a, v, r.partiesOf(v, f.Now), f)
 	return out.onBehalf(a, v), err
 }
 
@@ -242,7 +250,7 @@ func (o Outcome) onBehalf(a, v identity.Actor) Outcome {
 
 func reject(r Request, answer Answer, a, v identity.Actor, now time.Time) Outcome {
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
-	r.State, r.DecidedAt, r.Decision.Seat = Rejected, now, nil
+	r.State, r.DecidedAt, r.Decision.Seat, r.Decision.Returned = Rejected, now, nil, nil
 	r.Decision.Sentence = decided("request.rejected_by", a, v)
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, now, i18n.Literal(answer.Note))}}
 }
@@ -255,19 +263,20 @@ func decided(id string, a, v identity.Actor) i18n.Text {
 	return i18n.T(id, "Name", i18n.T("request.for", "Name", a.Person.Name, "For", v.Person.Name))
 }
 
-func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, error) {
+// consent records a yes for parties of the open step, and grants what lacks no other.
+func consent(r Request, answer Answer, a, v identity.Actor, parties []identity.Approvers, f Facts) (Outcome, error) {
 	asked := r.Spec
 	r, change, err := reduce(r, answer.Reduced, f)
 	if err != nil {
 		return Outcome{}, err
 	}
 	step, _ := r.OpenStep()
-	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: r.partiesOf(v, f.Now),
-		Note: answer.Note, Change: change, At: f.Now}
+	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: parties, Note: answer.Note,
+		Change: change, At: f.Now}
 	if v.Person.ID != a.Person.ID {
 		said.For, said.ForName = v.Person.ID, v.Person.Name
 	}
-	r.Decision.Consents = append(slices.Clone(r.Decision.Consents), said)
+	r.Decision.Consents, r.Decision.Returned = append(slices.Clone(r.Decision.Consents), said), nil
 	detail := granted(asked, r.Spec, change, answer.Note)
 	next, left := r.OpenStep()
 	if len(left) > 0 {
@@ -277,7 +286,7 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 		r.Decision.Sentence = i18n.T("policy.approve", "By", r.Waits())
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestConsented, f.Now, detail)}}, nil
 	}
-	if fields := granting(r, f); len(fields) > 0 {
+	if fields := grantObstacles(r, f); len(fields) > 0 {
 		return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note

@@ -25,6 +25,9 @@ func Edit(r Request, w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
 	}
+	if r.Decision.Deferred != nil {
+		return Outcome{}, r.deferredConflict()
+	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		return Outcome{}, fault.InvalidFields(fields)
 	}

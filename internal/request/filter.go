@@ -2,28 +2,92 @@ package request
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
+// Filter chooses requests and their order; Cursor is what another page gave as next or previous.
 type Filter struct {
 	Asker   identity.PersonID // "" for anyone
 	About   workload.ID       // that is to be extended or resumed, or came of it; "" for any
 	Tenants []string          // nil for all; an empty list for none
 	States  []State           // empty for all
 	Inbox   *Inbox            // only what it holds; nil for all
-	Oldest  bool              // oldest first
-	Since   time.Time         // asked then or later; zero for all
-	Holding bool              // only those whose workload holds something now
-	Seat    bool              // only those that wait for nothing but a license seat
-	Size    string            // name of the size; "" for all
+	Sort    Sort              // "" for Newest
+	// Decider narrows to what a rule or a person decided; "" for all.
+	Decider Decider
+	// DeferredBy narrows to those with an answer of this person that has not taken effect yet; "" for all.
+	DeferredBy identity.PersonID
+	// DueAt narrows to those with a deferred answer that takes effect then or before; zero for all.
+	DueAt   time.Time
+	Since   time.Time // asked then or later; zero for all
+	Holding bool      // only those whose workload holds something now
+	Seat    bool      // only those that wait for nothing but a license seat
+	Size    string    // name of the size; "" for all
 	// Text are words in lower case: each is in the name, the asker's name, the team or the size, or is the id.
 	Text   []string
 	Cursor string
 	Limit  int
+}
+
+// Sort is the order of a list. Requests that are alike in it are ordered by their ids.
+type Sort string
+
+// The orders: by the time when it was asked, by the estimated price, by the length of the lease.
+const (
+	Newest  Sort = "newest"
+	Oldest  Sort = "oldest"
+	Dearest Sort = "price"
+	Longest Sort = "lease"
+)
+
+// Sorts lists every order.
+func Sorts() []Sort { return []Sort{Newest, Oldest, Dearest, Longest} }
+
+// Decider says who approved or rejected a request.
+type Decider string
+
+// The deciders. NotRule is what a person decided, what waits, and what ended without a decision.
+const (
+	DeciderRule   Decider = "rule"
+	DeciderPerson Decider = "person"
+	NotRule       Decider = "not-rule"
+)
+
+// Decider says who decided the request: "" where nobody did.
+func (r Request) Decider() Decider {
+	switch {
+	case r.Decision.By != "":
+		return DeciderPerson
+	case r.State == Approved:
+		return DeciderRule
+	}
+	return ""
+}
+
+// Page is a part of a list. Total counts the whole list, Before what stands ahead of the page; both count no further
+// than MostCounted+1, which means more than MostCounted.
+type Page struct {
+	Items  []Request
+	Next   string // cursor of the page after it; "" where it is the last
+	Prev   string // cursor of the page before it; "" where it is the first
+	Total  int
+	Before int
+}
+
+// MostCounted bounds what counting a list may cost.
+const MostCounted = 10_000
+
+// mostWords bounds what a search may cost.
+const mostWords = 8
+
+// Words splits what somebody typed into a search field for Filter.Text.
+func Words(typed string) []string {
+	words := strings.Fields(strings.ToLower(typed))
+	return words[:min(len(words), mostWords)]
 }
 
 // Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on

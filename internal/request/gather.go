@@ -133,7 +133,7 @@ func (c *core) facts(f Facts, q subject, s state) Facts {
 	f.Owner, f.Extends = cmp.Or(q.owner, q.asker), s.target
 	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, s.holdings)
 	f.Seats = c.seats(q.spec.Size, s.checkouts)
-	f.SeatLine = inLine(s.line, f.Seats, q.own)
+	f.SeatLine = queueLength(s.line, f.Seats, q.own)
 	f.History, f.NameTaken = s.history, s.nameTaken
 	if s.budget.Set() {
 		claim := grantedClaim(q.kind, q.spec, f)

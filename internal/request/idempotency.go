@@ -12,23 +12,23 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// sent is an idempotency key with a fingerprint of what came with it. Without a key nothing is ever the same as before.
-type sent struct{ key, print string }
+// idempotencyKey is what the caller sent, with a fingerprint of the body. Without a key nothing is ever a repetition.
+type idempotencyKey struct{ key, fingerprint string }
 
-func sentDraft(d Draft) sent {
+func draftKey(d Draft) idempotencyKey {
 	key := d.Key
 	d.Key = ""
-	return sent{key, fingerprint(StartKind, d)}
+	return idempotencyKey{key, fingerprint(StartKind, d)}
 }
 
-func sentExtension(id workload.ID, more, reason, key string) sent {
-	return sent{key, fingerprint(ExtendKind, []string{string(id), more, reason})}
+func extensionKey(id workload.ID, more, reason, key string) idempotencyKey {
+	return idempotencyKey{key, fingerprint(ExtendKind, []string{string(id), more, reason})}
 }
 
-func sentQuota(d QuotaDraft) sent {
+func quotaKey(d QuotaDraft) idempotencyKey {
 	key := d.Key
 	d.Key = ""
-	return sent{key, fingerprint(QuotaKind, d)}
+	return idempotencyKey{key, fingerprint(QuotaKind, d)}
 }
 
 // fingerprint is of what was typed and not of what was made of it: what a name, a price or a default stands for may
@@ -40,9 +40,9 @@ func fingerprint(kind Kind, typed any) string {
 }
 
 // mark notes on a new request what it was sent with.
-func (s sent) mark(r *Request) {
+func (s idempotencyKey) mark(r *Request) {
 	if s.key != "" {
-		r.Key, r.Fingerprint = s.key, s.print
+		r.Key, r.Fingerprint = s.key, s.fingerprint
 	}
 }
 
@@ -53,7 +53,8 @@ type keyed interface {
 
 // once runs fn unless the key has made a request before, which is then the outcome and stays as it is. It is asked in
 // the transaction: the same call may have come in beside this one.
-func (s sent) once(ctx context.Context, in keyed, a identity.Actor, fn func() (Outcome, error)) (Outcome, error) {
+func (s idempotencyKey) once(ctx context.Context, in keyed, a identity.Actor, fn func() (Outcome, error)) (
+	Outcome, error) {
 	r, found, err := s.find(ctx, in, a)
 	if found || err != nil {
 		return Outcome{Request: r}, err
@@ -65,7 +66,7 @@ func (s sent) once(ctx context.Context, in keyed, a identity.Actor, fn func() (O
 
 // find gives the request that the key has made before. A Conflict that leads there says that something else was sent
 // with the key this time.
-func (s sent) find(ctx context.Context, in keyed, a identity.Actor) (Request, bool, error) {
+func (s idempotencyKey) find(ctx context.Context, in keyed, a identity.Actor) (Request, bool, error) {
 	if s.key == "" {
 		return Request{}, false, nil
 	}
@@ -75,7 +76,7 @@ func (s sent) find(ctx context.Context, in keyed, a identity.Actor) (Request, bo
 		return Request{}, false, nil
 	case err != nil:
 		return Request{}, false, err
-	case r.Fingerprint != s.print:
+	case r.Fingerprint != s.fingerprint:
 		f := fault.New(fault.Conflict, i18n.T("request.sent_already", "Name", r.Spec.Name))
 		f.See = "requests/" + string(r.ID)
 		return Request{}, false, f
@@ -84,7 +85,7 @@ func (s sent) find(ctx context.Context, in keyed, a identity.Actor) (Request, bo
 }
 
 // earlier is find before anything else is looked at, so that who sends twice need not wait for a transaction.
-func (c *core) earlier(ctx context.Context, a identity.Actor, tenant string, s sent) (Request, bool, error) {
+func (c *core) earlier(ctx context.Context, a identity.Actor, tenant string, s idempotencyKey) (Request, bool, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, false, err
 	}
@@ -93,5 +94,5 @@ func (c *core) earlier(ctx context.Context, a identity.Actor, tenant string, s s
 			"Most", maxKey)}})
 	}
 	r, found, err := s.find(ctx, c.db, a)
-	return r, found, c.record(ctx, a, tenant, "", err)
+	return r, found, c.recordRefusal(ctx, a, tenant, "", err)
 }

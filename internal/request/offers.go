@@ -24,7 +24,7 @@ type Offers struct {
 
 type offerStore interface {
 	// Queued lists the workloads that are granted and wait for a place, or have theirs since a time, of all tenants.
-	Queued(ctx context.Context, placedSince time.Time) ([]Line, error)
+	Queued(ctx context.Context, placedSince time.Time) ([]SizeQueue, error)
 }
 
 // Offer is one size as a person of a tenant sees it now.
@@ -33,20 +33,20 @@ type Offer struct {
 	Cluster    string
 	Fit        inventory.Fit
 	Why        i18n.Text // why none could start now, or why that cannot be told; zero when some could
-	QueueAhead int       // workloads of this size that are granted and wait for a place
+	QueueDepth int       // workloads of this size that are granted and wait for a place
 	Quota      Quota
 	Seats      *license.Seats
-	// MoreSeats are those of the pool that a start takes beside those that are taken.
-	MoreSeats int
-	Place     int            // in the line for seats, where it would have to wait for one; 0 where it need not
-	Verdict   policy.Verdict // for the default lease
-	Problem   i18n.Text      // why it cannot be asked for now; zero when it can
+	// AdditionalSeats are those of the pool that a start takes beside those that are taken.
+	AdditionalSeats int
+	Place           int            // in the line for seats, where it would have to wait for one; 0 where it need not
+	Verdict         policy.Verdict // for the default lease
+	Problem         i18n.Text      // why it cannot be asked for now; zero when it can
 }
 
 // StartsNow reports whether a request for the default lease would run at once.
 func (o Offer) StartsNow() bool {
 	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known &&
-		o.Fit.Free > o.QueueAhead
+		o.Fit.Free > o.QueueDepth
 }
 
 // Tenants lists the teams that the actor may read.
@@ -87,9 +87,9 @@ func (s *Offers) List(ctx context.Context, a identity.Actor, tenantName string) 
 			continue
 		}
 		o := l.offer(&l.site.Catalog.Sizes[i])
-		if line, waits := lines[place{o.Cluster, o.Size.Name}]; waits {
+		if line, waits := lines[queueKey{o.Cluster, o.Size.Name}]; waits {
 			snapshot, _ := s.snapshots.Snapshot(ctx, o.Cluster)
-			o.QueueAhead = line.ahead(snapshot)
+			o.QueueDepth = line.depth(snapshot)
 		}
 		offers = append(offers, o)
 	}
@@ -124,7 +124,7 @@ func (l listing) offer(known *catalog.Size) Offer {
 	f := l.offers.facts(Facts{Now: l.now, Fit: r.Fit, Policy: l.site.Policy, Prices: l.site.Prices},
 		subject{kind: StartKind, spec: w, tenant: l.tenant, owner: l.actor.Person.ID}, l.state)
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats,
-		Place: f.seatPlace(w), MoreSeats: f.more(w),
+		Place: f.seatPlace(w), AdditionalSeats: f.additionalSeats(w),
 		Verdict: f.verdict(PolicyFacts(StartKind, w, l.actor, f, w.Lease.Std()))}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		o.Problem = fields[0].Reason
@@ -144,5 +144,5 @@ func (s *Offers) waiting(ctx context.Context, w Spec) (why i18n.Text, ahead int,
 	if ok {
 		why = capacity.Why(snapshot, w.Size)
 	}
-	return why, lines[place{w.Cluster, w.Size.Name}].ahead(snapshot), nil
+	return why, lines[queueKey{w.Cluster, w.Size.Name}].depth(snapshot), nil
 }

@@ -26,22 +26,22 @@ type Preview struct {
 	Until      time.Time
 	Fit        inventory.Fit
 	Why        i18n.Text // why none could start now; zero when some could
-	QueueAhead int       // workloads of this size that are granted and wait for a place
+	QueueDepth int       // workloads of this size that are granted and wait for a place
 	Quota      Quota
 	Seats      *license.Seats
-	// MoreSeats are those of the pool that it takes beside those that are taken.
-	MoreSeats    int
-	Place        int         // in the line for seats, where it would have to wait for one; 0 where it need not
-	Budget       budget.Ask  // what it takes of the team's budget
-	Refused      i18n.Text   // the rule's sentence when it refuses
-	Alternatives Alternative // a size that would start now, when this one would not; zero for none
-	Manifest     string      // YAML of what would be created
+	// AdditionalSeats are those of the pool that it takes beside those that are taken.
+	AdditionalSeats int
+	Place           int         // in the line for seats, where it would have to wait for one; 0 where it need not
+	Budget          budget.Ask  // what it takes of the team's budget
+	Refused         i18n.Text   // the rule's sentence when it refuses
+	Alternatives    Alternative // a size that would start now, when this one would not; zero for none
+	Manifest        string      // YAML of what would be created
 }
 
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
 	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known &&
-		p.Fit.Free > p.QueueAhead
+		p.Fit.Free > p.QueueDepth
 }
 
 // NeedsReason reports whether nothing is missing but what the approver will read.
@@ -53,10 +53,11 @@ func (p Preview) NeedsReason() bool {
 func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c completed, out Outcome,
 	refusal error) (v Preview, err error) {
 	f, w := c.facts, c.spec
-	v = Preview{Spec: w, Fields: fieldsOf(refusal), Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, MoreSeats: f.more(w),
-		Place: f.seatPlace(w), Budget: f.Budget, Price: w.Size.PricePerHour.For(w.Lease.Std()),
+	v = Preview{Spec: w, Fields: fieldsOf(refusal), Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
+		AdditionalSeats: f.additionalSeats(w),
+		Place:           f.seatPlace(w), Budget: f.Budget, Price: w.Size.PricePerHour.For(w.Lease.Std()),
 		Extras: f.Extras(StartKind, w), Until: f.Now.Add(w.Lease.Std())}
-	if v.Why, v.QueueAhead, err = s.offers.waiting(ctx, w); err != nil || !w.named() {
+	if v.Why, v.QueueDepth, err = s.offers.waiting(ctx, w); err != nil || !w.named() {
 		return v, err
 	}
 	v.Verdict = f.verdict(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
@@ -66,7 +67,7 @@ func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c c
 		v.Refused = fault.As(refusal).Sentence
 	}
 	if !v.StartsNow() {
-		v.Alternatives, _ = s.offers.StartsInstead(ctx, a, p.tenant.Name, w.Size)
+		v.Alternatives, _ = s.offers.AlternativeTo(ctx, a, p.tenant.Name, w.Size)
 	}
 	if planned, ok := p.planned(a, c, out, v.Fields); ok {
 		v.Manifest, err = s.renderer.Manifest(planned, p.tenant)

@@ -9,22 +9,22 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Line is what stands before a new workload of a size on a cluster.
-type Line struct {
+// SizeQueue is the queue of workloads for a size on a cluster.
+type SizeQueue struct {
 	Cluster string
 	Size    string
-	Count   int           // granted, and waiting for a place
-	Placed  []workload.ID // with a place since a time: a snapshot that is older does not show them yet
+	Count   int           // granted, not placed yet
+	Placed  []workload.ID // placed since a time: an older snapshot does not show them yet
 }
 
-type place struct{ cluster, size string }
+type queueKey struct{ cluster, size string }
 
-// queue remembers the lines for a moment: every offer asks, and a line that is two seconds old is as good as the
-// picture of the cluster beside it. The zero value is ready.
+// queue caches the queues for queueAge: every offer asks, and the snapshot beside it is older than that. The zero value
+// is ready.
 type queue struct {
 	mu    sync.Mutex
 	at    time.Time
-	lines map[place]Line
+	lines map[queueKey]SizeQueue
 }
 
 const (
@@ -34,8 +34,8 @@ const (
 )
 
 func (q *queue) read(ctx context.Context, from interface {
-	Queued(ctx context.Context, placedSince time.Time) ([]Line, error)
-}, now time.Time) (map[place]Line, error) {
+	Queued(ctx context.Context, placedSince time.Time) ([]SizeQueue, error)
+}, now time.Time) (map[queueKey]SizeQueue, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.lines != nil && now.Sub(q.at) < queueAge && !now.Before(q.at) {
@@ -45,9 +45,9 @@ func (q *queue) read(ctx context.Context, from interface {
 	if err != nil {
 		return nil, err
 	}
-	lines := make(map[place]Line, len(list))
+	lines := make(map[queueKey]SizeQueue, len(list))
 	for _, l := range list {
-		lines[place{l.Cluster, l.Size}] = l
+		lines[queueKey{l.Cluster, l.Size}] = l
 	}
 	q.at, q.lines = now, lines
 	return lines, nil
@@ -60,8 +60,8 @@ func (q *queue) forget() {
 	q.lines = nil
 }
 
-// ahead is how many places of a snapshot that are free in it are somebody's.
-func (l Line) ahead(s inventory.Snapshot) int {
+// depth is how many of the places that a snapshot shows as free are spoken for.
+func (l SizeQueue) depth(s inventory.Snapshot) int {
 	n := l.Count
 	if len(l.Placed) == 0 {
 		return n

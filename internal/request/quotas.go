@@ -55,13 +55,13 @@ type quotaStore interface {
 // Ask asks for more of a size than the tenant may hold. Administrators decide, or whom a rule names that speaks of
 // "more-quota".
 func (s *Quotas) Ask(ctx context.Context, a identity.Actor, d QuotaDraft) (Request, error) {
-	sent := sentQuota(d)
+	sent := quotaKey(d)
 	if r, found, err := s.earlier(ctx, a, d.Tenant, sent); found || err != nil {
 		return r, err
 	}
 	w, t, err := s.check(a, d)
 	if err != nil {
-		return Request{}, s.record(ctx, a, d.Tenant, "", err)
+		return Request{}, s.recordRefusal(ctx, a, d.Tenant, "", err)
 	}
 	q := subject{kind: QuotaKind, spec: w, tenant: t, asker: a.Person.ID}
 	return s.ask(ctx, a, sent, q, func(f Facts) (Outcome, error) { return SubmitQuota(w, a, f) })

@@ -45,7 +45,7 @@ func reduce(r Request, n Reduction, f Facts) (Request, *policy.Change, error) {
 			most.String(), "Size", r.Spec.Size.Title)}})
 	}
 	r.Estimate = f.estimate(r.Kind, r.Spec)
-	if v, known := again(r, f); known && v.Outcome == policy.Refuse {
+	if v, known := decideAgain(r, f); known && v.Outcome == policy.Refuse {
 		return r, nil, fault.New(fault.Conflict, v.Sentence)
 	}
 	return r, change, nil
@@ -71,8 +71,9 @@ func Smaller(c catalog.Catalog, r Request) []catalog.Size {
 	return list
 }
 
-// again puts a changed request to the rules with what is still known of the asker; known is false where nothing is.
-func again(r Request, f Facts) (v policy.Verdict, known bool) {
+// decideAgain puts a changed request to the rules with what is still known of the asker; known is false where nothing
+// is.
+func decideAgain(r Request, f Facts) (v policy.Verdict, known bool) {
 	was := r.Decision.Facts
 	if was == nil || f.Policy == nil {
 		return v, false

@@ -63,8 +63,8 @@ func causeOf(err error) error {
 	return err
 }
 
-// refuses tells an error that says no to somebody from trouble.
-func refuses(err error) bool {
+// isRefusal tells an error that says no to somebody from trouble.
+func isRefusal(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Invalid, fault.Forbidden, fault.Conflict:
 		return err != nil
@@ -73,15 +73,15 @@ func refuses(err error) bool {
 	return errors.As(err, &r)
 }
 
-// record puts on record that something was not granted, and gives its cause; a failure to record is what the caller
-// then hears. The size is the one that was asked for, "" for none.
-func (c *core) record(ctx context.Context, a identity.Actor, tenant, size string, err error) error {
+// recordRefusal puts on record that something was not granted, and gives its cause; a failure to record is what the
+// caller then hears. The size is the one that was asked for, "" for none.
+func (c *core) recordRefusal(ctx context.Context, a identity.Actor, tenant, size string, err error) error {
 	kind := fault.KindOf(err)
 	if err == nil || kind != fault.Invalid && kind != fault.Forbidden && kind != fault.Conflict {
 		return causeOf(err)
 	}
 	e := c.refusalEvent(a, tenant, size, fault.As(err))
-	audit.Tell(ctx)
+	audit.MarkRefusalRecorded(ctx)
 	// somebody who sends the same again within a minute is counted, and is one unmet demand
 	if !c.refusals.First("person "+string(e.Actor), strings.Join([]string{e.Tenant, size, e.Detail.ID}, " "), e) {
 		return causeOf(err)

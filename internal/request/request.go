@@ -105,9 +105,11 @@ type Decision struct {
 	Consents   []policy.Consent  `json:"consents,omitempty"`
 	Since      time.Time         `json:"since,omitzero"` // when the open step began
 	Reassigned []Reassignment    `json:"reassigned,omitempty"`
-	Seat       *SeatWait         `json:"seat,omitempty"`  // everything is decided, and a seat is missing
-	Facts      *policy.Facts     `json:"facts,omitempty"` // what the rules saw
-	By         identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
+	Seat       *SeatWait         `json:"seat,omitempty"`     // everything is decided, and a seat is missing
+	Deferred   *Deferred         `json:"deferred,omitempty"` // an answer that has not taken effect yet
+	Returned   *Returned         `json:"returned,omitempty"` // the last approval that could not take effect
+	Facts      *policy.Facts     `json:"facts,omitempty"`    // what the rules saw
+	By         identity.PersonID `json:"by,omitempty"`       // the person who decided; "" when a rule did
 	ByName     string            `json:"byName,omitempty"`
 	Note       string            `json:"note,omitempty"`
 }

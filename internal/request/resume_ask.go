@@ -39,7 +39,7 @@ func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts)
 		r.Decision.Sentence, r.Decision.Steps, r.Decision.Since = f.Budget.Sentence("budget.needs_approval"),
 			policy.OneOf(identity.Approver), f.Now
 	}
-	if fields := granting(r, f); len(fields) > 0 {
+	if fields := grantObstacles(r, f); len(fields) > 0 {
 		return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
 	}
 	if ask && reason == "" {
@@ -49,13 +49,13 @@ func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts)
 	if ask {
 		return Outcome{Request: r, Events: []audit.Event{submitted}}, nil
 	}
-	out, err := goOn(r, a, f)
+	out, err := grantOrQueue(r, a, f)
 	out.Events = append([]audit.Event{submitted}, out.Events...)
 	return out, err
 }
 
-// goOn grants what nothing but a seat can keep waiting.
-func goOn(r Request, a identity.Actor, f Facts) (Outcome, error) {
+// grantOrQueue grants what nothing but a seat can keep waiting.
+func grantOrQueue(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	if f.waitsForSeat(r) {
 		return queued(r, a, f), nil
 	}

@@ -28,22 +28,24 @@ type Waiting struct {
 // WaitsForSeat reports whether only a seat is missing.
 func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.Seat != nil }
 
-// seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
+// seatsMissing reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
 // already.
-func (f Facts) seatless(w Spec) bool {
-	return f.Seats != nil && f.Seats.Admit(f.more(w), f.SeatLine) != license.Admitted
+func (f Facts) seatsMissing(w Spec) bool {
+	return f.Seats != nil && f.Seats.Admit(f.additionalSeats(w), f.SeatLine) != license.Admitted
 }
 
-// takes is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took before.
-func (f Facts) takes(w Spec) int {
+// seatCount is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took
+// before.
+func (f Facts) seatCount(w Spec) int {
 	if f.Extends != nil {
 		return max(1, f.Extends.LicenseSeats)
 	}
 	return max(1, w.Size.Seats(f.Seats.Pool))
 }
 
-// more is how many seats a start takes beside those that are taken: none where it shares the seat of what runs.
-func (f Facts) more(w Spec) int {
+// additionalSeats is how many seats a start takes beside those that are taken: none where it shares the seat of what
+// runs.
+func (f Facts) additionalSeats(w Spec) int {
 	if f.Seats == nil {
 		return 0
 	}
@@ -51,25 +53,25 @@ func (f Facts) more(w Spec) int {
 	if f.Extends != nil {
 		t = f.Extends.Size.Checkout(f.Seats.Pool, string(f.Extends.Owner))
 	}
-	t.Seats = f.takes(w)
-	return f.Seats.More(t)
+	t.Seats = f.seatCount(w)
+	return f.Seats.Additional(t)
 }
 
 // waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what
 // does not hold its seat any more.
 func (f Facts) waitsForSeat(r Request) bool {
-	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatless(r.Spec)
+	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatsMissing(r.Spec)
 }
 
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that
 // many.
 func (f Facts) seatRefused(w Spec) bool {
-	return f.Seats != nil && f.Seats.Admit(f.more(w), f.SeatLine) == license.Rejected
+	return f.Seats != nil && f.Seats.Admit(f.additionalSeats(w), f.SeatLine) == license.Rejected
 }
 
 // seatPlace is the place in the line that a start would get; 0 where it need not wait.
 func (f Facts) seatPlace(w Spec) int {
-	if !f.seatless(w) || f.seatRefused(w) {
+	if !f.seatsMissing(w) || f.seatRefused(w) {
 		return 0
 	}
 	return f.SeatLine + 1
@@ -88,14 +90,14 @@ func queued(r Request, a identity.Actor, f Facts) Outcome {
 // those behind it wait too. An empty outcome that is not short: something of its own is in the way, and it keeps its
 // place without holding up others.
 func Seat(r Request, f Facts) (out Outcome, short bool, err error) {
-	if !r.WaitsForSeat() || open(r, f.Now) != nil {
+	if !r.WaitsForSeat() || r.Decision.Deferred != nil || open(r, f.Now) != nil {
 		return Outcome{}, false, nil
 	}
 	f.SeatLine = 0 // it is the first of those who could go
-	if f.seatless(r.Spec) {
+	if f.seatsMissing(r.Spec) {
 		return Outcome{}, true, nil
 	}
-	if len(granting(r, f)) > 0 {
+	if len(grantObstacles(r, f)) > 0 {
 		return Outcome{}, false, nil
 	}
 	pool := r.Decision.Seat.Pool
@@ -112,8 +114,8 @@ func Seat(r Request, f Facts) (out Outcome, short bool, err error) {
 	return out, false, nil
 }
 
-// inLine counts the line of one pool, without one request.
-func inLine(line []Waiting, seats *license.Seats, but ID) (n int) {
+// queueLength counts the line of one pool, without one request.
+func queueLength(line []Waiting, seats *license.Seats, but ID) (n int) {
 	for _, w := range line {
 		if seats != nil && w.Pool == seats.Pool.Name && w.ID != but {
 			n++

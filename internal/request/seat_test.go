@@ -43,7 +43,7 @@ func TestAFullPool(t *testing.T) {
 	}
 	w, f := seated(license.QueueStarts, 0, 7, 0)
 	f.Seats.Pool.Unknown = true
-	if f.seatless(w) {
+	if f.seatsMissing(w) {
 		t.Error("a number that nobody knows keeps somebody waiting")
 	}
 }
@@ -94,7 +94,7 @@ func TestASeatThatIsShared(t *testing.T) {
 	whole := catalog.Size{Name: "vgpu", LicensePool: "vws", Technology: catalog.VGPU,
 		Accelerator: catalog.Accelerator{Profile: "A40-12Q"}}
 	one := license.Pool{Name: "vws", Product: license.VWS, Seats: 1,
-		VGPUs: map[license.Place]license.VGPUs{{Cluster: "c", Node: "vm"}: {Type: "A40-12Q", Count: 1}}}
+		VGPUs: map[license.NodeKey]license.VGPUs{{Cluster: "c", Node: "vm"}: {Type: "A40-12Q", Count: 1}}}
 	each := one
 	each.Rules = []license.Rule{{Device: license.TimeSlicedVGPU, Unit: license.PerUser, Source: "contract"}}
 	for sentence, c := range map[string]struct {

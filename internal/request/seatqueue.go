@@ -89,7 +89,7 @@ func (s *SeatQueue) assign(ctx context.Context, id ID) (short bool, err error) {
 	}
 	base := s.before(ctx, t, seen.Spec)
 	_, err = s.decide(ctx, s.exclusively, t.Name, func(tx Tx) (out Outcome, err error) {
-		r, f, err := s.again(ctx, tx, id, base, func(r Request) subject { return r.subject(Reduction{}, t) })
+		r, f, err := s.gatherAgain(ctx, tx, id, base, func(r Request) subject { return r.subject(Reduction{}, t) })
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -102,8 +102,8 @@ func (s *SeatQueue) assign(ctx context.Context, id ID) (short bool, err error) {
 	return short, err
 }
 
-// Ahead counts who waits for seats of a pool, besides a workload's own resume.
-func (s *SeatQueue) Ahead(ctx context.Context, tx Tx, pool string, but workload.ID) (n int, err error) {
+// Depth counts who waits for seats of a pool, besides a workload's own resume.
+func (s *SeatQueue) Depth(ctx context.Context, tx Tx, pool string, but workload.ID) (n int, err error) {
 	line, err := tx.SeatLine(ctx)
 	for _, w := range line {
 		if w.Pool == pool && w.Workload != but {

@@ -23,6 +23,10 @@ type Service struct {
 
 type requestStore interface {
 	Requests(ctx context.Context, f Filter) ([]Request, string, error)
+	// RequestPage is Requests with the way back and what is counted.
+	RequestPage(ctx context.Context, f Filter) (Page, error)
+	// CountRequests counts no further than MostCounted+1.
+	CountRequests(ctx context.Context, f Filter) (int, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 }
 
@@ -43,7 +47,7 @@ func (s *Service) NewKey() string { return s.newID("k-") }
 // Submit checks a draft and decides it. The same draft with the same idempotency key of the same person gives the
 // request it gave before.
 func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Request, error) {
-	sent := sentDraft(d)
+	sent := draftKey(d)
 	if r, found, err := s.earlier(ctx, a, d.Tenant, sent); found || err != nil {
 		return r, err
 	}
@@ -52,7 +56,7 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 		run = s.dryRun
 	}
 	out, _, err := s.submit(ctx, run, a, p)
-	return out.Request, s.record(ctx, a, d.Tenant, d.Size, err)
+	return out.Request, s.recordRefusal(ctx, a, d.Tenant, d.Size, err)
 }
 
 // Preview is Submit in a transaction that writes nothing: the same facts, problems and verdict, with the exact objects.
@@ -61,10 +65,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if err := identity.Known(a); err != nil {
 		return Preview{}, err
 	}
-	p := s.prepare(ctx, a, d, sent{})
+	p := s.prepare(ctx, a, d, idempotencyKey{})
 	p.facts.Suffix = "xxxx" // drawn when it is sent
 	out, c, err := s.submit(ctx, s.dryRun, a, p)
-	if err != nil && !refuses(err) {
+	if err != nil && !isRefusal(err) {
 		return Preview{}, err
 	}
 	if !p.known {
@@ -95,7 +99,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	w.Size.Isolation = s.isolation(ctx, w)
 	base := s.before(ctx, t, w)
 	out, err := s.decide(ctx, s.exclusively, t.Name, func(tx Tx) (Outcome, error) {
-		now, f, err := s.again(ctx, tx, id, base, func(Request) subject {
+		now, f, err := s.gatherAgain(ctx, tx, id, base, func(Request) subject {
 			return subject{kind: StartKind, spec: w, tenant: t, asker: a.Person.ID, own: id}
 		})
 		if err == nil {
@@ -106,7 +110,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		}
 		return Edit(now, w, a, f)
 	})
-	return out.Request, s.record(ctx, a, t.Name, "", err)
+	return out.Request, s.recordRefusal(ctx, a, t.Name, "", err)
 }
 
 // edited is the spec with what was typed.
@@ -151,6 +155,8 @@ func (s *Service) MayEdit(a identity.Actor, r Request) error {
 		return fault.New(fault.Forbidden, i18n.T("request.edit_own"))
 	case r.Kind != StartKind:
 		return fault.New(fault.Conflict, i18n.T("request.edit_extension"))
+	case r.Decision.Deferred != nil:
+		return r.deferredConflict()
 	}
 	return open(r, s.now())
 }
@@ -170,7 +176,7 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 // Extend asks for a longer lease of a workload: "4h" more.
 func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, more, reason,
 	key string) (Request, error) {
-	sent := sentExtension(id, more, reason, key)
+	sent := extensionKey(id, more, reason, key)
 	if r, found, err := s.earlier(ctx, a, "", sent); found || err != nil {
 		return r, err
 	}
@@ -185,7 +191,7 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	}
 	t, err := s.working(w.Tenant)
 	if err != nil {
-		return Request{}, s.record(ctx, a, w.Tenant, "", err)
+		return Request{}, s.recordRefusal(ctx, a, w.Tenant, "", err)
 	}
 	q := subject{kind: ExtendKind, spec: specOf(w, lease, words), tenant: t, asker: a.Person.ID, target: id}
 	return s.ask(ctx, a, sent, q, func(f Facts) (Outcome, error) {
@@ -213,10 +219,12 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 	}
 	t, err := s.working(w.Tenant)
 	if err != nil {
-		return Request{}, s.record(ctx, a, w.Tenant, "", err)
+		return Request{}, s.recordRefusal(ctx, a, w.Tenant, "", err)
 	}
 	q := subject{kind: ResumeKind, spec: specOf(w, 0, words), tenant: t, target: id}
-	return s.ask(ctx, a, sent{}, q, func(f Facts) (Outcome, error) { return SubmitResume(*f.Extends, words, a, f) })
+	return s.ask(ctx, a, idempotencyKey{}, q, func(f Facts) (Outcome, error) {
+		return SubmitResume(*f.Extends, words, a, f)
+	})
 }
 
 // changeable is a workload that the actor may extend or resume.
@@ -242,10 +250,37 @@ func (s *Service) Get(ctx context.Context, a identity.Actor, id ID) (Request, er
 	return s.get(ctx, a, id)
 }
 
-// List gives a page of requests, newest first.
+// List gives a page of requests, newest first where the filter has no order.
 func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Filter) ([]Request, string, error) {
-	if err := identity.Known(a); err != nil {
+	f, err := s.scoped(a, scope, f)
+	if err != nil {
 		return nil, "", err
+	}
+	return s.store.Requests(ctx, f)
+}
+
+// Page is List with the way back and what is counted.
+func (s *Service) Page(ctx context.Context, a identity.Actor, scope Scope, f Filter) (Page, error) {
+	f, err := s.scoped(a, scope, f)
+	if err != nil {
+		return Page{}, err
+	}
+	return s.store.RequestPage(ctx, f)
+}
+
+// Count counts a list, no further than MostCounted+1.
+func (s *Service) Count(ctx context.Context, a identity.Actor, scope Scope, f Filter) (int, error) {
+	f, err := s.scoped(a, scope, f)
+	if err != nil {
+		return 0, err
+	}
+	return s.store.CountRequests(ctx, f)
+}
+
+// scoped narrows a filter to what the actor may see of a scope.
+func (s *Service) scoped(a identity.Actor, scope Scope, f Filter) (Filter, error) {
+	if err := identity.Known(a); err != nil {
+		return f, err
 	}
 	switch scope {
 	case ScopeMine:
@@ -259,7 +294,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Fil
 			f.Tenants = visible(f.Tenants, a.TenantNames())
 		}
 	}
-	return s.store.Requests(ctx, f)
+	return f, nil
 }
 
 // ReplacedBy is the workload in whose place another one was asked for, as the actor may see it; NotFound for none.

@@ -392,7 +392,7 @@ func TestTheRecordNeverReadsAsSelfApproval(t *testing.T) {
 		"workload.created by system for p-dana"}, line(auto)); diff != "" {
 		t.Errorf("a rule (-want +got):\n%s", diff)
 	}
-	if e := auto.Events[1]; e.Name != "Rule shares-and-slices" || e.Address != "" || e.Rule != "shares-and-slices" {
+	if e := auto.Events[1]; e.ActorName != "Rule shares-and-slices" || e.Address != "" || e.Rule != "shares-and-slices" {
 		t.Errorf("want the rule by name and nobody's address, got %+v", e)
 	}
 	person, err := Decide(waiting(policy.OneOf(identity.Approver)), yes, ada, f)

@@ -13,7 +13,7 @@ import (
 // prepared is a draft with everything that is known of it before a transaction begins.
 type prepared struct {
 	draft  Draft
-	sent   sent
+	key    idempotencyKey
 	spec   Spec
 	tenant tenant.Tenant
 	known  bool          // the actor can start something in the tenant
@@ -21,8 +21,8 @@ type prepared struct {
 	facts  Facts
 }
 
-func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key sent) prepared {
-	p := prepared{draft: d, sent: key}
+func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key idempotencyKey) prepared {
+	p := prepared{draft: d, key: key}
 	if p.spec, p.tenant, p.fields, p.known = s.check(a, d); !p.known {
 		return p
 	}
@@ -64,7 +64,7 @@ func (s *Service) submit(ctx context.Context, run transaction, a identity.Actor,
 	}
 	var c completed
 	out, err := s.decide(ctx, run, p.tenant.Name, func(tx Tx) (Outcome, error) {
-		return p.sent.once(ctx, tx, a, func() (out Outcome, err error) {
+		return p.key.once(ctx, tx, a, func() (out Outcome, err error) {
 			out, c, err = s.consider(ctx, tx, a, p)
 			return out, err
 		})

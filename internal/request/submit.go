@@ -117,7 +117,7 @@ func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome,
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
 	}
 	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
-	if r.Kind == StartKind && f.seatless(r.Spec) {
+	if r.Kind == StartKind && f.seatsMissing(r.Spec) {
 		out := queued(r, a, f)
 		out.Events = append([]audit.Event{submitted}, out.Events...)
 		return out, nil
@@ -171,14 +171,15 @@ func Withdraw(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	if err := open(r, now); err != nil {
 		return Outcome{}, err
 	}
-	r.State, r.DecidedAt, r.Decision.Seat = Withdrawn, now, nil
+	r.State, r.DecidedAt, r.Decision.Seat, r.Decision.Deferred = Withdrawn, now, nil, nil
 	r.Decision.Sentence = i18n.T("request.withdrawn_by", "Name", a.Person.Name)
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestWithdrawn, now, i18n.Text{})}}, nil
 }
 
-// Expire ends a request that nobody decided in time; the outcome is empty when it is not due.
+// Expire ends a request that nobody decided in time; the outcome is empty when it is not due. What was answered in time
+// does not expire before the answer takes effect.
 func Expire(r Request, now time.Time) Outcome {
-	if r.State != Pending || now.Before(r.ExpiresAt) {
+	if r.State != Pending || r.Decision.Deferred != nil || now.Before(r.ExpiresAt) {
 		return Outcome{}
 	}
 	r.State, r.DecidedAt = Expired, now
@@ -193,7 +194,7 @@ func Expire(r Request, now time.Time) Outcome {
 // on which it is read.
 func Escalate(r Request, now time.Time) Outcome {
 	at, then := r.Escalates()
-	if len(then) == 0 || now.Before(at) || open(r, now) != nil {
+	if len(then) == 0 || now.Before(at) || r.Decision.Deferred != nil || open(r, now) != nil {
 		return Outcome{}
 	}
 	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestEscalated, now,
@@ -328,7 +329,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 	facts.BudgetSet, facts.BudgetLeft, facts.BudgetCost = f.Budget.Set(), f.Budget.LeftShare(), f.Budget.CostShare()
 	facts.SeatsLeft, facts.SeatsTotal = -1, -1
 	if f.Seats != nil && kind == StartKind { // a longer lease keeps the seats it has
-		facts.SeatPool, facts.SeatsTaken, facts.SeatsWaiting = f.Seats.Pool.Name, int64(f.takes(w)), int64(f.SeatLine)
+		facts.SeatPool, facts.SeatsTaken, facts.SeatsWaiting = f.Seats.Pool.Name, int64(f.seatCount(w)), int64(f.SeatLine)
 		if !f.Seats.Pool.Unknown {
 			facts.SeatsLeft, facts.SeatsTotal = int64(f.Seats.Free()), int64(f.Seats.Pool.Seats)
 		}

@@ -24,7 +24,7 @@ func (s *Server) backChannelLogout(c echo.Context) error {
 	logout, err := s.opts.Provider.BackChannelLogout(ctx, c.FormValue("logout_token"))
 	if err == nil {
 		_, err = s.opts.Store.EndSessionsAt(ctx, logout, func(p identity.Person) audit.Event {
-			return audit.Event{Kind: audit.SessionClosed, At: s.opts.Now(), Actor: p.ID, Name: p.Name, Address: address,
+			return audit.Event{Kind: audit.SessionClosed, At: s.opts.Now(), Actor: p.ID, ActorName: p.Name, Address: address,
 				Detail: i18n.T("oidc.ended_there")}
 		})
 	}

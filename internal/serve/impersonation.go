@@ -59,7 +59,7 @@ func (s *Server) readOnly(a identity.Actor, r *http.Request) error {
 	}
 	e := audit.By(a, audit.ImpersonationRefused, s.opts.Now())
 	e.Detail = i18n.T("serve.impersonation_tried", "Call", r.Method+" "+clipped(r.URL.Path))
-	audit.Tell(r.Context())
+	audit.MarkRefusalRecorded(r.Context())
 	if err := s.opts.Store.Append(r.Context(), e); err != nil {
 		return err
 	}

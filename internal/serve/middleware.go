@@ -72,7 +72,7 @@ func (s *Server) access(calls *calls) echo.MiddlewareFunc {
 
 func (s *Server) accessed(c echo.Context, calls *calls, next echo.HandlerFunc) error {
 	start := time.Now()
-	c.SetRequest(c.Request().WithContext(audit.WithTold(c.Request().Context())))
+	c.SetRequest(c.Request().WithContext(audit.WithRefusalMark(c.Request().Context())))
 	err := next(c)
 	if err != nil {
 		c.Error(err)

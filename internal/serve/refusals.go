@@ -43,7 +43,7 @@ func (s *Server) noteAccess(c echo.Context, calls *calls) {
 		status == http.StatusNotFound && (a.IsZero() || !strings.ContainsAny(calls.routeOf(c), ":{")):
 		return
 	case status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusNotFound,
-		audit.Told(r.Context()):
+		audit.RefusalRecorded(r.Context()):
 		return
 	}
 	e := audit.By(a, audit.AccessRefused, s.opts.Now())

@@ -121,7 +121,7 @@ type Server struct {
 	https  bool
 	origin string // of the portal, as browsers write it
 
-	refusals *audit.Fold
+	refusals *audit.Aggregator
 }
 
 // maxBody bounds what anyone may send; the largest honest form is some kilobytes.
@@ -135,7 +135,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
-		refusals: audit.NewFold(o.Now, func(ctx context.Context, events ...audit.Event) error {
+		refusals: audit.NewAggregator(o.Now, func(ctx context.Context, events ...audit.Event) error {
 			return o.Store.Append(ctx, events...)
 		})}
 	e := s.echo

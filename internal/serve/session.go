@@ -321,7 +321,7 @@ func (s *Server) endOld(c echo.Context) {
 // signInFailed records a refused sign-in and shows the sign-in page again with the reason.
 func (s *Server) signInFailed(c echo.Context, err error, returnTo string) error {
 	f := problem.Fault(err)
-	audit.Tell(c.Request().Context())
+	audit.MarkRefusalRecorded(c.Request().Context())
 	if appendErr := s.noteSignIn(c.Request().Context(), s.Address(c.Request()), f.Sentence); appendErr != nil {
 		s.opts.Logger.WarnContext(c.Request().Context(), "could not record a refused sign-in", "error", appendErr)
 	}

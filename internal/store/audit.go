@@ -16,19 +16,19 @@ import (
 const eventList = "a"
 
 type eventRow struct {
-	Seq      int64 `gorm:"primaryKey;autoIncrement:false"`
-	At       timestamp
-	Kind     string
-	Actor    string
-	Name     string
-	Address  string
-	Tenant   string
-	Request  string
-	Workload string
-	Volume   string
-	Rule     string
-	Detail   document[i18n.Text]
-	Link     string
+	Seq       int64 `gorm:"primaryKey;autoIncrement:false"`
+	At        timestamp
+	Kind      string
+	Actor     string
+	ActorName string
+	Address   string
+	Tenant    string
+	Request   string
+	Workload  string
+	Volume    string
+	Rule      string
+	Detail    document[i18n.Text]
+	Link      string
 
 	Behalf         string
 	BehalfName     string
@@ -42,7 +42,8 @@ func (eventRow) TableName() string { return "audit_events" }
 
 func fromEvent(seq int64, e audit.Event) eventRow {
 	return eventRow{
-		Seq: seq, At: timestampOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address,
+		Seq: seq, At: timestampOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), ActorName: e.ActorName,
+		Address: e.Address,
 		Tenant:  e.Tenant,
 		Request: e.Request, Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: doc(e.Detail),
 		Behalf: string(e.Behalf), BehalfName: e.BehalfName, Via: string(e.Via), Credential: e.Credential,
@@ -52,9 +53,10 @@ func fromEvent(seq int64, e audit.Event) eventRow {
 
 func toEvent(row eventRow) audit.Event {
 	return audit.Event{
-		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor), Name: row.Name,
-		Address: row.Address,
-		Tenant:  row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule,
+		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor),
+		ActorName: row.ActorName,
+		Address:   row.Address,
+		Tenant:    row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule,
 		Detail: row.Detail.is,
 		Behalf: identity.PersonID(row.Behalf), BehalfName: row.BehalfName, Via: identity.Via(row.Via),
 		Credential: row.Credential, CredentialName: row.CredentialName, Changes: row.Changes,
@@ -99,7 +101,7 @@ func (row eventRow) record() (audit.Record, error) {
 		return audit.Record{}, err
 	}
 	changed, _ := changes.(string)
-	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, Name: row.Name,
+	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, ActorName: row.ActorName,
 		Address: row.Address, Tenant: row.Tenant,
 		Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: text, Link: row.Link,
 		Behalf: row.Behalf, BehalfName: row.BehalfName, Via: row.Via, Credential: row.Credential,
@@ -175,7 +177,8 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 }
 
 // eventText is what a search looks through. Both sides are made small by the database, so that they are made so alike.
-const eventText = "lower(kind || ' ' || name || ' ' || address || ' ' || tenant || ' ' || request || ' ' || workload " +
+const eventText = "lower(kind || ' ' || actor_name || ' ' || address || ' ' || tenant || ' ' || request || ' ' || " +
+	"workload " +
 	"|| ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
 
 // stretch is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a

@@ -13,7 +13,8 @@ import (
 
 // A million events of 2,000 people in 40 teams, one each 20 seconds. The chain is left out: nothing here reads it.
 const (
-	manyEvents = `INSERT INTO audit_events (seq, at, kind, actor, name, address, tenant, request, workload, volume, rule,
+	manyEvents = `INSERT INTO audit_events (seq, at, kind, actor, actor_name, address, tenant, request, workload,
+		volume, rule,
 		detail, via, credential, changes)
 SELECT i + 1, %d + i * 20000000, CASE i %% 5 WHEN 0 THEN 'workload.observed' WHEN 1 THEN 'request.submitted'
   WHEN 2 THEN 'request.approved' WHEN 3 THEN 'workload.created' ELSE 'session.started' END,

@@ -11,12 +11,12 @@ import (
 // Backlog is how much there is to do, over everybody: for those who watch the portal itself. A state of which there is
 // nothing is not in its map.
 type Backlog struct {
-	Requests   map[string]int // undecided, by what they wait for: ForApproval, ForSeat
-	Workloads  map[workload.State]int
-	Deliveries map[notify.State]int // messages that are not sent
-	OldestDue  time.Time            // since when the message that waits longest could go out; zero while none waits
-	Untold     int64                // events that nobody has looked at yet for messages
-	Changes    int64                // number of the newest outbox row
+	Requests          map[string]int // undecided, by what they wait for: ForApproval, ForSeat
+	Workloads         map[workload.State]int
+	Deliveries        map[notify.State]int // messages that are not sent
+	OldestDue         time.Time            // since when the message that waits longest could go out; zero while none waits
+	UnprocessedEvents int64                // events that nobody has looked at yet for messages
+	Changes           int64                // number of the newest outbox row
 }
 
 // What an undecided request waits for.
@@ -56,7 +56,7 @@ func (v view) Backlog(ctx context.Context) (Backlog, error) {
 	err := v.at(ctx).Raw(`SELECT c.audit, c.outbox, (SELECT seq FROM notice_cursor WHERE id = 1) AS told,
 		(SELECT min(next_at) FROM deliveries WHERE state IN ('due', 'sending')) AS oldest FROM counters c
 			WHERE c.id = 1`).Scan(&rest).Error
-	b.Untold, b.Changes = max(0, rest.Audit-rest.Told), rest.Outbox
+	b.UnprocessedEvents, b.Changes = max(0, rest.Audit-rest.Told), rest.Outbox
 	b.OldestDue = rest.Oldest.time()
 	return b, failure(err)
 }

@@ -28,7 +28,7 @@ func (catalogRow) TableName() string { return "catalogs" }
 
 func toRevision(row catalogRow) offer.Revision {
 	return offer.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author),
-		Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
+		AuthorName: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
 // LatestCatalog gives the revision that counts; NotFound while there is none.
@@ -65,7 +65,8 @@ func (s *Store) SaveCatalog(ctx context.Context, r offer.Revision, events ...aud
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := catalogRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
+		row := catalogRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.AuthorName,
+			Note:      doc(r.Note),
 			CreatedAt: timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // The writer of TestAcknowledgedSurvivesKill: it says each number after its save was acknowledged, until it is killed.
@@ -140,18 +141,11 @@ func TestReleaseEndsWithTheContext(t *testing.T) {
 
 func leadsSoon(t *testing.T, s *store.Store) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
+	waittest.For(t, "the lock to be let go", func() bool {
 		release, ok, _ := s.Lead(context.Background())
 		release()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the lock was not let go")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return ok
+	})
 }
 
 // Connections are cut under load: every call ends in time, what was acknowledged is there, and what was not says that
@@ -279,9 +273,7 @@ func TestALockedTableHoldsUpNoOther(t *testing.T) {
 		}
 		return n
 	}
-	for end := time.Now().Add(time.Minute); waiting() < 6 && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waittest.For(t, "six reads that wait for the lock", func() bool { return waiting() >= 6 })
 	begun, others := time.Now(), 0
 	for ; len(ended) < many*len(reads); others++ {
 		if err := s.Ping(ctx); err != nil {

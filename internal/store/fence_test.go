@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -118,14 +119,12 @@ func refused(ctx context.Context, t *testing.T, s *store.Store, w workload.Workl
 // leads waits until a store has the lead, and gives what it writes under.
 func leads(t *testing.T, s *store.Store) context.Context {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	waittest.For(t, "the lock to be let go", func() bool {
 		release, ok, _ := s.Lead(context.Background())
 		if ok {
 			t.Cleanup(release)
-			return s.Fenced(context.Background())
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the lock was not let go")
-		}
-	}
+		return ok
+	})
+	return s.Fenced(context.Background())
 }

@@ -74,7 +74,7 @@ func (v view) IdleSettings(ctx context.Context) (idle.Revision, error) {
 		return idle.Revision{}, nil
 	}
 	return idle.Revision{Version: row.Version, Settings: row.Settings.is, Author: identity.PersonID(row.Author),
-		Name: row.AuthorName, At: row.CreatedAt.time()}, err
+		AuthorName: row.AuthorName, At: row.CreatedAt.time()}, err
 }
 
 // SaveIdleSettings keeps a revision that follows the newest one. Of two that follow the same one the second loses.
@@ -87,8 +87,9 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author), AuthorName: r.Name,
-			CreatedAt: timestampOf(r.At)}
+		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author),
+			AuthorName: r.AuthorName,
+			CreatedAt:  timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func BenchmarkInbox(b *testing.B) {
 					b.ReportAllocs()
 					b.ResetTimer()
 					for b.Loop() {
-						items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Oldest: true, Limit: 50})
+						items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Sort: request.Oldest, Limit: 50})
 						if err != nil || len(items) != 50 {
 							b.Fatal(len(items), err)
 						}

@@ -65,6 +65,20 @@ func (v view) Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID
 	return found, nil
 }
 
+// MeteredIntervals gives the stretches of the meter in a span: of all tenants, of some, or of one person.
+func (v view) MeteredIntervals(ctx context.Context, f usage.Filter) ([]usage.Interval, error) {
+	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {
+		return nil, nil
+	}
+	query := among(v.at(ctx), "tenant", f.Tenants).Where("from_at < ? AND (until_at IS NULL OR until_at > ?)",
+		timestampOf(f.Span.Until), timestampOf(f.Span.From))
+	if f.Owner != "" {
+		query = query.Where("workload IN (SELECT id FROM workloads WHERE owner = ?)", f.Owner)
+	}
+	rows, err := all[intervalRow](query)
+	return each(rows, toInterval), err
+}
+
 // SeatSharers gives the whole meter of groups that share license seats, oldest first.
 func (v view) SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error) {
 	found := make(usage.Sharers, len(groups))

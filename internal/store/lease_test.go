@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -160,13 +161,12 @@ func TestAFrozenLeaderIsReplaced(t *testing.T) {
 
 func awaitVersion(t *testing.T, s *store.Store, least int64) workload.Workload {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		w, err := s.Workload(context.Background(), "w-1")
-		if err == nil && w.Version >= least {
-			return w
+	var w workload.Workload
+	waittest.Until(t, "a later version", func() (err error) {
+		if w, err = s.Workload(context.Background(), "w-1"); err == nil && w.Version < least {
+			err = fmt.Errorf("version %d", w.Version)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("version %d: %v", w.Version, err)
-		}
-	}
+		return err
+	})
+	return w
 }

@@ -35,13 +35,13 @@ func (entitlementRow) TableName() string { return "license_entitlements" }
 func fromEntitlement(e license.Entitlement) entitlementRow {
 	return entitlementRow{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, FromAt: timestampOf(e.From),
 		UntilAt: timestampOf(e.Until), Origin: string(e.Origin),
-		Author: e.Author, AuthorName: e.Name, CreatedAt: timestampOf(e.At)}
+		Author: e.Author, AuthorName: e.AuthorName, CreatedAt: timestampOf(e.At)}
 }
 
 func toEntitlement(row entitlementRow) license.Entitlement {
 	return license.Entitlement{ID: row.ID, Pool: row.Pool, Reference: row.Reference, Seats: row.Seats,
 		From: row.FromAt.time(), Until: row.UntilAt.time(),
-		Origin: license.Origin(row.Origin), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
+		Origin: license.Origin(row.Origin), Author: row.Author, AuthorName: row.AuthorName, At: row.CreatedAt.time()}
 }
 
 var licenseChange = live.Change{Topic: live.TopicLicense}
@@ -113,15 +113,15 @@ func (v view) LicensePoolSettings(ctx context.Context) ([]license.PoolSetting, e
 	rows, err := all[licensePoolRow](v.at(ctx).Order("name"))
 	return each(rows, func(r licensePoolRow) license.PoolSetting {
 		return license.PoolSetting{Pool: r.Name, OnExhaustion: license.ExhaustionPolicy(r.OnExhaustion), Author: r.Author,
-			Name: r.AuthorName,
-			At:   r.ChangedAt.time()}
+			AuthorName: r.AuthorName,
+			At:         r.ChangedAt.time()}
 	}), err
 }
 
 // SaveLicensePoolSetting puts one in the place of the one before.
 func (s *Store) SaveLicensePoolSetting(ctx context.Context, c license.PoolSetting, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		row := licensePoolRow{Name: c.Pool, OnExhaustion: string(c.OnExhaustion), Author: c.Author, AuthorName: c.Name,
+		row := licensePoolRow{Name: c.Pool, OnExhaustion: string(c.OnExhaustion), Author: c.Author, AuthorName: c.AuthorName,
 			ChangedAt: timestampOf(c.At)}
 		if err := writable(&row); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (v view) LicenseDevices(ctx context.Context) ([]license.Device, error) {
 			State: license.State(r.State), Since: r.Since.time(),
 			SeenAt: r.SeenAt.time(), Expires: r.ExpiresAt.time()}
 	})
-	slices.SortFunc(list, func(a, b license.Device) int { // as license.Follow does, whatever the collation
+	slices.SortFunc(list, func(a, b license.Device) int { // as license.MergeDevices does, whatever the collation
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node),
 			strings.Compare(a.Index, b.Index), strings.Compare(a.UUID, b.UUID))
 	})

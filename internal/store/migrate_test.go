@@ -218,7 +218,7 @@ func TestAuditRecordIsInsertOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		db := d.reach(t, address)
-		for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events",
+		for _, statement := range []string{"UPDATE audit_events SET actor_name = 'Eve'", "DELETE FROM audit_events",
 			"DELETE FROM audit_events WHERE seq = 1"} {
 			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "insert-only") {
 				t.Errorf("%s: want it refused, got %v", statement, err)
@@ -229,7 +229,7 @@ func TestAuditRecordIsInsertOnly(t *testing.T) {
 				t.Error("TRUNCATE: want it refused")
 			}
 		}
-		if left := rows(t, db, "SELECT name FROM audit_events"); len(left) != 1 || left[0] == "Eve" {
+		if left := rows(t, db, "SELECT actor_name FROM audit_events"); len(left) != 1 || left[0] == "Eve" {
 			t.Errorf("want the event as it was, got %v", left)
 		}
 	})
@@ -261,7 +261,7 @@ func TestGrantTo(t *testing.T) {
 		t.Error(err)
 	}
 	db := reachPostgres(t, u.String())
-	for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events",
+	for _, statement := range []string{"UPDATE audit_events SET actor_name = 'Eve'", "DELETE FROM audit_events",
 		"TRUNCATE audit_events",
 		"UPDATE operator_audit SET name = 'Eve'", "UPDATE operator_workloads SET owner = 'p-eve'",
 		"DROP TRIGGER audit_events_insert_only ON audit_events", "ALTER TABLE audit_events DISABLE TRIGGER ALL"} {

@@ -33,7 +33,8 @@ func operatorViews() []operatorView {
 			"ROUND((m.until_at - m.from_at) / 3600000000.0, 6) AS hours"},
 			timestamps("m.from_at", "m.until_at", "m.unknown_until")...),
 			"meter_intervals AS m LEFT JOIN workloads AS w ON w.id = m.workload"},
-		{"operator_audit", append(append([]string{"seq"}, timestamps("at")...), "kind", "actor", "name", "address", "tenant",
+		{"operator_audit", append(append([]string{"seq"}, timestamps("at")...), "kind", "actor", "actor_name", "address",
+			"tenant",
 			"request", "workload", "volume", "rule", "detail", "behalf", "behalf_name", "via", "credential",
 			"credential_name", "changes", "link"), "audit_events"},
 	}

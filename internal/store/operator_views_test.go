@@ -120,10 +120,10 @@ func sameEvents(t *testing.T, s *store.Store, db *sql.DB, at string) {
 	}
 	var want []string
 	for _, r := range records {
-		want = append(want, strings.Join([]string{r.Kind, r.Name, r.Detail, r.Link,
+		want = append(want, strings.Join([]string{r.Kind, r.ActorName, r.Detail, r.Link,
 			time.UnixMicro(r.At).UTC().Format("2006-01-02 15:04:05.000000")}, "|"))
 	}
-	found := rows(t, db, "SELECT concat_ws('|', kind, name, detail, link, "+at+") FROM operator_audit ORDER BY seq")
+	found := rows(t, db, "SELECT concat_ws('|', kind, actor_name, detail, link, "+at+") FROM operator_audit ORDER BY seq")
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("audit:\n%s", diff)
 	}

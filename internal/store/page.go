@@ -67,16 +67,52 @@ func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, erro
 	return query.Order("created_at DESC, id DESC").Limit(limit + 1), nil
 }
 
-// oldestFirst is newestFirst the other way round.
-func oldestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
+// listOrder orders a list by one column of numbers and the id, descending unless it is said.
+type listOrder struct {
+	list      string // one letter, for the cursors
+	column    string
+	ascending bool
+}
+
+// backwards marks the cursor of a page that ends before a row instead of beginning after it.
+const backwards = "<"
+
+// page orders a query, begins it at the cursor, and reads one row more than the page to know whether there is another.
+// Back is true for a page that ends before its cursor: its rows come in the opposite order.
+func (o listOrder) page(query *gorm.DB, cursor string, limit int) (page *gorm.DB, back bool, err error) {
 	if cursor != "" {
-		p, err := parseCursor(list, cursor)
+		p, err := parseCursor(o.list, cursor)
 		if err != nil {
-			return nil, err
+			p, err = parseCursor(o.list+backwards, cursor)
+			back = true
 		}
-		query = query.Where("(created_at, id) > (?, ?)", p.at, p.id)
+		if err != nil {
+			return nil, false, err
+		}
+		if back {
+			query = o.ahead(query, p.at, p.id)
+		} else {
+			query = query.Where("("+o.column+", id) "+o.sign(true)+" (?, ?)", p.at, p.id)
+		}
 	}
-	return query.Order("created_at, id").Limit(limit + 1), nil
+	way := " DESC"
+	if o.ascending != back {
+		way = ""
+	}
+	return query.Order(o.column + way + ", id" + way).Limit(limit + 1), back, nil
+}
+
+// ahead narrows a query to what stands before a row.
+func (o listOrder) ahead(query *gorm.DB, at int64, id string) *gorm.DB {
+	return query.Where("("+o.column+", id) "+o.sign(false)+" (?, ?)", at, id)
+}
+
+// sign compares with a row: what comes after it, or before.
+func (o listOrder) sign(after bool) string {
+	if o.ascending == after {
+		return ">"
+	}
+	return "<"
 }
 
 // withText leaves the rows in which each word is a part of one of the columns, or is the id. Words come in lower case.

@@ -13,15 +13,15 @@ import (
 )
 
 type personRow struct {
-	ID         string `gorm:"primaryKey"`
-	Issuer     string
-	Subject    string
-	Name       string
-	Email      string
-	GroupNames document[[]string]
-	SeenAt     timestamp
-	RefusedAt  timestamp // by the provider, until the next sign-in
-	ToldAt     timestamp
+	ID          string `gorm:"primaryKey"`
+	Issuer      string
+	Subject     string
+	Name        string
+	Email       string
+	GroupNames  document[[]string]
+	SeenAt      timestamp
+	RefusedAt   timestamp // by the provider, until the next sign-in
+	ConfirmedAt timestamp
 
 	DisabledAt   timestamp // by an administrator
 	DisabledBy   string
@@ -34,7 +34,7 @@ func toPerson(row personRow) identity.Person {
 	return identity.Person{
 		ID: identity.PersonID(row.ID), Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email,
 		Groups: row.GroupNames.is,
-		SeenAt: row.SeenAt.time(), ToldAt: row.ToldAt.time(), Disabled: row.DisabledAt.Valid || row.RefusedAt.Valid,
+		SeenAt: row.SeenAt.time(), ConfirmedAt: row.ConfirmedAt.time(), Disabled: row.DisabledAt.Valid || row.RefusedAt.Valid,
 		DisabledAt: row.DisabledAt.time(), DisabledBy: row.DisabledBy, DisabledNote: row.DisabledNote,
 	}
 }
@@ -52,9 +52,10 @@ func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 			return err
 		}
 		return t.at(ctx).Exec(
-			`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, told_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, confirmed_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, group_names = excluded.group_names,
-			seen_at = excluded.seen_at, told_at = excluded.told_at, refused_at = NULL`,
+			seen_at = excluded.seen_at, confirmed_at = excluded.confirmed_at, refused_at = NULL`,
 			row.ID, row.Issuer, row.Subject, row.Name, row.Email, row.GroupNames, row.SeenAt, row.SeenAt).Error
 	})
 }
@@ -87,12 +88,12 @@ func (s *Store) EndStanding(ctx context.Context, id identity.PersonID, why audit
 }
 
 func (t *tx) endStanding(ctx context.Context, which string, args ...any) (ended bool, err error) {
-	rows, err := all[personRow](t.at(ctx).Select("id").Where(which, args...).Where("told_at IS NOT NULL"))
+	rows, err := all[personRow](t.at(ctx).Select("id").Where(which, args...).Where("confirmed_at IS NOT NULL"))
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
 	t.changed(live.Change{Topic: live.TopicSession, Person: rows[0].ID}) // for open pages and connections by token
-	return true, t.at(ctx).Exec("UPDATE people SET told_at = NULL WHERE id = ?", rows[0].ID).Error
+	return true, t.at(ctx).Exec("UPDATE people SET confirmed_at = NULL WHERE id = ?", rows[0].ID).Error
 }
 
 // told keeps the latest time: answers to two sessions may be written in the other order than they were given.
@@ -104,7 +105,8 @@ func (t *tx) told(ctx context.Context, person string, groups []string, at time.T
 	if err := writable(&row); err != nil {
 		return err
 	}
-	done := t.at(ctx).Exec("UPDATE people SET group_names = ?, told_at = CASE WHEN told_at > ? THEN told_at ELSE ? END "+
+	done := t.at(ctx).Exec("UPDATE people SET group_names = ?, confirmed_at = CASE WHEN confirmed_at > ? THEN "+
+		"confirmed_at ELSE ? END "+
 		"WHERE id = ?", row.GroupNames, timestampOf(at), timestampOf(at), person)
 	if done.Error == nil && done.RowsAffected == 0 {
 		return fault.New(fault.NotFound, i18n.T("store.no_person"))
@@ -139,7 +141,7 @@ func (v view) Person(ctx context.Context, id identity.PersonID) (identity.Person
 // about somebody who is disabled. Unauthenticated when who does it was disabled meanwhile, so that two who disable each
 // other do not both succeed.
 func (s *Store) Disable(ctx context.Context, id identity.PersonID, note string, event audit.Event) error {
-	row := personRow{ID: string(id), DisabledAt: timestampOf(event.At), DisabledBy: event.Name, DisabledNote: note}
+	row := personRow{ID: string(id), DisabledAt: timestampOf(event.At), DisabledBy: event.ActorName, DisabledNote: note}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err

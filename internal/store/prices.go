@@ -31,13 +31,13 @@ func (priceRow) TableName() string { return "prices" }
 func fromPrice(p usage.Price) priceRow {
 	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, UnitPriceMillis: int64(p.Rate),
 		FromAt: timestampOf(p.From), UntilAt: timestampOf(p.Until),
-		Author: p.Author, AuthorName: p.Name, CreatedAt: timestampOf(p.At)}
+		Author: p.Author, AuthorName: p.AuthorName, CreatedAt: timestampOf(p.At)}
 }
 
 func toPrice(row priceRow) usage.Price {
 	return usage.Price{ID: row.ID, Kind: usage.PriceKind(row.Kind), Subject: row.Subject, Tenant: row.Tenant,
 		Rate: usage.UnitPrice(row.UnitPriceMillis), From: row.FromAt.time(),
-		Until: row.UntilAt.time(), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
+		Until: row.UntilAt.time(), Author: row.Author, AuthorName: row.AuthorName, At: row.CreatedAt.time()}
 }
 
 var priceChange = live.Change{Topic: live.TopicPrices}

@@ -30,7 +30,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	}{
 		{"DELETE FROM outbox WHERE at < ?", now.Add(-outboxLife)},
 		{"DELETE FROM refusals WHERE created_at < ?", now.Add(-refusedLife)},
-		{"DELETE FROM starts WHERE told_at < ?", now.Add(-startLife)},
+		{"DELETE FROM starts WHERE requested_at < ?", now.Add(-startLife)},
 		{"DELETE FROM codes WHERE expires_at < ?", now},
 		{"DELETE FROM sessions WHERE ends_at < ? AND NOT (refresh_token <> '' AND " + ownsTokens + ")", now},
 		{"DELETE FROM logouts WHERE expires_at < ?", now},

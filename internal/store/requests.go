@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,20 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-const requestList, oldestRequestList = "r", "o"
+// requestOrders are the orders of a list. The letter is in its cursors, so that a cursor of another order is refused.
+var requestOrders = map[request.Sort]listOrder{
+	request.Newest:  {list: "r", column: "created_at"},
+	request.Oldest:  {list: "o", column: "created_at", ascending: true},
+	request.Dearest: {list: "p", column: "estimate_minor"},
+	request.Longest: {list: "l", column: "lease_seconds"},
+}
+
+func requestOrder(s request.Sort) listOrder {
+	if o, known := requestOrders[s]; known {
+		return o
+	}
+	return requestOrders[request.Newest]
+}
 
 type requestRow struct {
 	ID               string `gorm:"primaryKey"`
@@ -43,6 +57,21 @@ type requestRow struct {
 	Fingerprint      string
 	SeatPool         string
 	SeatSince        timestamp
+	LeaseSeconds     int64
+	DecidedBy        string // request.Decider
+	DeferredBy       string
+	DeferredUntil    timestamp
+}
+
+// key is what an order sorts a row by.
+func (r requestRow) key(o listOrder) int64 {
+	switch o.column {
+	case "estimate_minor":
+		return r.EstimateMinor
+	case "lease_seconds":
+		return r.LeaseSeconds
+	}
+	return r.CreatedAt.Int64
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -80,7 +109,10 @@ func fromRequest(r request.Request) requestRow {
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: timestampOf(r.CreatedAt),
 		ExpiresAt: timestampOf(r.ExpiresAt),
 		DecidedAt: timestampOf(r.DecidedAt), Version: r.Version, SizeName: r.Spec.Size.Name,
-		Fingerprint: r.Fingerprint,
+		Fingerprint: r.Fingerprint, LeaseSeconds: int64(r.Spec.Lease.Std() / time.Second), DecidedBy: string(r.Decider()),
+	}
+	if d := r.Decision.Deferred; d != nil {
+		row.DeferredBy, row.DeferredUntil = string(d.By), timestampOf(d.Until)
 	}
 	if r.WaitsForSeat() {
 		row.SeatPool, row.SeatSince = r.Decision.Seat.Pool, timestampOf(r.Decision.Seat.Since)
@@ -113,32 +145,107 @@ func (v view) RequestByKey(ctx context.Context, asker identity.PersonID, key str
 	return toRequest(row), err
 }
 
-// Requests gives a page, newest first or oldest first.
+// Requests gives a page in the order of the filter.
 func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request, string, error) {
-	limit := pageSize(f.Limit)
-	order, list := newestFirst, requestList
-	if f.Oldest {
-		order, list = oldestFirst, oldestRequestList
+	p, err := v.requestPage(ctx, f)
+	return p.Items, p.Next, err
+}
+
+// RequestPage gives a page and counts the list. In place of a page on which nothing is left stands the first one.
+func (v view) RequestPage(ctx context.Context, f request.Filter) (request.Page, error) {
+	p, err := v.requestPage(ctx, f)
+	if err == nil && len(p.Items) == 0 && f.Cursor != "" {
+		f.Cursor = ""
+		p, err = v.requestPage(ctx, f)
 	}
-	query, err := order(v.at(ctx), list, f.Cursor, limit)
-	if err != nil || none(f.Tenants) || (f.Inbox != nil && len(f.Inbox.Approvers) == 0) {
-		return nil, "", err
+	if err != nil || noRequests(f) {
+		return p, err
 	}
+	if p.Total, err = v.CountRequests(ctx, f); err != nil || p.Prev == "" {
+		return p, err
+	}
+	o := requestOrder(f.Sort)
+	first := fromRequest(p.Items[0])
+	p.Before, err = v.counted(ctx, o.ahead(requestsIn(v.at(ctx), f), first.key(o), first.ID), request.MostCounted+1)
+	return p, err
+}
+
+// CountRequests counts a list, no further than request.MostCounted+1.
+func (v view) CountRequests(ctx context.Context, f request.Filter) (int, error) {
+	if noRequests(f) {
+		return 0, nil
+	}
+	return v.counted(ctx, requestsIn(v.at(ctx), f), request.MostCounted+1)
+}
+
+// counted counts the rows of a query and stops at most.
+func (v view) counted(ctx context.Context, query *gorm.DB, most int) (int, error) {
+	var n int64
+	rows := query.Model(&requestRow{}).Select("1").Limit(most)
+	err := v.at(ctx).Table("(?) AS counted", rows).Count(&n).Error
+	return int(n), failure(err)
+}
+
+// requestPage is a page without what is counted. Going back from a page that has become the first one gives the first
+// page whole.
+func (v view) requestPage(ctx context.Context, f request.Filter) (p request.Page, err error) {
+	limit, o := pageSize(f.Limit), requestOrder(f.Sort)
+	query, back, err := o.page(v.at(ctx), f.Cursor, limit)
+	if err != nil || noRequests(f) {
+		return p, err
+	}
+	rows, err := all[requestRow](requestsIn(query, f))
+	if err != nil {
+		return p, err
+	}
+	more := len(rows) > limit
+	rows = rows[:min(limit, len(rows))]
+	if back && !more {
+		f.Cursor = ""
+		return v.requestPage(ctx, f)
+	}
+	if back {
+		slices.Reverse(rows)
+	}
+	if n := len(rows); n > 0 {
+		if more || back {
+			p.Next = cursorAt{o.list, rows[n-1].key(o), rows[n-1].ID}.String()
+		}
+		if f.Cursor != "" {
+			p.Prev = cursorAt{o.list + backwards, rows[0].key(o), rows[0].ID}.String()
+		}
+	}
+	p.Items = each(rows, toRequest)
+	return p, nil
+}
+
+// noRequests reports whether a filter lets nothing through.
+func noRequests(f request.Filter) bool {
+	return none(f.Tenants) || f.Inbox != nil && len(f.Inbox.Approvers) == 0
+}
+
+// requestsIn narrows a query to what a filter chooses.
+func requestsIn(query *gorm.DB, f request.Filter) *gorm.DB {
 	if f.Inbox != nil {
 		query = inbox(query, *f.Inbox)
 	}
-	if f.Asker != "" {
-		query = query.Where("asker = ?", string(f.Asker))
-	}
-	if f.About != "" {
-		query = query.Where("workload = ?", string(f.About))
+	for _, c := range []struct {
+		column, value string
+	}{{"asker", string(f.Asker)}, {"workload", string(f.About)}, {"size_name", f.Size},
+		{"deferred_by", string(f.DeferredBy)}} {
+		if c.value != "" {
+			query = query.Where(c.column+" = ?", c.value)
+		}
 	}
 	query = among(withText(query, f.Text, "name", "asker_name", "tenant", "size_name"), "tenant", f.Tenants)
 	if !f.Since.IsZero() {
 		query = query.Where("created_at >= ?", timestampOf(f.Since))
 	}
-	if f.Size != "" {
-		query = query.Where("size_name = ?", f.Size)
+	if f.DeferredBy != "" || !f.DueAt.IsZero() {
+		query = query.Where("deferred_until IS NOT NULL") // the condition of the index, word for word
+	}
+	if !f.DueAt.IsZero() {
+		query = query.Where("deferred_until <= ?", timestampOf(f.DueAt))
 	}
 	if f.Seat {
 		query = query.Where(pending + " AND seat_pool <> ''")
@@ -146,17 +253,24 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if f.Holding {
 		query = query.Where("id IN (SELECT request FROM workloads WHERE desired = 'running' OR state = 'stopping')")
 	}
-	if len(f.States) == 1 && f.States[0] == request.Pending {
-		query = query.Where(pending)
-	} else {
-		query = among(query, "state", f.States)
+	return inStates(decidedBy(query, f.Decider), f.States)
+}
+
+func decidedBy(query *gorm.DB, d request.Decider) *gorm.DB {
+	switch d {
+	case "":
+		return query
+	case request.NotRule:
+		return query.Where("decided_by <> ?", string(request.DeciderRule))
 	}
-	rows, err := all[requestRow](query)
-	if err != nil {
-		return nil, "", err
+	return query.Where("decided_by = ?", string(d))
+}
+
+func inStates(query *gorm.DB, states []request.State) *gorm.DB {
+	if len(states) == 1 && states[0] == request.Pending {
+		return query.Where(pending)
 	}
-	rows, next := paged(rows, limit, func(r requestRow) cursorAt { return cursorAt{list, r.CreatedAt.Int64, r.ID} })
-	return each(rows, toRequest), next, nil
+	return among(query, "state", states)
 }
 
 // pending is the condition of the indexes of what waits, word for word: SQLite does not use them for a bound value.

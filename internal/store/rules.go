@@ -27,7 +27,7 @@ func (rulesRow) TableName() string { return "rules" }
 
 func toRules(row rulesRow) policy.Revision {
 	return policy.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author),
-		Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
+		AuthorName: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
 // LatestRules gives the revision that counts; NotFound while there is none.
@@ -64,7 +64,8 @@ func (s *Store) SaveRules(ctx context.Context, r policy.Revision, events ...audi
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := rulesRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
+		row := rulesRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.AuthorName,
+			Note:      doc(r.Note),
 			CreatedAt: timestampOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err

@@ -26,7 +26,7 @@ type startRow struct {
 	Kind        string
 	Cluster     string
 	Waited      bool
-	ToldAt      timestamp
+	RequestedAt timestamp
 	GivenAt     timestamp
 	FromAt      timestamp
 	UntilAt     timestamp
@@ -42,20 +42,22 @@ func (startRow) TableName() string { return "starts" }
 func fromStart(s forecast.Start) startRow {
 	return startRow{Workload: string(s.Workload), Generation: s.Generation, SizeName: s.Size, Kind: string(s.Kind),
 		Cluster: s.Cluster, Waited: s.Waited,
-		ToldAt: timestampOf(s.Told), GivenAt: timestampOf(s.First.At), FromAt: timestampOf(s.First.From),
-		UntilAt: timestampOf(s.First.Until), Basis: string(s.First.Basis),
-		PlacedAt: timestampOf(s.Placed), PlacedFrom: timestampOf(s.Second.From), PlacedUntil: timestampOf(s.Second.Until),
-		ReadyAt: timestampOf(s.Ready)}
+		RequestedAt: timestampOf(s.RequestedAt), GivenAt: timestampOf(s.AtRequest.At), FromAt: timestampOf(s.AtRequest.From),
+		UntilAt: timestampOf(s.AtRequest.Until), Basis: string(s.AtRequest.Basis),
+		PlacedAt: timestampOf(s.Placed), PlacedFrom: timestampOf(s.AtPlacement.From),
+		PlacedUntil: timestampOf(s.AtPlacement.Until),
+		ReadyAt:     timestampOf(s.Ready)}
 }
 
 func toStart(r startRow) forecast.Start {
 	s := forecast.Start{Workload: workload.ID(r.Workload), Generation: r.Generation, Size: r.SizeName,
 		Kind: catalog.WorkloadKind(r.Kind), Cluster: r.Cluster, Waited: r.Waited,
-		Told: r.ToldAt.time(), First: forecast.Estimate{At: r.GivenAt.time(), From: r.FromAt.time(), Until: r.UntilAt.time(),
+		RequestedAt: r.RequestedAt.time(), AtRequest: forecast.Estimate{At: r.GivenAt.time(), From: r.FromAt.time(),
+			Until: r.UntilAt.time(),
 			Basis: forecast.Basis(r.Basis)},
 		Placed: r.PlacedAt.time(), Ready: r.ReadyAt.time()}
 	if r.PlacedUntil.Valid {
-		s.Second = forecast.Estimate{At: s.Placed, From: r.PlacedFrom.time(), Until: r.PlacedUntil.time(),
+		s.AtPlacement = forecast.Estimate{At: s.Placed, From: r.PlacedFrom.time(), Until: r.PlacedUntil.time(),
 			Basis: forecast.Placed}
 	}
 	return s
@@ -84,32 +86,34 @@ func (t *tx) saveStart(ctx context.Context, s forecast.Start) error {
 	return failure(done.Error)
 }
 
-// Took lists how long starts of a size took that were ready since a time, the newest first; see forecast.Store.
-func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind,
-	since time.Time) ([]forecast.Took, error) {
-	rows, err := v.at(ctx).Raw("SELECT ready_at - told_at, ready_at - placed_at, waited FROM starts WHERE size_name = ? "+
+// StartDurations lists how long starts of a size took that were ready since a time, the newest first; see
+// forecast.Store.
+func (v view) StartDurations(ctx context.Context, size string, kind catalog.WorkloadKind,
+	since time.Time) ([]forecast.StartDuration, error) {
+	rows, err := v.at(ctx).Raw("SELECT ready_at - requested_at, ready_at - placed_at, waited FROM starts WHERE "+
+		"size_name = ? "+
 		"AND kind = ? AND ready_at >= ? AND ready_at IS NOT NULL ORDER BY ready_at DESC LIMIT ?",
 		size, string(kind), timestampOf(since), mostExamples).Rows()
 	if err != nil {
 		return nil, failure(err)
 	}
 	defer rows.Close()
-	var list []forecast.Took
+	var list []forecast.StartDuration
 	for rows.Next() {
 		var all, placed int64
-		var t forecast.Took
+		var t forecast.StartDuration
 		if err := rows.Scan(&all, &placed, &t.Waited); err != nil {
 			return nil, failure(err)
 		}
-		t.Whole, t.Placed = time.Duration(all)*time.Microsecond, time.Duration(placed)*time.Microsecond
+		t.Total, t.AfterPlacement = time.Duration(all)*time.Microsecond, time.Duration(placed)*time.Microsecond
 		list = append(list, t)
 	}
 	return list, failure(rows.Err())
 }
 
-// DecidedIn lists how long starts of a team waited for people, the newest decisions first; see forecast.Store. What a
-// rule decided says nothing of people; one that then waited for a seat was decided with the last consent.
-func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error) {
+// DecisionDurations lists how long starts of a team waited for people, the newest decisions first; see forecast.Store.
+// What a rule decided says nothing of people; one that then waited for a seat was decided with the last consent.
+func (v view) DecisionDurations(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error) {
 	var rows []struct {
 		State     string
 		CreatedAt timestamp `gorm:"autoCreateTime:false"`
@@ -137,8 +141,8 @@ func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]
 	return list, failure(err)
 }
 
-// GivenBack lists how long before the end of its lease a size was given back; see forecast.Store.
-func (v view) GivenBack(ctx context.Context, size string, since time.Time) ([]time.Duration, error) {
+// EarlyReleases lists how long before the end of its lease a size was given back; see forecast.Store.
+func (v view) EarlyReleases(ctx context.Context, size string, since time.Time) ([]time.Duration, error) {
 	var early []int64
 	err := v.at(ctx).Raw(
 		`SELECT w.lease_until - m.until_at FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
@@ -152,7 +156,7 @@ func (v view) GivenBack(ctx context.Context, size string, since time.Time) ([]ti
 	return list, failure(err)
 }
 
-type holderRow struct {
+type allocationRow struct {
 	ID           string
 	Tenant       string
 	Cluster      string
@@ -161,23 +165,23 @@ type holderRow struct {
 	LicenseSeats int
 	LeaseUntil   timestamp
 	Queued       bool
-	Told         timestamp
+	RequestedAt  timestamp
 }
 
-// Holders lists what holds something or waits for it. Since when one waits is what its start says; before the
+// Allocations lists what holds something or waits for it. Since when one waits is what its start says; before the
 // controller has seen it, what its row says.
-func (v view) Holders(ctx context.Context) ([]forecast.Held, error) {
-	var rows []holderRow
+func (v view) Allocations(ctx context.Context) ([]forecast.Allocation, error) {
+	var rows []allocationRow
 	err := v.at(ctx).Raw(
 		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until,
-			w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
+			w.state = 'queued' AS queued, COALESCE(s.requested_at, w.updated_at) AS requested_at
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
-	list := make([]forecast.Held, len(rows))
+	list := make([]forecast.Allocation, len(rows))
 	for i, r := range rows {
-		list[i] = forecast.Held{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
+		list[i] = forecast.Allocation{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
 			Pool: r.LicensePool, Seats: r.LicenseSeats,
-			Until: r.LeaseUntil.time(), Queued: r.Queued, Told: r.Told.time()}
+			Until: r.LeaseUntil.time(), Queued: r.Queued, RequestedAt: r.RequestedAt.time()}
 	}
 	return list, failure(err)
 }

@@ -30,7 +30,7 @@ func (tenantRow) TableName() string { return "tenant_revisions" }
 
 func toTenant(row tenantRow) tenant.Revision {
 	return tenant.Revision{Tenant: row.Tenant, Version: row.Version, Saved: row.Saved.is,
-		Author: identity.PersonID(row.Author), Name: row.AuthorName,
+		Author: identity.PersonID(row.Author), AuthorName: row.AuthorName,
 		Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
@@ -80,7 +80,7 @@ func (t *tx) tenantVersion(ctx context.Context, name string) (tenant.Revision, e
 
 func (t *tx) saveTenant(ctx context.Context, r tenant.Revision) error {
 	row := tenantRow{Tenant: r.Tenant, Version: r.Version, Saved: doc(r.Saved), Author: string(r.Author),
-		AuthorName: r.Name, Note: doc(r.Note), CreatedAt: timestampOf(r.At)}
+		AuthorName: r.AuthorName, Note: doc(r.Note), CreatedAt: timestampOf(r.At)}
 	if err := insert(t.at(ctx), &row); err != nil {
 		return err
 	}
@@ -192,6 +192,6 @@ func (t *tx) RaiseQuota(ctx context.Context, r request.Raise) error {
 		return err
 	}
 	return t.saveTenant(ctx, tenant.Revision{Tenant: r.Tenant, Version: newest.Version + 1,
-		Saved: tenant.Raised(newest.Saved, r.Size, r.To), Author: r.By.Person.ID, Name: r.By.Person.Name,
+		Saved: tenant.Raised(newest.Saved, r.Size, r.To), Author: r.By.Person.ID, AuthorName: r.By.Person.Name,
 		Note: r.Note, At: r.At})
 }

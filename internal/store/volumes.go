@@ -28,12 +28,12 @@ type volumeRow struct {
 	UpdatedAt timestamp `gorm:"autoUpdateTime:false"`
 	Version   int64
 
-	UnusedFrom timestamp
-	WarnedAt   timestamp
-	WarnedFor  int64 // seconds
-	Share      document[workload.TeamShare]
-	GoesAt     timestamp
-	Refused    document[workload.Refusal]
+	UnusedFrom  timestamp
+	WarnedAt    timestamp
+	WarnedFor   int64 // seconds
+	Share       document[workload.TeamShare]
+	DeleteAfter timestamp
+	Refused     document[workload.Refusal]
 }
 
 func (volumeRow) TableName() string { return "volumes" }
@@ -46,7 +46,7 @@ func fromVolume(v workload.Volume) volumeRow {
 		UpdatedAt:  timestampOf(v.UpdatedAt),
 		Version:    v.Version,
 		UnusedFrom: timestampOf(v.UnusedFrom), WarnedAt: timestampOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
-		Share: doc(v.Share), GoesAt: timestampOf(v.DeleteAfter), Refused: doc(v.Refused),
+		Share: doc(v.Share), DeleteAfter: timestampOf(v.DeleteAfter), Refused: doc(v.Refused),
 	}
 }
 
@@ -58,7 +58,7 @@ func toVolume(row volumeRow) workload.Volume {
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(),
 		WarnedAt:  row.WarnedAt.time(),
-		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, DeleteAfter: row.GoesAt.time(),
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, DeleteAfter: row.DeleteAfter.time(),
 		Refused: row.Refused.is,
 	}
 }

@@ -13,11 +13,11 @@ import (
 // over the configuration.
 func changes(now Entry, saved Saved) []audit.Change {
 	first := Tenant{}
-	if now.First != nil {
-		first = *now.First
+	if now.Configured != nil {
+		first = *now.Configured
 	}
 	then := saved.over(first)
-	if now.First != nil {
+	if now.Configured != nil {
 		then.Namespace = first.Namespace
 	}
 	return audit.Diff(recorded(now.Tenant), recorded(then))

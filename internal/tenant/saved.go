@@ -26,13 +26,13 @@ type Saved struct {
 
 // Revision is one version of what was saved about a team.
 type Revision struct {
-	Tenant  string
-	Version int64 // 1 and up
-	Saved   Saved
-	Author  identity.PersonID
-	Name    string    // of the author, as it was then
-	Note    i18n.Text // the author's own words, or what was done
-	At      time.Time
+	Tenant     string
+	Version    int64 // 1 and up
+	Saved      Saved
+	Author     identity.PersonID
+	AuthorName string    // of the author, as it was then
+	Note       i18n.Text // the author's own words, or what was done
+	At         time.Time
 }
 
 // Member is somebody who has a role in a team by hand.

@@ -43,13 +43,13 @@ type Store interface {
 // Options is what a Service stands on.
 type Options struct {
 	Store   Store
-	First   Directory              // the configuration's
+	Initial Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.
 	OwnersNameApprovers bool
 	// Refusals has attempts to name an approver on record that are not allowed; nil: they are in no record.
-	Refusals *audit.Fold
+	Refusals *audit.Aggregator
 	Taken    func() // after something new was taken up, nil for nothing
 	Now      func() time.Time
 	Logger   *slog.Logger // nil: nothing is logged
@@ -57,13 +57,13 @@ type Options struct {
 
 // Service reads and saves teams, and knows which ones there are. It is safe for use by many goroutines.
 type Service struct {
-	o        Options
-	refresh  sync.Mutex
-	standing atomic.Pointer[standing]
+	o       Options
+	refresh sync.Mutex
+	state   atomic.Pointer[state]
 }
 
-// standing is what counts now in this process.
-type standing struct {
+// state is what this process uses.
+type state struct {
 	directory Directory
 	saved     map[string]Revision
 	members   []Member
@@ -78,12 +78,12 @@ func NewService(o Options) *Service {
 		o.Catalog = func() catalog.Catalog { return catalog.Catalog{} }
 	}
 	s := &Service{o: o}
-	s.standing.Store(&standing{directory: compose(o.First, nil, nil)})
+	s.state.Store(&state{directory: compose(o.Initial, nil, nil)})
 	return s
 }
 
 // Directory is every team as it counts now.
-func (s *Service) Directory() Directory { return s.standing.Load().directory }
+func (s *Service) Directory() Directory { return s.state.Load().directory }
 
 // Refresh takes up what was saved.
 func (s *Service) Refresh(ctx context.Context) error {
@@ -97,11 +97,11 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := standing{directory: compose(s.o.First, saved, members), saved: map[string]Revision{}, members: members}
+	now := state{directory: compose(s.o.Initial, saved, members), saved: map[string]Revision{}, members: members}
 	for _, r := range saved {
 		now.saved[r.Tenant] = r
 	}
-	was := s.standing.Swap(&now)
+	was := s.state.Swap(&now)
 	if s.o.Taken != nil && !reflect.DeepEqual(was.directory, now.directory) {
 		s.o.Taken()
 	}
@@ -129,8 +129,8 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 // Entry is a tenant as it counts, beside its configuration and its newest revision.
 type Entry struct {
 	Tenant
-	First  *Tenant   // as the configuration has it; nil for one that was made by hand
-	Newest *Revision // what was saved last; nil where nothing was
+	Configured *Tenant   // as the configuration has it; nil for one that was made by hand
+	Newest     *Revision // what was saved last; nil where nothing was
 }
 
 // Version is that of the newest revision, 0 for none: what a change has to name as its base.
@@ -142,14 +142,14 @@ func (e Entry) Version() int64 {
 }
 
 func (s *Service) entry(name string) (Entry, error) {
-	now := s.standing.Load()
+	now := s.state.Load()
 	t, ok := now.directory.ByName(name)
 	if !ok {
 		return Entry{}, missing()
 	}
 	e := Entry{Tenant: t}
-	if first, ok := s.o.First.ByName(name); ok {
-		e.First = &first
+	if first, ok := s.o.Initial.ByName(name); ok {
+		e.Configured = &first
 	}
 	if r, ok := now.saved[name]; ok {
 		e.Newest = &r
@@ -262,8 +262,8 @@ func (f Draft) trimmed() Draft {
 
 func (s *Service) save(ctx context.Context, a identity.Actor, now Entry, d Draft) (Entry, error) {
 	first := Tenant{Name: d.Name}
-	if now.First != nil {
-		first = *now.First
+	if now.Configured != nil {
+		first = *now.Configured
 	}
 	wanted := now.Tenant
 	wanted.Title, wanted.Groups, wanted.Quota, wanted.Disabled = d.Title, d.Groups, d.Quota, d.Disabled
@@ -305,8 +305,9 @@ func (s *Service) write(ctx context.Context, a identity.Actor, now Entry, name s
 		return Entry{}, conflict(now)
 	}
 	at := s.o.Now()
-	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, Name: a.Person.Name, Note: note,
-		At: at}
+	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, AuthorName: a.Person.Name,
+		Note: note,
+		At:   at}
 	event := audit.By(a, audit.TenantSaved, at)
 	event.Tenant, event.Detail = name, i18n.T("tenant.audit", "Version", r.Version, "Note", note)
 	event.Changes = changes(now, saved)
@@ -330,7 +331,8 @@ func conflict(now Entry) error {
 	if now.Newest == nil {
 		return fault.New(fault.Conflict, i18n.T("tenant.conflict_first"))
 	}
-	return fault.New(fault.Conflict, i18n.T("tenant.conflict", "Version", now.Newest.Version, "Name", now.Newest.Name,
+	return fault.New(fault.Conflict, i18n.T("tenant.conflict", "Version", now.Newest.Version, "Name",
+		now.Newest.AuthorName,
 		"At", now.Newest.At.UTC().Format(time.RFC3339)))
 }
 
@@ -362,7 +364,7 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 	if err != nil {
 		return nil, err
 	}
-	hand, directory := s.standing.Load().members, s.Directory()
+	hand, directory := s.state.Load().members, s.Directory()
 	var list []Membership
 	for _, p := range people {
 		for _, role := range MemberRoles {
@@ -494,7 +496,7 @@ func (s *Service) refused(ctx context.Context, a identity.Actor, name string, pe
 	e := audit.By(a, audit.MemberRefused, s.o.Now())
 	e.Tenant, e.Detail = name, i18n.T("tenant.audit_member_refused", "Name", whose, "Role",
 		i18n.T("role."+string(role)), "Reason", reason)
-	audit.Tell(ctx)
+	audit.MarkRefusalRecorded(ctx)
 	key := strings.Join([]string{"member", name, reason.ID}, " ")
 	if err := s.o.Refusals.Note(ctx, "person "+string(a.Person.ID), key, e); err != nil {
 		return err

@@ -33,16 +33,16 @@ type UnitPrice int64
 // Price is one entry of the price list. From is in it, Until is not. What has been charged by it stays so: an entry
 // begins now or later and is never taken back.
 type Price struct {
-	ID      string
-	Kind    PriceKind
-	Subject string // name of a size or of a license pool, or model of a card; "" for the others
-	Tenant  string // a team that pays this; "" for everybody
-	Rate    UnitPrice
-	From    time.Time
-	Until   time.Time // zero: until further notice
-	Author  string    // id of the person
-	Name    string    // of the author, as it was then
-	At      time.Time // when it was written
+	ID         string
+	Kind       PriceKind
+	Subject    string // name of a size or of a license pool, or model of a card; "" for the others
+	Tenant     string // a team that pays this; "" for everybody
+	Rate       UnitPrice
+	From       time.Time
+	Until      time.Time // zero: until further notice
+	Author     string    // id of the person
+	AuthorName string    // of the author, as it was then
+	At         time.Time // when it was written
 }
 
 // Counts reports whether the price counts at a moment.

@@ -107,7 +107,7 @@ func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price
 	if len(fields) > 0 {
 		return Price{}, fault.InvalidFields(fields)
 	}
-	price.ID, price.Author, price.Name = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
+	price.ID, price.Author, price.AuthorName = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
 	event := p.event(a, audit.PriceAdded, price, now)
 	event.Changes = audit.Changed(price.field(), p.List().before(price, p.o.Currency),
 		price.Rate.Amount(p.o.Currency))

@@ -13,6 +13,8 @@ import (
 // Store adds up the meter. Faults: Unavailable when the database is away.
 type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
+	// MeteredIntervals are the stretches of the meter in a span, whole; their order is not said.
+	MeteredIntervals(ctx context.Context, f Filter) ([]Interval, error)
 	// StorageIntervals are the storage that was there in a span, with what was there of the same before it.
 	StorageIntervals(ctx context.Context, f Filter) ([]StorageInterval, error)
 	// SeatIntervals are the license seats that were held in a span, with what the same workloads held before it, as far as
@@ -60,6 +62,8 @@ type Service struct {
 	Zone   *time.Location // months begin and end by its clocks
 	Now    func() time.Time
 	Focus  FocusSite // who charges, for exports
+
+	daily dailyCache
 }
 
 // Month is the one that is running now.
@@ -68,21 +72,33 @@ func (s *Service) Month() Month { return MonthOf(s.Now(), s.Zone) }
 // Statement is one month, as far as it is over. What the actor may not read, and a month that has not begun, is
 // NotFound.
 func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, m Month) (Statement, error) {
-	if err := identity.Known(a); err != nil {
+	f, err := s.filter(a, scope)
+	if err != nil {
 		return Statement{}, err
 	}
-	whole := m.Span(s.Zone)
-	if !slices.Contains(Scopes(a), scope) || whole.From.After(s.Now()) {
-		return Statement{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
+	if m.Span(s.Zone).From.After(s.Now()) {
+		return Statement{}, notFound()
 	}
-	var f Filter
+	return s.statement(ctx, f, m)
+}
+
+func notFound() error { return fault.New(fault.NotFound, i18n.T("usage.not_found")) }
+
+// filter chooses what an actor sees of a scope; one that it may not ask for is NotFound.
+func (s *Service) filter(a identity.Actor, scope Scope) (f Filter, _ error) {
+	if err := identity.Known(a); err != nil {
+		return f, err
+	}
+	if !slices.Contains(Scopes(a), scope) {
+		return f, notFound()
+	}
 	switch scope {
 	case Mine:
 		f.Owner = string(a.Person.ID)
 	case Team:
 		f.Tenants = a.TenantNames()
 	}
-	return s.statement(ctx, f, m)
+	return f, nil
 }
 
 // statement is one month of what a filter chooses, as far as it is over.

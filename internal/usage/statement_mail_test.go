@@ -36,6 +36,10 @@ func (b *books) Statement(_ context.Context, f Filter) (Statement, error) {
 	return s, b.down
 }
 
+func (b *books) MeteredIntervals(context.Context, Filter) ([]Interval, error) {
+	return b.intervals, nil
+}
+
 func (b *books) StorageIntervals(context.Context, Filter) ([]StorageInterval, error) { return nil, nil }
 
 func (b *books) SeatIntervals(context.Context, Filter, time.Time) ([]SeatInterval, error) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
@@ -127,7 +126,7 @@ func (s *Service) UnmetDemand(ctx context.Context, a identity.Actor, m Month) ([
 	}
 	whole := m.Span(s.Zone)
 	if !slices.Contains(Scopes(a), All) || whole.From.After(s.Now()) {
-		return nil, fault.New(fault.NotFound, i18n.T("usage.not_found"))
+		return nil, notFound()
 	}
 	misses, err := s.Demand.UnmetRequests(ctx, whole.To(s.Now()))
 	return CountUnmet(misses), err

@@ -13,8 +13,9 @@ import (
 )
 
 // sized is a world in which one workload has much more than it uses.
-func sized() *webtest.World {
-	w := webtest.Busy()
+func sized(t *testing.T) *webtest.World {
+	t.Helper()
+	w := webtest.Busy(t)
 	w.Add(w.Workload("digits", webtest.Anna, "h100").Running("gpu-03", 20*24*time.Hour, 72*time.Hour).Volume(50))
 	w.DidDaily("digits", 14, 6*1024, 3.4, 11, 0)
 	return w
@@ -24,7 +25,7 @@ func sized() *webtest.World {
 // the workload and by nobody else.
 func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	t.Parallel()
-	w := sized()
+	w := sized(t)
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
@@ -38,7 +39,8 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	if v, _ := form.Find("input[name=size][checked]").Attr("value"); v != "mig-1g.10gb" {
 		t.Errorf("want the smaller size chosen, got %q", v)
 	}
-	if v := form.Find("input[name=reason]").AttrOr("value", ""); !strings.Contains(v, "In place of digits: MIG slice 10 GB") {
+	if v := form.Find("input[name=reason]").AttrOr("value", ""); !strings.Contains(v,
+		"In place of digits: MIG slice 10 GB") {
 		t.Errorf("want the reason filled in, in case somebody has to approve, got %q", v)
 	}
 
@@ -69,17 +71,17 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 // other when it is ready; by then not before.
 func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 	t.Parallel()
-	w := sized()
+	w := sized(t)
 	b := w.Workload("digits-2", webtest.Anna, "mig-1g.10gb").Queued("", time.Minute)
 	w.Add(b)
-	w.Reqs[request.ID(b.Request)] = request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
-		State: request.Approved, Asker: webtest.Anna.ID, Spec: request.Spec{Tenant: "vision", Replaces: "w-digits"}}
+	w.PutRequest(request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
+		State: request.Approved, Asker: webtest.Anna.ID, Spec: request.Spec{Tenant: "vision", Replaces: "w-digits"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
 	wantSaid(t, doc, "replaces", "Starts in place of digits")
 	wantAbsent(t, doc, "stop-old")
-	running := w.Works["w-digits-2"]
+	running := w.Work("w-digits-2")
 	running.State = workload.Running
-	w.Works["w-digits-2"] = running
+	w.PutWork(running)
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
 	wantSaid(t, doc, "replaces", "Ready. Stop digits now?", "€3.90")
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-digits/stop", nil))
@@ -89,7 +91,7 @@ func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 // TestOnlyOnesOwnIsReplaced: a start names a workload of the same team that its asker may stop, or is refused.
 func TestOnlyOnesOwnIsReplaced(t *testing.T) {
 	t.Parallel()
-	w := sized()
+	w := sized(t)
 	ask := func(replaces workload.ID) error {
 		_, err := w.RequestService.Requests.Submit(t.Context(), w.Actor(webtest.Anna),
 			request.Draft{Kind: "notebook", Tenant: "vision", Size: "mig-1g.10gb", Image: "jupyterlab", Lease: "2h",

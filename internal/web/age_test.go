@@ -16,10 +16,9 @@ import (
 
 // dated moves all that comes from outside to a moment.
 func dated(w *webtest.World, at time.Time) {
-	for name, s := range w.Snaps {
-		s.TakenAt = at
-		w.Snaps[name] = s
-	}
+	s := w.Inventory("local")
+	s.TakenAt = at
+	w.PutInventory(s)
 	for name, f := range w.Fleets {
 		moved := *f
 		moved.At = at
@@ -37,8 +36,8 @@ func dated(w *webtest.World, at time.Time) {
 		w.Pasts[pod] = r
 	}
 	w.Site.Pools[0].Server = "dls"
-	w.Licenses.Said = []license.Answer{license.Answer{Source: "dls"}.Take(license.Answer{
-		Features: []license.Feature{{Name: w.Site.Pools[0].Feature, Total: 9, InUse: 3}}}, nil, at)}
+	w.Answered(license.Answer{Source: "dls"}.Merge(license.Answer{
+		Features: []license.Feature{{Name: w.Site.Pools[0].Feature, Total: 9, InUse: 3}}}, nil, at))
 	if err := w.LicenseService.Refresh(context.Background()); err != nil {
 		panic(err)
 	}
@@ -55,7 +54,7 @@ func TestEveryPageOfDataTellsItsAge(t *testing.T) {
 			10 * time.Minute: "10 min ago"} {
 			t.Run(fmt.Sprintf("%s %s", path, ago), func(t *testing.T) {
 				t.Parallel()
-				w := webtest.Busy()
+				w := webtest.Busy(t)
 				dated(w, webtest.Now.Add(-ago))
 				doc := read(t, w.Get(who, path), http.StatusOK)
 				found, old := false, false

@@ -16,7 +16,7 @@ import (
 
 func TestYesBut(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
 	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"},
@@ -28,15 +28,15 @@ func TestYesBut(t *testing.T) {
 	}
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"size": {"mig-1g.10gb"},
 		"lease": {"2h"}, "note": {"A slice first."}, "seen": {"1"}}))
-	r := w.Reqs["r-anna1"]
-	if work := w.Works[r.Workload]; r.State != request.Approved || work.Size.Name != "mig-1g.10gb" ||
+	r := w.Request("r-anna1")
+	if work := w.Work(r.Workload); r.State != request.Approved || work.Size.Name != "mig-1g.10gb" ||
 		work.Lease.Until.Sub(work.Lease.From) != 2*time.Hour {
 		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantSaid(t, doc, "request-verdict", "Carla Conti granted less than was asked for: Whole H100", "4 h", "A slice first.")
 	wantSaid(t, doc, "approval-steps", "Less was granted")
-	last := w.Record[len(w.Record)-2]
+	last := w.Record()[len(w.Record())-2]
 	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
 		t.Errorf("the record says what was changed, got %+v", last)
 	}
@@ -44,7 +44,7 @@ func TestYesBut(t *testing.T) {
 
 func TestAnAskerChangesARequest(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	before := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantAbsent(t, before, "stale")
 	seen, _ := before.Find("#decide input[name=seen]").Attr("value")
@@ -68,7 +68,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"6h"},
 		"reason": {"other words"}, "seen": {seen}}))
-	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Spec.Lease.String() != "6h" ||
+	if r := w.Request("r-anna1"); r.State != request.Pending || r.Spec.Lease.String() != "6h" ||
 		r.Spec.Reason != "other words" {
 		t.Errorf("want it changed, got %+v", r.Spec)
 	}
@@ -76,7 +76,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	stale := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {seen}}), http.StatusConflict)
 	wantSaid(t, stale, "form-errors", "has changed since you saw it")
 	if now, _ := stale.Find("#decide input[name=seen]").Attr("value"); now == seen ||
-		w.Reqs["r-anna1"].State != request.Pending {
+		w.Request("r-anna1").State != request.Pending {
 		t.Error("nothing was decided, and the page that comes back is the one of now")
 	}
 	// what the stream of the open page draws
@@ -101,7 +101,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 		}
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"mig-1g.10gb"}}))
-	if r := w.Reqs["r-anna1"]; r.State != request.Approved {
+	if r := w.Request("r-anna1"); r.State != request.Approved {
 		t.Errorf("a slice needs nobody: want it approved, got %s", r.State)
 	}
 	if got := w.Get(webtest.Anna, "/requests/r-anna1/edit").Code; got != http.StatusConflict {
@@ -111,7 +111,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 
 func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	plain := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 	if ticks := part(plain, "tick"); ticks.Length() != 2 || ticks.Filter("[checked]").Length() != 0 {
 		t.Fatalf("want two boxes, none ticked, got %d", ticks.Length())
@@ -141,7 +141,7 @@ func TestSeveralAtOnce(t *testing.T) {
 		!strings.Contains(got["Olaf Oster"], "Your team uses 1 of 1") {
 		t.Errorf("want one granted and one not, each with its reason, got %v", got)
 	}
-	if w.Reqs["r-anna1"].Decision.Note != "for the demo" || w.Reqs["r-olaf1"].State != request.Pending {
+	if w.Request("r-anna1").Decision.Note != "for the demo" || w.Request("r-olaf1").State != request.Pending {
 		t.Error("the note is written down; what could not be granted still waits")
 	}
 	again := read(t, w.Post(webtest.Carla, "/approvals/bulk", form), http.StatusOK)
@@ -150,7 +150,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	form.Set("verb", "reject")
 	wantSaid(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided",
 		"There is no request", "Nobody decides their own")
-	if w.Reqs["r-olaf1"].State != request.Pending {
+	if w.Request("r-olaf1").State != request.Pending {
 		t.Error("nobody is turned down by somebody without the right")
 	}
 	for name, wrong := range map[string]url.Values{"nothing ticked": {"verb": {"approve"}},
@@ -164,7 +164,7 @@ func TestSeveralAtOnce(t *testing.T) {
 // TestADelegation is found, named, decides with the rights of the other, and is ended.
 func TestADelegation(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	const path = "/approvals/delegations"
 	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
 	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"},
@@ -186,7 +186,11 @@ func TestADelegation(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Ben, "/approvals/r-olaf1"), http.StatusNotFound), "approve")
 	wantRedirect(t, w.Post(webtest.Carla, path, form))
 
-	p := w.Periods[0]
+	periods, err := w.Store.Delegations(t.Context(), webtest.Now)
+	if err != nil || len(periods) != 1 {
+		t.Fatalf("want one period, got %v, %v", periods, err)
+	}
+	p := periods[0]
 	if p.From != webtest.Now || p.Until != time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) {
 		t.Errorf("from now to the end of the last day, got %v", p)
 	}
@@ -210,19 +214,19 @@ func TestADelegation(t *testing.T) {
 // TestADelegationDecidesNeitherOwnRequest: not the one of the delegate, not the one of the person.
 func TestADelegationDecidesNeitherOwnRequest(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Away(webtest.Carla, webtest.Anna)
 	w.Away(webtest.Carla, webtest.Ben)
 	if got := w.Post(webtest.Anna, "/approvals/r-anna1/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("the delegate's own: want 403, got %d", got)
 	}
-	r := w.Reqs["r-anna1"]
+	r := w.Request("r-anna1")
 	r.Asker, r.AskerName = webtest.Carla.ID, webtest.Carla.Name
-	w.Reqs[r.ID] = r
+	w.PutRequest(r)
 	if got := w.Post(webtest.Ben, "/approvals/r-anna1/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("that of the one they stand in for: want 403, got %d", got)
 	}
-	if w.Reqs["r-anna1"].State != request.Pending {
+	if w.Request("r-anna1").State != request.Pending {
 		t.Error("it still waits")
 	}
 }
@@ -230,12 +234,12 @@ func TestADelegationDecidesNeitherOwnRequest(t *testing.T) {
 // TestWhatAnApproverKnows: how the asker and others fared, and when it escalates.
 func TestWhatAnApproverKnows(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	r := w.Reqs["r-olaf1"]
+	w := webtest.Busy(t)
+	r := w.Request("r-olaf1")
 	r.Decision.Steps = []policy.Step{{From: []identity.Approvers{{Role: identity.Approver}},
 		After: catalog.Duration(2 * time.Hour), Then: []identity.Approvers{{Role: identity.Admin}}}}
 	r.Decision.Since = webtest.Now.Add(-time.Hour)
-	w.Reqs[r.ID] = r
+	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
 	wantSaid(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
 	wantSaid(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
@@ -251,7 +255,7 @@ func TestWhatAnApproverKnows(t *testing.T) {
 // (T-APPR).
 func TestARequestIsGivenAway(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	page := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	to, _ := part(page, "reassign").Attr("href")
 	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
@@ -290,7 +294,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 		t.Error("want it to wait for her again")
 	}
 	var kinds []string
-	for _, e := range w.Record {
+	for _, e := range w.Record() {
 		if e.Request == "r-anna1" && (e.Kind == "request.reassigned" || e.Kind == "request.taken_back") {
 			kinds = append(kinds, string(e.Kind))
 		}
@@ -304,17 +308,12 @@ func TestARequestIsGivenAway(t *testing.T) {
 // while the inbox is empty.
 func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 	for name, c := range map[string]struct {
-		world func() *webtest.World
+		world func(webtest.Scope) *webtest.World
 		rows  int // of the inbox
 	}{"beside others": {webtest.Busy, 2}, "in an empty inbox": {webtest.Empty, 0}} {
 		t.Run(name, func(t *testing.T) {
-			w := c.world()
-			r := webtest.Busy().Reqs["r-anna1"]
-			r.ID, r.Decision.By, r.Decision.ByName = "r-seat", webtest.Carla.ID, webtest.Carla.Name
-			r.Decision.Consents = []policy.Consent{{By: webtest.Carla.ID, ByName: webtest.Carla.Name,
-				Parties: []identity.Approvers{{Role: identity.Approver}}}}
-			r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now.Add(-time.Hour)}
-			w.Reqs[r.ID] = r
+			w := c.world(t)
+			w.WaitForSeat("r-seat", webtest.Busy(t).Request("r-anna1"))
 			doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 			wantSaid(t, doc, "seat-line", "NVIDIA vWS")
 			row := part(doc, "seat-row")
@@ -330,7 +329,7 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			}
 			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."},
 				"seen": {"1"}}))
-			if now := w.Reqs["r-seat"]; now.State != request.Rejected {
+			if now := w.Request("r-seat"); now.State != request.Rejected {
 				t.Errorf("want it rejected, got %s", now.State)
 			}
 			if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
@@ -338,11 +337,11 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			}
 		})
 	}
-	w := webtest.Empty()
-	own := webtest.Busy().Reqs["r-anna1"]
+	w := webtest.Empty(t)
+	own := webtest.Busy(t).Request("r-anna1")
 	own.Asker, own.Decision.Seat = webtest.Carla.ID, &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS",
 		Since: webtest.Now}
-	w.Reqs[own.ID] = own
+	w.PutRequest(own)
 	if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
 		t.Error("nobody rejects their own: want it not offered")
 	}

@@ -47,22 +47,24 @@ func largeFleet() *gpumetrics.Fleet {
 }
 
 // largeWorld is a busy world with such a fleet.
-func largeWorld() *webtest.World {
-	w := webtest.Busy()
+func largeWorld(b *testing.B) *webtest.World {
+	b.Helper()
+	w := webtest.Busy(b)
 	s := inventory.Snapshot{Cluster: "local", TakenAt: webtest.Now}
 	for i := range 625 {
 		s.Nodes = append(s.Nodes, inventory.Node{Name: fmt.Sprintf("worker-%03d", i), Ready: true,
 			Model: "NVIDIA-H100-80GB-HBM3", Resources: []inventory.Resource{{Name: "nvidia.com/mig-1g.10gb", Capacity: 56,
 				Allocatable: 56}}})
 	}
-	w.Snaps["local"], w.Fleets["local"] = s, largeFleet()
+	w.PutInventory(s)
+	w.Fleets["local"] = largeFleet()
 	return w
 }
 
 // BenchmarkFleetUse answers the page of a fleet of 35,000 slices: with the map that was drawn for this poll already,
 // and with one that has to be drawn.
 func BenchmarkFleetUse(b *testing.B) {
-	w := largeWorld()
+	w := largeWorld(b)
 	for _, path := range []string{"/fleet", "/fleet/use", "/fleet/use?cluster=local&node=worker-300"} {
 		b.Run(path, func(b *testing.B) {
 			w.Get(webtest.Dora, path)
@@ -117,7 +119,7 @@ func BenchmarkStreams(b *testing.B) {
 	const viewers = 5000
 	for _, page := range []string{"page=workload&id=w-train-resnet", "page=fleet-use", "page=home&scope=team"} {
 		b.Run(page, func(b *testing.B) {
-			w := webtest.Busy()
+			w := webtest.Busy(b)
 			before := heap()
 			ctx, stop := context.WithCancel(context.Background())
 			var group sync.WaitGroup

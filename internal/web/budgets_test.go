@@ -10,7 +10,7 @@ import (
 )
 
 func TestABudgetIsSetAndStopsAStart(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	if page := w.Get(webtest.Anna, "/team").Body.String(); !strings.Contains(page, "no budget") {
 		t.Error("a team without a budget is told so")
 	}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,7 +22,7 @@ func entry(doc *goquery.Document, name string) *goquery.Selection {
 
 func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	if got := said(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
 		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
@@ -46,8 +47,8 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 
 func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	hide := url.Values{"do": {"hide"}, "list": {"sizes"}, "name": {"gpu-shared"}, "base": {"0"}}
+	w := webtest.Busy(t)
+	hide := url.Values{"action": {"hide"}, "list": {"sizes"}, "name": {"gpu-shared"}, "base": {"0"}}
 	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/change", hide)); to != "/admin/sizes" {
 		t.Errorf("it leads to %s", to)
 	}
@@ -70,7 +71,7 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 
 func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	form := url.Values{"list": {"sizes"}, "name": {"vgpu-12q"}, "base": {"0"}}
 	wantSaid(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
 		"form-errors", "Say in a sentence why")
@@ -82,7 +83,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	if value, _ := part(start, "going-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}
-	image := offer.Change{Verb: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
+	image := offer.Change{Action: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
 	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), image, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 
 func TestTheEditor(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	text := string(catalog.DefaultYAML())
 	field := func(doc *goquery.Document) string { return strings.TrimPrefix(part(doc, "text").Text(), "\n") }
 	if got := field(read(t, w.Get(webtest.Dora, "/admin/sizes/edit"), http.StatusOK)); got != text {
@@ -101,7 +102,7 @@ func TestTheEditor(t *testing.T) {
 	wrong := strings.Replace(strings.Replace(text, "isolation: hard", "isolation: steel", 1), "memory: 8Gi",
 		"memory: lots", 1)
 	for _, do := range []string{"check", "save"} {
-		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {do}, "text": {wrong},
+		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {do}, "text": {wrong},
 			"note": {"my note"}}), http.StatusUnprocessableEntity)
 		if part(doc, "problem").Length() != 3 { // the notice and two entries of its list
 			t.Errorf("%s: want all problems, got %q", do, said(part(doc, "problems")))
@@ -116,20 +117,21 @@ func TestTheEditor(t *testing.T) {
 		}
 	}
 	dearer := strings.Replace(text, "minor: 55", "minor: 60", 1)
-	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"check"}, "text": {dearer}}), http.StatusOK)
+	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"}, "text": {dearer}}),
+		http.StatusOK)
 	wantSaid(t, doc, "fine", "Nothing is wrong")
 	wantSaid(t, doc, "change", "MIG slice 10 GB", "pricePerHour.minor", "55", "60")
-	if len(w.Catalogs.Revisions) != 0 {
+	if saved, err := w.Catalogs(t.Context(), 0, 1); err != nil || len(saved) != 0 {
 		t.Fatal("a check saved something")
 	}
 	held := strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1)
-	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held}}),
+	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {held}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, doc, "problem", "CPU only would go, and one workload holds it")
 	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
-	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held},
+	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {held},
 		"confirm": {"on"}, "note": {"renamed"}})); to != "/admin/sizes/versions/1" {
 		t.Errorf("it leads to %s", to)
 	}
@@ -137,7 +139,7 @@ func TestTheEditor(t *testing.T) {
 	version := read(t, w.Get(webtest.Dora, "/admin/sizes/versions/1"), http.StatusOK)
 	wantSaid(t, version, "version", "Dora Dahl")
 	wantSaid(t, version, "diff", "cpu-2", "new", "gone")
-	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {dearer},
+	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {dearer},
 		"confirm": {"on"}}), http.StatusConflict)
 	wantSaid(t, doc, "problem", "Dora Dahl saved version 1")
 	if field(doc) != dearer {
@@ -152,11 +154,11 @@ func TestTheEditor(t *testing.T) {
 // A license pool that does not license the vGPU of its size is refused in the reader's language, and told where it is.
 func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	compute := strings.ReplaceAll(string(catalog.DefaultYAML()), "A40-12Q", "A40-12C")
 	for language, want := range map[string]string{"en": "does not license A40-12C", "de": "lizenziert A40-12C nicht"} {
 		r := httptest.NewRequest(http.MethodPost, "/admin/sizes/edit",
-			strings.NewReader(url.Values{"do": {"save"}, "text": {compute}}.Encode()))
+			strings.NewReader(url.Values{"action": {"save"}, "text": {compute}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want,
 			"sizes[4].licensePool")
@@ -164,8 +166,9 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	if part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("the first set is warned of")
 	}
-	w.Catalogs.Revisions = []offer.Revision{{Version: 1, Text: compute, At: w.Clock}} // of before there was the check
-	if err := w.Offer.Refresh(t.Context()); err != nil {
+	// by a release without the check
+	if err := errors.Join(w.SaveCatalog(t.Context(), offer.Revision{Version: 1, Text: compute, At: w.Clock}),
+		w.Offer.Refresh(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/admin/sizes", "/licenses"} {
@@ -175,7 +178,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("a developer is warned of what only administrators can mend")
 	}
-	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"check"},
+	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"},
 		"text": {strings.Replace(compute, "minor: 55", "minor: 60", 1)}}), http.StatusOK)
 	wantSaid(t, doc, "license-mismatch", "does not license A40-12C")
 	wantSaid(t, doc, "fine", "Nothing is wrong")
@@ -183,14 +186,14 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 
 func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	s := w.Snaps["local"]
+	w := webtest.Busy(t)
+	s := w.Inventory("local")
 	node := s.Nodes[3]
 	node.Name, node.Model, node.Labels = "gpu-99", "NVIDIA-A100-SXM4-80GB",
 		map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "2",
 			"nvidia.com/gpu.memory": "81920"}
 	s.Nodes = append(s.Nodes, node)
-	w.Snaps["local"] = s
+	w.PutInventory(s)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	wantSaid(t, doc, "finding-unoffered", "A100")
 	form := url.Values{}
@@ -213,14 +216,14 @@ func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
 func TestNothingInACatalogBecomesMarkup(t *testing.T) {
 	t.Parallel()
 	const bad = `"><script>alert(1)</script>`
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	text := strings.Replace(string(catalog.DefaultYAML()), "title: CPU only", `title: '`+bad+`'`, 1)
 	if _, err := w.Offer.Save(t.Context(), w.Actor(webtest.Dora), offer.Draft{Text: text + "\n# </textarea>" + bad + "\n",
 		Note: bad}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Verb: offer.Deprecate, List: offer.Sizes,
-		Name: "cpu", Message: bad}, 1); err != nil {
+	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Action: offer.Deprecate,
+		List: offer.Sizes, Name: "cpu", Message: bad}, 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/1",

@@ -12,11 +12,11 @@ import (
 
 func TestUnmetDemandOfAMonth(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	w.Unmet.List = []usage.UnmetRequest{
-		{At: webtest.Now.Add(-2 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
-		{At: webtest.Now.Add(-110 * time.Minute), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
-	}
+	w := webtest.Busy(t)
+	w.Unmet(
+		usage.UnmetRequest{At: webtest.Now.Add(-2 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: webtest.Now.Add(-110 * time.Minute), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+	)
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
 	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
@@ -28,7 +28,7 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 
 func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
 	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
 		strings.Contains(got, "asr-train") {

@@ -14,15 +14,15 @@ import (
 )
 
 func TestDifferencesPage(t *testing.T) {
-	w := webtest.Busy()
-	w.Drifts.Restored()
+	w := webtest.Busy(t)
+	w.Restored()
 	page := read(t, w.Get(webtest.Dora, "/admin/differences"), http.StatusOK)
 	var sides []string
 	part(page, "difference").Each(func(_ int, s *goquery.Selection) { sides = append(sides, said(s)) })
 	if len(sides) != 5 {
 		t.Fatalf("want five rows, got %d", len(sides))
 	}
-	for i, want := range [][]string{{"train-detector", "in the cluster only", "1 × nvidia.com/gpu, node-3", "Anna Berg"},
+	for i, want := range [][]string{{"train-detector", "in the cluster only", "1 × nvidia.com/gpu, node-3", "Anna Albers"},
 		{"notebook-of-monday", "in the database only", "nothing"}, {"segment-lungs", "different", "Running in the database"},
 		{"left-behind", "Released by Dora Admin"}, {"old-home", "200 GiB", "not known"}} {
 		for _, text := range want {
@@ -42,14 +42,16 @@ func TestDifferencesPage(t *testing.T) {
 
 // A decision is confirmed with what was seen, and is a Conflict when that has changed.
 func TestDifferenceIsConfirmed(t *testing.T) {
-	w := webtest.Busy()
-	w.Drifts.Restored()
+	w := webtest.Busy(t)
+	w.Restored()
 	ask := read(t, w.Get(webtest.Dora, "/admin/differences/d-1/apply"), http.StatusOK)
 	if text := ask.Find("[data-test=ask]").Text(); !strings.Contains(text, "deleted from the cluster") {
 		t.Errorf("want to be told what it does: %q", text)
 	}
 	seen, _ := ask.Find("input[name=seen]").Attr("value")
-	w.Drifts.List[0].Version = "2"
+	changed := w.Difference("d-1")
+	changed.Version = "2"
+	w.Differ(changed)
 	if got := w.Post(webtest.Dora, "/admin/differences/d-1/apply",
 		url.Values{"seen": {seen}}); got.Code != http.StatusConflict {
 		t.Errorf("want 409 for what has changed, got %d", got.Code)
@@ -58,10 +60,11 @@ func TestDifferenceIsConfirmed(t *testing.T) {
 		url.Values{"seen": {"2"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it decided, got %d: %s", got.Code, got.Body)
 	}
-	if d := w.Drifts.List[0]; d.Decision != drift.Apply || d.ByName == "" {
+	if d := w.Difference("d-1"); d.Decision != drift.Apply || d.ByName == "" {
 		t.Errorf("decided: %+v", d)
 	}
-	if e := w.Drifts.Saved; len(e) != 1 || e[0].Kind != audit.DifferenceApplied || e[0].Workload != "w-1" {
-		t.Errorf("events: %+v", e)
+	record := w.Record()
+	if e := record[len(record)-1]; e.Kind != audit.DifferenceApplied || e.Workload != "w-1" {
+		t.Errorf("event: %+v", e)
 	}
 }

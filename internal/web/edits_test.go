@@ -13,7 +13,7 @@ import (
 func TestWhatOthersChangedIsSaid(t *testing.T) {
 	for name, refused := range map[string]bool{"taken back": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
+			w := webtest.Busy(t)
 			w.Add(w.Workload("segment-cells", webtest.Anna, "mig-1g.10gb").ChangedByOthers(refused))
 			page := read(t, w.Get(webtest.Anna, "/workloads/w-segment-cells"), http.StatusOK)
 			wantSaid(t, page, "edits", "containers[sidecar]", "kubectl-edit", "StatefulSet segment-cells")

@@ -15,7 +15,7 @@ import (
 
 func TestTheMapShowsEachNode(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/fleet/use"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/fleet/use"), http.StatusOK)
 	words := map[string]string{}
 	part(doc, "heat-node").Each(func(_ int, s *goquery.Selection) {
 		label, _ := s.Find("svg").Attr("aria-label")
@@ -45,7 +45,7 @@ func TestTheMapShowsEachNode(t *testing.T) {
 // TestWhoHoldsIsSaidToThoseWhoMayKnow: colleagues by name, others as "held" only, and all to auditors.
 func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	const path = "/fleet/use?cluster=local&node=gpu-01"
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	wantSaid(t, anna, "cell-row", "train-resnet · Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb")
@@ -63,10 +63,10 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 
 func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	shared := w.Works["w-asr-train"]
+	w := webtest.Busy(t)
+	shared := w.Work("w-asr-train")
 	shared.Size.Technology = catalog.TimeSlicing
-	w.Works[shared.ID] = shared
+	w.PutWork(shared)
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	rows := map[string]string{}
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
@@ -91,7 +91,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 // TestAPausedPageStaysAsItIs: there is no stream, and a way to go on.
 func TestAPausedPageStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	live := read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK)
 	if _, ok := live.Find("body").Attr("data-live-url"); !ok {
 		t.Fatal("the page has a stream")
@@ -111,7 +111,7 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 // wasted.
 func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use?cluster=local&node=gpu-01"), http.StatusOK)
 	wantSaid(t, doc, "heat-unknown", "Prometheus has not answered yet")
@@ -124,7 +124,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 		}
 	})
 
-	old := webtest.Busy()
+	old := webtest.Busy(t)
 	old.Fleets["local"].At = webtest.Now.Add(-7 * time.Minute)
 	wantSaid(t, read(t, old.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "heat-unknown", "Unknown for 7 min")
 }
@@ -132,7 +132,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 // TestTheMapIsDrawnAnewWithNewValues: the map is the same text for everybody until something new is known.
 func TestTheMapIsDrawnAnewWithNewValues(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	first := read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK)
 	fresh := *w.Fleets["local"]
 	fresh.Nodes = fresh.Nodes[:1]

@@ -1,23 +1,30 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
 // What waits is told when it will be ready, what that rests on, and what would start at once.
 func TestWhatWaitsIsToldWhen(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	for i, n := range w.Snaps["local"].Nodes {
+	w := webtest.Busy(t)
+	known := w.Inventory("local")
+	for i, n := range known.Nodes {
 		if n.Name == "gpu-03" { // its second card is somebody's who has no lease
-			full := &w.Snaps["local"].Nodes[i].Resources[0]
+			full := &known.Nodes[i].Resources[0]
 			full.Holders = append(full.Holders, inventory.Holder{Namespace: "batch", Pod: "job-9", Count: 1})
 		}
+	}
+	w.PutInventory(known)
+	for i, took := range []time.Duration{10 * time.Minute, 40 * time.Minute, 3 * time.Hour} { // beside two of 20 min
+		w.Decided(request.ID(fmt.Sprintf("r-past%d", i)), webtest.Ben, "h100", request.Approved, "", took)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	forecast := part(doc, "forecast")
@@ -41,18 +48,18 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	if In(row(home, "train-resnet"), "forecast").Length() != 0 {
 		t.Error("what runs is not awaited")
 	}
-	request := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, request, "forecast", "Ready between", "5 requests of this team",
-		"half within 25 min, nine of ten within 3 h")
+	asked := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantSaid(t, asked, "forecast", "Ready between", "5 requests of this team",
+		"half within 20 min, nine of ten within 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
 }
 
 func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
 		"Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
-	w = webtest.Empty()
+	w = webtest.Empty(t)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
 }

@@ -13,7 +13,7 @@ import (
 // The help menu leads to the documents, to what the site has set, and names the version.
 func TestTheHelpMenu(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
 	wantAbsent(t, doc, "help-admins")
 	for test, href := range map[string]string{"help-users": "/help/users", "help-all": "/help", "nav-api": "/api/docs",
@@ -34,7 +34,7 @@ func TestTheHelpMenu(t *testing.T) {
 // A document is a page of the portal with a table of contents; one that is not there is no page.
 func TestTheUserGuide(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/help/users"), http.StatusOK)
 	if doc.Find("h1").Length() != 1 || doc.Find("[data-test=manual] h2").Length() < 3 {
 		t.Error("want one title and sections")
@@ -51,7 +51,7 @@ func TestTheUserGuide(t *testing.T) {
 // Sections of documents are found, those for administrators by them alone.
 func TestThePaletteFindsDocuments(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, href := range found(t, w, webtest.Anna, "configuration") {
 		if strings.HasPrefix(href, "/help/configuration") {
 			t.Errorf("a developer finds %s", href)

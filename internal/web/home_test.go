@@ -22,7 +22,7 @@ func In(s *goquery.Selection, name string) *goquery.Selection {
 
 func TestHomeShowsWhatIHave(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
 	running := row(doc, "train-resnet")
 	if got := said(In(running, "state")); got != "Running" {
 		t.Errorf("want Running, got %q", got)
@@ -56,7 +56,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 
 func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
 	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
 	if got, _ := In(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
 		"action"); got != "/workloads/w-llm-chat/extend" {
@@ -64,13 +64,13 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	}
 	wantSaid(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
 	wantAbsent(t, doc, "attention-approvals")
-	wantSaid(t, read(t, webtest.Busy().Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
+	wantSaid(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision")
 }
 
 func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/?scope=team"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/?scope=team"), http.StatusOK)
 	colleague := row(doc, "render-farm")
 	if !strings.Contains(said(In(colleague, "name")), "Ben Brandt") {
 		t.Errorf("want Ben's with his name, got %q", said(colleague))
@@ -78,7 +78,7 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	if In(colleague, "open").Length() != 0 {
 		t.Error("it is not shared, so it cannot be opened")
 	}
-	ben := read(t, webtest.Busy().Get(webtest.Ben, "/?scope=team"), http.StatusOK)
+	ben := read(t, webtest.Busy(t).Get(webtest.Ben, "/?scope=team"), http.StatusOK)
 	if In(row(ben, "llm-chat"), "open").Length() != 1 {
 		t.Error("what is shared can be opened by a colleague")
 	}
@@ -86,7 +86,7 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 
 func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Empty().Get(webtest.Anna, "/"), http.StatusOK)
+	doc := read(t, webtest.Empty(t).Get(webtest.Anna, "/"), http.StatusOK)
 	if n := part(doc, "empty").Find("p").Length(); n != 3 {
 		t.Errorf("want three sentences, got %d", n)
 	}
@@ -94,7 +94,7 @@ func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 		t.Errorf("Start leads to %q", got)
 	}
 	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
-	nobody := read(t, webtest.Empty().Get(webtest.Nemo, "/"), http.StatusOK)
+	nobody := read(t, webtest.Empty(t).Get(webtest.Nemo, "/"), http.StatusOK)
 	wantSaid(t, nobody, "empty", "ask the owner of a team")
 	wantAbsent(t, nobody, "empty-start", "start")
 }
@@ -103,7 +103,7 @@ func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 // filled form comes back, asks for a reason and nothing was sent.
 func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	again := func() url.Values {
 		t.Helper()
 		sent := url.Values{}
@@ -119,19 +119,19 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 		t.Errorf("want the form filled with the last start, got %q", got)
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/start", form("lease", "2h", "name", "earlier")))
-	before := len(w.Works)
+	before := len(w.Works())
 	if last = again(); last.Get("size") != "mig-1g.10gb" || last.Get("lease") != "2h" || last.Get("storage") != "10Gi" {
 		t.Errorf("want the last start, got %v", last)
 	}
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", last))
-	if !strings.HasPrefix(to, "/workloads/") || len(w.Works) != before+1 {
-		t.Errorf("want another one like it, got %s and %d", to, len(w.Works)-before)
+	if !strings.HasPrefix(to, "/workloads/") || len(w.Works()) != before+1 {
+		t.Errorf("want another one like it, got %s and %d", to, len(w.Works())-before)
 	}
 }
 
 func TestAQuotaIsABarForEachSize(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
 	bars := part(doc, "quota-bar")
 	if bars.Length() != 6 {
 		t.Fatalf("want six sizes, got %d", bars.Length())

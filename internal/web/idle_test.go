@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -18,10 +19,20 @@ func idleForm(more url.Values) url.Values {
 	return form
 }
 
+// nothingSet asks that neither settings nor records of idle time were written.
+func nothingSet(t *testing.T, w *webtest.World, otherwise string) {
+	t.Helper()
+	set, err := w.IdleSettings(t.Context())
+	records, fails := w.IdleRecords(t.Context())
+	if err := errors.Join(err, fails); err != nil || set.Version != 0 || len(records) != 0 {
+		t.Errorf("%s: %+v, %v, %v", otherwise, set, records, err)
+	}
+}
+
 // TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would hit before anything is written, and
 // saves it; others may not.
 func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	read(t, w.Get(webtest.Anna, "/admin/idle"), http.StatusNotFound)
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "Nothing happens to idle GPUs")
@@ -38,9 +49,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	wantSaid(t, busy, "idle-hits", "0 would be stopped and 0 warned")
 	wantSaid(t, busy, "idle-spared", "go on as", "train-resnet", "Nothing happens")
 	w.Idle.Did = func(time.Time) float64 { return 1 }
-	if w.Idle.Saved != 0 {
-		t.Errorf("a preview wrote %d times", w.Idle.Saved)
-	}
+	nothingSet(t, w, "a preview wrote")
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantSaid(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
@@ -52,9 +61,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 		"form-errors").Length() == 0 {
 		t.Error("want what is wrong said")
 	}
-	if w.Idle.Saved != 0 {
-		t.Errorf("what is wrong was saved")
-	}
+	nothingSet(t, w, "what is wrong was saved")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop",
 		"4h", "5 %", "8h")
@@ -65,7 +72,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 // TestAnIdleWorkloadSaysSo: its page and its owner's first page say since when it is idle and what follows, and one
 // click keeps it; a colleague sees it and cannot keep it.
 func TestAnIdleWorkloadSaysSo(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.EndsWhenIdle(6 * time.Hour)
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	page := "/workloads/w-train-resnet"
@@ -80,6 +87,6 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	wantAbsent(t, doc, "idle")
 
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
-	w.Idle.Looks["local"] = webtest.Now.Add(-time.Hour)
+	w.IdleLooked(webtest.Now.Add(-time.Hour))
 	wantAbsent(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "idle")
 }

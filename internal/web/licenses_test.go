@@ -14,18 +14,22 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func TestLicensesTellWhatIsWrong(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	now := w.Clock
-	w.Licenses.Virtual = map[string][]string{"local": {"vm-1", "vm-2"}}
-	w.Licenses.Devices = []license.Device{
-		{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: license.Unlicensed,
+	w.Virtual = map[string][]string{"local": {"vm-1", "vm-2"}}
+	w.OnVGPU(
+		license.Device{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
+			State: license.Unlicensed,
 			Since: now.Add(-5 * time.Minute), SeenAt: now},
-		{Cluster: "local", Node: "vm-1", UUID: "b", Index: "1", Model: "NVIDIA A40-12Q", State: license.Licensed,
-			Since: now.Add(-time.Hour), SeenAt: now}}
+		license.Device{Cluster: "local", Node: "vm-1", UUID: "b", Index: "1", Model: "NVIDIA A40-12Q",
+			State: license.Licensed,
+			Since: now.Add(-time.Hour), SeenAt: now})
 	if err := w.LicenseService.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +50,12 @@ func TestLicensesTellWhatIsWrong(t *testing.T) {
 }
 
 func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	a := license.Answer{Source: "dls"}
-	a = a.Take(license.Answer{Features: []license.Feature{{Name: "NVIDIA RTX Virtual Workstation", Total: 9, InUse: 3}}},
+	a = a.Merge(license.Answer{Features: []license.Feature{{Name: "NVIDIA RTX Virtual Workstation", Total: 9, InUse: 3}}},
 		nil, w.Clock.Add(-2*time.Hour))
-	a = a.Take(license.Answer{}, context.DeadlineExceeded, w.Clock.Add(-time.Hour))
-	w.Licenses.Said = []license.Answer{a}
+	a = a.Merge(license.Answer{}, context.DeadlineExceeded, w.Clock.Add(-time.Hour))
+	w.Answered(a)
 	w.Site.Pools[0].Server = "dls"
 	if err := w.LicenseService.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
@@ -65,17 +69,17 @@ func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
 }
 
 func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	const good = "feature;quantity;reference;colour\nnvidia-vws;7;PO-1;red\n"
 	answer := w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}})
 	page := answer.Body.String()
-	if answer.Code != 200 || len(w.Licenses.Entered) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
+	if answer.Code != 200 || len(w.Entered()) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
 		!strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
 		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code,
-			w.Licenses.Entered)
+			w.Entered())
 	}
 	if answer = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}, "keep": {"1"}}); answer.Code != 303 ||
-		len(w.Licenses.Entered) != 1 {
+		len(w.Entered()) != 1 {
 		t.Fatalf("want it kept, got %d", answer.Code)
 	}
 	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page,
@@ -88,15 +92,15 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 		t.Error("the change does not say what was there")
 	}
 	if answer = w.Post(webtest.Dora, "/licenses/import",
-		url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Licenses.Entered) != 1 ||
-		w.Licenses.Entered[0].Seats != 9 {
-		t.Errorf("want it changed in place, got %d, %+v", answer.Code, w.Licenses.Entered)
+		url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Entered()) != 1 ||
+		w.Entered()[0].Seats != 9 {
+		t.Errorf("want it changed in place, got %d, %+v", answer.Code, w.Entered())
 	}
 	bad := "feature,quantity\nnvidia-vws,7\nother,x\nnvidia-vws,-2\n"
 	for _, keep := range []string{"", "1"} {
 		answer = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {bad}, "keep": {keep}})
 		page = answer.Body.String()
-		if answer.Code != 422 || len(w.Licenses.Entered) != 1 || strings.Contains(page, `data-test="import-keep"`) {
+		if answer.Code != 422 || len(w.Entered()) != 1 || strings.Contains(page, `data-test="import-keep"`) {
 			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
 		}
 		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") ||
@@ -123,7 +127,7 @@ func TestAFileIsUploaded(t *testing.T) {
 		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
 		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
 	} {
-		w := webtest.Busy()
+		w := webtest.Busy(t)
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
 		part, err := form.CreateFormFile("file", "export.csv")
@@ -137,16 +141,16 @@ func TestAFileIsUploaded(t *testing.T) {
 		r := httptest.NewRequest("POST", "/licenses/import", &body)
 		r.Header.Set("Content-Type", form.FormDataContentType())
 		answer := w.Do(webtest.Dora, "en", r)
-		if answer.Code != c.code || !strings.Contains(answer.Body.String(), c.want) || len(w.Licenses.Entered) != 0 {
+		if answer.Code != c.code || !strings.Contains(answer.Body.String(), c.want) || len(w.Entered()) != 0 {
 			t.Errorf("%s: want %d with %q and nothing kept, got %d", name, c.code, c.want, answer.Code)
 		}
 	}
 }
 
 func TestLicensesAreEnteredByAdministrators(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	answer := w.Post(webtest.Dora, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}})
-	if answer.Code != 303 || len(w.Licenses.Entered) != 1 {
+	if answer.Code != 303 || len(w.Entered()) != 1 {
 		t.Fatalf("want it entered, got %d", answer.Code)
 	}
 	if answer = w.Post(webtest.Anna, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}}); answer.Code != 403 {
@@ -157,18 +161,18 @@ func TestLicensesAreEnteredByAdministrators(t *testing.T) {
 		!strings.Contains(answer.Body.String(), "no date") {
 		t.Errorf("want both fields named, got %d", answer.Code)
 	}
-	id := w.Licenses.Entered[0].ID
-	if answer = w.Post(webtest.Dora, "/licenses/"+id+"/remove", nil); answer.Code != 303 || len(w.Licenses.Entered) != 0 {
+	id := w.Entered()[0].ID
+	if answer = w.Post(webtest.Dora, "/licenses/"+id+"/remove", nil); answer.Code != 303 || len(w.Entered()) != 0 {
 		t.Errorf("want it taken out, got %d", answer.Code)
 	}
 }
 
 func TestTheOwnerHearsOfALostLicense(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Add(w.Workload("on-vgpu", webtest.Anna, "vgpu-12q").Running("vm-1", time.Hour, time.Hour))
-	w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
-	w.Licenses.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed,
-		Since: w.Clock, SeenAt: w.Clock}}
+	w.Virtual = map[string][]string{"local": {"vm-1"}}
+	w.OnVGPU(license.Device{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed,
+		Since: w.Clock, SeenAt: w.Clock})
 	if err := w.LicenseService.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,13 +184,16 @@ func TestTheOwnerHearsOfALostLicense(t *testing.T) {
 
 // TestSeatsByHourAreDrawn: seven days of hours, with the same as numbers; without a past there is nothing to draw.
 func TestSeatsByHourAreDrawn(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Empty(t)
 	if strings.Contains(w.Get(webtest.Dora, "/licenses").Body.String(), `data-test="week"`) {
 		t.Error("something is drawn of no past")
 	}
 	from := w.Clock.Add(-3 * 24 * time.Hour)
-	w.Licenses.Past = map[string][]license.Span{"nvidia-vws": {{Workload: "w-1", Name: "cad", Tenant: "vision", Seats: 2,
-		From: from, Until: from.Add(26 * time.Hour)}}}
+	cad := w.Workload("cad", webtest.Ben, "vgpu-12q")
+	cad.State, cad.Desired, cad.LicenseSeats = workload.Ended, workload.WantDeleted, 2
+	w.Add(cad)
+	w.Meter(cad.ID, usage.Interval{Tenant: cad.Tenant, Size: cad.Size.Name, Seats: cad.Seats(), From: from,
+		Until: from.Add(26 * time.Hour)})
 	for _, person := range []string{"admin", "developer"} {
 		who := webtest.Dora
 		if person == "developer" {
@@ -209,9 +216,8 @@ func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
 		days  int
 		warns bool
 	}{"soon": {30, true}, "next year": {300, false}} {
-		w := webtest.Busy()
-		w.Licenses.Entered = []license.Entitlement{{ID: "l-1", Pool: "nvidia-vws", Seats: 4,
-			Until: w.Clock.AddDate(0, 0, c.days)}}
+		w := webtest.Busy(t)
+		w.Entitle(license.Entitlement{ID: "l-1", Pool: "nvidia-vws", Seats: 4, Until: w.Clock.AddDate(0, 0, c.days)})
 		if err := w.LicenseService.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +231,7 @@ func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
 
 // How seats are counted is data with its source, and a site's own rules stand above it.
 func TestThePoolTellsHowItCounts(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Site.Pools[0].Rules = []license.Rule{{Device: license.MIGBackedVGPU, Unit: license.PerGPU, UpTo: 16,
 		Source: "contract 4711"}, {Device: license.TimeSlicedVGPU, Unit: license.PerUser, Source: "contract 4711"}}
 	if err := w.LicenseService.Refresh(context.Background()); err != nil {
@@ -249,19 +255,19 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 
 // Beside each seat stands what the license server says of its machine; where it does not tell, that is unknown.
 func TestTheLeaseStandsBesideTheSeat(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Site.Pools[0].Server = "dls"
 	const feature = "NVIDIA RTX Virtual Workstation"
 	page := func(known bool, leases ...license.Lease) string {
-		w.Licenses.Said = []license.Answer{license.Answer{Source: "dls"}.Take(license.Answer{LeasesKnown: known,
-			Leases: leases, Features: []license.Feature{{Name: feature, Total: 9, InUse: 1}}}, nil, w.Clock)}
+		w.Answered(license.Answer{Source: "dls"}.Merge(license.Answer{LeasesKnown: known,
+			Leases: leases, Features: []license.Feature{{Name: feature, Total: 9, InUse: 1}}}, nil, w.Clock))
 		if err := w.LicenseService.Refresh(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		return said(part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
 	}
 	node := ""
-	for _, item := range w.Works {
+	for _, item := range w.Works() {
 		if item.Size.LicensePool != "" && item.Holds() {
 			node = item.Observed.Node
 		}

@@ -100,7 +100,7 @@ func quiet(t *testing.T, events <-chan event, why string) {
 // The main promise of the page: the asker sees the decision at once, without reloading.
 func TestTheAskerSeesTheDecisionAtOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Anna, "page=request&id=r-anna1")
 	if first := next(t, events).fragments(t); !strings.Contains(first["request"], "Has been waiting 12 min") {
 		t.Errorf("a stream begins with how it is, so that nothing is missed before it: %v", first)
@@ -114,7 +114,7 @@ func TestTheAskerSeesTheDecisionAtOnce(t *testing.T) {
 
 func TestTheInboxFillsByItself(t *testing.T) {
 	t.Parallel()
-	w := webtest.Empty()
+	w := webtest.Empty(t)
 	events, _ := follow(t, w, webtest.Carla, "page=approvals")
 	next(t, events)
 	wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
@@ -127,7 +127,7 @@ func TestTheInboxFillsByItself(t *testing.T) {
 
 func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
 	w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
@@ -145,7 +145,7 @@ func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 
 func TestAStreamTellsNothingOfOthers(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Olaf, "page=home")
 	next(t, events)
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/stop", nil))
@@ -154,7 +154,7 @@ func TestAStreamTellsNothingOfOthers(t *testing.T) {
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
 	begun := time.Now()
@@ -172,7 +172,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 
 func TestTooManyPages(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for range 3 {
 		if _, status := follow(t, w, webtest.Anna, "page=home"); status != http.StatusOK {
 			t.Fatalf("want 200, got %d", status)
@@ -195,7 +195,7 @@ func TestEveryPartHasItsPlaceOnThePage(t *testing.T) {
 		"licenses": "/licenses", "team": "/team"}
 	for name, path := range pages {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
+			w := webtest.Busy(t)
 			doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 			stream, _ := doc.Find("body").Attr("data-live-url")
 			u, err := url.Parse(stream)
@@ -217,7 +217,7 @@ func TestEveryPartHasItsPlaceOnThePage(t *testing.T) {
 
 func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Anna, "page=home")
 	next(t, events)
 	w.SetAway(page.Outage{System: page.PrometheusSystem, Since: webtest.Now})
@@ -230,7 +230,7 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 // its end too.
 func TestAnOutageBetweenAPageAndItsStream(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	stream := func() string {
 		doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
 		u, err := url.Parse(doc.Find("body").AttrOr("data-live-url", ""))
@@ -257,13 +257,13 @@ func TestAnOutageBetweenAPageAndItsStream(t *testing.T) {
 // Whoever has a page open hears of a node that lost its license, and of its cure, whatever the page shows.
 func TestALostLicenseIsToldToOpenPages(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Dora, "page=storage")
 	next(t, events)
 	for _, state := range []license.State{license.Unlicensed, license.Licensed} {
-		w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
-		w.Licenses.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
-			State: state, Since: webtest.Now, SeenAt: webtest.Now}}
+		w.Virtual = map[string][]string{"local": {"vm-1"}}
+		w.OnVGPU(license.Device{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
+			State: state, Since: webtest.Now, SeenAt: webtest.Now})
 		if err := w.LicenseService.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestALostLicenseIsToldToOpenPages(t *testing.T) {
 // to.
 func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK)
 	u, err := url.Parse(doc.Find("body").AttrOr("data-live-url", ""))
 	if err != nil || u.Path != "/live" {
@@ -285,7 +285,7 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	}
 	events, _ := follow(t, w, webtest.Dora, u.RawQuery)
 	next(t, events)
-	w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
+	w.Virtual = map[string][]string{"local": {"vm-1"}}
 	if err := w.LicenseService.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -310,23 +310,25 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 func TestEveryPageThatNamesAStreamHasOne(t *testing.T) {
 	t.Parallel()
 	streams := 0
-	for _, route := range webtest.Empty().Web.Routes() {
+	for _, route := range webtest.Empty(t).Web.Routes() {
 		if route.Method != http.MethodGet || strings.Contains(route.Path, ":") || route.Path == "/live" {
 			continue
 		}
-		w := webtest.Busy() // one each: a person may have few streams open
-		doc, err := goquery.NewDocumentFromReader(w.Get(webtest.Dora, route.Path).Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		address, ok := doc.Find("[data-live-url]").Attr("data-live-url")
-		if !ok {
-			continue
-		}
-		streams++
-		if _, status := follow(t, w, webtest.Dora, strings.TrimPrefix(address, "/live?")); status != http.StatusOK {
-			t.Errorf("%s: its stream %s answers %d", route.Path, address, status)
-		}
+		t.Run(route.Path, func(t *testing.T) {
+			w := webtest.Busy(t) // one each: a person may have few streams open
+			doc, err := goquery.NewDocumentFromReader(w.Get(webtest.Dora, route.Path).Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			address, ok := doc.Find("[data-live-url]").Attr("data-live-url")
+			if !ok {
+				return
+			}
+			streams++
+			if _, status := follow(t, w, webtest.Dora, strings.TrimPrefix(address, "/live?")); status != http.StatusOK {
+				t.Errorf("its stream %s answers %d", address, status)
+			}
+		})
 	}
 	if streams < 15 {
 		t.Errorf("want the pages that follow something, got %d", streams)

@@ -15,7 +15,7 @@ import (
 // TestTheLogIsShown: with times, with what is looked for marked, and with what the reader has chosen.
 func TestTheLogIsShown(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs"), http.StatusOK)
 	lines := part(doc, "line")
 	if lines.Length() != 7 {
@@ -59,7 +59,7 @@ func TestTheLogIsShown(t *testing.T) {
 // TestWhyThereIsNoLog: said in the page, with the frame around it.
 func TestWhyThereIsNoLog(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why", "There is no pod")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
 		"gpu-vision", "Cluster", "local"))
@@ -73,7 +73,7 @@ func TestWhyThereIsNoLog(t *testing.T) {
 // TestLogsAreForWhoMayReadThem: a colleague sees the workload and its events, its log only when it is shared.
 func TestLogsAreForWhoMayReadThem(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet"), http.StatusOK), "tab-logs")
 	read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/events"), http.StatusOK)
 	for _, path := range []string{"/logs", "/logs/follow", "/logs/download"} {
@@ -92,7 +92,7 @@ func TestLogsAreForWhoMayReadThem(t *testing.T) {
 // TestTheLastLinesStandBesideTheReason of what failed, for those who may read them; what runs has none.
 func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
 	wantSaid(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
 	if w.Logs.Asked.Tail != 8 || part(doc, "log-all").Length() != 1 {
@@ -107,7 +107,7 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 // TestEventsAreInPlainWords with the cluster's own behind; a reason that nobody knows stands as it is.
 func TestEventsAreInPlainWords(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-vlm-test/events"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-vlm-test/events"), http.StatusOK)
 	rows := part(doc, "cluster-event")
 	if rows.Length() != 6 {
 		t.Fatalf("%d events", rows.Length())
@@ -123,6 +123,6 @@ func TestEventsAreInPlainWords(t *testing.T) {
 		said(part(doc, "event-words").Last()) != "kept 2 revisions" {
 		t.Errorf("%s", said(last))
 	}
-	wantSaid(t, read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),
+	wantSaid(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),
 		"workload-cluster-events", "No events")
 }

@@ -19,7 +19,7 @@ func metricsHealthOf(t *testing.T, w *webtest.World, who identity.Person, status
 // TestMetricsHealthSaysWhatSuffers: since when the source is away, which views suffer, and what to do about a card.
 func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 	t.Parallel()
-	doc := metricsHealthOf(t, webtest.Troubled(), webtest.Dora, http.StatusOK)
+	doc := metricsHealthOf(t, webtest.Troubled(t), webtest.Dora, http.StatusOK)
 	wantSaid(t, doc, "away", "11:56", "Nothing is stopped or charged")
 	wantSaid(t, doc, "views", "In part", "Unknown", "Not needed here", "Power, Temperature")
 	wantSaid(t, doc, "findings", "2 values are blank", "this is how it is")
@@ -33,7 +33,7 @@ func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 // TestMetricsHealthNeverAnswered: nothing is known, and the page says so instead of showing an empty, healthy list.
 func TestMetricsHealthNeverAnswered(t *testing.T) {
 	t.Parallel()
-	w := webtest.Troubled()
+	w := webtest.Troubled(t)
 	w.Reports["local"] = gpumetrics.Report{}
 	doc := metricsHealthOf(t, w, webtest.Eli, http.StatusOK)
 	wantSaid(t, doc, "away", "never answered")
@@ -44,7 +44,7 @@ func TestMetricsHealthNeverAnswered(t *testing.T) {
 
 func TestMetricsHealthIsForThoseWhoSeeEverything(t *testing.T) {
 	t.Parallel()
-	if got := webtest.Troubled().Get(webtest.Anna, "/admin/metrics"); got.Code != http.StatusNotFound {
+	if got := webtest.Troubled(t).Get(webtest.Anna, "/admin/metrics"); got.Code != http.StatusNotFound {
 		t.Errorf("want 404 for a developer, got %d", got.Code)
 	}
 }

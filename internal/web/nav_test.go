@@ -51,7 +51,7 @@ func TestEveryPageHasItsEntry(t *testing.T) {
 
 func TestTheEntryOfAPage(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, c := range []struct {
 		who        identity.Person
 		path, want string
@@ -85,7 +85,7 @@ func TestTheEntryOfAPage(t *testing.T) {
 // Those who answer for nothing have no other side, and see no entry of it.
 func TestADeveloperHasOneSide(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
 	wantAbsent(t, doc, "side-user", "side-platform", "nav-rules", "nav-people", "nav-audit")
 	if n := doc.Find(".gp-nav .gp-nav__link[data-test]").Length(); n != 6 {
 		t.Errorf("want six entries, got %d", n)
@@ -95,7 +95,7 @@ func TestADeveloperHasOneSide(t *testing.T) {
 // Nothing stands in the navigation twice, on neither side.
 func TestNoEntryTwice(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	seen := map[string]bool{}
 	for _, path := range []string{"/", "/admin/rules"} {
 		read(t, w.Get(webtest.Dora, path), http.StatusOK).Find(".gp-nav .gp-nav__link[data-test]").
@@ -120,13 +120,13 @@ var byAddress = []string{"/live", "/search/results", "/start/summary", "/start/f
 func TestEveryPageIsReached(t *testing.T) {
 	t.Parallel()
 	patterns := map[string]*regexp.Regexp{}
-	for _, r := range webtest.Empty().Web.Routes() {
+	for _, r := range webtest.Empty(t).Web.Routes() {
 		if r.Method == http.MethodGet && !slices.Contains(byAddress, r.Path) {
 			patterns[r.Path] = regexp.MustCompile("^" + regexp.MustCompile(`:[a-z]+`).ReplaceAllString(r.Path, `[^/]+`) + "$")
 		}
 	}
 	reached := map[string]bool{}
-	for i, from := range crawled() {
+	for i, from := range crawled(t) {
 		most := 1 // page: what is linked there in other states
 		if i < 3 {
 			most = 500
@@ -148,10 +148,10 @@ func TestEveryPageIsReached(t *testing.T) {
 }
 
 // crawled are three readers from the front page on, and pages in states that link to more.
-func crawled() (list []webtest.Scene) {
-	busy := webtest.Busy()
+func crawled(t *testing.T) (list []webtest.Scene) {
+	busy := webtest.Busy(t)
 	for _, p := range []identity.Person{webtest.Anna, webtest.Ben, webtest.Dora} {
-		list = append(list, webtest.Scene{Person: p, Path: "/", World: func() *webtest.World { return busy }})
+		list = append(list, webtest.Scene{Person: p, Path: "/", World: func(webtest.Scope) *webtest.World { return busy }})
 	}
 	for _, s := range webtest.Scenes() {
 		if s.Form == nil && slices.Contains([]string{"differences", "sizes", "storage", "team", "fleet"}, s.Area) {
@@ -164,7 +164,7 @@ func crawled() (list []webtest.Scene) {
 // crawl follows every link once for each path, as far as a person gets within so many pages.
 func crawl(t *testing.T, from webtest.Scene, most int) map[string]bool {
 	t.Helper()
-	w, found, waiting := from.World(), map[string]bool{}, []string{from.Path}
+	w, found, waiting := from.World(t), map[string]bool{}, []string{from.Path}
 	for read := 0; len(waiting) > 0 && read < most; read++ {
 		answer := w.Get(from.Person, waiting[0])
 		waiting = waiting[1:]
@@ -191,7 +191,7 @@ func crawl(t *testing.T, from webtest.Scene, most int) map[string]bool {
 // What somebody folds stays folded on the next page, except around the page itself.
 func TestFoldingIsRemembered(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	get := func(path string, cookie *http.Cookie) *goquery.Document {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		if cookie != nil {

@@ -18,7 +18,7 @@ import (
 
 func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
 	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false,
 		"notice-statement-mail": true, "notice-decided-chat": false} {
@@ -41,7 +41,10 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 		"decided": {}}).Code; got != http.StatusSeeOther {
 		t.Fatalf("want a redirect, got %d", got)
 	}
-	preferences := w.Notices.Chosen[webtest.Anna.ID]
+	preferences, err := w.PreferencesOf(t.Context(), webtest.Anna.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if preferences.Language != "zh" || !slices.Equal(preferences.By(notify.Ready), []notify.Channel{notify.Webhook}) ||
 		preferences.By(notify.Decided) != nil {
 		t.Errorf("got %+v", preferences)
@@ -55,7 +58,7 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 
 func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	const address = "https://hooks.example.org/services/hush-hush"
 	doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses",
 		url.Values{"channel": {"webhook"}, "url": {address}}), http.StatusOK)
@@ -70,18 +73,25 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 			"url": {bad}}), http.StatusUnprocessableEntity)
 		wantSaid(t, doc, "address-form", "cannot be used")
 	}
-	for _, e := range w.Record {
+	for _, e := range w.Record() {
 		if strings.Contains(e.Detail.ID, "hush") {
 			t.Error("the record holds the address")
 		}
 	}
-	id := w.Notices.Entered[0].ID
+	addresses := func() []notify.Address {
+		list, err := w.Addresses(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	id := addresses()[0].ID
 	if got := w.Post(webtest.Olaf, "/account/notifications/addresses/"+id+"/remove",
 		nil).Code; got != http.StatusNotFound {
 		t.Errorf("somebody else's: want 404, got %d", got)
 	}
 	if got := w.Post(webtest.Anna, "/account/notifications/addresses/"+id+"/remove",
-		nil).Code; got != http.StatusSeeOther || len(w.Notices.Entered) != 0 {
+		nil).Code; got != http.StatusSeeOther || len(addresses()) != 0 {
 		t.Errorf("want it gone, got %d", got)
 	}
 	if got := w.Post(webtest.Olaf, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address},
@@ -92,21 +102,24 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 
 func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail,
-		State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"},
-		{ID: "n-2", Kind: notify.Decided, Name: "Anna", Channel: notify.Mail, State: notify.Sent, Attempts: 1}}
+	w := webtest.Busy(t)
+	failed := notify.Delivery{ID: "n-1", Event: 1, Kind: notify.Lease, Name: "Anna", Channel: notify.Mail,
+		State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"}
+	w.PutDelivery(failed)
+	w.PutDelivery(notify.Delivery{ID: "n-2", Event: 2, Kind: notify.Decided, Name: "Anna", Channel: notify.Mail,
+		State: notify.Sent, Attempts: 1})
 	doc := read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK)
 	if n := part(doc, "delivery").Length(); n != 1 {
 		t.Errorf("want the failed one, got %d", n)
 	}
 	wantSaid(t, doc, "state", "refuses the recipient’s address")
 	wantSaid(t, doc, "delivery-said", "“550 no such user”")
-	old := w.Notices.Sent[0]
-	w.Notices.Sent[0].Problem = i18n.Text{} // sent before there were sentences for it
+	wordless := failed
+	wordless.Problem = i18n.Text{} // sent before there were sentences for it
+	w.PutDelivery(wordless)
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
 		"could not be handed over")
-	w.Notices.Sent[0] = old
+	w.PutDelivery(failed)
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
 	if n := part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {
@@ -118,8 +131,8 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 			t.Errorf("%s: want %d, got %d", who.Name, want, got)
 		}
 	}
-	if w.Notices.Sent[0].State != notify.Due {
-		t.Errorf("got %+v", w.Notices.Sent[0])
+	if got := w.Delivery("n-1"); got.State != notify.Due {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -143,16 +156,16 @@ func TestAWarningSaysWhetherItGotThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := webtest.Busy()
+			w := webtest.Busy(t)
 			w.Warned("w-llm-chat", audit.LeaseWarned, webtest.Now.Add(-2*time.Minute), c.sent...)
-			w.Notices.Looked -= c.back
+			w.Looked(c.back)
 			doc := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)
 			wantSaid(t, doc, "attention-ending", c.want...)
 
 			w.EndsWhenIdle(6 * time.Hour)
 			w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 			w.Warned("w-train-resnet", audit.WorkloadIdle, webtest.Now.Add(-5*time.Minute), c.sent...)
-			w.Notices.Looked -= c.back
+			w.Looked(c.back)
 			wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "idle", c.want...)
 		})
 	}

@@ -13,7 +13,7 @@ import (
 // them again. Oneself it does not offer to disable, and does not when asked.
 func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	anna := "/admin/people/" + string(webtest.Anna.ID)
 	page := read(t, w.Get(webtest.Dora, anna), http.StatusOK)
 	wantSaid(t, page, "sessions", "Firefox on Linux", "Safari on iOS", "curl/8.14.1", "198.51.100.24")
@@ -48,28 +48,28 @@ func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 // TestWhatALeaverHeldIsHandedOver: to a member who may start something, with an event for each thing.
 func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	path := "/admin/people/" + string(webtest.Anna.ID) + "/hand-over"
 	back := read(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Olaf.ID)}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, back, "form-errors", "Choose a member of the team")
 	wantRedirect(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Ben.ID)}}))
-	for id, item := range w.Works {
+	for _, item := range w.Works() {
 		if item.Owner == webtest.Anna.ID && item.State != "ended" {
-			t.Errorf("%s is still Anna's", id)
+			t.Errorf("%s is still Anna's", item.ID)
 		}
 	}
-	if v := w.Vols["datasets-kept"]; v.Owner != webtest.Ben.ID || v.OwnerName != webtest.Ben.Name {
+	if v := w.Volume("datasets-kept"); v.Owner != webtest.Ben.ID || v.OwnerName != webtest.Ben.Name {
 		t.Errorf("the storage is %s's", v.OwnerName)
 	}
-	if r := w.Reqs["r-anna1"]; r.Asker != webtest.Ben.ID {
+	if r := w.Request("r-anna1"); r.Asker != webtest.Ben.ID {
 		t.Errorf("the request is %s's", r.AskerName)
 	}
-	if r := w.Reqs["r-anna0"]; r.Asker != webtest.Anna.ID {
+	if r := w.Request("r-anna0"); r.Asker != webtest.Anna.ID {
 		t.Error("a decided request was given away")
 	}
 	told := map[bool]int{}
-	for _, e := range w.Record {
+	for _, e := range w.Record() {
 		if e.Kind == audit.PersonHandedOver {
 			told[e.Workload+e.Volume+e.Request != "" && e.Tenant == "vision"]++
 		}
@@ -84,7 +84,7 @@ func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
 // TestPeopleEndTheirOwnSignIns: the list marks the one in use, and all others end at once.
 func TestPeopleEndTheirOwnSignIns(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	page := read(t, w.Get(webtest.Anna, "/account"), http.StatusOK)
 	if got := part(page, "session").Length(); got != 3 {
 		t.Errorf("want three sign-ins, got %d", got)

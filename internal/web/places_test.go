@@ -17,7 +17,7 @@ import (
 
 func TestStorage(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
 	if n := part(doc, "volume-row").Length(); n != 3 {
 		t.Errorf("want three, got %d", n)
@@ -32,14 +32,14 @@ func TestStorage(t *testing.T) {
 		t.Errorf("storage in use: want 409, got %d", got)
 	}
 	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/delete", nil)); to != "/storage" ||
-		!w.Vols["datasets-kept"].Deleted {
+		!w.Volume("datasets-kept").Deleted {
 		t.Error("kept storage can be deleted")
 	}
 }
 
 func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	titles := func(html string) string { return html }
 	anna, dora := titles(w.Get(webtest.Anna, "/fleet").Body.String()), titles(w.Get(webtest.Dora, "/fleet").Body.String())
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 
 func TestLicenses(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
 	wantSaid(t, doc, "seats", "3 of 4 free", "1 taken")
 	wantAbsent(t, doc, "seat")
@@ -101,7 +101,7 @@ func TestLicenses(t *testing.T) {
 
 func TestTeam(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
 	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
 		!strings.Contains(got, "vision-lead") {
@@ -117,7 +117,7 @@ func TestTeam(t *testing.T) {
 
 func TestATokenIsShownOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}),
 		http.StatusOK)
 	secret := said(part(doc, "token-secret").Find("code"))
@@ -125,7 +125,14 @@ func TestATokenIsShownOnce(t *testing.T) {
 	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("want a token, got %q", secret)
 	}
-	made := w.TokenList[len(w.TokenList)-1]
+	tokens := func() []identity.Token {
+		list, err := w.TokensOf(t.Context(), webtest.Anna.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	made := tokens()[0] // the newest
 	if !credential.Matches(made.SecretHash) || made.Person != webtest.Anna.ID ||
 		made.ExpiresAt.Sub(made.CreatedAt).Hours() != 720 {
 		t.Errorf("the hash of it is kept for Anna for 30 days, got %+v", made)
@@ -145,21 +152,21 @@ func TestATokenIsShownOnce(t *testing.T) {
 		t.Errorf("another's token does not exist: want 404, got %d", got)
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/account/tokens/"+made.ID+"/revoke", nil))
-	if len(w.TokenList) != 1 {
+	if len(tokens()) != 1 {
 		t.Error("it was revoked")
 	}
 }
 
 func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	s := w.Snaps["local"]
+	w := webtest.Busy(t)
+	s := w.Inventory("local")
 	for i := range 250 {
 		n := s.Nodes[0]
 		n.Name, n.Warnings, n.Ready, n.Cordoned = fmt.Sprintf("big-%03d", i), nil, i != 249, false
 		s.Nodes = append(s.Nodes, n)
 	}
-	w.Snaps["local"] = s
+	w.PutInventory(s)
 	rows := func(path string) []string {
 		var names []string
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
@@ -176,7 +183,7 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 
 func TestFleetIsFilteredByCardAndState(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	rows := func(path string) int {
 		return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
 	}

@@ -9,14 +9,13 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
 // The overview says what the pages say that it leads to, and each number leads to a page that is there.
 func TestPlatformOverview(t *testing.T) {
 	t.Parallel()
-	w := webtest.Ill()
+	w := webtest.Ill(t)
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantSaid(t, doc, "allocated", "17 %")
 	wantSaid(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle")
@@ -25,7 +24,7 @@ func TestPlatformOverview(t *testing.T) {
 	wantSaid(t, doc, "item-approvals", "2", "Oldest: 50 min")
 	wantSaid(t, doc, "item-budgets", "No team has a budget")
 	wantSaid(t, doc, "item-licenses", "3 of 4 seats free")
-	wantSaid(t, doc, "platform-changes", "Dora Dahl marked hardware as bad")
+	wantSaid(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
 	for _, tile := range []string{"tile-danger", "tile-warning", "tile-quarantined"} {
@@ -49,7 +48,7 @@ func TestPlatformOverview(t *testing.T) {
 
 func TestPlatformOverviewIsForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, p := range []identity.Person{webtest.Anna, webtest.Ben, webtest.Carla, webtest.Nemo} {
 		if code := w.Get(p, "/platform").Code; code != http.StatusNotFound {
 			t.Errorf("%s: want 404, got %d", p.Name, code)
@@ -62,14 +61,13 @@ func TestPlatformOverviewIsForThoseWhoSeeAll(t *testing.T) {
 // What is not known is called unknown, and never nought.
 func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantSaid(t, doc, "no-metrics", "No GPU metrics yet")
 	wantSaid(t, doc, "idle-day", "unknown")
 	wantSaid(t, doc, "part-unknown", "1.7")
-	w = webtest.Empty()
-	w.Snaps = map[string]inventory.Snapshot{}
+	w = webtest.Empty(t)
 	doc = read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantSaid(t, doc, "platform-fleet", "No cluster has been read yet")
 	wantSaid(t, doc, "platform-queue", "No workload waits for a GPU")

@@ -15,7 +15,7 @@ import (
 
 func TestAPriceIsAddedAndCounts(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	read(t, w.Get(webtest.Anna, "/admin/prices"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantSaid(t, doc, "empty", "catalog")
@@ -39,7 +39,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	wantAbsent(t, doc, "price-form")
 	wantAbsent(t, doc, "price-end")
 
-	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList.List[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
+	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList()[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
@@ -48,8 +48,10 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 		t.Fatalf("want it added, got %d", got.Code)
 	}
 	var changes []audit.Change
-	for _, e := range w.PriceList.Events {
-		changes = append(changes, e.Changes...)
+	for _, e := range w.Record() {
+		if e.Kind == audit.PriceAdded || e.Kind == audit.PriceEnded {
+			changes = append(changes, e.Changes...)
+		}
 	}
 	want := []audit.Change{{Field: "size.mig-1g.10gb", New: "7.77"}, {Field: "size.mig-1g.10gb.until",
 		New: webtest.Now.UTC().Format(time.RFC3339)}, {Field: "size.mig-1g.10gb", New: "8.00"}}
@@ -60,9 +62,9 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 
 func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
-		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, Name: "Root"}}
+	w := webtest.Busy(t)
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
+		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, AuthorName: "Root"})
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantSaid(t, doc, "price", "to come")
 	wantSaid(t, doc, "price-next-row", "9.00")
@@ -70,7 +72,7 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 
 func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	form := url.Values{"subject": {"cpu:"}, "amount": {"much <b>"}, "from": {"2020-01-01"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices", form), http.StatusUnprocessableEntity)
 	wantSaid(t, doc, "price-form", "at most five digits")
@@ -78,7 +80,7 @@ func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 	if value, _ := part(doc, "price-amount").Attr("value"); value != "much <b>" {
 		t.Errorf("what was typed comes back, got %q", value)
 	}
-	if len(w.PriceList.List) != 0 {
+	if len(w.PriceList()) != 0 {
 		t.Error("nothing was kept")
 	}
 }

@@ -12,13 +12,13 @@ import (
 
 func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	w.FleetHours.Counted()
+	w := webtest.Busy(t)
+	days := w.Counted()
 	read(t, w.Get(webtest.Anna, "/usage/reconciliation"), http.StatusNotFound)
 	read(t, w.Get(webtest.Anna, "/usage/reconciliation/export"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK)
 	physical := usage.CardTime(0)
-	for _, d := range w.FleetHours.Days {
+	for _, d := range days {
 		if strings.HasPrefix(d.Day, webtest.Now.Format("2006-01")) {
 			physical += d.Physical
 		}
@@ -64,8 +64,8 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 
 func TestAnEmptyFleetIsNoDifference(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "empty", "Nothing was counted")
-	w.FleetHours.Days = []usage.FleetDay{{Day: webtest.Now.Format("2006-01-02"), Cluster: "west", Model: "H100"}}
+	w.FleetDay(usage.FleetDay{Day: webtest.Now.Format("2006-01-02"), Cluster: "west", Model: "H100"})
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "fleet-physical", "0")
 }

@@ -12,13 +12,13 @@ import (
 
 func TestARequestIsASentence(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantSaid(t, doc, "request-verdict", "Has been waiting 12 min", "approver", "whole-gpus")
 	wantSaid(t, doc, "estimate", "€15.60")
 	wantAbsent(t, doc, "again") // while nobody has decided, one changes it
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
-	if w.Reqs["r-anna1"].State != request.Withdrawn {
+	if w.Request("r-anna1").State != request.Withdrawn {
 		t.Error("it was taken back")
 	}
 	doc = read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
@@ -33,7 +33,7 @@ func TestARequestIsASentence(t *testing.T) {
 
 func TestListsOfRequests(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	if n := part(read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row").Length(); n != 3 {
 		t.Errorf("want Anna's three, got %d", n)
 	}
@@ -52,7 +52,7 @@ func TestListsOfRequests(t *testing.T) {
 
 func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 	if got := said(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
@@ -72,7 +72,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 // or the buttons would come to mean another one.
 func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Carla, "/approvals"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Carla, "/approvals"), http.StatusOK)
 	stream, _ := doc.Find("body").Attr("data-live-url")
 	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-olaf1" || u.Query().Get("page") != "approvals" {
 		t.Errorf("want a stream of r-olaf1, got %s", stream)
@@ -81,12 +81,12 @@ func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 
 func TestDeciding(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	if to := wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve",
 		url.Values{"note": {"For today."}, "seen": {"1"}})); to != "/approvals" {
 		t.Errorf("want the next one, got %s", to)
 	}
-	r := w.Reqs["r-anna1"]
+	r := w.Request("r-anna1")
 	if r.State != request.Approved || r.Decision.Note != "For today." || r.Decision.By != webtest.Carla.ID {
 		t.Errorf("want it approved by Carla with a note, got %+v", r.Decision)
 	}
@@ -101,7 +101,7 @@ func TestDeciding(t *testing.T) {
 	}
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."},
 		"seen": {"1"}}))
-	if w.Reqs["r-olaf1"].State != request.Rejected {
+	if w.Request("r-olaf1").State != request.Rejected {
 		t.Error("it was turned down")
 	}
 	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")

@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -17,7 +19,7 @@ const twoSteps = "- name: big\n  when: request.gpus >= 1.0\n  outcome: approve\n
 
 func TestTheRulesAreATableInWords(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Eli, "/admin/rules"), http.StatusOK)
 	wantSaid(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
 	wantAbsent(t, doc, "edit")
@@ -31,7 +33,7 @@ func TestTheRulesAreATableInWords(t *testing.T) {
 
 func TestTheEditorNamesThePlaceOfAProblem(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	bad := "- name: typo\n  when: request.gpu > 1.0\n  outcome: allow\n"
 	for _, path := range []string{"/admin/rules", "/admin/rules/check"} {
 		got := w.Post(webtest.Dora, path, url.Values{"text": {bad}, "base": {"0"}, "note": {"why"}})
@@ -42,31 +44,32 @@ func TestTheEditorNamesThePlaceOfAProblem(t *testing.T) {
 			t.Error("the text stays")
 		}
 	}
-	if len(w.RuleTexts) != 0 {
-		t.Error("nothing was saved")
+	if _, err := w.LatestRules(t.Context()); !fault.Is(err, fault.NotFound) {
+		t.Errorf("nothing was saved, got %v", err)
 	}
 }
 
 func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for id, f := range map[request.ID]policy.Facts{"r-anna1": {GPUs: 1, Hours: 4}, "r-olaf1": {GPUs: 1, Hours: 2},
 		"r-anna2": {Hours: 4}} {
-		r := w.Reqs[id]
+		r := w.Request(id)
 		r.Decision.Facts = &f
-		w.Reqs[id] = r
+		w.PutRequest(r)
 	}
-	old := w.Reqs["r-anna0"]
+	old := w.Request("r-anna0")
 	old.CreatedAt = webtest.Now.Add(-31 * 24 * time.Hour)
-	w.Reqs["r-anna0"] = old
+	w.PutRequest(old)
 	doc := read(t, w.Post(webtest.Dora, "/admin/rules/check", url.Values{"text": {twoSteps}, "base": {"0"}}),
 		http.StatusOK)
 	// two need two steps now; a third was decided by a person and would start at once
 	wantSaid(t, doc, "differ", "3 of 3 requests of the last 30 days")
 	wantSaid(t, doc, "preview", "approval by: team owner, then approver")
 	wantSaid(t, doc, "rules-examples", "A whole GPU for 8 hours", "team owner, then approver")
-	if len(w.RuleTexts) != 0 || len(w.Record) != len(webtest.Busy().Record) {
-		t.Error("checking writes nothing")
+	if _, err := w.LatestRules(t.Context()); !fault.Is(err, fault.NotFound) ||
+		len(w.Record()) != len(webtest.Busy(t).Record()) {
+		t.Errorf("checking writes nothing, got %v", err)
 	}
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/rules", url.Values{"text": {strings.ReplaceAll(twoSteps, "\n", "\r\n")},
 		"base": {"0"}, "note": {"Owners first."}}))
@@ -79,9 +82,9 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"},
 		"image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"x"}, "name": {"two-steps"}}))
 	id := request.ID("r-new0000001")
-	for i := range w.Reqs {
-		if w.Reqs[i].Spec.Name == "two-steps" {
-			id = i
+	for _, r := range w.AllRequests() {
+		if r.Spec.Name == "two-steps" {
+			id = r.ID
 		}
 	}
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/"+string(id)), http.StatusOK), "approval-steps", "Team owner",
@@ -93,25 +96,25 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 		"seen": {"1"}}))
 	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/"+string(id)), http.StatusOK), "approval-steps",
 		"Ben Brandt approved it.", "Within the plan.")
-	if w.Reqs[id].State != request.Pending {
+	if w.Request(id).State != request.Pending {
 		t.Error("one step is not all")
 	}
 
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/rules/0/revert", url.Values{"base": {"1"}}))
-	if v, _ := w.Rules.Standing(w.Actor(webtest.Dora)); v.Running.Version != 2 ||
+	if v, _ := w.Rules.Status(w.Actor(webtest.Dora)); v.Active.Version != 2 ||
 		len(v.Policy.Rules()) != len(policy.Defaults()) {
-		t.Errorf("the first rules count again, got %+v", v.Running)
+		t.Errorf("the first rules count again, got %+v", v.Active)
 	}
 }
 
 // TestRulesThatCannotBeReadAreABanner: on every page of those who may read rules, and of nobody else.
 func TestRulesThatCannotBeReadAreABanner(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules")
-	w.RuleTexts = append(w.RuleTexts, policy.Revision{Version: int64(len(w.RuleTexts)) + 1,
-		Text: "- {name: later, when: 'request.carbon < 3.0', outcome: allow}\n", Name: "Pat", At: webtest.Now})
-	if err := w.Rules.Refresh(t.Context()); err != nil {
+	if err := errors.Join(w.SaveRules(t.Context(), policy.Revision{Version: 1,
+		Text: "- {name: later, when: 'request.carbon < 3.0', outcome: allow}\n", AuthorName: "Pat", At: webtest.Now}),
+		w.Rules.Refresh(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "None of the saved approval rules")

@@ -25,7 +25,7 @@ func found(t *testing.T, w *webtest.World, who identity.Person, text string) []s
 // Each kind of thing is found by those who may see it.
 func TestThePaletteFindsWhatOneMaySee(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, c := range []struct {
 		who        identity.Person
 		text, want string
@@ -52,7 +52,7 @@ func TestThePaletteFindsWhatOneMaySee(t *testing.T) {
 // What the pages keep from somebody the palette keeps from them too, on the page of the search as well.
 func TestThePaletteKeepsRights(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Add(w.Workload("whisper-eval", webtest.Olaf, "cpu"))
 	w.Ask("r-whisper", webtest.Olaf, "speech", "h100", "3d", "For speech.", 0)
 	for text, never := range map[string]string{"whisper": "/workloads/", "r-whisper": "/requests/", "olaf": "/",
@@ -85,7 +85,7 @@ func TestThePaletteKeepsRights(t *testing.T) {
 // A title that is what was typed comes first, and there are few of each kind.
 func TestThePaletteRanks(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, name := range []string{"usage-a", "my-usage", "usage", "usage-b", "usage-c", "usage-d", "usage-e"} {
 		w.Add(w.Workload(name, webtest.Anna, "cpu"))
 	}
@@ -102,7 +102,7 @@ func TestThePaletteRanks(t *testing.T) {
 // Without a word there are the pages and actions; one letter asks no database; nothing found says so.
 func TestThePaletteWithLittleToGoBy(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	got := found(t, w, webtest.Anna, "")
 	if !slices.Contains(got, "/storage") || !slices.Contains(got, "/start?kind=notebook") ||
 		slices.Contains(got, "/platform") {
@@ -124,7 +124,7 @@ func TestThePaletteWithLittleToGoBy(t *testing.T) {
 // The search button is a link to the page, so that it works without scripts; options name what they belong to.
 func TestTheSearchWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
 	if href := doc.Find("[data-test=search-open]").AttrOr("href", ""); href != "/search" {
 		t.Errorf("want a link to the search, got %q", href)
@@ -151,7 +151,7 @@ func TestTheSearchWorksWithoutScripts(t *testing.T) {
 // Single-key shortcuts can be switched off (WCAG 2.1.4); the sheet lists what leads where.
 func TestShortcutsCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
 	if doc.Find("#gp-shortcuts a[data-go]").Length() != 7 || doc.Find(`#gp-shortcuts a[data-go="a"]`).Length() != 0 {
 		t.Errorf("want a developer's seven places, got %d", doc.Find("#gp-shortcuts a[data-go]").Length())

@@ -17,7 +17,7 @@ import (
 
 func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna,
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna,
 		"/start/size?tenant=vision&kind=notebook&reason=the+demo&lease=3d&name=mine&image=jupyterlab&key=k-1"), http.StatusOK)
 	for name, want := range map[string]string{"tenant": "vision", "reason": "the demo", "name": "mine",
 		"image": "jupyterlab"} {
@@ -37,12 +37,12 @@ func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 // fields have several values.
 func TestTickedStorageIsKept(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, name := range []string{"data", "models", "scratch"} {
 		v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: webtest.Ben.ID,
 			OwnerName: webtest.Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 10,
 			Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
-		w.Vols[v.Name] = v
+		w.PutVolume(v)
 	}
 	ticked := func(what string, doc *goquery.Document) {
 		t.Helper()
@@ -91,7 +91,7 @@ func with(v url.Values, name, value string) url.Values {
 
 func TestTheAnswerFillsTheForm(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t,
 		w.Get(webtest.Anna,
 			"/start/size?tenant=vision&reason=the+demo&work=inference&model=Llama+3.1+8B&sharing=tenants&lease=2h"),
@@ -126,7 +126,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 
 func TestNoSizeWillDo(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)
 	wantSaid(t, doc, "nothing", "GiB")
 	if part(doc, "proposal").Length() != 0 {
 		t.Error("nothing is proposed that would not do")
@@ -141,7 +141,7 @@ func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
 		if field == "work" {
 			values.Set("work", "sleep")
 		}
-		doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?"+values.Encode()), http.StatusOK)
+		doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?"+values.Encode()), http.StatusOK)
 		if href, _ := part(doc, "form-errors").Find("a").Attr("href"); href != "#"+field {
 			t.Errorf("%s: want the problem to lead there, got %q", field, href)
 		}
@@ -153,7 +153,7 @@ func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
 
 func TestGermansWriteCommas(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet,
+	doc := read(t, webtest.Busy(t).Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet,
 		"/start/size?work=train&billions=0,5", nil)), http.StatusOK)
 	wantSaid(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
 }
@@ -161,7 +161,7 @@ func TestGermansWriteCommas(t *testing.T) {
 // The platform ranks the technologies there, in the reader's language, with what is no choice and why.
 func TestTheWaysOnAPlatform(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	const ask = "/start/size?work=inference&sharing=tenants&lease=8h&precision=fp16&platform=cloud&latency=on"
 	doc := read(t, w.Get(webtest.Anna, ask), http.StatusOK)
 	rows := part(doc, "way")

@@ -9,7 +9,7 @@ import (
 
 // BenchmarkStart answers the start page of a team with a size of every technology.
 func BenchmarkStart(b *testing.B) {
-	w := webtest.EverySize()
+	w := webtest.EverySize(b)
 	for _, path := range []string{"/start", "/start?all=1"} {
 		b.Run(path, func(b *testing.B) {
 			for b.Loop() {

@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
-	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -39,7 +37,7 @@ func chosen(doc *goquery.Document) string {
 
 func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
 	want := []string{"CPU only", "Up to 10 GB", "Up to 24 GB", "Up to 80 GB"}
 	titles := doc.Find("[data-test=size-tile] label")
 	if got := titles.Map(func(_ int, s *goquery.Selection) string { return said(s) }); !slices.Equal(got, want) {
@@ -59,8 +57,8 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	if got := chosen(doc); got != "h100" {
 		t.Errorf("what was used last is chosen and stands for its class, got %q", got)
 	}
-	fresh := webtest.Busy()
-	fresh.Reqs = map[request.ID]request.Request{}
+	fresh := webtest.Busy(t)
+	fresh.ForgetRequests()
 	doc = read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK)
 	if got := chosen(doc); got != "mig-1g.10gb" {
 		t.Errorf("without a last one the smallest that is free is chosen, got %q", got)
@@ -73,7 +71,10 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 // TestNothingIsInstantThatWaitsForAGPU: without an approval, and not at once.
 func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
 	t.Parallel()
-	i := slices.IndexFunc(webtest.Scenes(), func(s webtest.Scene) bool { return s.Area == "start" && s.Name == "all taken" })
+	i := slices.IndexFunc(webtest.Scenes(), func(s webtest.Scene) bool {
+		return s.Area == "start" &&
+			s.Name == "all taken"
+	})
 	answer, err := webtest.Scenes()[i].Render("en", "")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
 
 func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	wantAbsent(t, doc, "size-row")
 	wantSaid(t, doc, "compare", "Compare all 6 sizes")
@@ -122,7 +123,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 
 func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Site.Directory.Tenants[0].Quota["mig-1g.10gb"] = 1
 	doc := read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
 	full := tile(doc, "mig-1g.10gb")
@@ -142,7 +143,7 @@ func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 // anything is sent.
 func TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start?size=h100"), http.StatusOK)
 	if _, required := doc.Find("[data-test=bar] textarea[name=reason]").Attr("required"); !required {
 		t.Error("want a reason asked for in the bar")
@@ -161,7 +162,7 @@ func TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves(t *testing.T) {
 
 func TestDurationsAreThoseOfTheSize(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for size, want := range map[string]string{"mig-1g.10gb": "1 h 4 h 8 h 1 d max. 7 d",
 		"h100": "1 h 4 h 8 h 1 d max. 3 d"} {
 		doc := read(t, w.Get(webtest.Anna, "/start?lease=4h&size="+size), http.StatusOK)
@@ -191,7 +192,7 @@ func TestTheSummaryIsTrue(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
+			w := webtest.Busy(t)
 			r := httptest.NewRequest(http.MethodPost, "/start/summary", strings.NewReader(c.form.Encode()))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			r.Header.Set("HX-Request", "true")
@@ -221,14 +222,14 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
-			s := w.Snaps["local"]
+			w := webtest.Busy(t)
+			s := w.Inventory("local")
 			s.Nodes = slices.Clone(s.Nodes)
 			for i := range s.Nodes {
 				s.Nodes[i].Resources = slices.Clone(s.Nodes[i].Resources)
 				c.change(&s.Nodes[i])
 			}
-			w.Snaps["local"] = s
+			w.PutInventory(s)
 			doc := read(t, w.Post(webtest.Anna, "/start/summary", form("all", "1")), http.StatusOK)
 			wantSaid(t, doc, "verdict", c.want...)
 			line := doc.Find(`[data-test=size-row][data-size="mig-1g.10gb"], [data-test=size-refused][data-size="mig-1g.10gb"]`)
@@ -250,7 +251,7 @@ func hold(n *inventory.Node, resource string) {
 
 func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h",
+	doc := read(t, webtest.Busy(t).Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h",
 		"kind", "endpoint")), http.StatusOK)
 	if got := doc.Find("input[name=reason]").AttrOr("value", ""); got != "kept as typed" {
 		t.Errorf("what was typed stays, got %q", got)
@@ -268,21 +269,21 @@ func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 
 func TestASliceStartsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := webtest.Empty()
+	w := webtest.Empty(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
 	if got := said(part(doc, "state")); got != "Queued" {
 		t.Errorf("want it queued, got %q", got)
 	}
 	again := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
-	if again != to || len(w.Works) != 1 {
-		t.Errorf("a double click makes one: want %s, got %s and %d workloads", to, again, len(w.Works))
+	if again != to || len(w.Works()) != 1 {
+		t.Errorf("a double click makes one: want %s, got %s and %d workloads", to, again, len(w.Works()))
 	}
 }
 
 func TestAWholeCardBecomesARequest(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
 	wantSaid(t, doc, "request-verdict", "approval by: approver", "whole-gpus")
@@ -310,8 +311,8 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
-			works, asks := maps.Clone(w.Works), maps.Clone(w.Reqs)
+			w := webtest.Busy(t)
+			works, asks := w.Works(), w.AllRequests()
 			doc := read(t, w.Post(webtest.Anna, "/start", c.form), http.StatusUnprocessableEntity)
 			link := part(doc, "form-errors").Find("a")
 			if got := said(link); !strings.Contains(got, c.words) {
@@ -328,7 +329,7 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 					t.Errorf("%s: want %q kept, got %q", kept, c.form.Get(kept), got)
 				}
 			}
-			if len(w.Works) != len(works) || len(w.Reqs) != len(asks) {
+			if len(w.Works()) != len(works) || len(w.AllRequests()) != len(asks) {
 				t.Error("nothing may have been written")
 			}
 		})
@@ -339,7 +340,7 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 // the old one, so nothing was started and the reader was led to what they had before.
 func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	t.Parallel()
-	w := webtest.Empty()
+	w := webtest.Empty(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	changed := form("name", "second", "lease", "2h")
 	doc := read(t, w.Post(webtest.Anna, "/start", changed), http.StatusConflict)
@@ -357,7 +358,7 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	}
 	key, _ := doc.Find("input[name=key]").Attr("value")
 	changed.Set("key", key)
-	if another := wantRedirect(t, w.Post(webtest.Anna, "/start", changed)); another == to || len(w.Works) != 2 {
-		t.Errorf("sent as another request: want a second workload, got %s and %d", another, len(w.Works))
+	if another := wantRedirect(t, w.Post(webtest.Anna, "/start", changed)); another == to || len(w.Works()) != 2 {
+		t.Errorf("sent as another request: want a second workload, got %s and %d", another, len(w.Works()))
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
 	wantSaid(t, doc, "volume-row", "kept until")
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
@@ -30,7 +30,7 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/keep", nil)); to != "/storage" {
 		t.Errorf("want the list again, got %s", to)
 	}
-	if v := w.Vols["datasets-kept"]; !v.WarnedAt.IsZero() ||
+	if v := w.Volume("datasets-kept"); !v.WarnedAt.IsZero() ||
 		w.WorkloadService.Retention.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
 		t.Errorf("want the time to begin anew, got %+v", v)
 	}

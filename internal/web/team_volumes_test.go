@@ -16,7 +16,7 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 		if scene.Name != "shared storage, every state" {
 			continue
 		}
-		doc := read(t, scene.World().Get(scene.Person, scene.Path), http.StatusOK)
+		doc := read(t, scene.World(t).Get(scene.Person, scene.Path), http.StatusOK)
 		for name, c := range map[string]struct{ test, says, button string }{
 			"data":    {"state", "ready", "grow"},
 			"scratch": {"state", "not made yet", "delete"},

@@ -15,7 +15,7 @@ import (
 
 func TestUsageOfAMonth(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
 	wantSaid(t, doc, "usage-cost", "€40.27")
@@ -41,7 +41,7 @@ func TestUsageOfAMonth(t *testing.T) {
 // TestUsageBeforeTheFirstRecordedHour: what metrics tell now stands in, with the time since when, and is not unknown.
 func TestUsageBeforeTheFirstRecordedHour(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Unrecorded()
 	doc := read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK)
 	wantSaid(t, doc, "usage-mean", "58 %", "Live, since 11:11 UTC")
@@ -52,7 +52,7 @@ func TestUsageBeforeTheFirstRecordedHour(t *testing.T) {
 
 func TestUsageIsNarrowedByRights(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	rows := func(doc string) bool { return strings.Contains(doc, "asr-train") }
 	if rows(w.Get(webtest.Anna, "/usage?scope=all").Body.String()) ||
 		rows(w.Get(webtest.Anna, "/usage/export?scope=all&format=csv").Body.String()) {
@@ -70,9 +70,10 @@ func TestUsageIsNarrowedByRights(t *testing.T) {
 
 func TestUsageTellsUnknownTime(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	i := &w.Held["w-old-notes"][0]
+	w := webtest.Busy(t)
+	i := w.Metered("w-old-notes")[0]
 	i.UnknownUntil = i.Until.Add(30 * time.Minute)
+	w.Meter("w-old-notes", i)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantSaid(t, doc, "usage-cost", "€40.27")
 	wantSaid(t, doc, "usage-unknown", "0.5 h")
@@ -81,7 +82,7 @@ func TestUsageTellsUnknownTime(t *testing.T) {
 
 func TestUsageMonths(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	for _, strange := range []string{"", "?month=2031-01", "?month=x&by=y&scope=z", "?month=2026-11"} {
 		doc := read(t, w.Get(webtest.Anna, "/usage"+strange), http.StatusOK)
 		if got := said(doc.Find(`[data-test^="month-"][aria-current]`)); got != "November 2026" {
@@ -96,10 +97,10 @@ func TestUsageMonths(t *testing.T) {
 
 func TestUsageTable(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	work := w.Works["w-old-notes"]
+	w := webtest.Busy(t)
+	work := w.Work("w-old-notes")
 	work.OwnerName = "=HYPERLINK(1)"
-	w.Works["w-old-notes"] = work
+	w.PutWork(work)
 	answer := w.Get(webtest.Anna, "/usage/export?format=csv")
 	if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, `filename="usage-2026-11-mine.csv"`) {
 		t.Errorf("a file with a name, got %q", got)
@@ -117,7 +118,7 @@ func TestUsageTable(t *testing.T) {
 
 func TestUsageInFocus(t *testing.T) {
 	t.Parallel()
-	answer := webtest.Busy().Get(webtest.Ben, "/usage/export?format=focus&scope=team")
+	answer := webtest.Busy(t).Get(webtest.Ben, "/usage/export?format=focus&scope=team")
 	if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, `filename="focus-1.4-2026-11-team.csv"`) {
 		t.Errorf("the file names the version, got %q", got)
 	}
@@ -129,19 +130,15 @@ func TestUsageInFocus(t *testing.T) {
 
 func TestUsageOfStorage(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); strings.Contains(file, "Storage") {
 		t.Errorf("want nothing of what has no price, got %s", file)
 	}
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 73_000,
-		From: webtest.Now.Add(-100 * time.Hour)}}
-	if err := w.Prices.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)})
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	row := doc.Find("[data-test=usage-row]:has(a[href='/storage'])").First()
 	gib := 0
-	for _, v := range w.Vols {
+	for _, v := range w.AllVolumes() {
 		if v.Owner == webtest.Anna.ID {
 			gib += v.GiB
 		}
@@ -160,7 +157,7 @@ func TestUsageOfStorage(t *testing.T) {
 // nothing.
 func TestUsageTellsIdleMoney(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantSaid(t, doc, "usage-mean", "unknown")
 	for _, cell := range []string{"mean", "idle"} {
@@ -169,7 +166,7 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 		}
 	}
 	held := 3 * time.Hour
-	w.Engine = map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}}
+	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}})
 	doc = read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantSaid(t, doc, "usage-idle", "€1.10")
 	wantSaid(t, doc, "usage-mean", "Mean use 10")
@@ -192,16 +189,13 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 // TestUsageOfSeats: a license seat that has a price is a charge of its own, beside the GPU that it went with.
 func TestUsageOfSeats(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	before := w.Get(webtest.Ben, "/usage?by=workload").Body.String()
 	if strings.Contains(before, "seat hours") {
 		t.Error("what has no price is no line")
 	}
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
-		From: webtest.Now.Add(-100 * time.Hour)}}
-	if err := w.Prices.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
+		From: webtest.Now.Add(-100 * time.Hour)})
 	doc := read(t, w.Get(webtest.Ben, "/usage?by=workload"), http.StatusOK)
 	kind := doc.Find("[data-test=usage-kind]:contains('NVIDIA vWS')")
 	if got := said(kind); !strings.Contains(got, "0.5 seat hours") || !strings.Contains(got, "€1.00") {
@@ -223,17 +217,40 @@ func TestUsageOfSeats(t *testing.T) {
 // TestPriceBeforeStart: the total names the GPU, the storage and the seat.
 func TestPriceBeforeStart(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
+	w := webtest.Busy(t)
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
 		From: webtest.Now.Add(-100 * time.Hour)},
-		{ID: "p-2", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)}}
-	if err := w.Prices.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		usage.Price{ID: "p-2", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)})
 	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "cost-note"))
 	for _, want := range []string{"License seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in the price before the start, got %q", want, got)
 		}
+	}
+}
+
+// TestCostPerDay: the days of the chart add up to the statement, by each grouping, and the days to come are empty.
+func TestCostPerDay(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for _, by := range []string{"workload", "person", "team", "size"} {
+		doc := read(t, w.Get(webtest.Anna, "/usage?by="+by), http.StatusOK)
+		chart := part(doc, "daily-EUR")
+		var held []string
+		days := chart.Find("[data-column]")
+		for _, c := range days.EachIter() {
+			if words := c.AttrOr("data-column", ""); !strings.Contains(words, "€0.00") &&
+				!strings.Contains(words, "still to come") {
+				held = append(held, words)
+			}
+		}
+		if days.Length() != 30 || len(held) != 2 || !strings.HasPrefix(held[0], "20 Nov · €18.7") {
+			t.Errorf("by %s: want 30 days, two of them with cost, got %d: %q", by, days.Length(), held)
+		}
+		if rows := chart.Find("table tbody tr").Length(); rows != 21 {
+			t.Errorf("by %s: want the 21 days so far in the table, got %d", by, rows)
+		}
+		wantSaid(t, doc, "usage-expected", "€91.")
+		wantAbsent(t, read(t, w.Get(webtest.Anna, "/usage?month=2026-10&by="+by), http.StatusOK), "usage-expected")
 	}
 }

@@ -109,7 +109,7 @@ func TestEveryPageInEveryLanguage(t *testing.T) {
 func TestEveryRouteNamesAnAction(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, r := range webtest.Empty().Web.Routes() {
+	for _, r := range webtest.Empty(t).Web.Routes() {
 		if !slices.Contains(identity.Actions(), r.Action) {
 			t.Errorf("%s %s names no known action: %q", r.Method, r.Path, r.Action)
 		}
@@ -126,7 +126,7 @@ func TestEveryRouteNamesAnAction(t *testing.T) {
 // Someone of another team finds nothing of vision's on any page, and no way to change it; neither by its number.
 func TestAnotherTeamSeesNothing(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	names := []string{"train-resnet", "llm-chat", "sweep-lr", "render-farm", "Anna", "Ben Brandt", "r-anna1",
 		"datasets-kept", "gpu-vision"}
 	for _, path := range []string{"/", "/?scope=team", "/?scope=all", "/requests?scope=all", "/storage?scope=team",
@@ -158,10 +158,10 @@ func TestAnotherTeamSeesNothing(t *testing.T) {
 
 func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK)
-	if n := part(doc, "event").Length(); n != len(w.Record) {
-		t.Errorf("want %d events, got %d", len(w.Record), n)
+	if n := part(doc, "event").Length(); n != len(w.Record()) {
+		t.Errorf("want %d events, got %d", len(w.Record()), n)
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
 	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
@@ -170,7 +170,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 
 func TestAnEventCanBeLookedInto(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	changed := audit.By(w.Actor(webtest.Dora), audit.RulesSaved, webtest.Now).For(webtest.Olaf)
 	changed.Changes = []audit.Change{{Field: "whole-gpus.outcome", Old: "approve", New: "<b>refuse</b>"}}
 	if err := w.Append(t.Context(), changed); err != nil {
@@ -193,11 +193,11 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 
 func TestTheAuditCanBeTakenAlong(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	whole := w.Get(webtest.Eli, "/audit/export?format=record&kind=token.revoked")
 	chain, err := audit.Verify(whole.Body)
-	if err != nil || chain.Count != int64(len(w.Record)) {
-		t.Errorf("want all %d events, filter or not, got %+v, %v", len(w.Record), chain, err)
+	if err != nil || chain.Count != int64(len(w.Record())) {
+		t.Errorf("want all %d events, filter or not, got %+v, %v", len(w.Record()), chain, err)
 	}
 	table := w.Get(webtest.Eli, "/audit/export?format=csv&tenant=vision")
 	rows, err := csv.NewReader(table.Body).ReadAll()
@@ -216,7 +216,7 @@ func TestTheAuditCanBeTakenAlong(t *testing.T) {
 
 func TestSettingsComeBackToThisSiteOnly(t *testing.T) {
 	t.Parallel()
-	w := webtest.Empty()
+	w := webtest.Empty(t)
 	cases := map[string]string{
 		"/workloads/w-1?x=1": "/workloads/w-1?x=1", "//evil.example.org/": "/", "https://evil.example.org/": "/",
 		"/\\evil.example.org": "/", "javascript:alert(1)": "/", "": "/",

@@ -14,7 +14,7 @@ import (
 
 func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
 	wantSaid(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
 	wantSaid(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
@@ -45,7 +45,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 
 func TestAHistoryIsForThoseWhoMaySeeTheWorkload(t *testing.T) {
 	t.Parallel()
-	if got := webtest.Busy().Get(webtest.Olaf, "/workloads/w-train-resnet/metrics").Code; got != http.StatusNotFound {
+	if got := webtest.Busy(t).Get(webtest.Olaf, "/workloads/w-train-resnet/metrics").Code; got != http.StatusNotFound {
 		t.Errorf("want 404, got %d", got)
 	}
 }
@@ -66,14 +66,14 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 		"nothing": {func(w *webtest.World) { w.Pasts = nil }, "has no values"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := webtest.Busy()
+			w := webtest.Busy(t)
 			c.world(w)
 			doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=7d"), http.StatusOK)
 			wantSaid(t, doc, "metrics-words", c.words)
 			wantAbsent(t, doc, "metrics-row", "chart-engine")
 		})
 	}
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	past := webtest.Past()
 	past.At = webtest.Now.Add(-20 * time.Minute)
 	for i := range past.Lines {

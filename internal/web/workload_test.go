@@ -15,7 +15,7 @@ import (
 
 func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	for name, want := range map[string]string{
 		"state": "Running", "engine": "63 %", "memory": "7.1 GiB", "power": "312 W", "temperature": "58 °C", "lease": "5 h",
 		"lease-ends": "21 Nov 2026, 17:00", "cost": "€1.65",
@@ -36,7 +36,7 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 // measured is unknown.
 func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	live := gpumetrics.Live{At: webtest.Now, Devices: []gpumetrics.Device{{Model: "NVIDIA H100 80GB HBM3"}}}
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: live, History: []gpumetrics.Point{{At: webtest.Now}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
@@ -56,7 +56,7 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 
 func TestOldReadingsSaySo(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	r := w.Readings["train-resnet-0"]
 	r.Live.At = webtest.Now.Add(-5 * time.Minute)
 	r.Live.Devices[0].Engine.At = webtest.Now.Add(-5 * time.Minute)
@@ -79,7 +79,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 		MemoryTotal: value(46068, gpumetrics.MiB, gpumetrics.Measured), Pods: 2, CardShared: true,
 		OwnEngine: value(40, gpumetrics.Percent, gpumetrics.Apportioned), OwnMemory: memory,
 		Power: gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: webtest.Now.Add(-6 * time.Minute)}}
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	wantSaid(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
@@ -87,9 +87,9 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	wantSaid(t, doc, "power", "unknown", "no new value", "for 6 min")
 	wantSaid(t, doc, "temperature", "unknown", "nobody measures it here")
 
-	item := w.Works["w-train-resnet"]
+	item := w.Work("w-train-resnet")
 	item.Size.Technology = catalog.TimeSlicing
-	w.Works["w-train-resnet"] = item
+	w.PutWork(item)
 	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
@@ -101,7 +101,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	wantSaid(t, doc, "reason", "All 2 of H100 80 GB are in use")
 	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
 		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
@@ -114,15 +114,15 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 
 func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
 	wantSaid(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
 	// not shared
-	wantAbsent(t, read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open")
+	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open")
 }
 
 func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-render-farm"), http.StatusOK)
 	wantAbsent(t, doc, "stop", "extend", "share", "delete", "open", "address")
 	for _, verb := range []string{"stop", "start", "share", "extend", "delete"} {
@@ -143,7 +143,7 @@ func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
 // The story: one click beside Open ended a training, without a question.
 func TestAStopSaysWhatItEnds(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	path := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	if to, _ := part(doc, "stop").Attr("href"); to != path+"/stop" || part(doc, "stop").Closest("form").Length() > 0 {
@@ -158,17 +158,17 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 			t.Errorf("the question does not say %q", want)
 		}
 	}
-	if w.Works["w-train-resnet"].Desired != workload.WantRunning {
+	if w.Work("w-train-resnet").Desired != workload.WantRunning {
 		t.Error("the question alone stopped it")
 	}
-	item := w.Works["w-train-resnet"]
+	item := w.Work("w-train-resnet")
 	old := *item.Observed.Activity
 	old.At = webtest.Now.Add(-time.Hour)
 	item.Observed.Activity = &old
-	w.Works["w-train-resnet"] = item
+	w.PutWork(item)
 	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
-	w.Works["w-train-resnet"] = item
+	w.PutWork(item)
 	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {
 		t.Error("a notebook without a kernel has nothing to lose, and is asked for")
 	}
@@ -176,24 +176,24 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 
 func TestStopResumeShareDelete(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	id, path := workload.ID("w-train-resnet"), "/workloads/w-train-resnet"
 	if to := wantRedirect(t, w.Post(webtest.Anna, path+"/stop", nil)); to != path {
 		t.Errorf("want back to the page, got %s", to)
 	}
-	if w.Works[id].Desired != workload.WantStopped {
+	if w.Work(id).Desired != workload.WantStopped {
 		t.Error("it was to stop")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/start", nil))
-	if w.Works[id].Desired != workload.WantRunning {
+	if w.Work(id).Desired != workload.WantRunning {
 		t.Error("it was to run again")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {"on"}}))
-	if !w.Works[id].Shared {
+	if !w.Work(id).Shared {
 		t.Error("it was to be shared")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {""}}))
-	if w.Works[id].Shared {
+	if w.Work(id).Shared {
 		t.Error("it was not to be shared any more")
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
@@ -202,30 +202,30 @@ func TestStopResumeShareDelete(t *testing.T) {
 		t.Error("nobody loses their files by not looking")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/delete", nil))
-	if w.Works[id].Desired != workload.WantDeleted || w.Vols["train-resnet-home"].Deleted {
+	if w.Work(id).Desired != workload.WantDeleted || w.Volume("train-resnet-home").Deleted {
 		t.Error("it was to go, and its storage to stay")
 	}
 }
 
 func TestDeletingWithStorageTakesATick(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/delete", url.Values{"storage": {"on"}}))
-	if !w.Vols["train-resnet-home"].Deleted {
+	if !w.Volume("train-resnet-home").Deleted {
 		t.Error("the box was ticked")
 	}
 }
 
 func TestExtend(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
-	before := w.Works["w-train-resnet"].Lease.Until
+	w := webtest.Busy(t)
+	before := w.Work("w-train-resnet").Lease.Until
 	answer := w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"4h"}, "key": {"k-1"}})
 	if to := wantRedirect(t, answer); to != "/workloads/w-train-resnet" {
 		t.Errorf("a short one is added at once, got %s", to)
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"4h"}, "key": {"k-1"}}))
-	if got := w.Works["w-train-resnet"].Lease.Until.Sub(before); got != 4*time.Hour {
+	if got := w.Work("w-train-resnet").Lease.Until.Sub(before); got != 4*time.Hour {
 		t.Errorf("a double click adds four hours once, got %s", got)
 	}
 	again := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"5h"}, "key": {"k-1"}}),
@@ -245,7 +245,8 @@ func TestExtend(t *testing.T) {
 	}
 	wantSaid(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026", "The lease becomes longer")
 	title := said(asked.Find("h1"))
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row", title[:strings.Index(title, ")")+1])
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",
+		title[:strings.Index(title, ")")+1])
 	wantSaid(t, read(t, w.Get(webtest.Carla, strings.Replace(long, "/requests/", "/approvals/", 1)), http.StatusOK),
 		"approval", "Anna Albers: Extension of train-resnet", "Added price")
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
@@ -262,7 +263,7 @@ func TestExtend(t *testing.T) {
 
 func TestObjectsAndHistory(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects",
 		"kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
 	w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"1h"}})

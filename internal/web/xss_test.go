@@ -9,6 +9,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -20,9 +21,10 @@ import (
 const evil = `"><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)>{{.}}${7*7}javascript:alert(4)' onmouseover='alert(5)` + "\x1b[31m\u202e"
 
 // poisoned is a busy world where every field that comes from outside holds it.
-func poisoned() *webtest.World {
-	w := webtest.Busy()
-	for id, item := range w.Works {
+func poisoned(t *testing.T) *webtest.World {
+	t.Helper()
+	w := webtest.Busy(t)
+	for _, item := range w.Works() {
 		item.OwnerName, item.Reason, item.Observed.Detail, item.Observed.Node = evil, i18n.Literal(evil), evil, evil
 		item.Image.Title, item.Size.Title, item.Volume = evil, evil, evil
 		item.Image.Reference, item.Image.OpenPath = "javascript:alert(6)", "javascript:alert(7)"
@@ -35,26 +37,30 @@ func poisoned() *webtest.World {
 				d.Model, d.UUID, d.Profile, d.Node = evil, evil, evil, evil
 			}
 		}
-		w.Works[id] = item
+		w.PutWork(item)
 	}
-	for id, r := range w.Reqs {
+	for _, r := range w.AllRequests() {
 		r.AskerName, r.Spec.Reason, r.Spec.Name, r.Decision.Note, r.Decision.ByName, r.Decision.Rule = evil, evil, evil, evil,
 			evil, evil
 		r.Decision.Sentence = i18n.Literal(evil)
-		w.Reqs[id] = r
+		w.PutRequest(r)
 	}
-	for name, v := range w.Vols {
+	for _, v := range w.AllVolumes() {
 		v.OwnerName, v.Cluster = evil, evil
-		w.Vols[name] = v
+		w.PutVolume(v)
 	}
-	for i := range w.Record {
-		e := &w.Record[i]
-		e.Name, e.Address, e.Rule, e.Detail, e.Tenant = evil, evil, evil, i18n.Literal(evil), evil
+	for _, e := range w.Record() {
+		e.ActorName, e.Address, e.Rule, e.Detail, e.Tenant = evil, evil, evil, i18n.Literal(evil), evil
+		if err := w.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for i := range w.TokenList {
-		w.TokenList[i].Name = evil
+	if err := w.CreateToken(t.Context(), identity.Token{ID: "t-evil", Name: evil, Person: webtest.Anna.ID,
+		CreatedAt: webtest.Now, ExpiresAt: webtest.Now.AddDate(0, 1, 0)}, audit.Event{At: webtest.Now,
+		Kind: audit.TokenCreated, Actor: webtest.Anna.ID, ActorName: evil}); err != nil {
+		t.Fatal(err)
 	}
-	s := w.Snaps["local"]
+	s := w.Inventory("local")
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		n.Name, n.Model, n.Warnings = n.Name+evil, evil, []i18n.Text{i18n.Literal(evil)}
@@ -63,7 +69,7 @@ func poisoned() *webtest.World {
 			n.Resources[j].Holders = []inventory.Holder{{Namespace: evil, Pod: evil, Count: 1}}
 		}
 	}
-	w.Snaps["local"] = s
+	w.PutInventory(s)
 	w.SetAway(page.Outage{System: page.ClusterSystem, Name: evil, Since: webtest.Now})
 	return w
 }
@@ -80,7 +86,7 @@ func TestNothingThatPeopleWriteBecomesMarkup(t *testing.T) {
 		paths = append(paths, "/workloads/w-"+id, "/workloads/w-"+id+"/history", "/workloads/w-"+id+"/extend",
 			"/workloads/w-"+id+"/delete")
 	}
-	w := poisoned()
+	w := poisoned(t)
 	for who, p := range everyone {
 		for _, path := range paths {
 			answer := w.Get(p, path)
@@ -133,7 +139,7 @@ func harmless(t *testing.T, where string, doc *goquery.Document) {
 // An administrator's slip in the apps domain must not turn "Open" into a script.
 func TestALinkThatIsNoAddressIsLeftOut(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy()
+	w := webtest.Busy(t)
 	w.AppsURL = func(string) string { return "javascript:alert(1)//" }
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	wantAbsent(t, doc, "open", "address")

@@ -87,16 +87,16 @@ type Service struct {
 	Sizes func(name string) (catalog.Size, bool)
 	// Avoid lists the nodes of a cluster that lack a license, for vGPUs that start again; nil: none.
 	Avoid func(cluster string) []string
-	// Line is where a resume waits that finds a full license pool with a line; nil: it is refused.
-	Line Line
+	// SeatQueue is where a resume waits that finds a full license pool with a line; nil: it is refused.
+	SeatQueue SeatQueue
 	// Sharing is what volumes of teams are decided by.
 	Sharing func() Sharing
 }
 
-// Line holds those who wait for license seats.
-type Line interface {
-	// Ahead counts who waits for seats of a pool, besides a workload's own resume.
-	Ahead(ctx context.Context, tx Tx, pool string, but ID) (int, error)
+// SeatQueue holds those who wait for license seats.
+type SeatQueue interface {
+	// Depth counts who waits for seats of a pool, besides a workload's own resume.
+	Depth(ctx context.Context, tx Tx, pool string, but ID) (int, error)
 	// Join puts a resume at the end; one that stands there keeps its place.
 	Join(ctx context.Context, tx Tx, a identity.Actor, w Workload, pool license.Pool) error
 }
@@ -229,7 +229,7 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 				if _, _, err := Start(w, a, s.Now()); err != nil { // what cannot run at all does not wait either
 					return err
 				}
-				return s.Line.Join(ctx, tx, a, w, *full)
+				return s.SeatQueue.Join(ctx, tx, a, w, *full)
 			}
 			w.AvoidNodes = nil
 			if s.Avoid != nil && w.Size.Technology == catalog.VGPU {
@@ -308,18 +308,18 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 		return nil, nil
 	}
 	ahead := 0
-	if s.Line != nil {
-		if ahead, err = s.Line.Ahead(ctx, tx, seats.Pool.Name, w.ID); err != nil {
+	if s.SeatQueue != nil {
+		if ahead, err = s.SeatQueue.Depth(ctx, tx, seats.Pool.Name, w.ID); err != nil {
 			return nil, err
 		}
 	}
 	again := w.Size.Checkout(seats.Pool, string(w.Owner))
 	again.Seats = max(1, w.LicenseSeats)
-	turn := seats.Admit(seats.More(again), ahead)
+	turn := seats.Admit(seats.Additional(again), ahead)
 	switch {
 	case turn == license.Admitted:
 		return nil, nil
-	case turn == license.Queued && s.Line != nil:
+	case turn == license.Queued && s.SeatQueue != nil:
 		return &seats.Pool, nil
 	}
 	return nil, fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))

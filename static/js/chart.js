@@ -52,3 +52,19 @@ document.addEventListener('pointerout', (event) => {
   pointer = undefined;
   leave(svg);
 });
+
+// stacked columns say what the one under the pointer holds
+document.addEventListener('pointerover', (event) => {
+  const column = event.target.closest?.('[data-column]');
+  const value = event.target.closest?.('.gp-columns')?.querySelector('[data-chart-value]');
+  if (!column || !value) return;
+  if (!newest.has(value)) newest.set(value, value.textContent);
+  value.textContent = column.dataset.column;
+});
+document.addEventListener('pointerout', (event) => {
+  const svg = event.target.closest?.('svg[data-columns]');
+  if (!svg || svg.contains(event.relatedTarget)) return;
+  const value = svg.closest('.gp-columns').querySelector('[data-chart-value]');
+  if (newest.has(value)) value.textContent = newest.get(value);
+  newest.delete(value);
+});

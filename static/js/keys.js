@@ -7,6 +7,13 @@ let opening; // timer of the row that is opened next
 
 document.addEventListener('keydown', (event) => {
   if (!single(event)) return;
+  // undoing changes nothing that cannot be done again, so u works from anywhere on the page
+  const undo = event.key === 'u' && !event.repeat && document.querySelector('#undo [data-key="u"]');
+  if (undo) {
+    event.preventDefault();
+    undo.click();
+    return;
+  }
   const table = document.querySelector('table[data-keys]');
   if (!table) return;
   clearTimeout(opening);

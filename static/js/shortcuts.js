@@ -35,7 +35,7 @@ function own() {
   if (!part) return;
   const list = part.querySelector('dl');
   list.querySelectorAll('[data-key-of]').forEach((row) => row.remove());
-  part.hidden = !document.querySelector('table[data-keys]');
+  part.hidden = !document.querySelector('table[data-keys], #undo [data-key]');
   const seen = new Set();
   for (const button of document.querySelectorAll('#content [data-key]')) {
     if (seen.has(button.dataset.key)) continue;

@@ -1,12 +1,12 @@
-// Package story collects what the storybook shows: every component and page in each of its states. An area adds its own
-// in views/<area>/stories.go:
+// Package story collects what the storybook shows: every component and page in each of its states. A package of stories
+// adds its own and is imported by cmd/storybook/areas.go, never by the portal:
 //
 //	func init() {
 //		story.Add("requests", "row, waiting", Row(RowModel{…}))
 //		story.AddPage("requests", "page, empty", func(s story.Setting) templ.Component { return Page(…) })
 //	}
 //
-// and a line in cmd/storybook/areas.go. Stories have fixed values and a fixed time, so that pictures can be compared.
+// Stories have fixed values and a fixed time, so that pictures can be compared.
 package story
 
 import (

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // The servers.
@@ -71,19 +73,18 @@ func Start(t *testing.T, name string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	waittest.Until(t, name, func() error {
 		res, err := http.Get("http://" + address + health)
-		if err == nil {
-			_ = res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return "http://" + address
-			}
-			err = fmt.Errorf("it answers %s", res.Status)
+		if err != nil {
+			return err
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not ready: %v", name, err)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return fmt.Errorf("it answers %s", res.Status)
 		}
-	}
+		return nil
+	})
+	return "http://" + address
 }
 
 // Row is one series with its value at a moment.

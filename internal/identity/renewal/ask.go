@@ -118,7 +118,7 @@ func (s *Service) Fresh(ctx context.Context, session identity.Session) (identity
 // taken note of it in the person's row.
 func (s *Service) Owner(ctx context.Context, p identity.Person) (identity.Person, error) {
 	now := s.Now()
-	if p.ToldAt.IsZero() || now.Sub(p.ToldAt) < s.Limits.Refresh {
+	if p.ConfirmedAt.IsZero() || now.Sub(p.ConfirmedAt) < s.Limits.Refresh {
 		return p, nil
 	}
 	session, err := s.Store.AskingSession(ctx, p.ID)
@@ -225,7 +225,7 @@ func (s *Service) keep(ctx context.Context, session identity.Session, renewed oi
 func (s *Service) end(p identity.Person, why error, write func(audit.Event) error) error {
 	sentence := fault.As(why).Sentence
 	s.Logger.Info("the provider has ended a session", "person", string(p.ID), "error", why)
-	if err := write(audit.Event{Kind: audit.SessionClosed, At: s.Now(), Actor: p.ID, Name: p.Name,
+	if err := write(audit.Event{Kind: audit.SessionClosed, At: s.Now(), Actor: p.ID, ActorName: p.Name,
 		Detail: sentence}); err != nil {
 		return err
 	}

@@ -258,7 +258,8 @@ func TestFresh(t *testing.T) {
 			}
 			var want []audit.Event
 			if c.why != "" {
-				want = []audit.Event{{Kind: audit.SessionClosed, At: f.now(), Actor: "p-ada", Name: "Ada", Detail: i18n.T(c.why)}}
+				want = []audit.Event{{Kind: audit.SessionClosed, At: f.now(), Actor: "p-ada", ActorName: "Ada",
+					Detail: i18n.T(c.why)}}
 			}
 			if diff := cmp.Diff(want, f.events); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
@@ -400,7 +401,7 @@ func TestOwnersOfTokens(t *testing.T) {
 			if c.none {
 				clear(f.sessions)
 			}
-			owner := identity.Person{ID: "p-ada", Subject: "ada", Groups: []string{"old"}, ToldAt: f.now()}
+			owner := identity.Person{ID: "p-ada", Subject: "ada", Groups: []string{"old"}, ConfirmedAt: f.now()}
 			f.pass(c.after)
 			f.err = c.says
 			p, err := s.Owner(t.Context(), owner)

@@ -120,8 +120,8 @@ type feature struct {
 	InUse   *int   `json:"inUseQuantity"`
 }
 
-// Ask reads all pages. What is missing on one page makes the whole answer fail: half a count is no count.
-func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
+// Fetch reads all pages. What is missing on one page makes the whole answer fail: half a count is no count.
+func (s *Server) Fetch(ctx context.Context) (license.Answer, error) {
 	var answer license.Answer
 	var ids []string
 	for page := range mostPages {

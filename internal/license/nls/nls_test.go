@@ -50,7 +50,7 @@ func ask(t *testing.T, handler http.HandlerFunc, change func(*Config)) (license.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Ask(t.Context())
+	return s.Fetch(t.Context())
 }
 
 func TestAllPagesAreRead(t *testing.T) {
@@ -139,7 +139,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stranger.Ask(t.Context()); license.WhyOf(err).ID != "licenses.why_certificate" {
+	if _, err := stranger.Fetch(t.Context()); license.WhyOf(err).ID != "licenses.why_certificate" {
 		t.Errorf("want the certificate named, got %v", err)
 	}
 	c.CAFile = write(t, "ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
@@ -147,7 +147,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := known.Ask(t.Context()); err != nil || len(answer.Features) != 1 {
+	if answer, err := known.Fetch(t.Context()); err != nil || len(answer.Features) != 1 {
 		t.Errorf("a certificate that is trusted: %v %+v", err, answer)
 	}
 	c.CAFile = write(t, "none.pem", []byte("none"))
@@ -166,7 +166,7 @@ func TestASlowServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.Ask(ctx); license.WhyOf(err).ID != "licenses.why_slow" || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Fetch(ctx); license.WhyOf(err).ID != "licenses.why_slow" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("want slow, got %v", err)
 	}
 }

@@ -39,6 +39,7 @@ type Store struct {
 	before    func() error // called before each write; an error is what the caller gets
 	after     func() error // called after each write; an error is what the caller gets although it was written
 	saves     int
+	compared  int
 
 	database    string
 	changes     int64
@@ -171,10 +172,19 @@ func (s *Store) Snapshot(cluster string) (inventory.Snapshot, bool) {
 	return snapshot, ok
 }
 
+// Comparisons is how often the living workloads were listed: once for each comparison with the cluster, and by who
+// looks for differences.
+func (s *Store) Comparisons() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.compared
+}
+
 // Living implements reconcile.Store.
 func (s *Store) Living(context.Context) ([]workload.Workload, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.compared++
 	var list []workload.Workload
 	for _, w := range s.workloads {
 		if w.State != workload.Ended {

@@ -37,7 +37,7 @@ var backlogCases = cases{
 		equal(t, map[workload.State]int{workload.Running: 1, workload.Failed: 1}, b.Workloads)
 		equal(t, map[notify.State]int{notify.Due: 2, notify.GaveUp: 1}, b.Deliveries)
 		equal(t, later(3), b.OldestDue)
-		equal(t, int64(1), b.Untold)
+		equal(t, int64(1), b.UnprocessedEvents)
 		equal(t, got(s.LastChange(ctx))(t), b.Changes)
 	},
 	"the first change after a number has a time, and none has none": func(t *testing.T, s *store.Store) {

@@ -18,8 +18,9 @@ import (
 
 // Revision is one with every field set.
 func Revision(version int64) offer.Revision {
-	return offer.Revision{Version: version, Text: "sizes: # größer\n- name: cpu\n", Author: "p-ada", Name: "Ada Lovelace",
-		Note: i18n.T("offer.note.hide", "Title", "CPU"), At: later(int(version))}
+	return offer.Revision{Version: version, Text: "sizes: # größer\n- name: cpu\n", Author: "p-ada",
+		AuthorName: "Ada Lovelace",
+		Note:       i18n.T("offer.note.hide", "Title", "CPU"), At: later(int(version))}
 }
 
 var catalogCases = cases{
@@ -44,7 +45,7 @@ var catalogCases = cases{
 		ctx := context.Background()
 		must(t, s.SaveCatalog(ctx, Revision(1), Event(1)))
 		equal(t, []live.Change{{Seq: 1, Topic: live.TopicCatalog, ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
-		fails(t, fault.Invalid, s.SaveCatalog(ctx, Revision(2), audit.Event{Name: "\x00"}))
+		fails(t, fault.Invalid, s.SaveCatalog(ctx, Revision(2), audit.Event{ActorName: "\x00"}))
 		fails(t, fault.Invalid, s.SaveCatalog(ctx, offer.Revision{Version: 2, Text: "\x00", At: later(1)}))
 		equal(t, int64(1), got(s.LatestCatalog(ctx))(t).Version)
 	},

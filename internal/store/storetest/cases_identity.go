@@ -76,7 +76,7 @@ var identityCases = cases{
 		filled(t, want, "Disabled", "DisabledAt", "DisabledBy", "DisabledNote")
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
-		want.Name, want.Email, want.Groups, want.SeenAt, want.ToldAt = "", "", nil, later(9), later(9)
+		want.Name, want.Email, want.Groups, want.SeenAt, want.ConfirmedAt = "", "", nil, later(9), later(9)
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Person(ctx, "p-eve")
@@ -92,7 +92,7 @@ var identityCases = cases{
 		t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		must(t, s.SavePerson(ctx, Person("p-eve")))
-		by := audit.Event{At: later(5), Kind: audit.PersonDisabled, Actor: "p-eve", Name: "Eve"}
+		by := audit.Event{At: later(5), Kind: audit.PersonDisabled, Actor: "p-eve", ActorName: "Eve"}
 		for range 2 {
 			must(t, s.Disable(ctx, "p-ada", "left us", by))
 		}
@@ -134,7 +134,7 @@ var identityCases = cases{
 	"the provider stands for somebody since it told of them last, until it ends the last session that can ask": func(
 		t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
-		told := func() time.Time { return got(s.Person(ctx, "p-ada"))(t).ToldAt }
+		told := func() time.Time { return got(s.Person(ctx, "p-ada"))(t).ConfirmedAt }
 		must(t, s.Told(ctx, "p-ada", []string{"others"}, later(50)))
 		equal(t, []string{"others"}, got(s.Person(ctx, "p-ada"))(t).Groups)
 		must(t, s.Told(ctx, "p-ada", Person("p-ada").Groups, later(40)))
@@ -313,7 +313,7 @@ var identityCases = cases{
 		fails(t, fault.NotFound, s.SaveRenewal(ctx, lost, nil))
 		equal(t, Person("p-ada"), got(s.Person(ctx, "p-ada"))(t))
 		must(t, s.SaveRenewal(ctx, want, Person("p-ada").Groups))
-		equal(t, later(50), got(s.Person(ctx, "p-ada"))(t).ToldAt)
+		equal(t, later(50), got(s.Person(ctx, "p-ada"))(t).ConfirmedAt)
 		equal(t, int64(0), got(s.LastChange(ctx))(t))
 		fails(t, fault.NotFound, s.SaveRenewal(ctx, want, nil)) // the claim was used up
 		want.AskedAt = time.Time{}
@@ -372,7 +372,7 @@ var identityCases = cases{
 		must(t, s.PurgeOld(ctx, time.Now().Add(time.Hour)))
 		equal(t, "s-p-ada", got(s.AskingSession(ctx, "p-ada"))(t).ID)
 		must(t, s.CloseSession(ctx, "s-p-ada", Event(2)))
-		equal(t, true, got(s.Person(ctx, "p-ada"))(t).ToldAt.IsZero())
+		equal(t, true, got(s.Person(ctx, "p-ada"))(t).ConfirmedAt.IsZero())
 	},
 	"the provider ends one of its sessions, or all of a person's, once for each logout token": func(t *testing.T,
 		s *store.Store) {

@@ -22,7 +22,7 @@ func idleSettings(version int64) idle.Revision {
 		KeepAlive: catalog.Duration(8 * time.Hour)}
 	return idle.Revision{Version: version, Settings: idle.Settings{All: &of, Sizes: map[string]idle.Setting{"h100": of},
 		Teams: map[string]idle.Setting{"vision": {Action: idle.Off}}},
-		Author: "p-ada", Name: "Ada Lovelace", At: later(5)}
+		Author: "p-ada", AuthorName: "Ada Lovelace", At: later(5)}
 }
 
 var idleCases = cases{

@@ -23,7 +23,7 @@ import (
 func Entitlement(id string) license.Entitlement {
 	return license.Entitlement{ID: id, Pool: "rtx", Reference: "PO-" + id, Seats: 4, From: later(0), Until: later(3600),
 		Origin: license.ByHand, Author: "p-ada",
-		Name: "Ada Lovelace", At: later(1)}
+		AuthorName: "Ada Lovelace", At: later(1)}
 }
 
 // LicenseAnswer is one with every field set.
@@ -101,8 +101,9 @@ var licenseCases = cases{
 	},
 	"of what was decided about a pool the newest counts": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		choice := license.PoolSetting{Pool: "rtx", OnExhaustion: license.QueueStarts, Author: "p-ada", Name: "Ada Lovelace",
-			At: later(1)}
+		choice := license.PoolSetting{Pool: "rtx", OnExhaustion: license.QueueStarts, Author: "p-ada",
+			AuthorName: "Ada Lovelace",
+			At:         later(1)}
 		must(t, s.SaveLicensePoolSetting(ctx, choice, Event(1)))
 		equal(t, []license.PoolSetting{choice}, got(s.LicensePoolSettings(ctx))(t))
 		choice.OnExhaustion, choice.At = license.RefuseStarts, later(2)

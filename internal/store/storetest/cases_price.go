@@ -11,7 +11,7 @@ import (
 
 func price(id string, from int) usage.Price {
 	return usage.Price{ID: id, Kind: usage.PriceCard, Subject: "H100 80GB", Tenant: "vision", Rate: 2_500_420,
-		From: later(from), Until: later(9000), Author: "p-root", Name: "Root", At: later(1)}
+		From: later(from), Until: later(9000), Author: "p-root", AuthorName: "Root", At: later(1)}
 }
 
 var priceCases = cases{

@@ -397,7 +397,7 @@ var textCases = cases{
 			w, r, e := Workload(fmt.Sprint("w-", i)), Request(fmt.Sprint("r-", i)), Event(i)
 			w.Name, w.OwnerName, w.Observed.Detail, w.Reason = text, text, text, i18n.Literal(text)
 			r.Spec.Reason, r.AskerName, r.Key = text, text, text
-			e.Name, e.Detail, e.Workload = text, i18n.Literal(text), string(w.ID)
+			e.ActorName, e.Detail, e.Workload = text, i18n.Literal(text), string(w.ID)
 			must(t, s.SaveObserved(ctx, w, []audit.Event{e}, nil))
 			saveRequest(t, s, r)
 			w.Version, r.Version = 1, 1
@@ -451,10 +451,10 @@ var textCases = cases{
 		w := Workload("w-1")
 		w.Observed.Detail = big
 		w.StorageGiB, w.Generation = 1<<31, 1<<60
-		must(t, s.SaveObserved(context.Background(), w, []audit.Event{{At: later(0), Workload: "w-1", Name: big}}, nil))
+		must(t, s.SaveObserved(context.Background(), w, []audit.Event{{At: later(0), Workload: "w-1", ActorName: big}}, nil))
 		w.Version = 1
 		equal(t, w, got(s.Workload(context.Background(), "w-1"))(t))
-		equal(t, big, got(s.History(context.Background(), "w-1", 1))(t)[0].Name)
+		equal(t, big, got(s.History(context.Background(), "w-1", 1))(t)[0].ActorName)
 	},
 }
 

@@ -28,7 +28,7 @@ var auditCases = cases{
 		first, second, third := Event(5), Event(3), Event(4) // clocks can go back: the number counts
 		filled(t, first, "Seq")
 		must(t, s.Append(ctx, first, second))
-		fails(t, fault.Invalid, s.Append(ctx, audit.Event{Name: "\x00"}))
+		fails(t, fault.Invalid, s.Append(ctx, audit.Event{ActorName: "\x00"}))
 		must(t, s.SaveObserved(ctx, Workload("w-1"), []audit.Event{third}, nil))
 		first.Seq, second.Seq, third.Seq = 1, 2, 3
 		equal(t, []audit.Event{third, second, first}, got(s.History(ctx, "w-1", 10))(t))
@@ -70,7 +70,7 @@ var auditCases = cases{
 		equal(t, int64(40), c.Count)
 	},
 	"an event that says less is read back as it was": func(t *testing.T, s *store.Store) {
-		e := audit.Event{At: later(0), Kind: audit.SignedIn, Name: "Ada"}
+		e := audit.Event{At: later(0), Kind: audit.SignedIn, ActorName: "Ada"}
 		must(t, s.Append(context.Background(), e))
 		e.Seq = 1
 		events, _, err := s.Events(context.Background(), audit.Filter{})
@@ -88,7 +88,7 @@ var auditCases = cases{
 			e := Event(i)
 			e.Workload, e.Changes = fmt.Sprint("w-", i), nil
 			if i%4 == 0 {
-				e.Actor, e.Name, e.Changes = "p-eve", eve.Name, []audit.Change{{Field: "quota.h100", Old: "1", New: "2"}}
+				e.Actor, e.ActorName, e.Changes = "p-eve", eve.Name, []audit.Change{{Field: "quota.h100", Old: "1", New: "2"}}
 			}
 			must(t, s.Append(ctx, e))
 		}
@@ -249,7 +249,7 @@ func outboxNeverSkips(t *testing.T, s *store.Store) {
 				}
 				if i%5 == 0 { // fails after its numbers were given out: they are given to the next one
 					item.ID, item.Name = item.ID+"-bad", item.Name+"-bad"
-					fails(t, fault.Invalid, s.SaveObserved(ctx, item, []audit.Event{{Name: "\x00"}}, nil))
+					fails(t, fault.Invalid, s.SaveObserved(ctx, item, []audit.Event{{ActorName: "\x00"}}, nil))
 				}
 			}
 		})
@@ -338,7 +338,7 @@ var otherCases = cases{
 		ctx, march := context.Background(), usage.Month{Year: 2026, Month: time.March}
 		equal(t, false, got(s.StatementMailSent(ctx, march))(t))
 		bad := Event(1)
-		bad.Name = "a\x00b"
+		bad.ActorName = "a\x00b"
 		fails(t, fault.Invalid, s.SendStatementMail(ctx, march, Event(1), bad))
 		equal(t, false, got(s.StatementMailSent(ctx, march))(t)) // it is tried again
 		var group errgroup.Group

@@ -277,7 +277,7 @@ var requestCases = cases{
 			"no key, which is not an open door": {"p-cat", []request.ApproverID{voice("p-cat")}, 9, ""},
 		} {
 			in := request.Inbox{Self: c.self, Approvers: c.voices, Now: later(c.after)}
-			items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Oldest: true})
+			items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Sort: request.Oldest})
 			must(t, err)
 			if held := idsOf(items, func(r request.Request) string { return string(r.ID) }); held != c.want {
 				t.Errorf("%s: want %q, got %q", name, c.want, held)
@@ -297,7 +297,7 @@ var requestCases = cases{
 			saveRequest(t, s, r)
 		}
 		items, _, err := s.Requests(context.Background(), request.Filter{About: "w-0",
-			States: []request.State{request.Pending}, Oldest: true})
+			States: []request.State{request.Pending}, Sort: request.Oldest})
 		must(t, err)
 		equal(t, "r-0 r-2", idsOf(items, func(r request.Request) string { return string(r.ID) }))
 	},
@@ -322,7 +322,7 @@ var requestCases = cases{
 		}
 		var seen []string
 		for cursor := ""; ; {
-			items, next, err := s.Requests(context.Background(), request.Filter{Oldest: true, Cursor: cursor, Limit: 4})
+			items, next, err := s.Requests(context.Background(), request.Filter{Sort: request.Oldest, Cursor: cursor, Limit: 4})
 			must(t, err)
 			seen = append(seen, eachID(items, func(r request.Request) string { return string(r.ID) })...)
 			if cursor = next; next == "" {
@@ -332,7 +332,7 @@ var requestCases = cases{
 		equal(t, "r-0 r-1 r-2 r-3 r-4 r-5 r-6 r-7 r-8", strings.Join(seen, " "))
 		_, newest, err := s.Requests(context.Background(), request.Filter{Limit: 1})
 		must(t, err)
-		_, _, err = s.Requests(context.Background(), request.Filter{Oldest: true, Cursor: newest})
+		_, _, err = s.Requests(context.Background(), request.Filter{Sort: request.Oldest, Cursor: newest})
 		fails(t, fault.Invalid, err)
 	},
 	"what was granted to somebody is counted from a time on": func(t *testing.T, s *store.Store) {

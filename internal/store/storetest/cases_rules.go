@@ -18,7 +18,7 @@ import (
 
 // RulesRevision is one with every field set.
 func RulesRevision(version int64) policy.Revision {
-	return policy.Revision{Version: version, Text: "- name: größer\n", Author: "p-ada", Name: "Ada Lovelace",
+	return policy.Revision{Version: version, Text: "- name: größer\n", Author: "p-ada", AuthorName: "Ada Lovelace",
 		Note: i18n.T("policy.reverted", "Version", "1"), At: later(int(version))}
 }
 
@@ -44,7 +44,7 @@ var rulesCases = cases{
 		ctx := context.Background()
 		must(t, s.SaveRules(ctx, RulesRevision(1), Event(1)))
 		equal(t, []live.Change{{Seq: 1, Topic: live.TopicRules, ID: "1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
-		fails(t, fault.Invalid, s.SaveRules(ctx, RulesRevision(2), audit.Event{Name: "\x00"}))
+		fails(t, fault.Invalid, s.SaveRules(ctx, RulesRevision(2), audit.Event{ActorName: "\x00"}))
 		equal(t, int64(1), got(s.LatestRules(ctx))(t).Version)
 	},
 	"of those who follow the same rules one wins": func(t *testing.T, s *store.Store) {

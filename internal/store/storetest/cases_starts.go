@@ -17,9 +17,9 @@ import (
 // start is one with every field set.
 func start(id string) forecast.Start {
 	return forecast.Start{Workload: workload.ID(id), Generation: 3, Size: "mig-10gb", Kind: catalog.Notebook,
-		Cluster: "west", Waited: true, Told: later(0),
-		First:  forecast.Estimate{At: later(1), From: later(10), Until: later(20), Basis: forecast.Leases},
-		Placed: later(12), Second: forecast.Estimate{At: later(12), From: later(13), Until: later(18),
+		Cluster: "west", Waited: true, RequestedAt: later(0),
+		AtRequest: forecast.Estimate{At: later(1), From: later(10), Until: later(20), Basis: forecast.Leases},
+		Placed:    later(12), AtPlacement: forecast.Estimate{At: later(12), From: later(13), Until: later(18),
 			Basis: forecast.Placed}, Ready: later(15)}
 }
 
@@ -39,13 +39,13 @@ var startCases = cases{
 		_, err := s.Start(ctx, "w-1", 3)
 		fails(t, fault.NotFound, err)
 		told := whole
-		told.Placed, told.Second, told.Ready = time.Time{}, forecast.Estimate{}, time.Time{}
+		told.Placed, told.AtPlacement, told.Ready = time.Time{}, forecast.Estimate{}, time.Time{}
 		w := saveStart(t, s, Workload("w-1"), told)
 		equal(t, told, got(s.Start(ctx, "w-1", 3))(t))
 		later := whole
 		// what was given at first stays as it was given
-		later.Told, later.Waited, later.First = whole.Told.Add(time.Hour), false,
-			forecast.Estimate{At: whole.First.At.Add(time.Hour)}
+		later.RequestedAt, later.Waited, later.AtRequest = whole.RequestedAt.Add(time.Hour), false,
+			forecast.Estimate{At: whole.AtRequest.At.Add(time.Hour)}
 		saveStart(t, s, w, later)
 		equal(t, whole, got(s.Start(ctx, "w-1", 3))(t))
 		_, err = s.Start(ctx, "w-1", 4)
@@ -69,15 +69,15 @@ var startCases = cases{
 			"w-3": func(f *forecast.Start) { f.Size = "other" },
 			"w-4": func(f *forecast.Start) { f.Kind = catalog.Endpoint },
 			"w-5": func(f *forecast.Start) { f.Ready = time.Time{} },
-			"w-6": func(f *forecast.Start) { f.Ready, f.Placed, f.Told = later(-1000), later(-1001), later(-1002) },
+			"w-6": func(f *forecast.Start) { f.Ready, f.Placed, f.RequestedAt = later(-1000), later(-1001), later(-1002) },
 		} {
 			f := start(id)
 			change(&f)
 			saveStart(t, s, Workload(id), f)
 		}
-		equal(t, []forecast.Took{{Whole: 40 * time.Second, Placed: 28 * time.Second},
-			{Whole: 15 * time.Second, Placed: 3 * time.Second, Waited: true}},
-			got(s.Took(ctx, "mig-10gb", catalog.Notebook, later(0)))(t))
+		equal(t, []forecast.StartDuration{{Total: 40 * time.Second, AfterPlacement: 28 * time.Second},
+			{Total: 15 * time.Second, AfterPlacement: 3 * time.Second, Waited: true}},
+			got(s.StartDurations(ctx, "mig-10gb", catalog.Notebook, later(0)))(t))
 	},
 	"how long a team's requests waited for people leaves out what rules decided": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
@@ -95,7 +95,7 @@ var startCases = cases{
 			change(&r)
 			saveRequest(t, s, r)
 		}
-		equal(t, []time.Duration{6 * time.Second, 30 * time.Second}, got(s.DecidedIn(ctx, "vision", later(0)))(t))
+		equal(t, []time.Duration{6 * time.Second, 30 * time.Second}, got(s.DecisionDurations(ctx, "vision", later(0)))(t))
 	},
 	"how much earlier than its lease a size is given back": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
@@ -112,8 +112,8 @@ var startCases = cases{
 			open.Until = later(3000)
 			must(t, s.SaveObserved(ctx, w, nil, &open))
 		}
-		equal(t, []time.Duration{10 * time.Minute}, got(s.GivenBack(ctx, "mig-10gb", later(0)))(t))
-		equal(t, []time.Duration{}, got(s.GivenBack(ctx, "mig-10gb", later(3001)))(t))
+		equal(t, []time.Duration{10 * time.Minute}, got(s.EarlyReleases(ctx, "mig-10gb", later(0)))(t))
+		equal(t, []time.Duration{}, got(s.EarlyReleases(ctx, "mig-10gb", later(3001)))(t))
 	},
 	"holders are told with the end of their leases, and those that wait with when they were told to run": func(
 		t *testing.T, s *store.Store) {
@@ -121,7 +121,7 @@ var startCases = cases{
 		queued := Workload("w-2")
 		queued.State, queued.Lease = workload.Queued, workload.Lease{}
 		f := start("w-2")
-		f.Told = later(100)
+		f.RequestedAt = later(100)
 		stopped, gone := Workload("w-3"), Workload("w-4")
 		stopped.Desired, stopped.State = workload.WantStopped, workload.Stopped
 		gone.Desired, gone.State = workload.WantDeleted, workload.Stopping
@@ -129,12 +129,12 @@ var startCases = cases{
 		saveStart(t, s, queued, f)
 		saveWorkload(t, s, stopped)
 		saveWorkload(t, s, gone)
-		held := forecast.Held{Workload: "w-1", Tenant: "vision", Cluster: "west", Size: Size("mig-10gb"), Pool: "rtx",
-			Seats: 2, Until: later(3600), Told: later(7)}
+		held := forecast.Allocation{Workload: "w-1", Tenant: "vision", Cluster: "west", Size: Size("mig-10gb"), Pool: "rtx",
+			Seats: 2, Until: later(3600), RequestedAt: later(7)}
 		second, fourth := held, held
-		second.Workload, second.Until, second.Queued, second.Told = "w-2", time.Time{}, true, later(100)
+		second.Workload, second.Until, second.Queued, second.RequestedAt = "w-2", time.Time{}, true, later(100)
 		fourth.Workload = "w-4"
-		equal(t, []forecast.Held{held, second, fourth}, got(s.Holders(ctx))(t))
+		equal(t, []forecast.Allocation{held, second, fourth}, got(s.Allocations(ctx))(t))
 	},
 	"records of starts go after half a year": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

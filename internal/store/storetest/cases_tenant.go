@@ -19,7 +19,7 @@ import (
 // TenantRevision is one with every field set.
 func TenantRevision(name string, version int64) tenant.Revision {
 	title, disabled := "Größe", true
-	return tenant.Revision{Tenant: name, Version: version, Author: "p-ada", Name: "Ada Lovelace",
+	return tenant.Revision{Tenant: name, Version: version, Author: "p-ada", AuthorName: "Ada Lovelace",
 		Note: i18n.T("tenant.defaults_saved"), At: later(int(version)),
 		Saved: tenant.Saved{Title: &title, Namespace: "gpu-x", Disabled: &disabled, Defaults: &tenant.Defaults{Size: "cpu",
 			Image: "jupyterlab", Lease: "8h"},
@@ -44,7 +44,7 @@ var tenantCases = cases{
 		ctx := context.Background()
 		must(t, s.SaveTenant(ctx, TenantRevision("a", 1), Event(1)))
 		equal(t, []live.Change{{Seq: 1, Topic: live.TopicTenant, ID: "a@1", Tenant: "a"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
-		fails(t, fault.Invalid, s.SaveTenant(ctx, TenantRevision("a", 2), audit.Event{Name: "\x00"}))
+		fails(t, fault.Invalid, s.SaveTenant(ctx, TenantRevision("a", 2), audit.Event{ActorName: "\x00"}))
 		equal(t, 1, len(got(s.LatestTenants(ctx))(t)))
 	},
 	"of those who follow the same version of a team one wins": func(t *testing.T, s *store.Store) {
@@ -78,7 +78,7 @@ var tenantCases = cases{
 		}
 		raise("gpu", 2) // of a team about which nothing was saved
 		want := tenant.Revision{Tenant: "a", Version: 1, Saved: tenant.Saved{Quota: map[string]int{"gpu": 2}},
-			Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(9)}
+			Author: "p-ada", AuthorName: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(9)}
 		equal(t, []tenant.Revision{want}, got(s.LatestTenants(ctx))(t))
 		must(t, s.SaveTenant(ctx, TenantRevision("a", 2)))
 		raise("gpu", 4)

@@ -220,6 +220,24 @@ var usageCases = cases{
 		equal(t, 0, len(got(s.StorageIntervals(ctx,
 			usage.Filter{Span: usage.Span{From: before.Add(-time.Hour), Until: before}}))(t)))
 	},
+	"the stretches of a span are those of its statement": func(t *testing.T, s *store.Store) {
+		r := rand.New(rand.NewPCG(21, 8))
+		for n := range 4 {
+			w := Workload(fmt.Sprint("w-", n))
+			meter(t, s, w, metered(r, w))
+		}
+		everything := usage.Span{From: later(-1_000_000), Until: later(1_000_000)}
+		all := got(s.MeteredIntervals(context.Background(), usage.Filter{Span: everything}))(t)
+		for range 40 {
+			from := later(r.IntN(20_000) - 2000)
+			span := usage.Span{From: from, Until: from.Add(time.Duration(1+r.IntN(10_000)) * time.Second)}
+			want := slices.DeleteFunc(slices.Clone(all), func(i usage.Interval) bool {
+				return !i.From.Before(span.Until) || !i.Until.IsZero() && !i.Until.After(span.From)
+			})
+			equal(t, intervalKeys(want), intervalKeys(got(s.MeteredIntervals(context.Background(),
+				usage.Filter{Span: span}))(t)))
+		}
+	},
 	"a statement is of some teams, or of one person": func(t *testing.T, s *store.Store) {
 		for n, tenant := range []string{"vision", "vision", "speech"} {
 			w := Workload(fmt.Sprint("w-", n))
@@ -240,6 +258,22 @@ var usageCases = cases{
 			}
 			slices.Sort(ids)
 			equal(t, want, fmt.Sprint(ids))
+			stretches := []string{}
+			for _, i := range got(s.MeteredIntervals(context.Background(), f))(t) {
+				stretches = append(stretches, i.Workload)
+			}
+			slices.Sort(stretches)
+			equal(t, want, fmt.Sprint(stretches))
 		}
 	},
+}
+
+// intervalKeys are stretches of the meter in an order of their own.
+func intervalKeys(list []usage.Interval) []string {
+	keys := make([]string, len(list))
+	for n, i := range list {
+		keys[n] = fmt.Sprint(i.Workload, i.From.UnixMicro(), i.Until, i.PerHour)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -207,7 +207,7 @@ var workloadCases = cases{
 			w.Cluster, w.Desired, w.Lease.From = c.cluster, c.spec, later(i)
 			saveWorkload(t, s, w)
 		}
-		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2, Placed: []workload.ID{"w-5"}},
+		equal(t, []request.SizeQueue{{Cluster: "a", Size: "mig-10gb", Count: 2, Placed: []workload.ID{"w-5"}},
 			{Cluster: "b", Size: "mig-10gb", Count: 1}}, got(s.Queued(context.Background(), later(5)))(t))
 	},
 	"a list is narrowed by owner, tenants, states and end": func(t *testing.T, s *store.Store) {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,7 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // Pair is a PostgreSQL primary with a standby that follows it by streaming replication, each in a folder of its own.
@@ -171,12 +171,12 @@ func (p *Pair) await(t *testing.T, name, query, want string) {
 	}
 	defer db.Close()
 	var got string
-	err = errors.New("not asked yet")
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if err = db.QueryRow(query).Scan(&got); err == nil && got == want {
-			return
+	waittest.Until(t, query, func() error {
+		err := db.QueryRow(query).Scan(&got)
+		if err == nil && got == want {
+			return nil
 		}
-	}
-	log, _ := os.ReadFile(p.data(name) + ".log")
-	t.Fatalf("server %s, %s: want %s, got %q, %v\n%s", name, query, want, got, err, log)
+		log, _ := os.ReadFile(p.data(name) + ".log")
+		return fmt.Errorf("server %s: want %s, got %q, %w\n%s", name, want, got, err, log)
+	})
 }

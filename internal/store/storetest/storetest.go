@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
 		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, priceCases, demandCases,
 		budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
-		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases} {
+		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()
@@ -132,12 +132,12 @@ var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.Many
 func Person(id string) identity.Person {
 	return identity.Person{ID: identity.PersonID(id), Issuer: "https://id.example.org", Subject: "subject-of-" + id,
 		Name: "Ada Lovelace", Email: "ada@example.org",
-		Groups: []string{"vision-devs", "Größe/ß"}, SeenAt: later(0), ToldAt: later(0)}
+		Groups: []string{"vision-devs", "Größe/ß"}, SeenAt: later(0), ConfirmedAt: later(0)}
 }
 
 // Event is one with every field set.
 func Event(at int) audit.Event {
-	return audit.Event{At: later(at), Kind: audit.WorkloadStopped, Actor: "p-ada", Name: "Ada Lovelace",
+	return audit.Event{At: later(at), Kind: audit.WorkloadStopped, Actor: "p-ada", ActorName: "Ada Lovelace",
 		Address: "192.0.2.1", Tenant: "vision", Request: "r-1",
 		Workload: "w-1", Volume: "v-1", Rule: "rule", Detail: i18n.T("audit.detail", "Name", "Ada"), Via: identity.ViaToken,
 		Credential: "gpp_abc", CredentialName: "nightly",

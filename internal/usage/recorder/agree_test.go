@@ -110,7 +110,7 @@ var pat = identity.Actor{Person: identity.Person{ID: "p-pat", Name: "Pat"}, Glob
 	Via: identity.ViaSession}
 
 // told is what one place says of a workload's use, in per cent; below zero for unknown, with its verdict.
-type told struct {
+type liveUse struct {
 	percent float64
 	idle    bool
 }
@@ -140,10 +140,11 @@ func (s *oneSite) agree(when string, live bool) {
 	if err := s.live.Refresh(ctx); err != nil {
 		s.t.Fatal(err)
 	}
-	lines, places := s.statement(), map[string]map[string]told{"statement": {}, "holders": s.holders(), "fleet": s.fleet(),
+	lines, places := s.statement(), map[string]map[string]liveUse{"statement": {}, "holders": s.holders(),
+		"fleet":   s.fleet(),
 		"preview": s.preview()}
 	for _, h := range allHeld {
-		l, want := lines[h.name], told{h.percent, h.idle}
+		l, want := lines[h.name], liveUse{h.percent, h.idle}
 		places["statement"][h.name] = toldBy(l.Engine)
 		if began := s.now.Add(-since); live && h.percent >= 0 && !l.LiveSince.Equal(began) ||
 			(!live || h.percent < 0) && !l.LiveSince.IsZero() {
@@ -160,11 +161,11 @@ func (s *oneSite) agree(when string, live bool) {
 	}
 }
 
-func toldBy(e usage.EngineUse) told {
+func toldBy(e usage.EngineUse) liveUse {
 	if !e.Known() {
-		return told{percent: -1}
+		return liveUse{percent: -1}
 	}
-	return told{e.Mean(), e.Idle == e.Measured}
+	return liveUse{e.Mean(), e.Idle == e.Measured}
 }
 
 func (s *oneSite) statement() map[string]usage.Line {
@@ -181,32 +182,32 @@ func (s *oneSite) statement() map[string]usage.Line {
 	return of
 }
 
-func (s *oneSite) holders() map[string]told {
+func (s *oneSite) holders() map[string]liveUse {
 	s.t.Helper()
 	list, err := holders.Service{Workloads: &workload.Service{Store: s.store}, Metrics: s.live,
 		Now: func() time.Time { return s.now }}.List(s.t.Context(), pat)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	of := map[string]told{}
+	of := map[string]liveUse{}
 	for _, h := range list {
 		of[h.Name] = toldBy(h.Use)
 	}
 	return of
 }
 
-func (s *oneSite) fleet() map[string]told {
+func (s *oneSite) fleet() map[string]liveUse {
 	s.t.Helper()
 	if err := s.poller.Poll(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
-	of := map[string]told{}
+	of := map[string]liveUse{}
 	for _, n := range s.poller.Fleet().Nodes {
 		for _, card := range n.Cards {
 			for _, c := range card.Cells {
-				of[card.UUID[len("GPU-"):]] = told{-1, false}
+				of[card.UUID[len("GPU-"):]] = liveUse{-1, false}
 				if c.Engine.Known() {
-					of[card.UUID[len("GPU-"):]] = told{c.Engine.Value, usage.Idle(c.Engine.Value)}
+					of[card.UUID[len("GPU-"):]] = liveUse{c.Engine.Value, usage.Idle(c.Engine.Value)}
 				}
 			}
 		}
@@ -215,7 +216,7 @@ func (s *oneSite) fleet() map[string]told {
 }
 
 // preview is whom a rule with the usual limit would hit now: it looks at the highest sample, which is the mean here.
-func (s *oneSite) preview() map[string]told {
+func (s *oneSite) preview() map[string]liveUse {
 	s.t.Helper()
 	service := idle.New(idle.Options{Store: s.store, Sources: map[string]idle.Source{"west": s.poller},
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
@@ -226,12 +227,12 @@ func (s *oneSite) preview() map[string]told {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	of := map[string]told{}
-	for _, c := range append(p.Running, p.Spared...) {
-		one := told{-1, false}
+	of := map[string]liveUse{}
+	for _, c := range append(p.Running, p.Unaffected...) {
+		one := liveUse{-1, false}
 		for _, h := range allHeld {
 			if h.name == c.Workload.Name && !c.Unknown() {
-				one = told{h.percent, c.Hit == idle.Warn}
+				one = liveUse{h.percent, c.Outcome == idle.Warn}
 			}
 		}
 		of[c.Workload.Name] = one

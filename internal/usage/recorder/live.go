@@ -18,15 +18,15 @@ type Live struct {
 	asked map[string]map[time.Time][]usage.EngineLine // hours by cluster; only Refresh touches it
 
 	mu       sync.Mutex
-	clusters map[string]told
+	clusters map[string]liveUse
 }
 
-// told is what is known of a cluster. It is replaced and never changed.
-type told struct {
-	uses usage.EngineUses // in the window
-	tail usage.EngineTail // since the mark
-	mark time.Time
-	at   time.Time // when both were last known; zero for never
+// liveUse is what is known of a cluster. It is replaced and never changed.
+type liveUse struct {
+	uses  usage.EngineUses // in the window
+	tail  usage.EngineTail // since the mark
+	since time.Time
+	at    time.Time // when both were last known; zero for never
 }
 
 const (
@@ -40,7 +40,7 @@ const (
 
 // NewLive makes one that knows nothing yet; Run has it ask.
 func NewLive(o Options) *Live {
-	return &Live{o: o.withDefaults(), asked: map[string]map[time.Time][]usage.EngineLine{}, clusters: map[string]told{}}
+	return &Live{o: o.withDefaults(), asked: map[string]map[time.Time][]usage.EngineLine{}, clusters: map[string]liveUse{}}
 }
 
 // Every is how often Refresh has something to do.
@@ -78,9 +78,9 @@ func (l *Live) Refresh(ctx context.Context) error {
 
 func (l *Live) refresh(ctx context.Context, cluster string, source Source) error {
 	now := l.o.Now()
-	next := told{at: now}
+	next := liveUse{at: now}
 	var err error
-	if next.tail, next.mark, err = l.tail(ctx, cluster, source, now); err != nil {
+	if next.tail, next.since, err = l.tail(ctx, cluster, source, now); err != nil {
 		return err
 	}
 	if next.uses, err = l.window(ctx, cluster, source, now); err != nil {
@@ -160,12 +160,12 @@ func began(metered []Metered, line usage.EngineLine, s usage.Span) time.Time {
 }
 
 // of is what is known of a cluster; nothing where that is too long ago.
-func (l *Live) of(cluster string) told {
+func (l *Live) of(cluster string) liveUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.clusters[cluster]
 	if l.o.Now().Sub(t.at) > liveFor {
-		return told{}
+		return liveUse{}
 	}
 	return t
 }
@@ -186,7 +186,7 @@ func (l *Live) Tails(ctx context.Context) ([]usage.EngineTail, error) {
 		if err != nil {
 			return nil, err
 		}
-		if mark.Equal(t.mark) {
+		if mark.Equal(t.since) {
 			list = append(list, t.tail)
 		}
 	}

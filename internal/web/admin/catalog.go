@@ -222,10 +222,10 @@ func entryMenu(say page.Words, o offer.Overview, list offer.List, name, title st
 	d *catalog.Deprecation,
 	at, of int) *ui.MenuModel {
 	m := &ui.MenuModel{Label: say.S("sizes.change", "Name", title), IconOnly: true, End: true}
-	add := func(do offer.Verb, icon string) {
+	add := func(do offer.Action, icon string) {
 		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_" + string(do)), Icon: icon,
 			Action: "/admin/sizes/change", Test: "do-" + string(do), Hidden: []ui.HiddenModel{
-				{Name: "do", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name},
+				{Name: "action", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name},
 				{Name: "base", Value: version(o.Newest)}}})
 	}
 	if hidden {
@@ -258,7 +258,7 @@ func (w *Pages) history(k page.Call, o offer.Overview, list offer.List) (sizes.H
 	var m sizes.HistoryModel
 	for _, r := range revisions {
 		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.Words, r), Href: versionPath(r.Version),
-			Detail: versionNote(k.Words, r)}, Who: r.Name, When: k.Words.Ago(r.At), Started: !r.At.IsZero()}
+			Detail: versionNote(k.Words, r)}, Who: r.AuthorName, When: k.Words.Ago(r.At), Started: !r.At.IsZero()}
 		if r.Version == o.Active.Version {
 			row.State = &ui.StateModel{Kind: ui.OK, Word: k.Words.S("sizes.counts"), Test: "counts"}
 		}
@@ -286,7 +286,7 @@ func versionNote(say page.Words, r offer.Revision) string {
 // catalogChange makes one quick change.
 func (w *Pages) catalogChange(c echo.Context) error {
 	k := w.CallOf(c)
-	change := offer.Change{Verb: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")),
+	change := offer.Change{Action: offer.Action(c.FormValue("action")), List: offer.List(c.FormValue("list")),
 		Name: c.FormValue("name")}
 	_, err := w.Catalog.Change(k.Ctx, k.Actor, change, base(c))
 	return w.catalogDone(c, k, change.List, err)
@@ -402,7 +402,7 @@ func entriesOf(c catalog.Catalog, list offer.List, name string) (title string, o
 
 func (w *Pages) deprecate(c echo.Context) error {
 	k := w.CallOf(c)
-	change := offer.Change{Verb: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
+	change := offer.Change{Action: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
 		Message: c.FormValue("message"), Successor: c.FormValue("successor")}
 	_, err := w.Catalog.Change(k.Ctx, k.Actor, change, base(c))
 	if err == nil {

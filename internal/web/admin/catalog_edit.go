@@ -62,8 +62,8 @@ func (w *Pages) editView(k page.Call, d offer.Draft, notice *ui.NoticeModel, c o
 			Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "catalog-form"},
 		Note: ui.FieldModel{Name: "note", Label: say.S("sizes.note"), Hint: say.S("sizes.note_hint"), Value: d.Note,
 			MaxLength: 200, Autocomplete: "off", Test: "note"},
-		Check: ui.ButtonModel{Label: say.S("sizes.check"), Name: "do", Value: "check", Icon: "search", Test: "check"},
-		Save: ui.ButtonModel{Label: say.S("sizes.save"), Kind: ui.Primary, Name: "do", Value: "save", Icon: "check",
+		Check: ui.ButtonModel{Label: say.S("sizes.check"), Name: "action", Value: "check", Icon: "search", Test: "check"},
+		Save: ui.ButtonModel{Label: say.S("sizes.save"), Kind: ui.Primary, Name: "action", Value: "save", Icon: "check",
 			Test: "save"},
 		Cancel: ui.LinkButtonModel{Label: say.S("sizes.cancel"), Href: "/admin/sizes", Kind: ui.LinkLike},
 	}
@@ -125,7 +125,7 @@ func (w *Pages) catalogSave(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.FormValue("do") != "save" {
+	if c.FormValue("action") != "save" {
 		notice, status := checkNotice(k.Words, checked)
 		return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, notice, checked), status)
 	}
@@ -197,7 +197,7 @@ func (w *Pages) versionView(k page.Call, problem error) (page.View, error) {
 		m.Header.State = &ui.StateModel{Kind: ui.OK, Word: say.S("sizes.counts"), Test: "counts"}
 	}
 	if r.Version > 0 {
-		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.Name},
+		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.AuthorName},
 			{Term: say.S("sizes.col_when"), Component: ui.Time(say.Ago(r.At))}}
 		before, err := w.Catalog.Revision(k.Ctx, k.Actor, r.Version-1)
 		if err != nil {

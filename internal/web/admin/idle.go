@@ -135,7 +135,7 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 		m.How = append(m.How, say.S("idle.how_"+how))
 	}
 	if r.Version > 0 {
-		m.Saved = say.S("idle.saved", "Name", r.Name, "Time", say.At(r.At).Exact)
+		m.Saved = say.S("idle.saved", "Name", r.AuthorName, "Time", say.At(r.At).Exact)
 	}
 	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
 		m.Form = w.idleFields(say, &f, problems)
@@ -277,8 +277,8 @@ func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.Previ
 	if p.RunningTally.Stopped > 0 {
 		m.Running.Body = say.S("idle.hits_body")
 	}
-	if len(p.Away) > 0 {
-		m.Past.Items = append(m.Past.Items, say.S("idle.away", "Clusters", strings.Join(p.Away, ", ")))
+	if len(p.Unreachable) > 0 {
+		m.Past.Items = append(m.Past.Items, say.S("idle.away", "Clusters", strings.Join(p.Unreachable, ", ")))
 	}
 	if p.Recorded.Idle > 0 {
 		m.Past.Items = append(m.Past.Items, say.S("idle.recorded", "Since", page.DayOf(say, p.Since), "For",
@@ -288,8 +288,8 @@ func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.Previ
 		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))
 	}
 	m.Hit, m.Shown = w.idleCases(say, p.Running, true)
-	m.Spared, m.SparedCut = w.idleCases(say, p.Spared, true)
-	m.SparedTitle = say.S("idle.spared", "Count", len(p.Spared))
+	m.Spared, m.SparedCut = w.idleCases(say, p.Unaffected, true)
+	m.SparedTitle = say.S("idle.spared", "Count", len(p.Unaffected))
 	m.Would, m.WouldCut = w.idleCases(say, p.Past, false)
 	return m
 }
@@ -300,7 +300,7 @@ func (w *Pages) idleCases(say page.Words, list []idle.PreviewRow,
 		item := c.Workload
 		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
 			Detail: strings.Join([]string{item.OwnerName, w.TeamTitle(item.Tenant), item.Size.Title}, " · ")},
-			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit)), Test: "state"},
+			What: ui.StateModel{Kind: idleKinds[c.Outcome], Word: say.S("idle.case_" + string(c.Outcome)), Test: "state"},
 			Idle: idleFor(say, c.Idle), Known: say.Percent(100 * c.Known)}
 		switch {
 		case c.Unknown():
@@ -312,7 +312,7 @@ func (w *Pages) idleCases(say page.Words, list []idle.PreviewRow,
 		case !c.At.IsZero() && running:
 			row.What.Detail = say.S("idle.case_at", "At", page.ClockOn(say, c.At))
 		case !c.At.IsZero():
-			row.What.Word, row.What.Detail = say.S("idle.case_was_"+string(c.Hit)), say.At(c.At).Exact
+			row.What.Word, row.What.Detail = say.S("idle.case_was_"+string(c.Outcome)), say.At(c.At).Exact
 		}
 		models = append(models, row)
 	}

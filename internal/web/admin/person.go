@@ -82,8 +82,8 @@ func disabledNotice(say page.Words, p identity.Person) *ui.NoticeModel {
 // standingFacts say when the provider told of somebody last, and until when their tokens count by it.
 func standingFacts(say page.Words, p identity.Person) []ui.DefModel {
 	told := ui.DefModel{Term: say.S("accounts.told"), About: say.S("accounts.told_about"),
-		Component: ui.Time(say.Ago(p.ToldAt)), Test: "told"}
-	if p.ToldAt.IsZero() {
+		Component: ui.Time(say.Ago(p.ConfirmedAt)), Test: "told"}
+	if p.ConfirmedAt.IsZero() {
 		told.Component, told.Value = nil, say.S("accounts.not_known")
 	}
 	return []ui.DefModel{{Term: say.S("tenants.col_seen"), Component: ui.Time(say.Ago(p.SeenAt))}, told}

@@ -38,11 +38,11 @@ func verdictState(say page.Words, v policy.Verdict, rule bool) ui.StateModel {
 
 // rulesShow answers: what happens to whom.
 func (w *Pages) rulesShow(k page.Call) (page.View, error) {
-	standing, err := w.Rules.Standing(k.Actor)
+	standing, err := w.Rules.Status(k.Actor)
 	if err != nil {
 		return page.View{}, err
 	}
-	shown, compiled := standing.Running, standing.Policy
+	shown, compiled := standing.Active, standing.Policy
 	say := k.Words
 	m := rules.PageModel{Header: ui.HeaderModel{Title: say.S("rules.title"), Lead: say.S("rules.lead")}}
 	if text := k.Get("version"); text != "" {
@@ -92,11 +92,11 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		Parts: []page.Part{{ID: "rules", Draw: func(page.Words) templ.Component { return rules.Page(m) }}}}, nil
 }
 
-func rulesNotices(say page.Words, standing policy.Standing, shown policy.Revision) []ui.NoticeModel {
+func rulesNotices(say page.Words, standing policy.Status, shown policy.Revision) []ui.NoticeModel {
 	var list []ui.NoticeModel
-	if shown.Version != standing.Running.Version {
+	if shown.Version != standing.Active.Version {
 		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("rules.old", "Version", shown.Version, "Running",
-			standing.Running.Version), Test: "old"})
+			standing.Active.Version), Test: "old"})
 	}
 	if len(standing.Problems) > 0 {
 		id := "rules.unusable"
@@ -104,7 +104,7 @@ func rulesNotices(say page.Words, standing policy.Standing, shown policy.Revisio
 			id = "rules.strip_none"
 		}
 		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S(id, "Version", standing.Newest.Version, "Running",
-			standing.Running.Version), Test: "unusable"}
+			standing.Active.Version), Test: "unusable"}
 		for _, p := range standing.Problems {
 			n.Items = append(n.Items, p.Error())
 		}
@@ -118,7 +118,7 @@ func (w *Pages) RulesStrip(k page.Call) []ui.StripModel {
 	if w.Rules == nil || !identity.Can(k.Actor, identity.ReadRules, identity.Resource{}) {
 		return nil
 	}
-	now, err := w.Rules.Standing(k.Actor)
+	now, err := w.Rules.Status(k.Actor)
 	if err != nil || len(now.Problems) == 0 {
 		return nil
 	}
@@ -127,12 +127,12 @@ func (w *Pages) RulesStrip(k page.Call) []ui.StripModel {
 		id = "rules.strip_none"
 	}
 	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-rules", Test: "strip-rules",
-		Words: k.Words.S(id, "Version", now.Newest.Version, "Running", now.Running.Version)}}
+		Words: k.Words.S(id, "Version", now.Newest.Version, "Running", now.Active.Version)}}
 }
 
 func revisionModel(say page.Words, r policy.Revision) rules.RevisionModel {
 	m := rules.RevisionModel{Title: ui.StackModel{Title: say.S("rules.version", "Version", r.Version),
-		Href: rulesAt(r.Version), Detail: say.Text(r.Note)}, Who: r.Name}
+		Href: rulesAt(r.Version), Detail: say.Text(r.Note)}, Who: r.AuthorName}
 	if r.Version == 0 {
 		m.Title.Detail = say.S("rules.from_config")
 		return m
@@ -143,7 +143,7 @@ func revisionModel(say page.Words, r policy.Revision) rules.RevisionModel {
 
 // rulesEdit begins with what was saved last.
 func (w *Pages) rulesEdit(k page.Call) (page.View, error) {
-	standing, err := w.Rules.Standing(k.Actor)
+	standing, err := w.Rules.Status(k.Actor)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -227,18 +227,19 @@ const mostShown = 50
 func comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
 	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ),
 		"Count", c.Seen), Test: "differ"},
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.hit", "Hit", len(c.Hit), "Count", c.Running), Test: "hit"}}
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.hit", "Hit", len(c.Stricter), "Count", c.Running),
+			Test: "hit"}}
 	if len(c.Differ) > 0 {
 		m.Notice.Kind = ui.Info
 	}
-	if len(c.Hit) > 0 {
+	if len(c.Stricter) > 0 {
 		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.hit_body")
 	}
 	if c.Capped {
 		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", c.Seen))
 	}
 	m.Notice.Body = say.S("rules.no_refused")
-	m.Rows, m.Hit = differenceModels(say, c.Differ), differenceModels(say, c.Hit)
+	m.Rows, m.Hit = differenceModels(say, c.Differ), differenceModels(say, c.Stricter)
 	if len(c.Differ) > mostShown {
 		m.Shown = say.S("rules.shown", "Shown", mostShown, "Count", len(c.Differ))
 	}

@@ -64,7 +64,7 @@ func tenantRow(say page.Words, e tenant.Entry) tenants.RowModel {
 
 func tenantFrom(say page.Words, e tenant.Entry) string {
 	switch {
-	case e.First == nil:
+	case e.Configured == nil:
 		return say.S("tenants.by_hand")
 	case e.Newest == nil:
 		return say.S("tenants.from_config")
@@ -151,7 +151,7 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 
 func tenantNotices(say page.Words, e tenant.Entry) []ui.NoticeModel {
 	var list []ui.NoticeModel
-	if e.First != nil {
+	if e.Configured != nil {
 		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("tenants.over_config"),
 			Body: say.S("tenants.over_config_body"), Test: "over-config"})
 	}
@@ -205,7 +205,8 @@ func (w *Pages) tenantHistory(k page.Call, m *tenants.EditModel, name string) er
 	}
 	for _, r := range list {
 		m.History = append(m.History, tenants.RevisionModel{Title: ui.StackModel{Title: k.Words.S("rules.version", "Version",
-			r.Version), Detail: k.Words.Text(r.Note)}, Who: r.Name, At: k.Words.Ago(r.At), What: savedLines(k.Words, r.Saved)})
+			r.Version), Detail: k.Words.Text(r.Note)}, Who: r.AuthorName, At: k.Words.Ago(r.At),
+			What: savedLines(k.Words, r.Saved)})
 	}
 	m.More.Label = k.Words.S("tenants.history")
 	if more {
@@ -290,7 +291,7 @@ func (w *Pages) tenantCheck(c echo.Context) error {
 
 func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
 	over := 0
-	for _, o := range q.Over {
+	for _, o := range q.Excesses {
 		over += o.Holds - o.Limit
 	}
 	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ",
@@ -315,7 +316,7 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	if all := len(q.Refused) + len(q.Allowed); all > len(m.Rows) {
 		m.Shown = say.S("rules.shown", "Shown", len(m.Rows), "Count", all)
 	}
-	for _, o := range q.Over {
+	for _, o := range q.Excesses {
 		m.Running.Kind, m.Running.Body = ui.Warning, say.S("tenants.over_body")
 		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
 			o.Limit))

@@ -8,7 +8,7 @@ import (
 // WhoDid is the actor of an event, with the one on whose behalf it was done.
 func WhoDid(say page.Words, e audit.Event) string {
 	if e.BehalfName == "" {
-		return e.Name
+		return e.ActorName
 	}
-	return say.S("audit.who_for", "Name", e.Name, "For", e.BehalfName)
+	return say.S("audit.who_for", "Name", e.ActorName, "For", e.BehalfName)
 }

@@ -19,9 +19,9 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 	if !e.Awaited() {
 		return nil
 	}
-	m := &workloadview.ForecastModel{Rests: say.Text(e.Rests()), None: !e.Known()}
-	if e.Place > 0 {
-		m.Place = say.S("forecast.place", "Place", e.Place)
+	m := &workloadview.ForecastModel{Rests: say.Text(e.Rationale()), None: !e.Known()}
+	if e.Position > 0 {
+		m.Place = say.S("forecast.place", "Place", e.Position)
 	}
 	switch {
 	case m.None:
@@ -115,7 +115,7 @@ func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.Fo
 
 // startsInstead leads to the nearest size that would start now; nil for none.
 func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *ui.LinkButtonModel {
-	instead, ok := w.Offers.StartsInstead(k.Ctx, k.Actor, spec.Tenant, spec.Size)
+	instead, ok := w.Offers.AlternativeTo(k.Ctx, k.Actor, spec.Tenant, spec.Size)
 	if !ok {
 		return nil
 	}

@@ -32,6 +32,8 @@ func RequestState(say page.Words, r request.Request, detailed bool) ui.StateMode
 // RequestSentence says how it stands and which rule or person made it so.
 func RequestSentence(say page.Words, r request.Request) string {
 	switch {
+	case r.Decision.Deferred != nil:
+		return say.Text(i18n.T("request.deferred", "By", r.Decision.Deferred.Sentence()))
 	case r.WaitsForSeat():
 		return say.Text(i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case r.Kind == request.ResumeKind:

@@ -57,7 +57,7 @@ func (w *Pages) pricesView(k page.Call, d usage.PriceDraft, problems []fault.Fie
 
 func (w *Pages) priceModel(say page.Words, p usage.Price, changes bool) usageview.PriceModel {
 	m := usageview.PriceModel{What: w.priceOf(say, p.Kind, p.Subject), Amount: w.rate(say, p.Kind, p.Rate),
-		Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.Name}
+		Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.AuthorName}
 	if p.Tenant != "" {
 		m.Team = w.TeamTitle(p.Tenant)
 	}

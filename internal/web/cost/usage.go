@@ -79,6 +79,16 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c),
 		Tabs: page.UsageTabs(k, c.scope, "/usage")},
 		Statement: w.usageStatement(k, c, statement)}
+	charts, expected, err := w.dailyCharts(k, c, statement)
+	if err != nil {
+		return page.View{}, err
+	}
+	m.Statement.Daily = charts
+	if len(expected) > 0 {
+		tiles := m.Statement.Tiles.Items
+		m.Statement.Tiles.Items = slices.Insert(tiles, 1, ui.TileModel{Label: say.S("usage.expected"),
+			Value: say.Monies(expected), Detail: say.S("usage.expected_how"), Test: "usage-expected"})
+	}
 	return page.View{Title: m.Header.Title, Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
 		Parts: []page.Part{{ID: "usage-statement", Draw: func(page.Words) templ.Component {
 			return usageview.Statement(m.Statement)
@@ -116,34 +126,7 @@ func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Su
 	say, first := k.Words, leading(g.Lines)
 	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + page.Slug(c.by+"-"+g.Key), Test: "usage-row"},
 		Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.Monies(g.Cost)}
-	switch c.by {
-	case "person":
-		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
-			Icon: "user"}
-	case "team":
-		row.Name = ui.StackModel{Title: w.TeamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
-			Icon: "team"}
-	case "size":
-		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
-			Icon: "sizes"}
-		if first.Volume != "" {
-			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
-		}
-		if pool := first.Seats.Pool; pool != "" {
-			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licenses"
-		}
-	default:
-		row.Name = ui.StackModel{Title: first.Name, Href: page.WorkloadPath(workload.ID(first.Workload)),
-			Detail: strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
-		if first.Volume != "" {
-			row.Name = ui.StackModel{Title: first.Volume, Href: "/storage", Icon: "storage",
-				Detail: strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), say.S("usage.storage"),
-					say.GiB(float64(first.GiB))}, " · ")}
-		}
-	}
-	if row.Name.Title == "" { // the workload or the person is not on record any more
-		row.Name.Title, row.Name.Href = g.Key, ""
-	}
+	row.Name = w.groupName(say, c.by, g, first)
 	if g.Unknown > 0 {
 		row.Unknown = say.S("usage.not_charged", "Hours", say.Hours(g.Unknown))
 	}
@@ -154,6 +137,58 @@ func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Su
 		row.ShareWords = say.Percent(100 * share)
 	}
 	return row
+}
+
+// groupName says what a group is, and what of it there is.
+func (w *Pages) groupName(say page.Words, by string, g usage.Sum, first usage.Line) ui.StackModel {
+	name := ui.StackModel{Title: w.groupTitle(say, by, g), Icon: groupIcon(by, first)}
+	switch {
+	case by != groupings[0]:
+		if by != "size" || !first.Monthly() {
+			name.Detail = say.S("usage.workloads", "Count", workloads(g.Lines))
+		}
+	case first.Volume != "":
+		name.Href = "/storage"
+		name.Detail = strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), say.S("usage.storage"),
+			say.GiB(float64(first.GiB))}, " · ")
+	default:
+		if first.Name != "" {
+			name.Href = page.WorkloadPath(workload.ID(first.Workload))
+		}
+		name.Detail = strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), first.SizeTitle}, " · ")
+	}
+	return name
+}
+
+// groupTitle names a group: by its id where the workload or the person is not on record any more.
+func (w *Pages) groupTitle(say page.Words, by string, g usage.Sum) string {
+	switch first := leading(g.Lines); {
+	case by == "person":
+		return page.OrElse(first.OwnerName, g.Key)
+	case by == "team":
+		return w.TeamTitle(g.Key)
+	case by == "size" && first.Volume != "":
+		return say.S("usage.storage")
+	case by == "size" && first.Seats.Pool != "":
+		return w.seats(say, first.Seats.Pool)
+	case by == "size":
+		return page.OrElse(first.SizeTitle, g.Key)
+	case first.Volume != "":
+		return first.Volume
+	default:
+		return page.OrElse(first.Name, g.Key)
+	}
+}
+
+func groupIcon(by string, first usage.Line) string {
+	icon := map[string]string{"person": "user", "team": "team", "size": "sizes"}[by]
+	switch {
+	case by == "size" && first.Seats.Pool != "":
+		return "licenses"
+	case first.Volume != "" && (icon == "" || by == "size"):
+		return "storage"
+	}
+	return page.OrElse(icon, "gpu")
 }
 
 // leading is the line that a group is called after: one of something that runs, where there is one.

@@ -221,7 +221,7 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
 		State: healthState(say, level), Mark: markWords(say, c.Quarantine), Readings: healthReadings(say, c)}
-	for _, t := range c.Troubles {
+	for _, t := range c.Issues {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.Text(t.What),
 			Todo: say.Text(t.Todo)})
 	}
@@ -232,7 +232,7 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 		m.Calm = say.S("health.card_fields", "Fields", strings.Join(c.DCGM.MissingErrors(), ", "))
 	case level == health.Unknown:
 		m.Calm = say.S("health.card_unknown")
-	case len(c.Troubles) == 0:
+	case len(c.Issues) == 0:
 		m.Calm = say.S("health.card_fine")
 	}
 	m.Holders, m.NoHolder = healthHolders(say, c.Holders)

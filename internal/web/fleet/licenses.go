@@ -26,10 +26,10 @@ import (
 // licenses answers: how many seats, what runs out when, which vGPUs lack a license, and, to those who see everything,
 // who has the seats.
 func (w *Pages) licenses(k page.Call) (page.View, error) {
-	return w.licensesView(k, license.Form{}, nil)
+	return w.licensesView(k, license.EntitlementDraft{}, nil)
 }
 
-func (w *Pages) licensesView(k page.Call, form license.Form, problems []fault.Field) (page.View, error) {
+func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problems []fault.Field) (page.View, error) {
 	pools, err := w.Licenses.Overview(k.Ctx, k.Actor)
 	if err != nil {
 		return page.View{}, err
@@ -93,7 +93,7 @@ func (w *Pages) seatHolders(k page.Call) (map[string][]workload.Workload, error)
 	return holders, err
 }
 
-func (w *Pages) poolModel(say page.Words, l license.Line, holders []workload.Workload,
+func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []workload.Workload,
 	changes bool) licenses.PoolModel {
 	pool := l.Status.Pool
 	id := page.Slug(pool.Name)
@@ -135,7 +135,7 @@ func (w *Pages) poolModel(say page.Words, l license.Line, holders []workload.Wor
 }
 
 // leaseWords say what the license server tells of the machine that a seat is used on: unknown where it does not tell.
-func leaseWords(say page.Words, l license.Line, node string) string {
+func leaseWords(say page.Words, l license.PoolOverview, node string) string {
 	count, known := l.LeasesOn(node)
 	switch {
 	case node == "":
@@ -192,7 +192,7 @@ func lastDay(say page.Words, t time.Time) string {
 }
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
-func poolFacts(say page.Words, l license.Line, every time.Duration) []ui.DefModel {
+func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) []ui.DefModel {
 	var facts []ui.DefModel
 	add := func(test, term, value string) {
 		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
@@ -245,7 +245,7 @@ func poolFacts(say page.Words, l license.Line, every time.Duration) []ui.DefMode
 const tellEnd = 90 * 24 * time.Hour
 
 // poolNotices are what somebody has to do something about.
-func poolNotices(say page.Words, l license.Line) []ui.NoticeModel {
+func poolNotices(say page.Words, l license.PoolOverview) []ui.NoticeModel {
 	var list []ui.NoticeModel
 	if !l.Answer.Failed.IsZero() {
 		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.Text(l.Answer.Failed), Test: "server-away",
@@ -307,7 +307,7 @@ func machinesModel(say page.Words, machines []license.Machine) licenses.Machines
 			if row.Expires = "–"; !d.Expires.IsZero() {
 				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
 			}
-			if d.Now(say.Now).Lost() {
+			if d.StateAt(say.Now).Missing() {
 				lost++
 				m.Rows = append(m.Rows, row)
 			} else {
@@ -327,21 +327,22 @@ func machinesModel(say page.Words, machines []license.Machine) licenses.Machines
 }
 
 func licenseState(say page.Words, d license.Device) ui.StateModel {
-	s := d.Now(say.Now)
+	s := d.StateAt(say.Now)
 	m := ui.StateModel{Kind: ui.Off, Word: say.Say(i18n.T("licenses.state_" + string(s))), Test: "license-state"}
 	switch {
 	case s == license.Licensed:
 		m.Kind = ui.OK
-	case s.Lost():
+	case s.Missing():
 		m.Kind = ui.Danger
-		if until, in := d.Grace(say.Now); in {
+		if until, in := d.GracePeriod(say.Now); in {
 			m.Detail = say.S("licenses.grace", "Until", until.UTC().Format("15:04")+" UTC")
 		}
 	}
 	return m
 }
 
-func enterModel(say page.Words, pools []license.Line, form license.Form, problems []fault.Field) *licenses.EnterModel {
+func enterModel(say page.Words, pools []license.PoolOverview, form license.EntitlementDraft,
+	problems []fault.Field) *licenses.EnterModel {
 	wrong := func(name string) string {
 		for _, p := range problems {
 			if p.Name == name {
@@ -377,9 +378,10 @@ func enterModel(say page.Words, pools []license.Line, form license.Form, problem
 // licenseEnter keeps what an administrator typed.
 func (w *Pages) licenseEnter(c echo.Context) error {
 	k := w.CallOf(c)
-	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"),
-		From: c.FormValue("from"), Until: c.FormValue("until")}
-	_, err := w.Licenses.Enter(k.Ctx, k.Actor, form)
+	form := license.EntitlementDraft{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"),
+		Seats: c.FormValue("seats"),
+		From:  c.FormValue("from"), Until: c.FormValue("until")}
+	_, err := w.Licenses.AddEntitlement(k.Ctx, k.Actor, form)
 	if fault.Is(err, fault.Invalid) {
 		v, drawn := w.licensesView(k, form, fault.As(err).Fields)
 		if drawn != nil {
@@ -405,7 +407,7 @@ func (w *Pages) licenseChoose(c echo.Context) error {
 
 func (w *Pages) licenseRemove(c echo.Context) error {
 	k := w.CallOf(c)
-	if err := w.Licenses.Remove(k.Ctx, k.Actor, c.Param("id")); err != nil {
+	if err := w.Licenses.RemoveEntitlement(k.Ctx, k.Actor, c.Param("id")); err != nil {
 		return err
 	}
 	return w.Done(c, "license-removed", "/licenses")

@@ -70,8 +70,9 @@ func uploaded(c echo.Context) ([]byte, error) {
 }
 
 // fateKinds gives each fate its colour and icon; the word is "licenses.fate_<fate>".
-var fateKinds = map[license.Fate]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info, license.Unchanged: ui.Off,
-	license.Refused: ui.Danger}
+var fateKinds = map[license.ImportOutcome]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info,
+	license.Unchanged: ui.Off,
+	license.Refused:   ui.Danger}
 
 func importModel(say page.Words, p license.Parsed) licenses.ImportModel {
 	m := licenses.ImportModel{
@@ -104,9 +105,9 @@ func importModel(say page.Words, p license.Parsed) licenses.ImportModel {
 
 // importVerdict counts the lines, or says what is the matter with the file.
 func importVerdict(say page.Words, p license.Parsed) ui.NoticeModel {
-	count := map[license.Fate]int{}
+	count := map[license.ImportOutcome]int{}
 	for _, l := range p.Lines {
-		count[l.Fate]++
+		count[l.Outcome]++
 	}
 	n := ui.NoticeModel{Kind: ui.Info, Title: say.S("licenses.csv_would", "Added", count[license.Added], "Changed",
 		count[license.Changed], "Unchanged", count[license.Unchanged]), Body: say.S("licenses.csv_nothing_yet"),
@@ -127,7 +128,7 @@ func importVerdict(say page.Words, p license.Parsed) ui.NoticeModel {
 // saidByLine reports whether a problem stands beside its line anyway.
 func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 	for _, l := range lines {
-		if l.Line == problem.Line && l.Fate == license.Refused {
+		if l.Line == problem.Line && l.Outcome == license.Refused {
 			return true
 		}
 	}
@@ -137,10 +138,10 @@ func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 func importLine(say page.Words, l license.ParsedLine) licenses.LineModel {
 	m := licenses.LineModel{Line: say.S("licenses.line") + " " + strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats,
 		From: l.From, Until: l.Until, Reference: l.Reference,
-		Fate: ui.StateModel{Kind: fateKinds[l.Fate],
-			Word: page.UpperFirst(say.Say(i18n.T("licenses.fate_" + string(l.Fate)))),
+		Fate: ui.StateModel{Kind: fateKinds[l.Outcome],
+			Word: page.UpperFirst(say.Say(i18n.T("licenses.fate_" + string(l.Outcome)))),
 			Test: "fate"}}
-	switch l.Fate {
+	switch l.Outcome {
 	case license.Changed:
 		m.Fate.Detail = say.S("licenses.fate_was", "Count", l.Was.Seats, "From", page.DayOf(say, l.Was.From), "Until",
 			lastDay(say, l.Was.Until))

@@ -19,7 +19,7 @@ var weekShades = []string{"unknown", "free", "1", "2", "3", "4"}
 
 // weekModel draws the mean number of seats by weekday and hour; nil without a past. An hour that has not been yet is
 // drawn as unknown, and is a dash among the numbers.
-func weekModel(say page.Words, id string, l license.Line) *licenses.WeekModel {
+func weekModel(say page.Words, id string, l license.PoolOverview) *licenses.WeekModel {
 	f := l.Forecast
 	if f.From.IsZero() {
 		return nil

@@ -122,8 +122,8 @@ func seriesModel(say page.Words, s gpumetrics.SeriesReport) metricsview.SeriesMo
 	if len(s.Found) == 0 {
 		m.None = say.S("metrics.not_found")
 	}
-	if s.Odd > 0 {
-		m.Odd = strconv.Itoa(s.Odd)
+	if s.Invalid > 0 {
+		m.Odd = strconv.Itoa(s.Invalid)
 	}
 	return m
 }
@@ -144,7 +144,7 @@ func troubledCards(say page.Words, r gpumetrics.Report, m *metricsview.ClusterMo
 			continue
 		}
 		card := metricsview.CardModel{Name: ui.StackModel{Title: c.Model, Detail: c.Node + " · " + c.UUID}}
-		for _, t := range c.Troubles {
+		for _, t := range c.Issues {
 			card.Troubles = append(card.Troubles, metricsview.FindingModel{State: severityState(say, t.Severity),
 				What: say.Text(t.What), Todo: say.Text(t.Todo)})
 		}

@@ -17,7 +17,7 @@ var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
 	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
-	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "delegation-created": ui.OK,
+	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK, "delegation-created": ui.OK,
 	"delegation-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK,
 	"token-revoked": ui.OK, "session-ended": ui.OK, "sessions-ended": ui.OK,
 	"person-disabled": ui.OK, "person-enabled": ui.OK, "handed-over": ui.OK, "handed-over-some": ui.Warning,

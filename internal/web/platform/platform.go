@@ -42,7 +42,7 @@ type overview struct {
 	unsaid int // of them, those whose use nobody knows
 	levels map[health.Level]int
 	books  []budget.Status
-	pools  []license.Line
+	pools  []license.PoolOverview
 	wrong  []offer.Finding
 }
 
@@ -114,7 +114,7 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	pending, morePending, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible,
-		request.Filter{States: []request.State{request.Pending}, Oldest: true, Limit: mostQueued})
+		request.Filter{States: []request.State{request.Pending}, Sort: request.Oldest, Limit: mostQueued})
 	if err != nil {
 		return page.View{}, err
 	}

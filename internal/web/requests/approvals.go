@@ -3,7 +3,6 @@ package requests
 import (
 	"context"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +24,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// inboxPage is how many requests the list beside the detail shows.
-const inboxPage = 50
+// mostSeats is how many of those that wait for a seat are shown.
+const mostSeats = 50
 
 // How many requests for the same size are looked at, and shown.
 const similarLooked, similarShown = 20, 5
@@ -43,11 +42,11 @@ type typed struct{ Note, Size, Lease string }
 
 // approvalsView shows the list with one request beside it: the one in the address, else the oldest.
 func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, error) {
-	items, next, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage,
-		Cursor: k.Get("cursor")})
+	p, err := w.Requests.Page(k.Ctx, k.Actor, request.ScopeInbox, filterOf(k, request.Oldest))
 	if err != nil {
 		return page.View{}, err
 	}
+	items := p.Items
 	waiting, err := w.Approvals.Waiting(k.Ctx, k.Actor)
 	if err != nil {
 		return page.View{}, err
@@ -67,8 +66,13 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.Words.S("requests.inbox"), Lead: inboxLead(k.Words, waiting),
 		Tabs: w.RequestTabs(k, "/approvals", waiting)}, Errors: page.FormErrors(k.Words, page.ProblemsOf(cause))}
-	m.List.More = ui.PaginationModel{Label: k.Words.S("requests.pages"), NextURL: page.NextURL("/approvals", url.Values{},
-		next)}
+	m.List.More, m.List.Filter = pagesOf(k, "/approvals", p), w.inboxFilter(k, waiting)
+	if m.Undo, err = w.undoable(k); err != nil {
+		return page.View{}, err
+	}
+	if len(items) == 0 && filtered(k) {
+		m.List.Empty = nothingFound(k.Words, "/approvals"+keptOf(k, "sort"))
+	}
 	for _, r := range items {
 		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
 			slices.Contains(ticked, string(r.ID))))
@@ -82,6 +86,9 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	}
 	m.Seats, m.List.Seats = seats, seats
 	whole := []page.Part{{ID: "inbox-page", Draw: func(page.Words) templ.Component { return requests.Inbox(m) }}}
+	if chosen == nil && m.List.Empty != nil {
+		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole}, nil
+	}
 	if chosen == nil {
 		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.Words.S("requests.inbox_empty"),
 			Lines: []string{k.Words.S("requests.inbox_empty_why")}, Test: "empty"}
@@ -93,6 +100,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	}
 	m.Detail = &detail
 	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Wide: true, Parts: []page.Part{
+		{ID: "undo", Draw: func(page.Words) templ.Component { return requests.Undo(m.Undo) }},
 		{ID: "approvals", Draw: func(page.Words) templ.Component { return requests.InboxList(m.List) }},
 		{ID: "approval-bars", Draw: func(page.Words) templ.Component { return requests.Bars(detail.Bars) }},
 		{ID: "approval-decide", Draw: func(page.Words) templ.Component { return requests.Decide(detail) }},
@@ -114,7 +122,8 @@ func inboxLead(say page.Words, waiting int) string {
 // seatWaits are the requests that somebody approved and that wait for a license seat, as far as the reader could still
 // Text no; nil where there are none.
 func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatLineModel, error) {
-	items, next, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
+	items, next, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeSeat, request.Filter{Sort: request.Oldest,
+		Limit: mostSeats})
 	m := &requests.SeatLineModel{}
 	for _, r := range items {
 		if !r.WaitsForSeat() || w.Approvals.MayReject(k.Actor, r) != nil {
@@ -126,7 +135,7 @@ func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatL
 		m.Rows = append(m.Rows, row)
 	}
 	if next != "" {
-		m.More = k.Words.S("requests.seat_line_more", "Count", inboxPage)
+		m.More = k.Words.S("requests.seat_line_more", "Count", mostSeats)
 	}
 	if len(m.Rows) == 0 {
 		return nil, err
@@ -159,7 +168,8 @@ func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.In
 		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
 		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
 			"Size", r.Spec.Size.Title), Checked: ticked},
-		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID), Detail: what},
+		Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Detail: what,
+			Href: approvalPath(r.ID) + keptOf(k, inboxNames...)},
 		Asked: say.Ago(r.CreatedAt),
 	}
 }
@@ -211,6 +221,10 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	m.Given, m.Reclaim = reassignedModels(k, r)
+	if was := r.Decision.Returned; was != nil && m.Why == "" {
+		m.Returned = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("requests.returned", "Name", was.ByName, "Why", was.Why),
+			Test: "returned"}
+	}
 	return m, err
 }
 
@@ -347,11 +361,12 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 	if r.WaitsForSeat() {
 		may = w.Approvals.MayReject
 	}
+	kept := keptOf(k, inboxNames...)
 	if err := may(k.Actor, r); err != nil {
 		return m, say.Text(fault.As(err).Sentence)
 	}
 	m = requests.DecideModel{
-		Form: ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide",
+		Form: ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve" + kept, Test: "decide",
 			Hidden: []ui.HiddenModel{{Name: "seen", Value: k.Get("seen")}}},
 		Less: w.lessFields(say, r, was, problems),
 		Open: was.Size != "" || was.Lease != "",
@@ -361,7 +376,7 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a",
 			Test: "approve"},
 		Reject: ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r",
-			FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
+			FormAction: approvalPath(r.ID) + "/reject" + kept, Test: "reject"},
 	}
 	if r.WaitsForSeat() { // a yes was said already
 		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
@@ -473,14 +488,15 @@ func (w *Pages) reject(c echo.Context) error { return w.decide(c, request.Reject
 func (w *Pages) decide(c echo.Context, verb request.Verb) error {
 	k := w.CallOf(c)
 	was := typed{Note: c.FormValue("note"), Size: c.FormValue("size"), Lease: strings.TrimSpace(c.FormValue("lease"))}
-	said := request.DecisionInput{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen"))}
+	said := request.DecisionInput{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen")),
+		Undoable: true}
 	if verb == request.ApproveVerb {
 		said.Size, said.Lease = was.Size, was.Lease
 	}
 	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(c.Param("id")), said)
 	switch {
 	case err == nil:
-		return w.Done(c, answered(r), "/approvals")
+		return w.Done(c, answered(r), "/approvals"+keptOf(k, inboxNames...))
 	case !page.Correctable(err):
 		return err
 	}
@@ -505,12 +521,14 @@ func seenIn(text string) int64 {
 	return n
 }
 
-// answered is the flash for what an answer led to.
+// answered is the flash for what an answer led to; "" for one that can be undone, which the page says itself.
 func answered(r request.Request) string {
-	switch r.State {
-	case request.Pending:
+	switch {
+	case r.Decision.Deferred != nil:
+		return ""
+	case r.State == request.Pending:
 		return "consented"
-	case request.Rejected:
+	case r.State == request.Rejected:
 		return "rejected"
 	}
 	return "approved"

@@ -44,7 +44,7 @@ func tickedIDs(k page.Call, items []request.Request) []string {
 func bulkForm(k page.Call) *requests.BulkModel {
 	say := k.Words
 	all := url.Values{"tick": {"all"}}
-	for _, kept := range []string{"cursor"} {
+	for _, kept := range inboxNames {
 		if k.Get(kept) != "" {
 			all.Set(kept, k.Get(kept))
 		}
@@ -71,7 +71,7 @@ func (w *Pages) decideSeveral(c echo.Context) error {
 		return fault.Wrap(fault.Invalid, err, i18n.T("requests.bulk_none"))
 	}
 	ticks, verb := form["request"], request.Verb(form.Get("verb"))
-	if len(ticks) == 0 || len(ticks) > inboxPage || (verb != request.ApproveVerb && verb != request.RejectVerb) {
+	if len(ticks) == 0 || len(ticks) > listPage || (verb != request.ApproveVerb && verb != request.RejectVerb) {
 		none := fault.InvalidFields([]fault.Field{{Reason: i18n.T("requests.bulk_none")}})
 		v, err := w.approvalsView(k, typed{}, none)
 		if err != nil {
@@ -85,7 +85,8 @@ func (w *Pages) decideSeveral(c echo.Context) error {
 		Back: ui.LinkButtonModel{Label: k.Words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary,
 			Test: "to-inbox"}}
 	for _, tick := range ticks {
-		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note")}))
+		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note"),
+			Undoable: true}))
 	}
 	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Outcomes(m)}
 	return w.Reply(c, k, page.Page{Name: w.approvalsPage().Name}, v, http.StatusOK)
@@ -95,6 +96,13 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 	id, seen, _ := strings.Cut(tick, "@")
 	said.Seen = seenIn(seen)
 	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(id), said)
+	if err == nil && r.Decision.Deferred != nil {
+		undo := undoButton(k, r)
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID),
+			Detail: r.Spec.Size.Title}, Undo: &undo,
+			State: ui.StateModel{Kind: ui.OK, Word: k.Words.S("requests.deferred_" + string(said.Verb)),
+				Detail: k.Words.S("requests.takes_effect"), Test: "state"}}
+	}
 	if err == nil {
 		kind := blocks.RequestKinds[r.State]
 		if said.Verb == request.RejectVerb {

@@ -25,11 +25,8 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	if chosen != request.ScopeVisible {
 		chosen = request.ScopeMine
 	}
-	f := request.Filter{Cursor: k.Get("cursor"), Limit: 50}
-	if state := request.State(k.Get("state")); slices.Contains(request.States(), state) {
-		f.States = []request.State{state}
-	}
-	items, next, err := w.Requests.List(k.Ctx, k.Actor, chosen, f)
+	f, by := w.listFilter(k)
+	p, err := w.Requests.Page(k.Ctx, k.Actor, chosen, f)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -37,12 +34,21 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := requests.ListModel{Filter: requestFilter(k, chosen), More: ui.PaginationModel{Label: k.Words.S("requests.pages"),
-		NextURL: page.NextURL("/requests", k.Query, next)}}
-	for _, r := range items {
+	m := requests.ListModel{Filter: w.requestFilter(k, chosen, by), More: pagesOf(k, "/requests", p)}
+	m.Filter.Count = shownOf(k.Words, p)
+	for _, r := range p.Items {
 		m.Rows = append(m.Rows, requestRow(k.Words, r))
 	}
-	if len(items) == 0 {
+	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {
+		return page.View{}, err
+	}
+	switch {
+	case len(p.Items) > 0:
+	case filtered(k):
+		m.Empty = nothingFound(k.Words, m.Filter.ClearURL)
+	case m.Rules != nil:
+		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.Words.S("requests.only_rules"), Test: "empty", Level: 3}
+	default:
 		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.Words.S("requests.empty"),
 			Lines: []string{k.Words.S("requests.empty_why")}, Test: "empty", Level: 3}
 	}
@@ -53,7 +59,44 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 			{ID: "requests-list", Draw: func(page.Words) templ.Component { return requests.List(m) }}}}, nil
 }
 
-func requestFilter(k page.Call, chosen request.Scope) ui.FilterBarModel {
+// listFilter reads the address. What rules decided is left out for approvers who say nothing of it: to them it is only
+// in the way of what people have to decide.
+func (w *Pages) listFilter(k page.Call) (f request.Filter, by string) {
+	f = filterOf(k, request.Newest)
+	if state := request.State(k.Get("state")); slices.Contains(request.States(), state) {
+		f.States = []request.State{state}
+	}
+	switch d := request.Decider(k.Get("by")); {
+	case d == request.DeciderRule, d == request.DeciderPerson, d == request.NotRule:
+		f.Decider = d
+	case d == "" && w.Approvals.Decides(k.Actor):
+		f.Decider = request.NotRule
+	}
+	if by = string(f.Decider); by == "" {
+		by = anybody
+	}
+	return f, by
+}
+
+// decidedByRules counts what is left out of a list and leads to it; nil for nothing.
+func (w *Pages) decidedByRules(k page.Call, chosen request.Scope, f request.Filter) (*requests.RulesModel, error) {
+	if f.Decider != request.NotRule {
+		return nil, nil
+	}
+	f.Decider, f.Cursor = request.DeciderRule, ""
+	n, err := w.Requests.Count(k.Ctx, k.Actor, chosen, f)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	k.Query.Set("by", anybody)
+	m := requests.RulesModel{Words: k.Words.S("requests.by_rules", "Total", shownOf(k.Words, request.Page{Total: n})),
+		Show: ui.LinkButtonModel{Label: k.Words.S("requests.by_rules_show"), Kind: ui.LinkLike, Small: true,
+			Href: "/requests" + keptOf(k, "scope", "q", "team", "state", "by", "sort"), Test: "show-rules"}}
+	k.Query.Del("by")
+	return &m, nil
+}
+
+func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) ui.FilterBarModel {
 	say := k.Words
 	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField,
 		Label: say.S("requests.filter_state"), Value: k.Get("state"), Test: "filter-state",
@@ -62,10 +105,18 @@ func requestFilter(k page.Call, chosen request.Scope) ui.FilterBarModel {
 		state.Options = append(state.Options, ui.OptionModel{Value: string(s),
 			Label: page.UpperFirst(say.Say(i18n.T("request.state." + string(s))))})
 	}
-	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Fields: []ui.FieldModel{state},
+	decider := ui.FieldModel{ID: "requests-by", Name: "by", Kind: ui.SelectField, Label: say.S("requests.filter_by"),
+		Value: by, Test: "filter-by"}
+	for _, d := range []string{anybody, string(request.NotRule), string(request.DeciderPerson),
+		string(request.DeciderRule)} {
+		decider.Options = append(decider.Options, ui.OptionModel{Value: d, Label: say.Say(i18n.T("requests.by." + d))})
+	}
+	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Search: searchField(k, "requests-q"),
+		Fields: slices.Concat([]ui.FieldModel{state, decider}, w.teamField(k, "requests-team"),
+			[]ui.FieldModel{sortField(k, "requests-sort", request.Newest)}),
 		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
-	if k.Get("state") != "" {
-		m.ClearURL = "/requests?scope=" + url.QueryEscape(string(chosen))
+	if filtered(k) {
+		m.ClearURL = "/requests" + keptOf(k, "scope", "sort")
 	}
 	m.Switch = &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 		{Label: say.S("home.scope_mine"), Href: "/requests", Current: chosen == request.ScopeMine, Test: "scope-mine"},

@@ -72,12 +72,16 @@ func (w *Pages) places(k page.Call, q query, _ int) ([]hit, error) {
 	return hits, nil
 }
 
+// candidates is among how many of the newest that match the best are looked for: the newest five need not hold the one
+// whose name was typed.
+const candidates = 50
+
 // workloads are the reader's own and those that they may see, newest first.
 func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
 	var hits []hit
 	seen := map[workload.ID]bool{}
 	for _, mine := range []bool{true, false} {
-		items, _, err := w.Workloads.List(k.Ctx, k.Actor, mine, workload.Filter{Text: q.words, Limit: most})
+		items, _, err := w.Workloads.List(k.Ctx, k.Actor, mine, workload.Filter{Text: q.words, Limit: max(most, candidates)})
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +109,8 @@ func (w *Pages) requests(k page.Call, q query, most int) ([]hit, error) {
 	var hits []hit
 	seen := map[request.ID]bool{}
 	for _, scope := range []request.Scope{request.ScopeMine, request.ScopeInbox, request.ScopeVisible} {
-		items, _, err := w.Requests.List(k.Ctx, k.Actor, scope, request.Filter{Text: q.words, Limit: most,
+		items, _, err := w.Requests.List(k.Ctx, k.Actor, scope, request.Filter{Text: q.words,
+			Limit: max(most, candidates),
 			Since: k.Words.Now.Add(-requestsSince)})
 		if err != nil {
 			return nil, err

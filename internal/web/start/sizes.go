@@ -191,8 +191,8 @@ func freeModel(say page.Words, o request.Offer) start.FreeModel {
 	if !o.Why.IsZero() {
 		m.Detail = say.Text(o.Why)
 	}
-	if o.QueueAhead > 0 {
-		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.QueueAhead))
+	if o.QueueDepth > 0 {
+		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.QueueDepth))
 	}
 	if !o.Fit.Known {
 		return m
@@ -201,7 +201,7 @@ func freeModel(say page.Words, o request.Offer) start.FreeModel {
 	switch {
 	case o.Fit.Total == 0:
 		m.Kind, m.Words = ui.Off, say.S("start.free_none")
-	case o.Fit.Free <= o.QueueAhead:
+	case o.Fit.Free <= o.QueueDepth:
 		m.Kind = ui.Waiting
 	}
 	return m
@@ -215,7 +215,7 @@ func needs(say page.Words, o request.Offer) ui.StateModel {
 			o.Verdict.Who())}
 	case o.Seats != nil:
 		kind := ui.Info
-		if !o.Seats.Has(o.MoreSeats) {
+		if !o.Seats.Has(o.AdditionalSeats) {
 			kind = ui.Warning
 		}
 		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: blocks.SeatsFree(say, *o.Seats)}

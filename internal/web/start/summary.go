@@ -116,7 +116,7 @@ func verdict(say page.Words, p request.Preview, form blocks.StartForm) ui.Notice
 		}
 	case !p.Fit.Known:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), page.OrElse(why(say, p), say.S("start.free_unknown"))
-	case p.Fit.Free <= p.QueueAhead:
+	case p.Fit.Free <= p.QueueDepth:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.waits"), why(say, p)
 	default:
 		n.Kind, n.Title = ui.OK, say.S("start.now")
@@ -130,8 +130,8 @@ func why(say page.Words, p request.Preview) string {
 	if !p.Why.IsZero() {
 		text = say.Text(p.Why)
 	}
-	if p.QueueAhead > 0 {
-		text += " " + say.S("start.ahead", "Count", p.QueueAhead)
+	if p.QueueDepth > 0 {
+		text += " " + say.S("start.ahead", "Count", p.QueueDepth)
 	}
 	return strings.TrimSpace(text)
 }
@@ -151,7 +151,7 @@ func summaryItems(say page.Words, p request.Preview) []ui.DefModel {
 		add("start.sum_rule", p.Verdict.Rule, "sum-rule")
 	}
 	if p.Seats != nil {
-		add("start.sum_seat", blocks.SeatsTaken(say, p.MoreSeats, *p.Seats), "sum-seat")
+		add("start.sum_seat", blocks.SeatsTaken(say, p.AdditionalSeats, *p.Seats), "sum-seat")
 	}
 	if p.Place > 0 {
 		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")

@@ -1,58 +1,11 @@
 package webtest
 
 import (
-	"context"
-	"maps"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/advice"
-	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
-	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
-
-// adviceStore keeps what was put away beside the workloads.
-type adviceStore struct {
-	*Store
-	put map[workload.ID]advice.Dismissal
-}
-
-func newAdviceStore(w *World) *adviceStore {
-	return &adviceStore{w.Store, map[workload.ID]advice.Dismissal{}}
-}
-
-// Workload finds one.
-func (s *adviceStore) Workload(ctx context.Context, id workload.ID) (workload.Workload, error) {
-	return workloadStore{s.Store}.Workload(ctx, id)
-}
-
-// NamesEnded knows of none.
-func (s *adviceStore) NamesEnded(context.Context, time.Time) (map[advice.Name]time.Time, error) {
-	return nil, nil
-}
-
-// Dismissals are what was put away.
-func (s *adviceStore) Dismissals(context.Context) (map[workload.ID]advice.Dismissal, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.put), nil
-}
-
-// SaveDismissal puts advice away.
-func (s *adviceStore) SaveDismissal(ctx context.Context, d advice.Dismissal, events ...audit.Event) error {
-	s.mu.Lock()
-	s.put[d.Workload] = d
-	s.mu.Unlock()
-	return s.Append(ctx, events...)
-}
-
-// DeleteDismissal shows it again.
-func (s *adviceStore) DeleteDismissal(ctx context.Context, id workload.ID, events ...audit.Event) error {
-	s.mu.Lock()
-	delete(s.put, id)
-	s.mu.Unlock()
-	return s.Append(ctx, events...)
-}
 
 // DidDaily says what a workload's pod did on each of the last days.
 func (w *World) DidDaily(name string, days int, peakMiB, mean, high float64, full time.Duration) {
@@ -72,8 +25,8 @@ func (w *World) DidDaily(name string, days int, peakMiB, mean, high float64, ful
 }
 
 // advised is a world with a size too large and one too small.
-func advised() *World {
-	w := Busy()
+func advised(s Scope) *World {
+	w := Busy(s)
 	const day = 24 * time.Hour
 	w.Add(w.Workload("digits", Anna, "h100").Running("gpu-03", 20*day, 3*day).Volume(50))
 	w.DidDaily("digits", 14, 6*1024, 3.4, 11, 0)
@@ -83,10 +36,8 @@ func advised() *World {
 }
 
 // putAway is advised with one of them put away.
-func putAway() *World {
-	w := advised()
-	if _, err := w.Advice.Dismiss(context.Background(), w.Actor(Anna), "w-digits"); err != nil {
-		panic(err)
-	}
+func putAway(s Scope) *World {
+	w := advised(s)
+	have(w.Advice.Dismiss(bg, w.Actor(Anna), "w-digits"))
 	return w
 }

@@ -46,7 +46,7 @@ func (w *World) works() {
 func (w *World) Unrecorded() {
 	since := Now.Add(-49 * time.Minute)
 	tail := usage.EngineTail{Cluster: "local", From: since, Until: Now}
-	for _, i := range w.Held["w-train-resnet"] {
+	for _, i := range w.Metered("w-train-resnet") {
 		tail.Lines = append(tail.Lines, usage.TailLine{Since: since, EngineLine: usage.EngineLine{Workload: i.Workload,
 			Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour, EngineUse: used(49, 58)}})
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // Troubled is a busy world where the metrics are not as they should be, and a card neither.
-func Troubled() *World {
-	w := Busy()
+func Troubled(s Scope) *World {
+	w := Busy(s)
 	w.Reports = map[string]gpumetrics.Report{"local": {
 		Status: gpumetrics.Status{Since: Now.Add(-4 * time.Minute), Err: errors.New("ask Prometheus: connection refused")},
 		Cards:  8, Slices: 14, Pods: 9, Rows: 1234, Bytes: 3 << 20, Took: 41 * time.Millisecond,
 		Series: []gpumetrics.SeriesReport{
 			{Name: "engine", Title: i18n.T("gpumetrics.series.engine"), Found: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE"},
-				Devices: 20, Expected: 22, Odd: 2},
+				Devices: 20, Expected: 22, Invalid: 2},
 			{Name: "power", Title: i18n.T("gpumetrics.series.power"), Expected: 8},
 		},
 		Views: []gpumetrics.ViewReport{
@@ -33,7 +33,7 @@ func Troubled() *World {
 		},
 		Health: []gpumetrics.Card{
 			{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01", At: Now,
-				Troubles: []gpumetrics.Trouble{
+				Issues: []gpumetrics.Issue{
 					{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_since", "Code", 79, "Class",
 						i18n.T("gpumetrics.xid.bus"), "Time", Now.Add(-3*time.Hour).UTC().Format("2006-01-02 15:04")),
 						Todo: i18n.T("gpumetrics.todo.bus")}}},

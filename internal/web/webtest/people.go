@@ -17,19 +17,29 @@ import (
 )
 
 // Busy is a world on a working day: everything that a page can show is there once.
-func Busy() *World {
-	w := Empty()
-	w.fleet()
+func Busy(s Scope) *World {
+	w := newWorld(s, busyImage())
+	w.works()
+	for _, item := range w.Works() {
+		w.read(item)
+	}
+	return w
+}
+
+// workingDay fills the database of Busy.
+func (w *World) workingDay() {
+	check(w.CreateToken(bg, identity.Token{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
+		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
+		LastUsedAt: Now.Add(-9 * time.Hour)}, audit.By(w.Actor(Anna), audit.TokenCreated, Now.Add(-20*24*time.Hour))))
+	w.cluster()
 	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
 	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute,
 		38*time.Minute).Shared().Ending())
 	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size",
 		"H100 80 GB", "Count", 2)))
-	w.Earlier.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
-	w.Earlier.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
+	w.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
+	w.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
 		14*time.Second, 40*time.Second)
-	w.Earlier.Decided = []time.Duration{10 * time.Minute, 20 * time.Minute, 25 * time.Minute, 40 * time.Minute,
-		3 * time.Hour}
 	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour),
 		Until: Now.Add(6 * time.Hour)}).Volume(10))
 	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
@@ -39,22 +49,20 @@ func Busy() *World {
 	w.Ask("r-anna1", Anna, "vision", "h100", "4h",
 		"Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
 	w.Ask("r-olaf1", Olaf, "speech", "h100", "2h", "Comparing two decoders for the demo on Friday.", 50*time.Minute)
-	w.Decided("r-anna0", Anna, "h100", request.Rejected, "Try the 40 GB slice first, please: it was free all week.")
-	w.Decided("r-anna2", Anna, "h100", request.Approved, "For the deadline.")
-	w.Vols["datasets-kept"] = workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID,
+	w.Decided("r-anna0", Anna, "h100", request.Rejected, "Try the 40 GB slice first, please: it was free all week.",
+		20*time.Minute)
+	w.Decided("r-anna2", Anna, "h100", request.Approved, "For the deadline.", 20*time.Minute)
+	w.PutVolume(workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID,
 		OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 200, CreatedAt: Now.Add(-40 * 24 * time.Hour),
-		UnusedFrom: Now.Add(-24 * 24 * time.Hour), WarnedAt: Now.Add(-24 * time.Hour), WarnedFor: 7 * 24 * time.Hour}
+		UnusedFrom: Now.Add(-24 * 24 * time.Hour), WarnedAt: Now.Add(-24 * time.Hour), WarnedFor: 7 * 24 * time.Hour})
 	w.signedIn()
-	w.TokenList = []identity.Token{{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
-		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
-		LastUsedAt: Now.Add(-9 * time.Hour)}}
-	return w
 }
 
 // Work is a workload being made.
 type Work struct {
 	workload.Workload
-	world *World
+	world  *World
+	meters []usage.Interval
 }
 
 // Workload begins a workload of a person's first team.
@@ -84,7 +92,7 @@ func (b *Work) Endpoint() *Work {
 	return b
 }
 
-// Running puts it on a node, for so long, with so much lease left, and gives it readings.
+// Running puts it on a node, for so long, with so much lease left, and has its meter run.
 func (b *Work) Running(node string, since, left time.Duration) *Work {
 	b.State, b.CreatedAt, b.PlacedAt = workload.Running, Now.Add(-since-time.Minute), Now.Add(-since)
 	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(left)}
@@ -96,12 +104,16 @@ func (b *Work) Running(node string, since, left time.Duration) *Work {
 	if b.Kind == catalog.Endpoint {
 		b.Observed.Activity = nil
 	}
-	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
-		PerHour: b.Size.PricePerHour, From: Now.Add(-since)}}
-	if b.Size.Devices() > 0 {
-		b.world.Readings[b.Observed.Pod] = reading(node, b.Size)
-	}
+	b.meters = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
+		PerHour: b.Size.PricePerHour, From: Now.Add(-since), Seats: b.Seats()}}
 	return b
+}
+
+// read has metrics tell of the device of a workload that runs.
+func (w *World) read(item workload.Workload) {
+	if item.State == workload.Running && item.Size.Devices() > 0 {
+		w.Readings[item.Observed.Pod] = reading(item.Observed.Node, item.Size)
+	}
 }
 
 func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
@@ -175,8 +187,8 @@ func (b *Work) Stopped(lease workload.Lease) *Work {
 	b.State, b.Desired, b.Lease, b.PlacedAt, b.CreatedAt = workload.Stopped, workload.WantStopped, lease, lease.From,
 		lease.From
 	b.Reason = i18n.T("workload.stopped_by", "Name", b.OwnerName)
-	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
-		PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
+	b.meters = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
+		PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour), Seats: b.Seats()}}
 	return b
 }
 
@@ -189,18 +201,20 @@ func (b *Work) Shared() *Work { b.Workload.Shared = true; return b }
 // Volume gives it storage.
 func (b *Work) Volume(gib int) *Work {
 	b.StorageGiB, b.Workload.Volume = gib, b.Name+"-home"
-	b.world.Vols[b.Workload.Volume] = workload.Volume{Name: b.Workload.Volume, Tenant: b.Tenant, Owner: b.Owner,
-		OwnerName: b.OwnerName, Cluster: b.Cluster, Namespace: b.Namespace, GiB: gib, Workload: b.ID, CreatedAt: b.CreatedAt}
+	b.world.PutVolume(workload.Volume{Name: b.Workload.Volume, Tenant: b.Tenant, Owner: b.Owner,
+		OwnerName: b.OwnerName, Cluster: b.Cluster, Namespace: b.Namespace, GiB: gib, Workload: b.ID, CreatedAt: b.CreatedAt})
 	return b
 }
 
 // Add puts a workload into the world, with the events that made it.
 func (w *World) Add(b *Work) {
-	w.Works[b.ID] = b.Workload
+	w.PutWork(b.Workload)
+	w.Meter(b.ID, b.meters...)
+	w.read(b.Workload)
 	for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.WorkloadCreated} {
-		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner,
-			Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID),
-			Rule: "shares-and-slices", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"})
+		check(w.Append(bg, audit.Event{At: b.CreatedAt, Kind: kind, Actor: b.Owner, ActorName: b.OwnerName,
+			Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices",
+			Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"}))
 	}
 }
 
@@ -215,26 +229,28 @@ func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason 
 	spec := request.Spec{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
 		Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason}
 	facts := request.PolicyFacts(request.StartKind, spec, w.Actor(p), request.Facts{Now: Now.Add(-since)}, d.Std())
-	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending,
+	w.PutRequest(request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending,
 		CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()),
-		Version: 1, Spec: spec,
+		Spec: spec,
 		Decision: request.Decision{Rule: "whole-gpus", Steps: policy.OneOf(identity.Approver), Facts: &facts,
-			Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}}
+			Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}})
 }
 
-// Decided is one of last week.
-func (w *World) Decided(id request.ID, p identity.Person, size string, state request.State, note string) {
+// Decided is one of last week that Carla decided after so long.
+func (w *World) Decided(id request.ID, p identity.Person, size string, state request.State, note string,
+	took time.Duration) {
 	w.Ask(id, p, w.Actor(p).TenantNames()[0], size, "4h", "Last week's experiment.", 6*24*time.Hour)
-	r := w.Reqs[id]
+	r := w.Request(id)
 	sentence := map[request.State]string{request.Approved: "request.approved_by",
 		request.Rejected: "request.rejected_by"}[state]
-	r.State, r.DecidedAt = state, Now.Add(-6*24*time.Hour+20*time.Minute)
+	r.State, r.DecidedAt = state, Now.Add(-6*24*time.Hour+took)
 	r.Decision.By, r.Decision.ByName, r.Decision.Note, r.Decision.Sentence = Carla.ID, Carla.Name, note,
 		i18n.T(sentence, "Name", Carla.Name)
-	w.Reqs[id] = r
+	w.PutRequest(r)
 }
 
-func (w *World) fleet() {
+// cluster is the inventory of a cluster of seven nodes.
+func (w *World) cluster() {
 	h100 := map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 	with := func(labels map[string]string, name, value string) map[string]string {
 		out := map[string]string{name: value}
@@ -255,7 +271,7 @@ func (w *World) fleet() {
 	closed.Cordoned, closed.Warnings = true, []i18n.Text{i18n.T("inventory.cordoned"),
 		i18n.T("inventory.unhealthy", "Count", 1,
 			"Resource", "nvidia.com/gpu")}
-	w.Snaps["local"] = inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
+	s := inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
 		node("cpu-01", "", nil),
 		node("gpu-01", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-1g.10gb", Capacity: 14,
 			Allocatable: 14, Holders: []inventory.Holder{held("gpu-vision", "train-resnet-0", "w-train-resnet"),
@@ -273,16 +289,16 @@ func (w *World) fleet() {
 			Allocatable: 8, Holders: []inventory.Holder{held("gpu-vision", "vlm-test-0", "w-vlm-test")}}),
 		closed,
 	}}
-	w.layouts()
-	w.works()
+	layouts(s.Nodes)
+	w.PutInventory(s)
 }
 
 // layouts are what the node agents tell of two nodes.
-func (w *World) layouts() {
-	for i, n := range w.Snaps["local"].Nodes {
+func layouts(nodes []inventory.Node) {
+	for i, n := range nodes {
 		switch n.Name {
 		case "gpu-01":
-			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3",
+			nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3",
 				Axis: 8,
 				Slices: []inventory.Placement{{UUID: "MIG-0", Profile: "1g.10gb", Start: 0, Size: 1},
 					{UUID: "MIG-1", Profile: "3g.40gb", Start: 4, Size: 4}},
@@ -290,7 +306,12 @@ func (w *World) layouts() {
 					{Profile: "2g.20gb", Size: 2, Starts: []int{2}}}},
 				{Index: 1, UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3", Axis: 8}, {Index: 2, Lost: true}}
 		case "gpu-03":
-			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3"}}
+			nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3"}}
 		}
 	}
+}
+
+// people are all of this world.
+func people() []identity.Person {
+	return []identity.Person{Anna, Ben, Carla, Dora, Eli, Nemo, Olaf}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // EverySize is a busy world whose catalog has a size of every technology, as long as that of a large site.
-func EverySize() *World {
-	w := Busy()
+func EverySize(s Scope) *World {
+	w := Busy(s)
 	every := catalog.EveryRow()
 	every.Images = w.Site.Catalog.Images
 	w.Site.Catalog = every
@@ -21,8 +21,8 @@ func EverySize() *World {
 }
 
 // twoSizes offers what a small site has.
-func twoSizes() *World {
-	w := Busy()
+func twoSizes(s Scope) *World {
+	w := Busy(s)
 	w.Site.Catalog.Sizes = slices.DeleteFunc(slices.Clone(w.Site.Catalog.Sizes), func(s catalog.Size) bool {
 		return s.Name != "cpu" && s.Name != "h100"
 	})
@@ -30,35 +30,33 @@ func twoSizes() *World {
 }
 
 // allTaken has no GPU left.
-func allTaken() *World {
-	w := Busy()
-	s := w.Snaps["local"]
-	s.Nodes = slices.Clone(s.Nodes)
-	for i := range s.Nodes {
-		s.Nodes[i].Resources = slices.Clone(s.Nodes[i].Resources)
-		for j, r := range s.Nodes[i].Resources {
-			s.Nodes[i].Resources[j].Holders = []inventory.Holder{{Namespace: "other", Pod: "p", Count: r.Allocatable}}
+func allTaken(s Scope) *World {
+	w := Busy(s)
+	known := w.Inventory("local")
+	for i := range known.Nodes {
+		for j, r := range known.Nodes[i].Resources {
+			known.Nodes[i].Resources[j].Holders = []inventory.Holder{{Namespace: "other", Pod: "p", Count: r.Allocatable}}
 		}
 	}
-	w.Snaps["local"] = s
+	w.PutInventory(known)
 	return w
 }
 
 // noQuota has one whole card for the team, which a workload holds, and no slice.
-func noQuota() *World {
-	w := Busy()
+func noQuota(s Scope) *World {
+	w := Busy(s)
 	w.Site.Directory.Tenants[0].Quota = map[string]int{"cpu": 4, "h100": 1, "mig-1g.10gb": 1}
 	return w
 }
 
 // allRefused has a rule that allows nothing.
-func allRefused() *World {
-	w := Busy()
+func allRefused(s Scope) *World {
+	w := Busy(s)
 	rules, problems := policy.Compile([]policy.Rule{{Name: "closed-in-december", When: "true", Outcome: policy.Refuse,
 		Sentence: "The cluster is closed until 2 January."}})
 	if problems != nil {
 		panic(problems)
 	}
-	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: func() time.Time { return w.Clock }})
+	w.Rules = policy.NewService(policy.Options{Store: w.Store, Initial: rules, Now: func() time.Time { return w.Clock }})
 	return w
 }

@@ -31,7 +31,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
-	"github.com/gpu-portal/gpu-portal/internal/offer/offertest"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -58,56 +57,55 @@ var (
 func person(short, name string, groups ...string) identity.Person {
 	return identity.Person{ID: identity.NewPersonID("https://id.example.org", short), Issuer: "https://id.example.org",
 		Subject: short, Name: name,
-		Email: short + "@example.org", Groups: groups, SeenAt: Now.Add(-3 * time.Hour), ToldAt: Now.Add(-4 * time.Minute)}
+		Email: short + "@example.org", Groups: groups, SeenAt: Now.Add(-3 * time.Hour),
+		ConfirmedAt: Now.Add(-4 * time.Minute)}
 }
 
-// World is everything that the pages stand on.
+// World is everything that the pages stand on: the portal's own services on a database of their own, and what is
+// outside the portal as tests set it.
 type World struct {
-	*Store
+	database
 	Web             *web.Web
 	RequestService  request.Services
 	WorkloadService *workload.Service
 	BudgetService   *budget.Service
-	Logs            *Logs
+	LicenseService  *license.Service
+	IdleService     *idle.Service
 	Rules           *policy.Service
 	Delegations     *delegation.Service
 	Tenants         *tenant.Service
-	Teams           []tenant.Revision // what was saved about teams before
-	Readings        Readings
-	Reports         map[string]gpumetrics.Report // by cluster
-	Fleets          map[string]*gpumetrics.Fleet // by cluster
-	Used            usage.EngineUses
-	Tail            []usage.EngineTail
-	Pasts           map[string]gpumetrics.Ranges // by pod
-	RangesErr       error
-	away            []page.Outage
-	AppsURL         func(workloadName string) string
-	Drift           *drift.Service
-	Drifts          *Drifts
-	Site            request.Site
 	Offer           *offer.Service
 	Advice          *advice.Service
-	Days            []advice.Day // what is known of the use of GPUs
-	Idle            *Idle
-	IdleService     *idle.Service
-	Catalogs        *offertest.Store
-	Hub             *live.Hub
+	Drift           *drift.Service
 	Marks           *health.Service
-	Marked          []health.Quarantine
-	Licenses        *Licenses
-	LicenseService  *license.Service
-	PriceList       *Prices
-	Unmet           *UnmetRequests
-	Earlier         *Earlier
-	FleetHours      *Fleet
 	Prices          *usage.Prices
-	Notices         *Notices
-	Dead            atomic.Bool // the session of every open stream has ended
+	Site            request.Site
+	Hub             *live.Hub
 	Clock           time.Time
-	bundle          *i18n.Bundle
-	edgeOnce        sync.Once
-	edge            *echo.Echo
-	ids             int
+	AppsURL         func(workloadName string) string
+	Dead            atomic.Bool // the session of every open stream has ended
+
+	// What Prometheus, DCGM and the clusters tell.
+	Logs      *Logs
+	Readings  Readings
+	Reports   map[string]gpumetrics.Report // by cluster
+	Fleets    map[string]*gpumetrics.Fleet // by cluster
+	Used      usage.EngineUses
+	Tail      []usage.EngineTail
+	Pasts     map[string]gpumetrics.Ranges // by pod
+	RangesErr error
+	Days      []advice.Day // what is known of the use of GPUs
+	Idle      *Idle
+	Virtual   map[string][]string // nodes with vGPUs by cluster
+
+	bundle   *i18n.Bundle
+	edgeOnce sync.Once
+	edge     *echo.Echo
+
+	mu        sync.Mutex
+	away      []page.Outage
+	published int64 // the last change that followers of the hub have
+	ids       int
 }
 
 // Readings are by pod.
@@ -147,20 +145,41 @@ const Contact = "mailto:gpu-help@example.org"
 const MaxStreams = 3
 
 // Empty is a world with people, teams and a price list, where nothing runs.
-func Empty() *World {
-	rules, problems := policy.Compile(policy.Defaults())
-	if problems != nil {
-		panic(problems)
-	}
+func Empty(s Scope) *World { return newWorld(s, emptyImage()) }
+
+func newWorld(s Scope, image []byte) *World {
+	w := &World{Readings: Readings{}, Clock: Now, bundle: messages(), Idle: &Idle{}}
+	w.database = openDatabase(s, image, w.now)
+	w.published = have(w.LastChange(bg))
+	w.Hub = live.NewHub(nil, time.Hour)
+	w.OnCommit(w.publish)
+	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
+	w.configure()
+	w.decisions()
+	w.resources()
+	w.accounting()
+	w.observation()
+	w.pages()
+	return w
+}
+
+// messages are the same for every world.
+var messages = sync.OnceValue(i18n.MustLoad)
+
+func (w *World) now() time.Time { return w.Clock }
+
+// configure is what a site's settings say.
+func (w *World) configure() {
 	everything := map[string]int{}
 	sizes := catalog.Default()
 	for _, s := range sizes.Sizes {
 		everything[s.Name] = 4
 	}
 	everything["h100"] = 2
-	w := &World{Store: newStore(), Readings: Readings{}, Clock: Now, bundle: i18n.MustLoad()}
-	w.Site = request.Site{Catalog: sizes, Policy: rules, Clusters: []string{"local"}, Limits: request.DefaultLimits(),
-		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 4}},
+	w.Site = request.Site{Catalog: sizes, Policy: defaultRules(), Clusters: []string{"local"},
+		Limits: request.DefaultLimits(),
+		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
+			Seats: 4}},
 		Directory: tenant.Directory{
 			ImagesFrom: []string{"registry.example.org/{team}/*", "quay.io/jupyter/*"},
 			Platform: tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"},
@@ -171,106 +190,116 @@ func Empty() *World {
 				{Name: "speech", Title: "Speech", Groups: map[identity.Role][]string{identity.Developer: {"speech-dev"}},
 					Quota: map[string]int{"h100": 1, "cpu": 2}},
 			}}}
-	w.Hub = live.NewHub(nil, time.Hour)
-	w.publish = w.Hub.Publish
-	now := func() time.Time { return w.Clock }
-	site := func() request.Site {
-		s := w.Site
-		s.Policy, s.Prices = w.Rules.Policy(), w.Prices.List()
-		if w.Offer.Version() > 0 { // somebody has edited it
-			s.Catalog = w.Offer.Catalog()
-		}
-		return s
+}
+
+func defaultRules() *policy.Policy {
+	rules, problems := policy.Compile(policy.Defaults())
+	if problems != nil {
+		panic(problems)
 	}
-	first, wrong := offer.NewFirst(string(catalog.DefaultYAML()), w.Site.Pools...)
+	return rules
+}
+
+// site is what settings and administrators say together.
+func (w *World) site() request.Site {
+	s := w.Site
+	s.Policy, s.Prices = w.Rules.Policy(), w.Prices.List()
+	if w.Offer.Version() > 0 { // somebody has edited it
+		s.Catalog = w.Offer.Catalog()
+	}
+	return s
+}
+
+// decisions are the services that say what may be started.
+func (w *World) decisions() {
+	first, wrong := offer.NewInitial(string(catalog.DefaultYAML()), w.Site.Pools...)
 	if wrong != nil {
 		panic(wrong)
 	}
-	w.Catalogs = &offertest.Store{Uses: w.uses}
-	w.Offer = offer.New(offer.Options{Store: w.Catalogs, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first,
-		Now: now})
-	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID,
+	w.Offer = offer.New(offer.Options{Store: w.Store, Snapshots: w.Store, Clusters: w.Site.Clusters, Initial: first,
+		Now: w.now})
+	w.Rules = policy.NewService(policy.Options{Store: w.Store, Initial: w.Site.Policy, Now: w.now})
+	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: w.now, NewID: w.newID,
 		Money:  func() budget.Unit { return "EUR" },
 		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
-	w.RequestService = request.New(request.Options{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site,
-		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID})
-	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour,
-		Limits: worldLimits{limits{site}, w}, Now: now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
-		Sharing: func() workload.Sharing {
-			return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local",
-				Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
-				{Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
-				Namespace: func(team string) (string, bool) {
-					t, ok := w.Site.Directory.ByName(team)
-					return t.NamespaceName(),
-						ok
-				}}
-		}}
-	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &UnmetRequests{}, &Fleet{}
-	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR",
-		Now: now, NewID: w.newID})
-	w.Licenses = &Licenses{store: w.Store}
-	w.LicenseService = license.New(license.Options{Store: w.Licenses, Pools: w.Site.Pools, Now: now, NewID: w.newID,
-		Virtual: func(context.Context) map[string][]string { return w.Licenses.Virtual }})
-	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
-	notices, notifier := newNotices(w, now)
-	w.Notices = notices
+	w.RequestService = request.New(request.Options{Budgets: w.BudgetService, Store: w.Store, Site: w.site,
+		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: w.now,
+		NewID: w.newID})
 	w.Delegations = delegation.New(delegation.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
-		Decides: w.RequestService.Approvals.Decides, Now: now, NewID: w.newID})
-	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory,
-		Catalog: func() catalog.Catalog { return w.Site.Catalog },
-		Known:   func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
-	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now,
-		Days:  func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
-		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
-	w.Marks = health.New(health.Options{Store: &marks{w}, Sources: map[string]health.Source{"local": dcgm{w}}, Now: now})
-	w.Drifts = &Drifts{}
-	w.Drift = drift.New(drift.Options{Store: w.Drifts, Now: now})
-	w.Idle = newIdle(w.Store)
-	w.Earlier = &Earlier{Store: w.Store}
-	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
-		Now: now})
-	w.IdleService = idle.New(idle.Options{Store: w.Idle, Sources: map[string]idle.Source{"local": idleSource{w.Idle}},
-		Namespaces: func() []string { return nil }, Now: now,
-		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
-		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
-	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
+		Decides: w.RequestService.Approvals.Decides, Now: w.now, NewID: w.newID})
+	w.Tenants = tenant.NewService(tenant.Options{Store: w.Store, Initial: w.Site.Directory,
+		Catalog: func() catalog.Catalog { return w.Site.Catalog }, Known: w.knowsSize, Now: w.now})
+}
+
+func (w *World) knowsSize(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok }
+
+func (w *World) knowsTeam(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }
+
+// resources are the services for what runs.
+func (w *World) resources() {
+	w.WorkloadService = &workload.Service{Store: w.Store, Grace: 7 * 24 * time.Hour,
+		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
+		Sharing: w.sharing}
+	w.LicenseService = license.New(license.Options{Store: w.Store, Pools: w.Site.Pools, Now: w.now, NewID: w.newID,
+		Virtual: func(context.Context) map[string][]string { return w.Virtual }})
 	w.Logs = newLogs(w.WorkloadService)
+}
+
+func (w *World) sharing() workload.Sharing {
+	return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local",
+		Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
+		{Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
+		Namespace: func(team string) (string, bool) {
+			t, ok := w.Site.Directory.ByName(team)
+			return t.NamespaceName(), ok
+		}}
+}
+
+// accounting is what things cost.
+func (w *World) accounting() {
+	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.Store, Known: w.priced, Zone: time.UTC, Currency: "EUR",
+		Now: w.now, NewID: w.newID})
+	check(w.Prices.Refresh(bg))
+}
+
+func (w *World) usage() *usage.Service {
+	return &usage.Service{Store: w.Store, Live: metrics{w}, Demand: w.Store, Prices: w.Prices,
+		Fleet: &usage.Fleet{Store: w.Store, Zone: time.UTC, Now: w.now,
+			Clusters: func() []string { return w.site().Clusters }}, Zone: time.UTC, Now: w.now,
+		Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
+			Team: func(name string) string { return name }}}
+}
+
+// observation are the services that judge what runs.
+func (w *World) observation() {
+	w.Advice = advice.New(advice.Options{Store: w.Store, Rule: advice.DefaultRule(), Now: w.now,
+		Days:  func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
+		Offer: func(tenant string) []catalog.Size { return w.site().CatalogFor(tenant, w.now()).Sizes }})
+	w.Marks = health.New(health.Options{Store: w.Store, Sources: map[string]health.Source{"local": dcgm{w}}, Now: w.now})
+	w.Drift = drift.New(drift.Options{Store: w.Store, Now: w.now})
+	w.IdleService = idle.New(idle.Options{Store: w.Store, Sources: map[string]idle.Source{"local": idleSource{w}},
+		Namespaces: func() []string { return nil }, Now: w.now, Size: w.knowsSize, Team: w.knowsTeam})
+}
+
+// pages is the portal itself.
+func (w *World) pages() {
+	forecasts := forecast.New(forecast.Options{Store: w.Store, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
+		Now: w.now})
 	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Marks, Drift: w.Drift,
-		Tenants: w.Tenants,
-		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
-		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,
-		Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats, Comparisons: w.RequestService.Comparisons,
-		Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
-		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Demand: w.Unmet, Prices: w.Prices,
-			Fleet: &usage.Fleet{Store: w.FleetHours,
-				Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
-			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
-				Team: func(name string) string { return name }}}, Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w},
-		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
-		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
-		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
+		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,
+		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,
+		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,
+		Comparisons: w.RequestService.Comparisons, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
+		Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice,
+		Hub: w.Hub, Site: w.site, Health: w.outages, SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
+		Accounts: w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
 		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
-	return w
 }
 
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {
 	r, ok := w.Reports[cluster]
 	return r, ok
-}
-
-// uses is what living workloads hold.
-func (w *World) uses() []offer.Use {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var list []offer.Use
-	for _, item := range w.Works {
-		if item.State != workload.Ended {
-			list = append(list, offer.Use{Size: item.Size, Image: item.Image, Count: 1})
-		}
-	}
-	return list
 }
 
 // SetAway says what does not answer from now on.
@@ -284,6 +313,19 @@ func (w *World) outages() []page.Outage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.away
+}
+
+// limits is the configuration's side of the workload service.
+type limits struct{ site func() request.Site }
+
+func (l limits) QuotaLimit(tenant, size string) int {
+	t, _ := l.site().Directory.ByName(tenant)
+	return t.QuotaOf(size)
+}
+
+func (l limits) TenantDisabled(tenant string) bool {
+	t, _ := l.site().Directory.ByName(tenant)
+	return t.Disabled
 }
 
 type worldLimits struct {
@@ -314,10 +356,7 @@ func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 func (w *World) Actor(p identity.Person) identity.Actor {
 	a := w.Site.Directory.Actor(p, identity.ViaSession)
 	a.Session = "s-" + string(p.ID)
-	var err error
-	if a.Delegators, err = w.Delegations.For(context.Background(), p.ID); err != nil {
-		panic(err)
-	}
+	a.Delegators = have(w.Delegations.For(bg, p.ID))
 	return a
 }
 

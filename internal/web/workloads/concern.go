@@ -23,12 +23,12 @@ func (w *Pages) concernNotice(k page.Call, item workload.Workload) *ui.NoticeMod
 		}
 		n.Title = say.S(words, "Node", item.Observed.Node)
 		n.Items = []string{say.S("health.banner_note", "Name", c.Quarantine.ByName, "Note", c.Quarantine.Note)}
-	case len(c.Troubles) > 0:
+	case len(c.Issues) > 0:
 		n.Title = say.S("health.banner_trouble")
 	default:
 		return nil
 	}
-	for _, t := range c.Troubles {
+	for _, t := range c.Issues {
 		n.Items = append(n.Items, say.Text(t.What))
 	}
 	n.Items = slices.Compact(n.Items)

@@ -1,5 +1,4 @@
-// Package offertest keeps a catalog's revisions in memory, for tests and stories.
-package offertest
+package offer_test
 
 import (
 	"context"
@@ -12,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 )
 
-// Store keeps revisions in a slice, oldest first.
-type Store struct {
+// memory keeps revisions in a slice, oldest first.
+type memory struct {
 	mu        sync.Mutex
 	Revisions []offer.Revision
 	Events    []audit.Event
@@ -22,12 +21,12 @@ type Store struct {
 	Before func()
 }
 
-var _ offer.Store = (*Store)(nil)
+var _ offer.Store = (*memory)(nil)
 
 func none() error { return fault.New(fault.NotFound, i18n.T("store.no_catalog")) }
 
 // LatestCatalog gives the last one.
-func (s *Store) LatestCatalog(context.Context) (offer.Revision, error) {
+func (s *memory) LatestCatalog(context.Context) (offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.Revisions) == 0 {
@@ -37,7 +36,7 @@ func (s *Store) LatestCatalog(context.Context) (offer.Revision, error) {
 }
 
 // Catalog gives one by version.
-func (s *Store) Catalog(_ context.Context, version int64) (offer.Revision, error) {
+func (s *memory) Catalog(_ context.Context, version int64) (offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.Revisions, func(r offer.Revision) bool { return r.Version == version })
@@ -48,7 +47,7 @@ func (s *Store) Catalog(_ context.Context, version int64) (offer.Revision, error
 }
 
 // Catalogs lists, newest first.
-func (s *Store) Catalogs(_ context.Context, before int64, limit int) ([]offer.Revision, error) {
+func (s *memory) Catalogs(_ context.Context, before int64, limit int) ([]offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []offer.Revision
@@ -62,7 +61,7 @@ func (s *Store) Catalogs(_ context.Context, before int64, limit int) ([]offer.Re
 }
 
 // SaveCatalog appends one that follows the last.
-func (s *Store) SaveCatalog(_ context.Context, r offer.Revision, events ...audit.Event) error {
+func (s *memory) SaveCatalog(_ context.Context, r offer.Revision, events ...audit.Event) error {
 	if s.Before != nil {
 		s.Before()
 	}
@@ -80,7 +79,7 @@ func (s *Store) SaveCatalog(_ context.Context, r offer.Revision, events ...audit
 }
 
 // UseOfCatalog gives Uses.
-func (s *Store) UseOfCatalog(context.Context) ([]offer.Use, error) {
+func (s *memory) UseOfCatalog(context.Context) ([]offer.Use, error) {
 	if s.Uses == nil {
 		return nil, nil
 	}

@@ -1,5 +1,4 @@
-// Package budgettest keeps the books of budgets in memory, for tests of the packages that use them.
-package budgettest
+package budget_test
 
 import (
 	"cmp"
@@ -208,7 +207,7 @@ func (b *Books) PostBudget(_ context.Context, t budget.Transaction, within bool)
 		case within && balance.Left < 0:
 			return fault.New(fault.Conflict, i18n.T("budget.nothing_left"))
 		case t.Amounts.Sum() != 0 || balance.Held < 0 || share.Held < 0 && t.Workload != "":
-			return errors.New("budgettest: a check of the database fails")
+			return errors.New("a check of the database fails")
 		}
 		k.balances[t.Book] = balance
 		k.lines = append(k.lines, t)

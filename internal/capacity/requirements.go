@@ -34,11 +34,11 @@ func requirementsOf(size catalog.Size) (requirements, bool) {
 		n.uncountable, n.any = true, rule.Resources
 		return n, true
 	}
-	ok := n.takes(size.Accelerator, int64(size.Devices()))
+	ok := n.add(size.Accelerator, int64(size.Devices()))
 	return n, ok && (size.CPUOnly() || n.claim != nil || len(n.resources) > 0)
 }
 
-func (n *requirements) takes(a catalog.Accelerator, devices int64) (ok bool) {
+func (n *requirements) add(a catalog.Accelerator, devices int64) (ok bool) {
 	if a.Resource != "" {
 		n.resources[a.Resource] = devices
 	}
@@ -59,7 +59,7 @@ func (n *requirements) takes(a catalog.Accelerator, devices int64) (ok bool) {
 // advertised reports whether the node has all that is counted, or something of an uncountable system.
 func (n requirements) advertised(node *inventory.Node) bool {
 	for name := range n.resources {
-		if find(node, name).Present() <= 0 {
+		if nodeResource(node, name).Present() <= 0 {
 			return false
 		}
 	}

@@ -1,0 +1,106 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// dailyCharts draw what each day cost, one for each currency, and say what the month will come to.
+func (w *Pages) dailyCharts(k page.Call, c usageChoice, s usage.Statement) (charts []ui.ColumnsModel,
+	expected []usage.Money, _ error) {
+	total := s.Total()
+	for _, sum := range total.Cost {
+		if sum.Minor <= 0 {
+			continue
+		}
+		days, err := w.Usage.Daily(k.Ctx, k.Actor, c.scope, s, c.by, sum.Currency)
+		if err != nil {
+			return nil, nil, err
+		}
+		charts = append(charts, w.dailyChart(k.Words, c, s, sum, days))
+		if m, ok := s.Expected(days); ok {
+			expected = append(expected, m)
+		}
+	}
+	return charts, expected, nil
+}
+
+func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum usage.Money,
+	days []usage.DailyCost) ui.ColumnsModel {
+	m := ui.ColumnsModel{ID: "daily-" + sum.Currency, Label: say.S("usage.daily"), Value: say.Money(sum),
+		Unit: sum.Currency, What: say.S("usage.day")}
+	layers := dailyLayers(s, c.by, sum.Currency)
+	for _, l := range layers {
+		series := ui.SeriesModel{Name: say.S("usage.others", "Count", l.groups), Value: say.Money(l.sum), Rest: l.groups > 1}
+		if !series.Rest {
+			series.Name = w.groupTitle(say, c.by, l.lead)
+		}
+		m.Series = append(m.Series, series)
+	}
+	for _, day := range days {
+		m.Columns = append(m.Columns, dailyColumn(say, layers, day, sum.Currency, w.Usage.Zone))
+	}
+	for at := s.Span.Until; at.Before(s.Whole.Until); { // the days to come
+		if at = usage.NextDay(at, w.Usage.Zone); at.Before(s.Whole.Until) {
+			m.Columns = append(m.Columns, ui.ColumnBarModel{Name: say.Day(at, w.Usage.Zone),
+				Total: say.S("usage.not_yet"), Empty: true})
+		}
+	}
+	for _, n := range []int{0, len(m.Columns) / 4, len(m.Columns) / 2, len(m.Columns) * 3 / 4, len(m.Columns) - 1} {
+		m.Times = append(m.Times, m.Columns[n].Name)
+	}
+	return m
+}
+
+// layer is a series of the chart: a group, or all that are too small to have a colour of their own.
+type layer struct {
+	lead   usage.Sum
+	groups int
+	sum    usage.Money
+	keys   map[string]bool
+}
+
+// dailyLayers are the dearest groups in a currency, dearest first, and the rest of them.
+func dailyLayers(s usage.Statement, by, currency string) (layers []layer) {
+	for _, g := range s.By(usage.Groupings[by]) {
+		i := slices.IndexFunc(g.Cost, func(m usage.Money) bool { return m.Currency == currency && m.Minor != 0 })
+		if i >= 0 {
+			layers = append(layers, layer{lead: g, groups: 1, sum: g.Cost[i], keys: map[string]bool{g.Key: true}})
+		}
+	}
+	slices.SortStableFunc(layers, func(a, b layer) int { return cmp.Compare(b.sum.Minor, a.sum.Minor) })
+	if len(layers) < ui.MaxSeries {
+		return layers
+	}
+	const own = ui.MaxSeries - 1
+	rest := layer{keys: map[string]bool{}}
+	for _, l := range layers[own:] {
+		rest.groups++
+		rest.sum = rest.sum.Add(l.sum)
+		rest.keys[l.lead.Key] = true
+	}
+	if rest.groups == 1 {
+		rest.lead = layers[own].lead
+	}
+	return append(layers[:own:own], rest)
+}
+
+func dailyColumn(say page.Words, layers []layer, day usage.DailyCost, currency string,
+	zone *time.Location) ui.ColumnBarModel {
+	c, sum := ui.ColumnBarModel{Name: say.Day(day.Day.From, zone)}, usage.Money{Currency: currency}
+	for _, l := range layers {
+		of := usage.Money{Currency: currency}
+		for key := range l.keys {
+			of = of.Add(day.Cost[key])
+		}
+		c.Values, c.Words = append(c.Values, of.Float()), append(c.Words, say.Money(of))
+		sum = sum.Add(of)
+	}
+	c.Total = say.Money(sum)
+	return c
+}

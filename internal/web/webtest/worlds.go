@@ -1,0 +1,360 @@
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+func away(s Scope) *World {
+	w := Busy(s)
+	w.SetAway(page.Outage{System: page.ClusterSystem, Name: "local", Since: Now.Add(-25 * time.Minute)},
+		page.Outage{System: page.PrometheusSystem, Since: Now.Add(-4 * time.Minute)})
+	w.Readings = Readings{}
+	known := w.Inventory("local")
+	known.TakenAt = Now.Add(-25 * time.Minute)
+	w.PutInventory(known)
+	return w
+}
+
+func withBudget(d budget.Draft) func(Scope) *World {
+	return func(s Scope) *World {
+		w := Busy(s)
+		have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", d))
+		return w
+	}
+}
+
+var budgeted = withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
+
+var overdrawn = withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
+
+// pressed is a world where cards fail and a team has spent more than it has.
+func pressed(s Scope) *World {
+	w := Ill(s)
+	d := budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}
+	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", d))
+	return w
+}
+
+var counting = withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300 * budget.GPUHours.Parts(),
+	AtLimit: budget.Stop})
+
+// quiet is a world where Prometheus answers, and knows the pod, but not all values.
+func quiet(s Scope) *World {
+	w := Busy(s)
+	r := w.Readings["train-resnet-0"]
+	d := &r.Live.Devices[0]
+	d.MemoryUsed, d.OwnMemory, d.OwnPower = gpumetrics.Reading{}, gpumetrics.Reading{}, gpumetrics.Reading{}
+	d.Power = gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: Now.Add(-6 * time.Minute)}
+	w.Readings["train-resnet-0"] = r
+	return w
+}
+
+// fresh is a world with people, a price list and an inventory, where nothing runs.
+func fresh(s Scope) *World {
+	w := Empty(s)
+	w.cluster()
+	w.works()
+	return w
+}
+
+func unmet(s Scope) *World {
+	w := Busy(s)
+	w.Unmet(
+		usage.UnmetRequest{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100",
+			Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.UnmetWithdrawn,
+			Waited: 95 * time.Minute},
+		usage.UnmetRequest{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.UnmetRule},
+	)
+	return w
+}
+
+func counted(s Scope) *World {
+	w := Busy(s)
+	w.Counted()
+	return w
+}
+
+func priced(s Scope) *World {
+	w := Busy(s)
+	w.PutPrices(usage.PriceList{
+		{ID: "p-1", Kind: usage.PriceCard, Subject: "H100 80GB", Rate: 250_000, From: Now.Add(-90 * 24 * time.Hour),
+			AuthorName: "Dora Dahl"},
+		{ID: "p-2", Kind: usage.PriceMemory, Rate: 420, From: Now.Add(-90 * 24 * time.Hour), Until: Now.Add(-24 * time.Hour),
+			AuthorName: "Dora Dahl"},
+		{ID: "p-3", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Tenant: "vision", Rate: 60_000,
+			From: Now.Add(10 * 24 * time.Hour), AuthorName: "Dora Dahl"},
+		{ID: "p-4", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-time.Hour), AuthorName: "Dora Dahl"},
+	}...)
+	return w
+}
+
+// imaged is a world with a team that has images of its own.
+func imaged(s Scope) *World {
+	digest := "@sha256:" + strings.Repeat("8d15e7a2", 8)
+	w := Busy(s)
+	w.OwnImages(
+		tenant.Image{Name: "train", Title: "Training, PyTorch 2.9", Reference: "registry.example.org/vision/train:1.4" +
+			digest, Like: "jupyterlab", Note: "With our data loaders. Take it for the street scenes."},
+		tenant.Image{Name: "serve", Title: "Detector", Reference: "registry.example.org/vision/detector:0.9" + digest,
+			Like: "vllm"},
+		tenant.Image{Name: "train-old", Title: "Training, PyTorch 2.7", Reference: "registry.example.org/vision/train:1.2" +
+			digest, Like: "jupyterlab", Retired: true},
+		tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest,
+			Like: "jupyterlab"})
+	return w
+}
+
+// unlogged is a world where the administrator has not granted the right to logs.
+func unlogged(s Scope) *World {
+	w := Busy(s)
+	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
+		"gpu-vision", "Cluster", "local"))
+	return w
+}
+
+// sharing is a world with a team that has storage of its own, one volume of which is in a workload.
+func sharing(s Scope) *World {
+	w := Busy(s)
+	data := workload.Volume{Name: "vision.data", Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local",
+		Namespace: "gpu-vision", GiB: 2048, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+		Share: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,
+			Note: "Street scenes, all years."}}
+	scratch := data
+	scratch.Name, scratch.GiB, scratch.Share = "vision.scratch", 500, workload.TeamShare{Name: "scratch", Class: "fast",
+		Access: workload.OneNode}
+	w.PutVolume(data)
+	w.PutVolume(scratch)
+	b := w.Workload("segment", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
+	b.Mounts = []workload.Mount{data.Mounted()}
+	w.Add(b)
+	check(w.SaveClaim(bg, data.Name, workload.ClaimState{Phase: workload.ClaimBound, Asked: 2 << 40, Has: 2 << 40,
+		At: Now.Add(-20 * time.Second)}))
+	check(w.SaveClaim(bg, scratch.Name, workload.ClaimState{At: Now.Add(-20 * time.Second)}))
+	return w
+}
+
+// states is a world with shared storage in every state that it can be in.
+func states(s Scope) *World {
+	w := sharing(s)
+	add := func(name string, gib int, c workload.ClaimState, change func(*workload.Volume)) {
+		v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name,
+			Cluster: "local", Namespace: "gpu-vision", GiB: gib, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+			Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
+		if change != nil {
+			change(&v)
+		}
+		w.PutVolume(v)
+		if c.At.IsZero() {
+			c.At = Now.Add(-20 * time.Second)
+		}
+		check(w.SaveClaim(bg, v.Name, c))
+	}
+	bound := func(gib int64) workload.ClaimState {
+		return workload.ClaimState{Phase: workload.ClaimBound, Asked: gib << 30, Has: gib << 30}
+	}
+	add("growing", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 100 << 30,
+		Reason: i18n.T("explain.grow_pod")}, nil)
+	add("going", 50, bound(50), func(v *workload.Volume) { v.DeleteAfter = Now.Add(6 * 24 * time.Hour) })
+	add("lost", 50, workload.ClaimState{Phase: workload.ClaimLost, Asked: 50 << 30, Reason: i18n.T("explain.disk_lost")},
+		nil)
+	add("stale", 50, func() workload.ClaimState { c := bound(50); c.At = Now.Add(-2 * time.Hour); return c }(), nil)
+	add("stiff", 10, bound(10), func(v *workload.Volume) {
+		v.Refused = workload.Refusal{GiB: 100, Cause: "volume.refused_class", At: Now.Add(-time.Hour),
+			Words: `persistentvolumeclaims "vision.stiff" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize`}
+	})
+	add("waiting", 50, workload.ClaimState{Phase: workload.ClaimPending, Asked: 50 << 30,
+		Reason: i18n.T("explain.storage_full")}, nil)
+	return w
+}
+
+func many(s Scope) *World {
+	w := Busy(s)
+	for i := range 40 {
+		w.Add(w.Workload(fmt.Sprintf("sweep-%02d", i), Anna, "mig-1g.10gb").Running("gpu-01", time.Duration(i+1)*time.Hour,
+			time.Duration(i+1)*time.Hour))
+	}
+	return w
+}
+
+func long(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("a-name-as-long-as-names-may-be-at-the-mo", Anna,
+		"gpu-shared").Queued(strings.Repeat("No node has a free share of an L40S, and the next one is not known. ", 4),
+		3*time.Hour))
+	w.Ask("r-long", Olaf, "speech", "h100", "3d",
+		strings.Repeat("We need this for the evaluation of the multilingual model before the review. ", 6), 5*time.Hour)
+	return w
+}
+
+// lost is a world where the cluster was silent for a while, and then a pod was gone.
+func lost(s Scope) *World {
+	w := Busy(s)
+	i := w.Metered("w-old-notes")[0]
+	i.UnknownUntil = i.Until.Add(50 * time.Minute)
+	w.Meter("w-old-notes", i)
+	return w
+}
+
+// charged is a world where of some GPUs it is known how busy they were, of others not; seats and storage have a price.
+func charged(s Scope) *World {
+	w := Busy(s)
+	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour,
+		Idle: 90 * time.Minute}, "w-llm-chat": {Measured: 20 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}})
+	w.PutPrices(usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 4_000_000,
+		From: Now.Add(-100 * time.Hour)}, {ID: "p-2", Kind: usage.PriceStorage, Rate: 8000,
+		From: Now.Add(-100 * time.Hour)}}...)
+	return w
+}
+
+func vanished(s Scope) *World {
+	w := Empty(s)
+	return w
+}
+
+// slow is a world where Prometheus has not answered yet.
+func slow(s Scope) *World {
+	w := Busy(s)
+	w.RangesErr = context.DeadlineExceeded
+	return w
+}
+
+func dark(s Scope) *World {
+	w := Busy(s)
+	w.Fleets, w.Used, w.Readings = nil, nil, Readings{}
+	return w
+}
+
+// unrecorded is a world where nothing of the month is on record yet.
+func unrecorded(s Scope) *World {
+	w := Busy(s)
+	w.Unrecorded()
+	return w
+}
+
+// unanswered is a world where Prometheus has never answered.
+func unanswered(s Scope) *World {
+	w := Busy(s)
+	w.Reports = map[string]gpumetrics.Report{"local": {}}
+	return w
+}
+
+func ended(s Scope) *World {
+	w := Busy(s)
+	b := w.Workload("gone", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-9 * time.Hour),
+		Until: Now.Add(-time.Hour)})
+	b.State, b.Desired = workload.Ended, workload.WantDeleted
+	w.Add(b)
+	return w
+}
+
+func changed(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("segment-cells", Anna, "mig-1g.10gb").ChangedByOthers(false))
+	return w
+}
+
+// answered is a world where an approver has answered some requests just now, so that it can be undone.
+func answered(verb request.Verb, ids ...request.ID) func(Scope) *World {
+	return func(s Scope) *World {
+		w := Busy(s)
+		w.Site.Undo = request.UndoPeriod
+		for _, id := range ids {
+			_, err := w.RequestService.Approvals.Answer(bg, w.Actor(Carla), id,
+				request.DecisionInput{Verb: verb, Seen: 1, Undoable: true})
+			check(err)
+		}
+		return w
+	}
+}
+
+// crowded is a world with more requests than fit on a page, most of them decided by a rule.
+func crowded(s Scope) *World {
+	w := Busy(s)
+	for i := range 80 {
+		r := w.Request("r-anna1")
+		r.ID, r.Key, r.Fingerprint = request.ID(fmt.Sprintf("r-crowd-%02d", i)), "", ""
+		r.CreatedAt = r.CreatedAt.Add(-time.Duration(i) * time.Hour)
+		if i%4 > 0 {
+			r.State, r.Decision.Steps, r.Decision.Rule = request.Approved, nil, "shares-and-slices"
+		}
+		w.PutRequest(r)
+	}
+	return w
+}
+
+// given is a world where an approver gave a request to the administrator.
+func given(s Scope) *World {
+	w := Busy(s)
+	have(w.RequestService.Approvals.Reassign(bg, w.Actor(Carla), "r-anna1",
+		request.ReassignInput{To: Dora.ID, Reason: "You know the cluster that it is for."}))
+	return w
+}
+
+// edited is a world whose catalog has a history: a price, a hidden size and a deprecated one.
+func edited(s Scope) *World {
+	w := Busy(s)
+	dora := w.Actor(Dora)
+	w.Clock = Now.Add(-3 * time.Hour)
+	save := func(_ offer.Revision, err error) {
+		check(err)
+		w.Clock = w.Clock.Add(time.Hour)
+	}
+	save(w.Offer.Save(bg, dora, offer.Draft{Text: strings.Replace(string(catalog.DefaultYAML()), "minor: 55",
+		"minor: 60", 1), Note: "Power has become dearer."}))
+	save(w.Offer.Change(bg, dora, offer.Change{Action: offer.Hide, List: offer.Sizes, Name: "gpu-shared"}, 1))
+	save(w.Offer.Change(bg, dora, offer.Change{Action: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+		Message: "The A40 leave in May; a slice does the same work.", Successor: "mig-1g.10gb"}, 2))
+	w.Clock = Now
+	return w
+}
+
+// unreadable is a world whose newest catalog is of a later release.
+func unreadable(s Scope) *World {
+	w := edited(s)
+	check(w.SaveCatalog(bg, offer.Revision{Version: 4, Text: "sizes:\n- name: cpu\n  colour: red\n",
+		AuthorName: "Dora Dahl",
+		At:         Now.Add(-time.Minute)}))
+	check(w.Offer.Refresh(bg))
+	return w
+}
+
+// covered is a world with delegations.
+func covered(s Scope) *World {
+	w := Busy(s)
+	w.Away(Carla, Ben)
+	w.Away(Dora, Carla)
+	w.Away(Carla, Anna)
+	return w
+}
+
+var broken = url.Values{"base": {"3"}, "action": {"save"},
+	"text": {strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi",
+		"memory: lots").Replace(string(catalog.DefaultYAML()))}}
+
+var dearer = url.Values{"action": {"check"}, "text": {strings.Replace(string(catalog.DefaultYAML()), "minor: 55",
+	"minor: 60",
+	1)}}
+
+var stale = url.Values{"base": {"1"}, "action": {"save"}, "text": {string(catalog.DefaultYAML())}}
+
+var wrong = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"},
+	"lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}

@@ -25,20 +25,22 @@ func (t transformer) table(n ast.Node) {
 	}
 }
 
-// tables writes the frame of a table.
+// tables writes the frame of a table: a region that scrolls sideways where the table is wider than the page, by keyboard
+// too, so that the page itself never does.
 type tables struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (tables) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(tableast.KindTable, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
-			_, err := w.WriteString("</table>\n")
+			_, err := w.WriteString("</table></div>\n")
 			return ast.WalkContinue, err
 		}
 		name, _ := n.AttributeString(caption)
 		raw, _ := name.([]byte)
-		_, err := w.WriteString(`<table><caption class="pf-v6-screen-reader">` + string(util.EscapeHTML(raw)) +
-			"</caption>\n")
+		title := string(util.EscapeHTML(raw))
+		_, err := w.WriteString(`<div class="gp-manual__table" role="region" tabindex="0" aria-label="` + title +
+			`"><table><caption class="pf-v6-screen-reader">` + title + "</caption>\n")
 		return ast.WalkContinue, err
 	})
 }

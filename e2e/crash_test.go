@@ -196,7 +196,7 @@ func TestTheClusterIsDown(t *testing.T) {
 	}
 	started := str(request["workload"])
 	t.Cleanup(func() { dana.remove(started) })
-	time.Sleep(2 * time.Second)
+	time.Sleep(2 * time.Second) // nothing tells that nothing happens
 	if got := dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)["state"]; got != "stopping" {
 		t.Errorf("want nobody to be told that it has stopped while nobody knows, got %v", got)
 	}

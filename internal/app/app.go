@@ -141,6 +141,15 @@ func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.logLeve
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
 
+// microseconds is a clock that ticks as finely as the database keeps times: what an answer says is what is kept. Its
+// readings still measure durations when the machine's clock is set meanwhile.
+func microseconds(now func() time.Time) func() time.Time {
+	return func() time.Time {
+		t := now()
+		return t.Add(-time.Duration(t.Nanosecond() % int(time.Microsecond)))
+	}
+}
+
 // New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one
 // error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
@@ -149,6 +158,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	for _, option := range options {
 		option(a)
 	}
+	a.now = microseconds(a.now)
 	if err := a.outside(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,11 @@ func TestBudgetsByProgram(t *testing.T) {
 
 	balance := answered[api.Budget](t, w.call(dev, http.MethodGet, path, nil), http.StatusOK).Balance
 	lines := answered[api.List[api.BudgetLine]](t, w.call(dev, http.MethodGet, path+"/lines", nil), http.StatusOK).Items
+	if !slices.ContainsFunc(lines, func(l api.BudgetLine) bool {
+		return l.ID == given.ID && l.Kind == given.Kind && l.At.Equal(given.At)
+	}) {
+		t.Errorf("want the answer to name the line that was written, got %s of %s\n%+v", given.ID, given.At, lines)
+	}
 	var left, all int64
 	for _, l := range lines {
 		sum := int64(0)

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -192,8 +193,8 @@ func TestDevstackQuiet(t *testing.T) {
 	r.state(nb.ID, workload.Running)
 	r.state(dra.ID, workload.Running)
 	r.state(ep.ID, workload.Running)
-	time.Sleep(2 * time.Second)
-	before, saves := r.versions(), r.store.Saves()
+	before := r.settled()
+	saves := r.store.Saves()
 	r.stop()
 	r.start(func(o *reconcile.Options) { o.Every.Compare = 100 * time.Millisecond }) // without its memory
 	// longer than what has just been written is taken on trust
@@ -206,6 +207,20 @@ func TestDevstackQuiet(t *testing.T) {
 	if got := r.store.Saves() - saves; got > 0 {
 		t.Errorf("%d saves while nothing happened", got)
 	}
+}
+
+// settled waits until Kubernetes' own controllers have written what they write after a start: for two seconds nothing
+// changes. It gives the versions then.
+func (r *real) settled() map[string]string {
+	r.t.Helper()
+	before, since := r.versions(), time.Now()
+	within(r.t, 2*time.Minute, "the objects settle", func() bool {
+		if now := r.versions(); !maps.Equal(now, before) {
+			before, since = now, time.Now()
+		}
+		return time.Since(since) > 2*time.Second
+	})
+	return before
 }
 
 // versions are the resourceVersions of everything of ours in the namespace.
@@ -258,7 +273,7 @@ func TestDevstackRepair(t *testing.T) {
 	nb := r.notebook("nb-a")
 	r.store.Put(nb)
 	r.state(nb.ID, workload.Running)
-	time.Sleep(3 * time.Second)
+	r.settled()
 	ctx, as := t.Context(), metav1.PatchOptions{FieldManager: "kubectl-edit"}
 	sets, services, secrets := r.Client.AppsV1().StatefulSets(r.namespace), r.Client.CoreV1().Services(r.namespace),
 		r.Client.CoreV1().Secrets(r.namespace)

@@ -71,3 +71,29 @@ func TestEveryPageOfDataTellsItsAge(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfSeveralClustersTellTheOldestAge: a cluster that was last read long ago does not look fresh because another
+// one was read just now, whichever of the two comes first.
+func TestPagesOfSeveralClustersTellTheOldestAge(t *testing.T) {
+	t.Parallel()
+	stale, now := webtest.Now.Add(-25*time.Minute), webtest.Now.Add(-2*time.Second)
+	for _, clusters := range [][]string{{"local", "remote"}, {"remote", "local"}} {
+		for path, who := range map[string]identity.Person{"/fleet": webtest.Anna, "/fleet/use": webtest.Anna,
+			"/fleet/health": webtest.Dora, "/platform": webtest.Dora} {
+			t.Run(path+" "+clusters[0], func(t *testing.T) {
+				t.Parallel()
+				w := webtest.Busy(t)
+				w.Site.Clusters = clusters
+				for name, at := range map[string]time.Time{"local": now, "remote": stale} {
+					s := w.Inventory("local")
+					s.Cluster, s.TakenAt = name, at
+					w.PutInventory(s)
+				}
+				doc := read(t, w.Get(who, path), http.StatusOK)
+				if got := doc.Find("[data-as-of]").AttrOr("data-as-of", ""); got != stale.UTC().Format(time.RFC3339) {
+					t.Errorf("want the age of the cluster that was read %s, got %q", stale.UTC().Format(time.RFC3339), got)
+				}
+			})
+		}
+	}
+}

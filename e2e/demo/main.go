@@ -86,7 +86,7 @@ func history(ctx context.Context, file string) error {
 		return nil
 	}
 	if err == nil {
-		say("three teams and a month of example data are in the database; make demo-reset forgets them")
+		say("the teams and a month of example data are in the database; make demo-reset forgets them")
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func environment(p *stack.Portal, r stack.Ready) string {
 		{"PORTAL_TOKEN_DEVELOPER", p.Tokens["dana"]}, {"PORTAL_TOKEN_OWNER", p.Tokens["otto"]},
 		{"PORTAL_TOKEN_APPROVER", p.Tokens["ada"]},
 		{"PORTAL_TOKEN_ADMIN", p.Tokens["pat"]}, {"PORTAL_TOKEN_AUDITOR", p.Tokens["audrey"]},
-		{"PORTAL_TOKEN_OTHER", p.Tokens["nora"]},
+		{"PORTAL_TOKEN_OTHER", p.Tokens["nora"]}, {"PORTAL_TOKEN_LAB", p.Tokens["lena"]},
 		{"DEVSTACK_CONTROL", r.Control}, {"DEVSTACK_SOCKS5", r.SOCKS5},
 	} {
 		fmt.Fprintf(&b, "export %s='%s'\n", kv[0], kv[1])

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -18,7 +19,6 @@ func offer(dir string) (func(config map[string]any), error) {
 	for i, s := range c.Sizes {
 		c.Sizes[i].Hidden = s.Placement.SchedulerName != ""
 	}
-	quota := map[string]int{"cpu": 10, "mig-1g.10gb": 7, "mig-3g.40gb": 3, "h100": 2, "vgpu-12q": 3, tenant.EverySize: 4}
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -36,11 +36,21 @@ func offer(dir string) (func(config map[string]any), error) {
 	}
 	return func(config map[string]any) {
 		config["catalogFile"], config["licensePools"] = file, pools
-		for _, t := range config["tenants"].([]any) {
+		teams := config["tenants"].([]any)
+		for _, t := range teams {
 			team := t.(map[string]any)
-			if team["quota"] = quota; team["name"] != "vision" {
-				team["quota"] = map[string]int{"cpu": 4, "mig-1g.10gb": 2, "l40s-shared": 2}
-			}
+			team["quota"] = quotas[team["name"].(string)]
 		}
+		namespace := strings.Replace(teams[0].(map[string]any)["namespace"].(string), "vision", "lab", 1)
+		config["tenants"] = append(teams, map[string]any{"name": "lab", "title": "Lab", "namespace": namespace,
+			"quota":  map[string]int{tenant.EverySize: 4},
+			"groups": map[string]any{"developer": []string{"gpu-lab-developers"}}})
 	}, nil
+}
+
+// quotas are what teams of this kind would have. The team lab has every size, for a look at all the technologies.
+var quotas = map[string]map[string]int{
+	"vision": {"cpu": 10, "mig-1g.10gb": 7, "mig-3g.40gb": 3, "l40s-shared": 4, "vgpu-12q": 3, "dra-40gb": 2, "h100": 2,
+		"h100-4": 1},
+	"speech": {"cpu": 4, "mig-1g.10gb": 2, "l40s-shared": 2, "l40s-mps": 2, "vgpu-10c": 2, "l4-spot": 2, "h100": 1},
 }

@@ -54,7 +54,7 @@ type PortalOptions struct {
 }
 
 // Subjects are those who get an API token.
-var Subjects = []string{"dana", "devi", "otto", "ada", "pat", "audrey", "nora"}
+var Subjects = []string{"dana", "devi", "otto", "ada", "pat", "audrey", "nora", "lena"}
 
 // NewPortal writes a configuration and makes a token for everybody who has none yet. It starts nothing.
 func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {

@@ -9,7 +9,7 @@ type User struct {
 	What   string   `json:"what"`
 }
 
-// People are everybody: each role once, a second developer beside the first, and a developer of another team.
+// People are everybody: each role once, a second developer beside the first, and developers of other teams.
 func People() []User {
 	return []User{
 		person("dana", "Dana Develop", "developer of team vision", "gpu-vision-developers"),
@@ -19,6 +19,7 @@ func People() []User {
 		person("pat", "Pat Platform", "platform administrator", "gpu-admins"),
 		person("audrey", "Audrey Audit", "auditor", "gpu-auditors"),
 		person("nora", "Nora Speech", "developer of team speech", "gpu-speech-developers"),
+		person("lena", "Lena Lab", "developer of team lab, which has every size (demo only)", "gpu-lab-developers"),
 	}
 }
 

@@ -65,7 +65,7 @@ func TestWhenWillItStart(t *testing.T) {
 	// who holds what is remembered for a moment: right after its start the last holder may still stand in the line
 	waits := dana.until("/workloads/"+id, "told when, as the first in line", 3*time.Minute,
 		func(w map[string]any) bool { f := forecast(w); return f["basis"] == "leases" && f["position"] == 1.0 })
-	f, ends := forecast(waits), leaseEnd(t, held[0])
+	f, ends := forecast(waits), until(t, held[0])
 	until, err := time.Parse(time.RFC3339, str(f["until"]))
 	if err != nil || until.Before(ends) || until.After(ends.Add(30*time.Minute)) {
 		t.Errorf("want it soon after %s, got %v %v", ends, f, err)
@@ -141,15 +141,6 @@ func scarce(t *testing.T, c client, size string) (total int) {
 func num(v any) float64 {
 	f, _ := v.(float64)
 	return f
-}
-
-func leaseEnd(t *testing.T, w map[string]any) time.Time {
-	t.Helper()
-	at, err := time.Parse(time.RFC3339Nano, str(w["lease"].(map[string]any)["until"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
 }
 
 // freeAddress is one that nobody listened on a moment ago.

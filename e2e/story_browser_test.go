@@ -144,6 +144,12 @@ func TestTheLeaseEndsInTheBrowser(t *testing.T) {
 	p.fill("[data-test=extend-lease]", "1h")
 	p.click("[data-test=extend-confirm]")
 	p.sees("[data-test=flash]")
+	p.click("[data-test=extend-4h]")
+	p.sees("[data-test=flash]")
+	longer := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"]), nil)
+	if more := until(t, longer).Sub(until(t, w)); more < 5*time.Hour {
+		t.Errorf("want five hours more, got %s", more)
+	}
 	p.click("[data-test=resume]")
 	p.reads("[data-test=workload-head] [data-test=state]", "Running")
 }

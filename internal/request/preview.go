@@ -46,7 +46,7 @@ func (p Preview) StartsNow() bool {
 
 // NeedsReason reports whether nothing is missing but what the approver will read.
 func (p Preview) NeedsReason() bool {
-	return len(p.Fields) == 1 && p.Fields[0].Name == "reason" && p.Fields[0].Reason.ID == "request.reason_needed"
+	return onlyReasonMissing(p.Fields)
 }
 
 // preview tells what submit came to, with what is told beside it.
@@ -87,4 +87,8 @@ func (p prepared) planned(a identity.Actor, c completed, out Outcome, wrong []fa
 	})
 	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts),
 		!missing && len(p.fields) == 0 && c.spec.Cluster != "" && c.spec.named()
+}
+
+func onlyReasonMissing(fields []fault.Field) bool {
+	return len(fields) == 1 && fields[0].Name == "reason" && fields[0].Reason.ID == "request.reason_needed"
 }

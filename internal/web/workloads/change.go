@@ -106,7 +106,7 @@ func (w *Pages) workloadExtendAsk(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	return blocks.AskView(w.extendAsk(k, s, "", "", nil)), nil
+	return blocks.AskView(w.extendAsk(k, s, k.Get("lease"), "", nil)), nil
 }
 
 // changeable is a workload that the reader may change; the service says why when they may not.

@@ -74,8 +74,17 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	extensions, err := w.extensions(k, s, longer)
+	if err != nil {
+		return page.View{}, err
+	}
+	leaseCard := func(say page.Words) workloadview.LeaseCardModel {
+		m := w.leaseCard(say, s.Workload, costs(say.Now)[s.ID], longer)
+		m.Extensions = extensions
+		return m
+	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
-		GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.Words, s.Workload, costs(k.Words.Now)[s.ID], longer),
+		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
 		Access: w.accessModel(k, s),
 		Facts:  facts(k.Words, s.Workload), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
@@ -92,7 +101,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 		page.Part{ID: o.Idle.ID, Draw: func(page.Words) templ.Component { return workloadview.Idle(o.Idle) }},
 		page.Part{ID: o.Advice.ID, Draw: func(page.Words) templ.Component { return workloadview.Advice(o.Advice) }},
 		page.Part{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
-			return workloadview.LeaseCard(w.leaseCard(say, s.Workload, costs(say.Now)[s.ID], longer))
+			return workloadview.LeaseCard(leaseCard(say))
 		}},
 		page.Part{ID: o.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(o.Access) }},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
@@ -383,6 +392,27 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 	return m
 }
 
+// extensions are what one click adds to the lease, and what each costs; those that an approver decides lead to the form.
+func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workloadview.ExtensionModel, error) {
+	if !s.change || longer.ID != "" {
+		return nil, nil
+	}
+	offers, err := w.Requests.ExtensionOffers(k.Ctx, k.Actor, s.Workload)
+	if err != nil {
+		return nil, err
+	}
+	var list []workloadview.ExtensionModel
+	for _, o := range offers {
+		m := workloadview.ExtensionModel{Action: page.WorkloadPath(s.ID) + "/extend", By: o.By.String(),
+			Duration: k.Words.Duration(o.By.Std()), Key: w.Requests.NewKey(), NeedsApproval: o.NeedsApproval}
+		if o.Price.Minor > 0 {
+			m.Price = k.Words.Money(o.Price)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
 // accessModel is how to get in, and who may.
 func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 	say := k.Words
@@ -414,39 +444,39 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 // facts is what it is and where it runs; the cluster's raw words are in a fold.
 func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
 	m := workloadview.FactsModel{ID: "workload-facts"}
-	add := func(term, value, test string) {
+	add := func(to *[]ui.DefModel, term, value, test string) {
 		if value != "" {
-			m.Items = append(m.Items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
+			*to = append(*to, ui.DefModel{Term: say.S(term), Value: value, Test: test})
 		}
 	}
 	m.Items = append(m.Items, ui.DefModel{Term: say.S("requests.col_size"),
-		Component: workloadview.Size(blocks.SizeModel(say, item.Size))})
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.isolation"),
-		Value: page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
-		About: say.Say(catalog.IsolationText(item.Size.Isolation))})
-	add("workload.node", item.Observed.Node, "node")
-	add("workload.pod", item.Observed.Pod, "pod")
-	add("workload.cluster", item.Cluster, "cluster")
-	add("workload.namespace", item.Namespace, "namespace")
-	add("start.image", item.Image.Title, "image")
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.reference"),
-		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: blocks.ShortReference(item.Image.Reference),
-			Label: say.S("workload.reference")})})
+		Component: workloadview.Size(blocks.SizeModel(say, item.Size))},
+		ui.DefModel{Term: say.S("workload.isolation"),
+			Value: page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
+			About: say.Say(catalog.IsolationText(item.Size.Isolation))})
+	add(&m.Items, "workload.node", item.Observed.Node, "node")
+	add(&m.Items, "start.image", item.Image.Title, "image")
 	if len(item.Mounts) > 0 {
-		add("start.mounts", blocks.MountWords(item.Mounts), "mounts")
+		add(&m.Items, "start.mounts", blocks.MountWords(item.Mounts), "mounts")
 	}
 	if item.Volume != "" {
-		add("workload.storage", item.Volume+" · "+say.GiB(float64(item.StorageGiB)), "volume")
+		add(&m.Items, "workload.storage", item.Volume+" · "+say.GiB(float64(item.StorageGiB)), "volume")
 	}
 	if item.Observed.Restarts > 0 {
-		add("workload.restarts", say.Number(float64(item.Observed.Restarts)), "restarts")
+		add(&m.Items, "workload.restarts", say.Number(float64(item.Observed.Restarts)), "restarts")
 	}
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.id"),
-		Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if !item.Observed.At.IsZero() {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"),
 			Component: ui.Age(ui.AgeModel{Time: say.Ago(item.Observed.At)})})
 	}
+	add(&m.Technical, "workload.pod", item.Observed.Pod, "pod")
+	add(&m.Technical, "workload.namespace", item.Namespace, "namespace")
+	add(&m.Technical, "workload.cluster", item.Cluster, "cluster")
+	m.Technical = append(m.Technical, ui.DefModel{Term: say.S("workload.reference"),
+		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: blocks.ShortReference(item.Image.Reference),
+			Label: say.S("workload.reference")})},
+		ui.DefModel{Term: say.S("workload.id"),
+			Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if item.State == workload.Running || item.State == workload.Stopping {
 		m.Detail = item.Observed.Detail
 	}

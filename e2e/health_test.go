@@ -18,7 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// wellAgain takes every mark back when a test is over.
+// wellAgain ends every quarantine when a test is over.
 func wellAgain(t *testing.T) {
 	t.Cleanup(func() {
 		pat := as(t, "pat")
@@ -33,22 +33,22 @@ func wellAgain(t *testing.T) {
 // nodeRow is a node's on the page of health.
 func nodeRow(node string) string { return "[data-test=health-node]:has-text('" + node + "')" }
 
-// marksNode calls a node bad on the pages.
-func (p *person) marksNode(node, note string) {
+// quarantinesNode quarantines a node on the pages.
+func (p *person) quarantinesNode(node, note string) {
 	p.t.Helper()
 	p.open("/fleet/health")
-	p.click(nodeRow(node) + " [data-test=mark-node]")
-	p.sees("[data-test=mark-form]")
+	p.click(nodeRow(node) + " [data-test=quarantine-node]")
+	p.sees("[data-test=quarantine-form]")
 	p.accessible()
-	p.shot("mark-" + node)
+	p.shot("quarantine-" + node)
 	p.fill("[data-test=note]", note)
-	p.click("[data-test=mark-confirm]")
+	p.click("[data-test=quarantine-confirm]")
 	p.sees("[data-test=flash]")
-	p.reads(nodeRow(node)+" [data-test=mark]", note)
+	p.reads(nodeRow(node)+" [data-test=quarantine]", note)
 }
 
-// TestABadNodeIsGoneAround: an administrator marks the node of a workload that runs. It goes on, its developer is told
-// on its page and by mail, and what is started next is put elsewhere.
+// TestABadNodeIsGoneAround: an administrator quarantines the node of a workload that runs. It goes on, its developer is
+// told on its page and by mail, and what is started next is put elsewhere.
 func TestABadNodeIsGoneAround(t *testing.T) {
 	wellAgain(t)
 	api := as(t, "dana")
@@ -62,10 +62,10 @@ func TestABadNodeIsGoneAround(t *testing.T) {
 	dana.sees("[data-test=flash]")
 
 	pat := signIn(t, "pat", look{})
-	pat.marksNode(node, note)
+	pat.quarantinesNode(node, note)
 	pat.reads(nodeRow(node)+" [data-test=holders]", "keeps-running")
 	pat.accessible()
-	pat.shot("marked")
+	pat.shot("quarantined")
 
 	dana.open(page)
 	dana.comes("[data-test=concern]", note)
@@ -76,7 +76,7 @@ func TestABadNodeIsGoneAround(t *testing.T) {
 
 	second := api.running("mig-1g.10gb", map[string]any{"name": "goes-elsewhere"})
 	if got := nodeOf(t, second); got == node {
-		t.Errorf("%s is marked, and yet something new was put there", node)
+		t.Errorf("%s is quarantined, and yet something new was put there", node)
 	}
 	if !goesAround(podOf(t, second), node) {
 		t.Error("want the scheduler told to go around the node")
@@ -101,9 +101,9 @@ func TestABadNodeIsGoneAround(t *testing.T) {
 	}
 
 	pat.open("/fleet/health")
-	pat.click(nodeRow(node) + " [data-test=unmark]")
+	pat.click(nodeRow(node) + " [data-test=end-quarantine]")
 	pat.sees("[data-test=flash]")
-	pat.do(pat.assert.Locator(pat.at(nodeRow(node) + " [data-test=mark]")).ToHaveCount(0))
+	pat.do(pat.assert.Locator(pat.at(nodeRow(node) + " [data-test=quarantine]")).ToHaveCount(0))
 	dana.open(page)
 	dana.goes("[data-test=concern]")
 }
@@ -122,16 +122,16 @@ func goesAround(p *corev1.Pod, node string) bool {
 	})
 }
 
-// TestNothingElseHasRoom: the only node of a size is marked. What is started waits and says for what; when the mark is
+// TestNothingElseHasRoom: the only node of a size is quarantined. What is started waits and says for what; when that is
 // taken back it starts, and nobody asks again.
 func TestNothingElseHasRoom(t *testing.T) {
 	wellAgain(t)
 	const node = "l40s-shared-01"
 	pat, api := signIn(t, "pat", look{}), as(t, "dana")
-	pat.marksNode(node, "Card 2 is replaced.")
+	pat.quarantinesNode(node, "Card 2 is replaced.")
 	id := str(api.start("gpu-shared", map[string]any{"name": "waits-for-it"})["workload"])
 	t.Cleanup(func() { api.remove(id) })
-	api.until("/workloads/"+id, "waiting for the marked node", licensePatience,
+	api.until("/workloads/"+id, "waiting for the quarantined node", licensePatience,
 		func(w map[string]any) bool { return strings.Contains(str(w["reason"]), node) })
 	dana := signIn(t, "dana", look{})
 	dana.open("/workloads/" + id)
@@ -140,22 +140,22 @@ func TestNothingElseHasRoom(t *testing.T) {
 	dana.shot("waits")
 
 	pat.open("/fleet/health")
-	pat.click(nodeRow(node) + " [data-test=unmark]")
+	pat.click(nodeRow(node) + " [data-test=end-quarantine]")
 	pat.sees("[data-test=flash]")
 	if w := api.reachesWithin(licensePatience, id, "running"); nodeOf(t, w) != node {
 		t.Errorf("want it on %s, got %s", node, nodeOf(t, w))
 	}
 }
 
-// claimant is a pod with a claim of a size, made as the portal makes it where some cards are marked, and run by the
-// real scheduler.
-func claimant(t *testing.T, namespace, name, size string, marked ...string) *corev1.Pod {
+// claimant is a pod with a claim of a size, made as the portal makes it where some cards are quarantined, and run by
+// the real scheduler.
+func claimant(t *testing.T, namespace, name, size string, quarantined ...string) *corev1.Pod {
 	t.Helper()
 	every := catalog.EveryRow()
 	s, _ := every.Size(size)
 	i, _ := every.Image("jupyterlab")
 	objects, err := manifest.Objects(manifest.Input{Tenant: tenant.Tenant{Name: "vision"},
-		Site: manifest.Site{Instance: "e2e"}, Token: "not-a-secret", Avoid: manifest.Avoid{Cards: marked},
+		Site: manifest.Site{Instance: "e2e"}, Token: "not-a-secret", Avoid: manifest.Avoid{Cards: quarantined},
 		Workload: workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: i.Kind, Tenant: "vision", Owner: "dana",
 			OwnerName: "Dana", Size: s, Image: i,
 			Cluster: "main", Namespace: namespace, Desired: workload.WantRunning, Generation: 1}})
@@ -170,7 +170,7 @@ func claimant(t *testing.T, namespace, name, size string, marked ...string) *cor
 		if template, ok := o.(*resourcev1.ResourceClaimTemplate); ok {
 			if _, err := kube(t).ResourceV1().ResourceClaimTemplates(namespace).Create(t.Context(), template,
 				metav1.CreateOptions{}); err != nil {
-				t.Fatalf("the API server takes no claim of %s with %d cards marked: %v", size, len(marked), err)
+				t.Fatalf("the API server takes no claim of %s with %d cards quarantined: %v", size, len(quarantined), err)
 			}
 			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &template.Name}}
 		}
@@ -212,10 +212,10 @@ func scheduled(t *testing.T, pod *corev1.Pod) string {
 	return device
 }
 
-// TestClaimsGoAroundMarkedCards: the API server takes the exclusions, and the scheduler keeps to them for whole cards
-// and for slices of a marked one.
-func TestClaimsGoAroundMarkedCards(t *testing.T) {
-	namespace := "marked-" + runID
+// TestClaimsGoAroundQuarantinedCards: the API server takes the exclusions, and the scheduler keeps to them for whole
+// cards and for slices of a quarantined one.
+func TestClaimsGoAroundQuarantinedCards(t *testing.T) {
+	namespace := "quarantined-" + runID
 	if _, err := kube(t).CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -232,21 +232,21 @@ func TestClaimsGoAroundMarkedCards(t *testing.T) {
 		t.Fatalf("want whole cards and cut ones, got %v and %v", whole, cut)
 	}
 	for _, left := range []string{"gpu-0", "gpu-1"} { // whichever the scheduler would take first
-		var marked []string
+		var quarantined []string
 		for device, uuid := range whole {
 			if device != left {
-				marked = append(marked, uuid)
+				quarantined = append(quarantined, uuid)
 			}
 		}
-		if got := scheduled(t, claimant(t, namespace, "all-but-"+left, "dra-h100", marked...)); got != left {
-			t.Errorf("all cards but %s are marked, and %q was given out", left, got)
+		if got := scheduled(t, claimant(t, namespace, "all-but-"+left, "dra-h100", quarantined...)); got != left {
+			t.Errorf("all cards but %s are quarantined, and %q was given out", left, got)
 		}
 	}
-	if got := scheduled(t, claimant(t, namespace, "slice-of-marked", "dra-1g.10gb", cut...)); got != "" {
-		t.Errorf("every cut card is marked, and its slice %s was given out", got)
+	if got := scheduled(t, claimant(t, namespace, "slice-of-quarantined", "dra-1g.10gb", cut...)); got != "" {
+		t.Errorf("every cut card is quarantined, and its slice %s was given out", got)
 	}
 	if got := scheduled(t, claimant(t, namespace, "slice", "dra-1g.10gb")); got == "" {
-		t.Error("no card is marked, and no slice was given out")
+		t.Error("no card is quarantined, and no slice was given out")
 	}
 	var many []string
 	for i := range 200 {

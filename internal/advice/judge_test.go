@@ -209,8 +209,8 @@ func TestGather(t *testing.T) {
 	endpoint := running(whole)
 	endpoint.Kind = catalog.Endpoint
 	twice := running(two)
-	odd := use("nb-0", "A", 1, 1, 1, day)
-	odd.MemoryPeak = gpumetrics.Reading{Unit: gpumetrics.MiB, Why: gpumetrics.NoValue}
+	noMemory := use("nb-0", "A", 1, 1, 1, day)
+	noMemory.MemoryPeak = gpumetrics.Reading{Unit: gpumetrics.MiB, Why: gpumetrics.NoValue}
 	type brief struct {
 		Held, Measured   time.Duration
 		Devices          int
@@ -257,7 +257,7 @@ func TestGather(t *testing.T) {
 				[]gpumetrics.WindowSummary{use("nb-0", "A", 100, 7, 7, day)}), midnight.Add(-31 * time.Hour),
 			brief{42 * time.Hour, day, 1, 100, 100, 7, 7, 7, false}},
 		"a value that cannot be is not zero": {running(whole), since(midnight.Add(-day)),
-			days([]gpumetrics.WindowSummary{odd}),
+			days([]gpumetrics.WindowSummary{noMemory}),
 			time.Time{}, brief{Held: 36 * time.Hour, Devices: 1, Patchy: true}},
 		"a meter that ended counts to its end": {running(whole),
 			[]usage.Interval{{From: midnight.Add(-20 * day), Until: midnight.Add(-10 * day)},

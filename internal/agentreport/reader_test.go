@@ -21,7 +21,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// taken is when the agent's own mock server, a DGX A100 with every oddity, was read (internal/agent, TestGoldenReport).
+// taken is when the agent's own mock server, a DGX A100 with every peculiarity, was read (internal/agent,
+// TestGoldenReport).
 var taken = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func mocked(t testing.TB) agent.Report {

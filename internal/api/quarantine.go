@@ -17,7 +17,7 @@ type Quarantine struct {
 	Cluster string    `json:"cluster"`
 	Kind    string    `json:"kind" enum:"node,card"`
 	Name    string    `json:"name" doc:"Of the node, or the card's UUID"`
-	Node    string    `json:"node" doc:"On which a card was when it was marked"`
+	Node    string    `json:"node" doc:"On which a card was when it was quarantined"`
 	Note    string    `json:"note"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
@@ -46,9 +46,9 @@ type quarantineInput struct {
 }
 
 func (a *API) quarantines(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Quarantine]], error) {
-	marks, err := a.deps.Quarantine.List(ctx, actor)
-	views := make([]Quarantine, len(marks))
-	for i, m := range marks {
+	quarantines, err := a.deps.Quarantine.List(ctx, actor)
+	views := make([]Quarantine, len(quarantines))
+	for i, m := range quarantines {
 		views[i] = quarantineView(m)
 	}
 	return reply(list(views, ""), err)
@@ -79,7 +79,7 @@ type NodeHealth struct {
 	Name       string         `json:"name"`
 	Model      string         `json:"model,omitempty"`
 	State      string         `json:"state" enum:"fine,noticed,unknown,quarantined,warning,danger"`
-	Gone       bool           `json:"gone" doc:"It, or a marked card that was on it, is not in the inventory any more"`
+	Gone       bool           `json:"gone" doc:"It, or a quarantined card that was on it, is not in the inventory any more"`
 	Quarantine *Quarantine    `json:"quarantine,omitempty"`
 	Holders    []HealthHolder `json:"holders"`
 	Cards      []CardHealth   `json:"cards"`
@@ -90,7 +90,7 @@ type CardHealth struct {
 	UUID       string           `json:"uuid,omitempty" doc:"Absent for a card that the driver has lost"`
 	Model      string           `json:"model,omitempty"`
 	State      string           `json:"state" enum:"fine,noticed,unknown,quarantined,warning,danger"`
-	Gone       bool             `json:"gone" doc:"Marked, and nobody names it any more"`
+	Gone       bool             `json:"gone" doc:"Quarantined, and nobody names it any more"`
 	Lost       bool             `json:"lost"`
 	Quarantine *Quarantine      `json:"quarantine,omitempty"`
 	Issues     []MetricsFinding `json:"issues"`
@@ -243,6 +243,6 @@ func (a *API) registerQuarantine() {
 			"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
 			"more changes nothing", tag), identity.QuarantineHardware, a.quarantine)
 	add(a, op(http.MethodDelete, "/fleet/{cluster}/quarantine/{kind}/{name}", "release-hardware",
-		"Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag),
+		"End a quarantine; answers with those that are left. Where there is none there is nothing to do", tag),
 		identity.QuarantineHardware, a.release)
 }

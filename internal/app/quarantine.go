@@ -14,18 +14,18 @@ func (a *App) newQuarantine() *health.Service {
 	for cluster, p := range a.clusters.metrics {
 		sources[cluster] = p
 	}
-	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.marksChanged,
+	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.quarantineChanged,
 		Recent: a.config.Health.ErrorWindow(), Now: a.now, Logger: a.log})
 }
 
-// marksChanged: the inventory counts anew, and what waits for a place may find one, or has to look elsewhere.
-func (a *App) marksChanged() {
+// quarantineChanged: the inventory counts anew, and what waits for a place may find one, or has to look elsewhere.
+func (a *App) quarantineChanged() {
 	if a.controller != nil {
 		a.controller.RefreshQuarantine(context.Background())
 	}
 }
 
-// followQuarantine takes up quarantine marks that other processes save.
+// followQuarantine takes up quarantines that other processes save.
 func (a *App) followQuarantine(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicQuarantine)
 	defer done()

@@ -78,9 +78,9 @@ const (
 	CatalogSaved        Kind = "catalog.saved"
 	LicenseEntered      Kind = "license.entered"
 	LicenseRemoved      Kind = "license.removed"
-	LicenseLost         Kind = "license.lost"    // a node's, or that of a workload there
-	HardwareMarked      Kind = "hardware.marked" // a node or card was quarantined; also one for each workload there
-	HardwareUnmarked    Kind = "hardware.unmarked"
+	LicenseLost         Kind = "license.lost"         // a node's, or that of a workload there
+	HardwareQuarantined Kind = "hardware.quarantined" // a node or card; also one for each workload there
+	QuarantineEnded     Kind = "hardware.quarantine_ended"
 	LicenseChosen       Kind = "license.chosen" // what becomes of starts that find a pool full
 	PriceAdded          Kind = "price.added"
 	PriceEnded          Kind = "price.ended"
@@ -123,7 +123,8 @@ func Kinds() []Kind {
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
 		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,
-		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
+		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,
+		PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, DelegationCreated, DelegationEnded, AddressEntered,
 		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,

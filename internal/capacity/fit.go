@@ -32,8 +32,8 @@ func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	return fit
 }
 
-// WithoutQuarantined are the nodes that could take one of a size now if an administrator had not marked them, or all of
-// their cards, as bad; where a size is on marked nodes only, those as well that are full.
+// WithoutQuarantined are the nodes that could take one of a size now if an administrator had not quarantined them, or
+// all of their cards; where a size is on quarantined nodes only, those as well that are full.
 func WithoutQuarantined(s inventory.Snapshot, size catalog.Size) []string {
 	n, ok := requirementsOf(size)
 	if !ok || n.uncountable || s.Cluster != "" && !size.OfferedOn(s.Cluster) {

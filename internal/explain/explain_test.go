@@ -262,14 +262,14 @@ var cases = map[string]struct {
 	"all in use": {scene(unplaced("0/12 nodes are available: 3 Insufficient nvidia.com/mig-1g.10gb, 4 node(s) had " +
 		"untolerated taint(s), 5 node(s) didn't match Pod's node affinity/selector." + preempt)),
 		want{id: "explain.in_use", args: map[string]any{"Count": 56, "Size": "MIG slice 10 GB"}}},
-	"room on a marked node only": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
+	"room on a quarantined node only": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
 		unplaced("0/12 nodes are available: 3 Insufficient nvidia.com/mig-1g.10gb, 9 node(s) didn't match Pod's node "+
 			"affinity/selector."+preempt)),
-		want{id: "explain.marked", args: map[string]any{"Count": 1, "Size": "MIG slice 10 GB", "Nodes": "h100-mig-01"}}},
-	"five marked nodes": {scene(fit(0, 0), fact(func(f *Facts) { f.Quarantined = []string{"a", "b", "c", "d", "e"} }),
+		want{id: "explain.quarantined", args: map[string]any{"Count": 1, "Size": "MIG slice 10 GB", "Nodes": "h100-mig-01"}}},
+	"five quarantined nodes": {scene(fit(0, 0), fact(func(f *Facts) { f.Quarantined = []string{"a", "b", "c", "d", "e"} }),
 		unplaced("0/5 nodes are available: 5 node(s) didn't match Pod's node affinity/selector.")),
-		want{id: "explain.marked", args: map[string]any{"Count": 5, "Nodes": "a, b, c"}}},
-	"marked, and it does not go around": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
+		want{id: "explain.quarantined", args: map[string]any{"Count": 5, "Nodes": "a, b, c"}}},
+	"quarantined, and it does not go around": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
 		unplaced("0/12 nodes are available: 12 Insufficient nvidia.com/mig-1g.10gb.")), want{id: "explain.in_use"}},
 	"the size does not exist": {scene(fit(0, 0), unplaced("0/12 nodes are available: 12 Insufficient "+
 		"nvidia.com/mig-1g.10gb."+preempt)), want{id: "explain.absent"}},

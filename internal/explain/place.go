@@ -166,13 +166,13 @@ func byRows(f Facts, rows []row, s Schedule, said string) finding {
 	return finding{}
 }
 
-// onlyQuarantined: there would be room on nodes that the pod goes around because an administrator has marked them.
+// onlyQuarantined: there would be room on nodes that the pod goes around because an administrator has quarantined them.
 func onlyQuarantined(f Facts, s Schedule, said string) finding {
 	if len(f.Quarantined) == 0 || !s.has("node affinity/selector") {
 		return finding{}
 	}
 	names := strings.Join(f.Quarantined[:min(len(f.Quarantined), mostNamed)], ", ")
-	return newFinding(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Quarantined))
+	return newFinding(said, "explain.quarantined", "Size", f.size(), "Nodes", names, "Count", len(f.Quarantined))
 }
 
 // mostNamed nodes stand in a sentence.

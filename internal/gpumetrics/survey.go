@@ -305,12 +305,12 @@ func missingFields(there []string) []string {
 // findings are the peculiarities of this sample set, those that want something done first.
 func findings(s *sampleSet, h *healthSampleSet, r Report) []Finding {
 	c := countDevices(s)
-	odds := 0
+	invalid := 0
 	for _, n := range s.tally.invalid {
-		odds += n
+		invalid += n
 	}
 	for _, n := range h.invalid {
-		odds += n
+		invalid += n
 	}
 	table := []struct {
 		id       string
@@ -328,7 +328,7 @@ func findings(s *sampleSet, h *healthSampleSet, r Report) []Finding {
 		{"slices_unknown", Warning, c.sliceNoProfiling > 0, true, []any{"Number", c.sliceNoProfiling}},
 		{"no_profiling", Warning, c.noProfiling > c.sliceNoProfiling, true,
 			[]any{"Number", c.noProfiling - c.sliceNoProfiling}},
-		{"odd", Warning, odds > 0, true, []any{"Number", odds}},
+		{"invalid", Warning, invalid > 0, true, []any{"Number", invalid}},
 		{"nameless", Warning, s.tally.nameless > 0, true, []any{"Number", s.tally.nameless}},
 		{"twice", Warning, c.twice > 0, true, []any{"Number", c.twice}},
 		{"warnings", Warning, len(s.tally.warnings) > 0, true, []any{"Words", strings.Join(s.tally.warnings, "; ")}},

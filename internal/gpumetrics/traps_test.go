@@ -91,7 +91,8 @@ var traps = map[string]trap{
 	"blank values of each width": {
 		exposition: rows(whole+nb0, usedName, "2147483632", freeName, "9223372036854775794", wattName, "140737488355330",
 			utilName, "NaN", engineName, "+Inf"),
-		honour: true, pod: "nb-0", want: []string{"bbbb n # engine ? memory ?/? power ? temp ?"}, findings: []string{"odd"}},
+		honour: true, pod: "nb-0", want: []string{"bbbb n # engine ? memory ?/? power ? temp ?"},
+		findings: []string{"invalid"}},
 	"rows that name no card": {
 		exposition: rows(whole+nb0, usedName, 1, freeName, 1) + rows(`gpu="0",hostname="n"`, usedName, 5), honour: true,
 		pod:  "nb-0",

@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Kind is what can be marked.
+// Kind is what can be quarantined.
 type Kind string
 
 // The kinds.
@@ -35,7 +35,7 @@ type Target struct {
 // Quarantine keeps new pods off a node or a card, by an administrator.
 type Quarantine struct {
 	Target
-	Node   string // on which a card was when it was marked; of a node its own name
+	Node   string // on which a card was when it was quarantined; of a node its own name
 	Note   string
 	By     identity.PersonID
 	ByName string
@@ -75,7 +75,7 @@ func event(a identity.Actor, kind audit.Kind, m Quarantine, before, after string
 	if note == "" {
 		note = before
 	}
-	e.Detail = i18n.T("health.marked_detail", "Place", m.say(m.Node), "Note", note)
+	e.Detail = i18n.T("health.quarantine_detail", "Place", m.say(m.Node), "Note", note)
 	e.Changes = audit.Changed("note", before, after)
 	return e
 }
@@ -92,9 +92,9 @@ func audited(e audit.Event, m Quarantine, holders []Holder) []audit.Event {
 	for _, h := range holders {
 		own := e
 		own.Tenant, own.Workload, own.Changes = h.Tenant, string(h.ID), nil
-		words := "health.told"
+		words := "health.affected"
 		if m.Kind == Card && !h.Sure {
-			words = "health.told_perhaps"
+			words = "health.perhaps_affected"
 		}
 		own.Detail = i18n.T(words, "Place", m.say(m.Node), "Note", m.Note)
 		events = append(events, own)

@@ -32,7 +32,7 @@ func (r Report) Old(at time.Time) bool { return r.now.Sub(at) > r.Recent }
 type NodeHealth struct {
 	Name       string
 	Model      string
-	Gone       bool        // it, or a marked card that was on it, is not in the inventory any more
+	Gone       bool        // it, or a quarantined card that was on it, is not in the inventory any more
 	Quarantine *Quarantine // nil: none
 	Cards      []CardHealth
 	Holders    []Holder
@@ -41,7 +41,7 @@ type NodeHealth struct {
 // CardHealth is one card, as far as anybody speaks of it.
 type CardHealth struct {
 	UUID, Model string
-	Gone        bool // marked, and nobody names it any more
+	Gone        bool // quarantined, and nobody names it any more
 	Lost        bool // the driver has lost it
 	Quarantine  *Quarantine
 	DCGM        *gpumetrics.Card      // nil: DCGM does not name it

@@ -104,11 +104,11 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		}
 	}
 	for sentence, c := range map[string]struct {
-		change   func(*world)
-		name     string
-		marked   bool
-		perhaps  bool
-		troubles int
+		change      func(*world)
+		name        string
+		quarantined bool
+		perhaps     bool
+		troubles    int
 	}{
 		"nothing":            {func(*world) {}, "nb-a", false, false, 0},
 		"its node":           {quarantine(Target{"main", Node, "node-1"}), "nb-a", true, false, 0},
@@ -126,7 +126,7 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		w := newWorld()
 		c.change(w)
 		got := w.Under(t.Context(), on("node-1", c.name, gpu))
-		if (got.Quarantine != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Issues) != c.troubles {
+		if (got.Quarantine != nil) != c.quarantined || got.Perhaps != c.perhaps || len(got.Issues) != c.troubles {
 			t.Errorf("%s: got %+v", sentence, got)
 		}
 	}

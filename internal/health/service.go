@@ -102,7 +102,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	}
 }
 
-// Quarantined is what is marked in a cluster, for the inventory and for new pods.
+// Quarantined is what is quarantined in a cluster, for the inventory and for new pods.
 func (s *Service) Quarantined(cluster string) inventory.Quarantine {
 	m := inventory.Quarantine{Nodes: map[string]bool{}, Cards: map[string]string{}}
 	for _, quarantine := range *s.known.Load() {
@@ -153,7 +153,7 @@ func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Target, no
 	if err != nil {
 		return Quarantine{}, err
 	}
-	if err := s.o.Store.SaveQuarantine(ctx, m, audited(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
+	if err := s.o.Store.SaveQuarantine(ctx, m, audited(event(a, audit.HardwareQuarantined, m, old.Note, note, m.At), m,
 		holders)...); err != nil {
 		return Quarantine{}, err
 	}
@@ -169,7 +169,7 @@ func (s *Service) Release(ctx context.Context, a identity.Actor, p Target) error
 	if err != nil || !was {
 		return err
 	}
-	if err := s.o.Store.DeleteQuarantine(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "",
+	if err := s.o.Store.DeleteQuarantine(ctx, p, event(a, audit.QuarantineEnded, old, old.Note, "",
 		s.o.Now())); err != nil {
 		return err
 	}
@@ -225,7 +225,8 @@ func has(n inventory.Node, uuid string) bool {
 	return slices.ContainsFunc(n.Devices, func(d inventory.Device) bool { return d.CardOf() == uuid })
 }
 
-// Holders are the workloads whose people would be told if a place were marked; NotFound for what nobody has ever seen.
+// Holders are the workloads whose people would be told if a place were quarantined; NotFound for what nobody has ever
+// seen.
 func (s *Service) Holders(ctx context.Context, a identity.Actor, p Target) ([]Holder, error) {
 	if err := permit(a); err != nil {
 		return nil, err

@@ -111,12 +111,14 @@ func TestWhoIsTold(t *testing.T) {
 		want  []string
 	}{
 		"a node: all on it": {Target{"main", Node, "node-1"},
-			[]string{"hardware.marked health.marked_detail", "hardware.marked w-code health.told",
-				"hardware.marked w-nb-a health.told", "hardware.marked w-nb-b health.told", "hardware.marked w-nb-c health.told"}},
+			[]string{"hardware.quarantined health.quarantine_detail", "hardware.quarantined w-code health.affected",
+				"hardware.quarantined w-nb-a health.affected", "hardware.quarantined w-nb-b health.affected",
+				"hardware.quarantined w-nb-c health.affected"}},
 		"a card: who is on it, and who may be": {Target{"main", Card, "GPU-1"},
-			[]string{"hardware.marked health.marked_detail", "hardware.marked w-nb-a health.told",
-				"hardware.marked w-nb-c health.told_perhaps"}},
-		"a card that only DCGM knows": {Target{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
+			[]string{"hardware.quarantined health.quarantine_detail", "hardware.quarantined w-nb-a health.affected",
+				"hardware.quarantined w-nb-c health.perhaps_affected"}},
+		"a card that only DCGM knows": {Target{"main", Card, "GPU-9"},
+			[]string{"hardware.quarantined health.quarantine_detail"}},
 	} {
 		w := newWorld()
 		m, err := w.Quarantine(t.Context(), pat, c.place, "  XID 79 again ")
@@ -132,7 +134,7 @@ func TestWhoIsTold(t *testing.T) {
 	}
 }
 
-func TestMarkingTwiceAndTakingBack(t *testing.T) {
+func TestQuarantineTwiceAndItsEnd(t *testing.T) {
 	w, place := newWorld(), Target{"main", Card, "GPU-2"}
 	quarantine := func(note string) {
 		t.Helper()
@@ -161,8 +163,8 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 		}
 	}
 	events := w.memory.events
-	if last := events[len(events)-1]; last.Kind != audit.HardwareUnmarked ||
-		events[len(events)-2].Kind == audit.HardwareUnmarked || last.Changes[0].Old != "sent back to the vendor" {
+	if last := events[len(events)-1]; last.Kind != audit.QuarantineEnded ||
+		events[len(events)-2].Kind == audit.QuarantineEnded || last.Changes[0].Old != "sent back to the vendor" {
 		t.Errorf("want it taken back once, got %v", w.told())
 	}
 	if got := w.Quarantined("main"); len(got.Cards) > 0 || w.changes != 3 {

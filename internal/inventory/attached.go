@@ -69,11 +69,11 @@ func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool
 	if home := b.nodes[soleNode(view, key)]; home == nil || home.node == nil {
 		gone = b.goneFrom(key, view, pool)
 	}
-	var odd []i18n.Text
+	var warnings []i18n.Text
 	if len(view.nodes) == 0 && len(pool.slices) > 0 {
-		odd = poolTrouble(clean(key.driver, longestName), view)
+		warnings = poolTrouble(clean(key.driver, longestName), view)
 	}
-	if len(gone) == 0 && len(odd) == 0 {
+	if len(gone) == 0 && len(warnings) == 0 {
 		return list
 	}
 	if len(list) == 0 {
@@ -81,9 +81,9 @@ func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool
 	}
 	list[0].Devices = append(list[0].Devices, gone...)
 	if len(gone) > 0 {
-		odd = append(odd, i18n.T("inventory.device_gone", "Count", len(gone), "Driver", clip(key.driver)))
+		warnings = append(warnings, i18n.T("inventory.device_gone", "Count", len(gone), "Driver", clip(key.driver)))
 	}
-	list[0].Warnings = odd
+	list[0].Warnings = warnings
 	return list
 }
 

@@ -55,7 +55,7 @@ var pools = map[string]struct {
 	"intel-gpu":       {"gpu.intel.com/xe", inventory.Card, catalog.IsolationUnknown, -1},
 }
 
-// On nodes that are as they should be, of every kind there is, nothing is odd and everything is recognised.
+// On nodes that are as they should be, of every kind there is, nothing is warned of and everything is recognised.
 func TestDevstackNodes(t *testing.T) {
 	s := inventory.Build("main", time.Now(), look(t), func(*corev1.Pod) string { return "" })
 	words := i18n.MustLoad().For("en")
@@ -68,8 +68,8 @@ func TestDevstackNodes(t *testing.T) {
 			continue
 		}
 		seen[pool] = true
-		for _, odd := range n.Warnings {
-			t.Errorf("%s: %s", n.Name, words.Say(odd))
+		for _, warning := range n.Warnings {
+			t.Errorf("%s: %s", n.Name, words.Say(warning))
 		}
 		if n.Cards.Known != (want.cards >= 0) || n.Cards.Known && n.Cards.Count != want.cards {
 			t.Errorf("%s: want %d cards, got %+v", n.Name, want.cards, n.Cards)

@@ -28,12 +28,12 @@ func TestAnotherSchedulersPods(t *testing.T) {
 	inside := with("received-resource-type", "Regular")
 	says := func(pods int) []i18n.Text { return []i18n.Text{i18n.T("inventory.own_scheduler", "Pods", pods)} }
 	for sentence, c := range map[string]struct {
-		pods   []*corev1.Pod
-		change []func(*corev1.Node)
-		gpu    int64 // free whole cards of one
-		slice  int64 // free slices of seven
-		odd    []i18n.Text
-		level  catalog.Isolation
+		pods     []*corev1.Pod
+		change   []func(*corev1.Node)
+		gpu      int64 // free whole cards of one
+		slice    int64 // free slices of seven
+		warnings []i18n.Text
+		level    catalog.Isolation
 	}{
 		"nobody":                  {nil, nil, 1, 7, nil, catalog.IsolationHard},
 		"a fraction of some card": {[]*corev1.Pod{pod("a", nil, runai)}, nil, 0, 0, says(1), catalog.IsolationUnknown},
@@ -65,7 +65,7 @@ func TestAnotherSchedulersPods(t *testing.T) {
 				t.Errorf("%s: want %d of %s free, got %d", sentence, want, r.Name, r.Free())
 			}
 		}
-		if diff := cmp.Diff(c.odd, n.Warnings); diff != "" {
+		if diff := cmp.Diff(c.warnings, n.Warnings); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", sentence, diff)
 		}
 		if got := Isolation(n, slice); got != c.level {

@@ -60,11 +60,11 @@ func withQuarantine(n Node, m Quarantine) Node {
 	all := n.Cards.Known && n.Cards.Count > 0 && int64(len(n.QuarantinedCards)) >= n.Cards.Count
 	switch n.Quarantined = m.Nodes[n.Name] || all; {
 	case m.Nodes[n.Name]:
-		n.Warnings = append(n.Warnings, i18n.T("inventory.marked_node"))
+		n.Warnings = append(n.Warnings, i18n.T("inventory.quarantined_node"))
 	case all:
-		n.Warnings = append(n.Warnings, i18n.T("inventory.marked_all"))
+		n.Warnings = append(n.Warnings, i18n.T("inventory.quarantined_all"))
 	case len(n.QuarantinedCards) > 0:
-		n.Warnings = append(n.Warnings, i18n.T("inventory.marked_cards", "Count", len(n.QuarantinedCards)))
+		n.Warnings = append(n.Warnings, i18n.T("inventory.quarantined_cards", "Count", len(n.QuarantinedCards)))
 	}
 	if len(n.QuarantinedCards) == 0 {
 		return n
@@ -79,7 +79,7 @@ func withQuarantine(n Node, m Quarantine) Node {
 	return n
 }
 
-// hasCard: where nobody names the node's cards, a card is believed to be where it was when it was marked.
+// hasCard: where nobody names the node's cards, a card is believed to be where it was when it was quarantined.
 func (n Node) hasCard(uuid, was string) bool {
 	if _, ok := n.Card(uuid); ok {
 		return true

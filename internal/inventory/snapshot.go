@@ -33,8 +33,8 @@ type Node struct {
 	Memory   Amount       `json:"memory"`             // bytes
 	// bytes, by resource: "hugepages-2Mi"; nil on nodes without
 	HugePages        map[string]Amount `json:"hugePages,omitempty"`
-	Quarantined      bool              `json:"quarantined,omitempty"` // by an administrator, or all of its cards are
-	QuarantinedCards []string          `json:"badCards,omitempty"`    // UUIDs of those that are marked
+	Quarantined      bool              `json:"quarantined,omitempty"`      // by an administrator, or all of its cards are
+	QuarantinedCards []string          `json:"quarantinedCards,omitempty"` // UUIDs of those that are quarantined
 	// host names and addresses, by which scrape targets may be called; only of nodes with accelerators
 	Addresses []string   `json:"addresses,omitempty"`
 	Exporters []Exporter `json:"exporters,omitempty"` // pods that export metrics of its cards
@@ -138,7 +138,7 @@ type Attached struct {
 	Nodes    []string     `json:"nodes,omitempty"` // that reach them, when not all do
 	Devices  Devices      `json:"devices,omitempty"`
 	Counters []CounterSet `json:"counters,omitempty"`
-	Warnings []i18n.Text  `json:"odd,omitempty"`
+	Warnings []i18n.Text  `json:"warnings,omitempty"`
 }
 
 // Attribute is one typed value; exactly one field is set.

@@ -42,14 +42,14 @@ var checks = []func(*facts){
 
 // warnings goes through the table.
 func warnings(n *corev1.Node, node Node, found devicesOfNode) []i18n.Text {
-	var odd []i18n.Text
+	var list []i18n.Text
 	f := &facts{Node: node, raw: n, found: found, say: func(id string, pairs ...any) {
-		odd = append(odd, i18n.T("inventory."+id, pairs...))
+		list = append(list, i18n.T("inventory."+id, pairs...))
 	}}
 	for _, check := range checks {
 		check(f)
 	}
-	return odd
+	return list
 }
 
 func notReady(f *facts) {

@@ -51,7 +51,7 @@ func wholeCard(n *corev1.Node) {
 	resourcesOf(gpu, "1")(n)
 }
 
-func TestOddities(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	advertise := func(capacity, allocatable string) func(*corev1.Node) {
 		return func(n *corev1.Node) {
 			n.Status.Capacity[slice], n.Status.Allocatable[slice] = resource.MustParse(capacity), resource.MustParse(allocatable)

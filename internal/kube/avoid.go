@@ -40,7 +40,7 @@ func (a Avoid) annotate(notes map[string]string) {
 }
 
 // requirement keeps pods from bad nodes, unlike the request to go around those without a license: there is a person who
-// takes the mark back, and pods that still wait then are made anew.
+// ends the quarantine, and pods that still wait then are made anew.
 func (a Avoid) requirement() []corev1.NodeSelectorRequirement {
 	if len(a.Nodes) == 0 {
 		return nil

@@ -67,7 +67,7 @@ func TestBadNodesAreNotTaken(t *testing.T) {
 }
 
 // A claim goes around a bad card by its UUID, under another name: what a template asks for cannot be changed.
-func TestClaimsGoAroundBadCards(t *testing.T) {
+func TestClaimsGoAroundQuarantinedCards(t *testing.T) {
 	in := inputOf(catalog.EveryRow(), "dra-h100", "jupyterlab")
 	in.Avoid.Cards = []string{"GPU-a", "GPU-b"}
 	objects, err := Objects(in)

@@ -61,7 +61,7 @@ var topics = map[audit.Kind][]topic{
 	"budget.warned":           {{Budget, "budget", leads}},
 	audit.StatementSent:       {{Statement, "statement", leads}},
 	audit.LicenseLost:         {{License, "license", holdsOrRuns}},
-	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
+	audit.HardwareQuarantined: {{Broken, "broken", ownsOrLeads}},
 	audit.ObjectRepaired:      {{Drift, "drift", ownsLeadsOrRuns}},
 	audit.ObjectContested:     {{Drift, "drift", ownsLeadsOrRuns}},
 	audit.ObjectAltered:       {{Drift, "drift", ownsLeadsOrRuns}},

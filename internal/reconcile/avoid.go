@@ -21,12 +21,12 @@ func (l *loop) quarantine() inventory.Quarantine {
 	return l.o.Quarantine(l.name)
 }
 
-// quarantined is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked
+// quarantined is what a pod that is made now goes around: quarantined nodes, those whose cards all are, and such
 // cards.
 func (l *loop) quarantined() kube.Avoid {
-	marks := l.quarantine()
-	nodes := maps.Clone(marks.Nodes)
-	if stock, known := l.snapshot(); known && len(marks.Cards) > 0 {
+	q := l.quarantine()
+	nodes := maps.Clone(q.Nodes)
+	if stock, known := l.snapshot(); known && len(q.Cards) > 0 {
 		for _, n := range stock.Nodes {
 			if n.Quarantined && len(n.QuarantinedCards) > 0 {
 				if nodes == nil {
@@ -36,7 +36,7 @@ func (l *loop) quarantined() kube.Avoid {
 			}
 		}
 	}
-	return kube.Avoid{Nodes: slices.Sorted(maps.Keys(nodes)), Cards: slices.Sorted(maps.Keys(marks.Cards))}
+	return kube.Avoid{Nodes: slices.Sorted(maps.Keys(nodes)), Cards: slices.Sorted(maps.Keys(q.Cards))}
 }
 
 // avoid is what a workload's pods go around. A change of it is a new pod, so that it changes only where none can be

@@ -16,24 +16,24 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// marker is what administrators say while a test goes on.
-type marker struct {
-	mu    sync.Mutex
-	marks inventory.Quarantine
+// quarantines are what administrators say while a test goes on.
+type quarantines struct {
+	mu  sync.Mutex
+	now inventory.Quarantine
 }
 
-func (m *marker) get(string) inventory.Quarantine {
+func (m *quarantines) get(string) inventory.Quarantine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.marks
+	return m.now
 }
 
-func (m *marker) nodes(names ...string) {
+func (m *quarantines) nodes(names ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.marks = inventory.Quarantine{Nodes: map[string]bool{}}
+	m.now = inventory.Quarantine{Nodes: map[string]bool{}}
 	for _, n := range names {
-		m.marks.Nodes[n] = true
+		m.now.Nodes[n] = true
 	}
 }
 
@@ -72,15 +72,15 @@ func (c *fakeCluster) waiting(t *testing.T, name string) {
 	}
 }
 
-// What runs is not touched by a mark, nor by its end; what starts later goes around the node, and what waits is let go
-// again.
+// What runs is not touched by a quarantine, nor by its end; what starts later goes around the node, and what waits is
+// let go again.
 func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
-	w, m := newWorld(t), &marker{}
+	w, m := newWorld(t), &quarantines{}
 	w.store.Put(reconciletest.Notebook("nb-a", namespace, reconciletest.Slice, time.Now().UTC()))
 	c := w.run(func(o *reconcile.Options) { o.Quarantine = m.get })
 	goes := func(name string, want ...string) {
 		t.Helper()
-		within(t, 2*time.Minute, name+" goes around what is marked", func() bool {
+		within(t, 2*time.Minute, name+" goes around what is quarantined", func() bool {
 			template, note, there := around(w.cluster, name)
 			return there && slices.Equal(template, want) && slices.Equal(note, want)
 		})

@@ -65,13 +65,13 @@ func (s *stock) remove(gone any) {
 
 // take gives the snapshot of now. Whose a pod is may have become clear after the pod was seen.
 func (s *stock) take(now time.Time, keep []string, cards map[string][]inventory.PhysicalCard,
-	marks inventory.Quarantine) inventory.Snapshot {
+	q inventory.Quarantine) inventory.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.builder.Keep(keep)
 	s.builder.Recheck()
 	s.builder.SetCards(cards)
-	s.builder.SetQuarantine(marks)
+	s.builder.SetQuarantine(q)
 	return s.builder.Snapshot(now)
 }
 

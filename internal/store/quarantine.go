@@ -37,7 +37,8 @@ func (v view) Quarantines(ctx context.Context) ([]health.Quarantine, error) {
 	}), err
 }
 
-// SaveQuarantine keeps a mark, in place of one with another note; where there is one with the same it does nothing.
+// SaveQuarantine keeps a quarantine, in place of one with another note; where there is one with the same it does
+// nothing.
 func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events ...audit.Event) error {
 	row := quarantineRow{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note,
 		Author: string(m.By), AuthorName: m.ByName, CreatedAt: timestampOf(m.At)}
@@ -59,7 +60,7 @@ func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events 
 	})
 }
 
-// DeleteQuarantine takes a mark away and writes the events; nothing where there is none.
+// DeleteQuarantine takes a quarantine away and writes the events; nothing where there is none.
 func (s *Store) DeleteQuarantine(ctx context.Context, p health.Target, events ...audit.Event) error {
 	if !clean(p.Cluster) || !clean(p.Name) {
 		return nil

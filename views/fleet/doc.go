@@ -1,2 +1,2 @@
-// Package fleet draws what GPUs there are, what is free, and what is odd.
+// Package fleet draws what GPUs there are, what is free, and what needs a look.
 package fleet

@@ -96,9 +96,9 @@ type CellKind string
 
 // The kinds.
 const (
-	Held CellKind = "used"
-	Free CellKind = "free"
-	Odd  CellKind = "blocked"
+	Held    CellKind = "used"
+	Free    CellKind = "free"
+	Blocked CellKind = "blocked"
 )
 
 // Page shows each cluster.

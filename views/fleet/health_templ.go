@@ -38,9 +38,9 @@ type HealthRowModel struct {
 	Name  ui.StackModel
 	UUID  *ui.CopyModel
 	State ui.StateModel
-	// Mark says who marked it, when and why; empty for nobody.
-	Mark     string
-	Troubles []TroubleModel
+	// Quarantine says who quarantined it, when and why; empty for nobody.
+	Quarantine string
+	Troubles   []TroubleModel
 	// Calm stands where there is nothing to tell.
 	Calm     string
 	Readings []ui.DefModel
@@ -434,8 +434,8 @@ func healthRow(r HealthRowModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if r.Mark != "" {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"gp-health__mark\" data-test=\"mark\">")
+				if r.Quarantine != "" {
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"gp-health__quarantine\" data-test=\"quarantine\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -448,9 +448,9 @@ func healthRow(r HealthRowModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var15 string
-					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mark)
+					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Quarantine)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 125, Col: 20}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 125, Col: 26}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 					if templ_7745c5c3_Err != nil {

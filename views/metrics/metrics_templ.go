@@ -55,7 +55,7 @@ type SeriesModel struct {
 	Found   []string
 	None    string
 	Devices string
-	Odd     string
+	Invalid string
 }
 
 // CardModel is one card with what is the matter with it.
@@ -813,7 +813,7 @@ func series(m ClusterModel) templ.Component {
 								var templ_7745c5c3_Var31 string
 								templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 185, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 186, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 								if templ_7745c5c3_Err != nil {
@@ -831,7 +831,7 @@ func series(m ClusterModel) templ.Component {
 							var templ_7745c5c3_Var32 string
 							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(s.None)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 187, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 188, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
@@ -855,7 +855,7 @@ func series(m ClusterModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Text: s.Odd, Label: ui.L(ctx).S("metrics.col_odd")}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Text: s.Invalid, Label: ui.L(ctx).S("metrics.col_invalid")}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -871,7 +871,8 @@ func series(m ClusterModel) templ.Component {
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-series", Caption: ui.L(ctx).S("metrics.series"), Compact: true,
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("metrics.col_series")}, {Label: ui.L(ctx).S("metrics.col_found")},
-					{Label: ui.L(ctx).S("metrics.col_devices"), Numeric: true}, {Label: ui.L(ctx).S("metrics.col_odd"), Numeric: true},
+					{Label: ui.L(ctx).S("metrics.col_devices"), Numeric: true}, {Label: ui.L(ctx).S("metrics.col_invalid"),
+						Numeric: true},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

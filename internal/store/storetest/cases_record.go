@@ -288,7 +288,7 @@ func picture(at int, nodes ...string) inventory.Snapshot {
 			Taints: []inventory.Taint{{Key: "k", Value: "v", Effect: "NoSchedule"}}, CPU: inventory.Amount{Allocatable: 8000,
 				Requested: 10},
 			Memory:   inventory.Amount{Allocatable: 1 << 40, Requested: 1},
-			Warnings: []i18n.Text{i18n.T("inventory.odd", "Node", name)},
+			Warnings: []i18n.Text{i18n.T("inventory.quarantined_node", "Node", name)},
 			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8,
 				Holders: []inventory.Holder{{Namespace: "n", Pod: "p", Workload: "w", Count: 2}}}}})
 	}

@@ -373,7 +373,7 @@ func (c *cells) add(cell fleet.CellModel, count int64) {
 
 func (c *cells) fill(say page.Words, free, broken int64) {
 	c.add(fleet.CellModel{Kind: fleet.Free, Words: say.S("fleet.cell_free")}, free)
-	c.add(fleet.CellModel{Kind: fleet.Odd, Words: say.S("fleet.cell_blocked")}, broken)
+	c.add(fleet.CellModel{Kind: fleet.Blocked, Words: say.S("fleet.cell_blocked")}, broken)
 }
 
 func (c *cells) model(say page.Words) fleet.ResourceModel {

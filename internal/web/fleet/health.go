@@ -94,8 +94,10 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 		m.Filter.ClearURL = page.FleetHealthPath
 	}
 	wanted, left := strings.ToLower(strings.TrimSpace(k.Get("q"))), 0
-	add := func(text string, level health.Level, mark *health.Quarantine, telling bool, row func() fleet.HealthRowModel) {
-		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, level, mark, telling || wanted != "") {
+	add := func(text string, level health.Level, quarantine *health.Quarantine, telling bool,
+		row func() fleet.HealthRowModel) {
+		if !strings.Contains(strings.ToLower(text), wanted) ||
+			!healthChosen(state, level, quarantine, telling || wanted != "") {
 			return
 		}
 		if len(m.Rows) == mostHealthRows {
@@ -106,11 +108,12 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	}
 	for _, n := range r.Nodes {
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(n.Name+" "+n.Model+" "+markNote(n.Quarantine), n.Level(), n.Quarantine, true,
+			add(n.Name+" "+n.Model+" "+quarantineNote(n.Quarantine), n.Level(), n.Quarantine, true,
 				func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
 		}
 		for _, c := range n.Cards {
-			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Quarantine), c.Level(), c.Quarantine, c.Level() > health.Unknown,
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+quarantineNote(c.Quarantine), c.Level(), c.Quarantine,
+				c.Level() > health.Unknown,
 				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
@@ -125,19 +128,19 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 
 // healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
 // many are well or unknown; whoever searches finds all.
-func healthChosen(state string, level health.Level, mark *health.Quarantine, telling bool) bool {
+func healthChosen(state string, level health.Level, quarantine *health.Quarantine, telling bool) bool {
 	switch state {
 	case "all":
 		return true
 	case "quarantined":
-		return mark != nil
+		return quarantine != nil
 	case "unknown":
 		return level == health.Unknown
 	}
 	return telling
 }
 
-func markNote(m *health.Quarantine) string {
+func quarantineNote(m *health.Quarantine) string {
 	if m == nil {
 		return ""
 	}
@@ -173,7 +176,8 @@ func healthTint(l health.Level) ui.Kind {
 func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.Words, n.Level()
 	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name,
-		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Quarantine)}
+		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level),
+		Quarantine: quarantineWords(say, n.Quarantine)}
 	calm, silent := 0, 0
 	for _, c := range n.Cards {
 		switch l := c.Level(); {
@@ -199,7 +203,7 @@ func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRo
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
 	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
-	m.Actions = markActions(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	m.Actions = quarantineActions(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
 
@@ -220,7 +224,7 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 	say, level := k.Words, c.Level()
 	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
-		State: healthState(say, level), Mark: markWords(say, c.Quarantine), Readings: healthReadings(say, c)}
+		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.Text(t.What),
 			Todo: say.Text(t.Todo)})
@@ -236,9 +240,9 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 		m.Calm = say.S("health.card_fine")
 	}
 	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
-	if c.UUID != "" { // a card that the driver lost has none: its node can be marked
+	if c.UUID != "" { // a card that the driver lost has none: its node can be quarantined
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
-		m.Actions = markActions(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
+		m.Actions = quarantineActions(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
 }
@@ -260,25 +264,26 @@ func healthHolders(say page.Words, list []health.Holder) (links []fleet.HolderLi
 	return links, none
 }
 
-func markWords(say page.Words, m *health.Quarantine) string {
+func quarantineWords(say page.Words, m *health.Quarantine) string {
 	if m == nil {
 		return ""
 	}
-	return say.S("health.marked_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
+	return say.S("health.quarantined_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
 }
 
-// markActions are what an administrator can do about a place.
-func markActions(k page.Call, p health.Target, m *health.Quarantine) []ui.ActionModel {
+// quarantineActions are what an administrator can do about a place.
+func quarantineActions(k page.Call, p health.Target, m *health.Quarantine) []ui.ActionModel {
 	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
 		return nil
 	}
 	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
 	if m == nil {
-		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("health.mark_" + string(p.Kind)),
-			Href: page.FleetHealthPath + "/mark?" + values.Encode(), Small: true, Test: "mark-" + string(p.Kind)}}}
+		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("health.quarantine_" + string(p.Kind)),
+			Href: page.FleetHealthPath + "/quarantine?" + values.Encode(), Small: true, Test: "quarantine-" + string(p.Kind)}}}
 	}
-	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.FleetHealthPath + "/unmark", Hidden: placeFields(p),
-		Button: ui.ButtonModel{Label: k.Words.S("health.unmark"), Small: true, Test: "unmark"}}}}
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.FleetHealthPath + "/quarantine/end",
+		Hidden: placeFields(p),
+		Button: ui.ButtonModel{Label: k.Words.S("health.end_quarantine"), Small: true, Test: "end-quarantine"}}}}
 }
 
 func placeFields(p health.Target) []ui.HiddenModel {
@@ -333,13 +338,14 @@ func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
 		throttled, row("nvlink", d.NVLinkErrors, links)}
 }
 
-// markAsk says what a mark does before anybody is told.
-func (w *Pages) markAsk(k page.Call) (page.View, error) {
-	return w.markView(k, health.Target{Cluster: k.Get("cluster"), Kind: health.Kind(k.Get("kind")), Name: k.Get("name")},
+// quarantineAsk says what a quarantine does before anybody is told.
+func (w *Pages) quarantineAsk(k page.Call) (page.View, error) {
+	return w.quarantineView(k, health.Target{Cluster: k.Get("cluster"), Kind: health.Kind(k.Get("kind")),
+		Name: k.Get("name")},
 		"", nil)
 }
 
-func (w *Pages) markView(k page.Call, p health.Target, note string, problems []fault.Field) (page.View, error) {
+func (w *Pages) quarantineView(k page.Call, p health.Target, note string, problems []fault.Field) (page.View, error) {
 	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
@@ -349,24 +355,25 @@ func (w *Pages) markView(k page.Call, p health.Target, note string, problems []f
 	}
 	say := k.Words
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("health.mark_title_"+string(p.Kind), "Name", p.Name),
+		Header: ui.HeaderModel{Title: say.S("health.quarantine_title_"+string(p.Kind), "Name", p.Name),
 			Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: page.FleetHealthPath},
-				{Label: say.S("health.mark_" + string(p.Kind))}}},
-		Lead:  say.S("health.mark_lead_" + string(p.Kind)),
-		Keeps: []string{say.S("health.mark_keeps_running"), say.S("health.mark_keeps_undo")},
-		Form: ui.FormModel{ID: "ask-mark", Action: page.FleetHealthPath + "/mark", Hidden: placeFields(p),
-			Test: "mark-form"},
-		Button: ui.ButtonModel{Label: say.S("health.mark_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning",
-			Test: "mark-confirm"},
+				{Label: say.S("health.quarantine_" + string(p.Kind))}}},
+		Lead:  say.S("health.quarantine_lead_" + string(p.Kind)),
+		Keeps: []string{say.S("health.quarantine_keeps_running"), say.S("health.quarantine_keeps_undo")},
+		Form: ui.FormModel{ID: "ask-quarantine", Action: page.FleetHealthPath + "/quarantine", Hidden: placeFields(p),
+			Test: "quarantine-form"},
+		Button: ui.ButtonModel{Label: say.S("health.quarantine_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning",
+			Test: "quarantine-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.FleetHealthPath, Kind: ui.LinkLike},
 	}
 	var told []string
 	for _, h := range holders {
-		told = append(told, say.S("health.mark_tells", "Name", h.Name, "Owner", h.OwnerName, "Team", h.Tenant))
+		told = append(told, say.S("health.quarantine_holder", "Name", h.Name, "Owner", h.OwnerName, "Team", h.Tenant))
 	}
-	m.Lead += " " + say.S("health.mark_nobody")
+	m.Lead += " " + say.S("health.quarantine_nobody")
 	if len(told) > 0 {
-		m.Lead = say.S("health.mark_lead_"+string(p.Kind)) + " " + say.S("health.mark_told", "Who", strings.Join(told, "; "))
+		m.Lead = say.S("health.quarantine_lead_"+string(p.Kind)) + " " +
+			say.S("health.quarantine_notified", "Who", strings.Join(told, "; "))
 	}
 	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"),
 		Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
@@ -380,28 +387,28 @@ func (w *Pages) markView(k page.Call, p health.Target, note string, problems []f
 	return v, nil
 }
 
-func (w *Pages) hardwareMark(c echo.Context) error {
+func (w *Pages) hardwareQuarantine(c echo.Context) error {
 	k := w.CallOf(c)
 	p := health.Target{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
 	_, err := w.Quarantine.Quarantine(k.Ctx, k.Actor, p, c.FormValue("note"))
 	if fault.Is(err, fault.Invalid) {
-		v, viewErr := w.markView(k, p, c.FormValue("note"), fault.As(err).Fields)
+		v, viewErr := w.quarantineView(k, p, c.FormValue("note"), fault.As(err).Fields)
 		if viewErr != nil {
 			return viewErr
 		}
-		return w.Reply(c, k, w.markPage(), v, http.StatusUnprocessableEntity)
+		return w.Reply(c, k, w.quarantinePage(), v, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
 		return err
 	}
-	return w.Done(c, "hardware-marked", page.FleetHealthPath)
+	return w.Done(c, "hardware-quarantined", page.FleetHealthPath)
 }
 
-func (w *Pages) hardwareUnmark(c echo.Context) error {
+func (w *Pages) hardwareEndQuarantine(c echo.Context) error {
 	k := w.CallOf(c)
 	p := health.Target{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
 	if err := w.Quarantine.Release(k.Ctx, k.Actor, p); err != nil {
 		return err
 	}
-	return w.Done(c, "hardware-unmarked", page.FleetHealthPath)
+	return w.Done(c, "hardware-quarantine-ended", page.FleetHealthPath)
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // A card of which nobody says anything is no line of its own where nobody asks for it: its node tells how many there
-// are. What is marked is.
+// are. What is quarantined is.
 func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 	for _, c := range []struct {
 		name, state string
 		level       health.Level
-		mark        *health.Quarantine
+		quarantine  *health.Quarantine
 		telling     bool
 		want        bool
 	}{
@@ -25,10 +25,10 @@ func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 		{"a broken card, unasked", "", health.Broken, nil, true, true},
 		{"a broken card, among the unknown", "unknown", health.Broken, nil, true, false},
 		{"a fine card, among all", "all", health.Fine, nil, false, true},
-		{"a marked card, among the marked", "quarantined", health.Quarantined, &health.Quarantine{}, true, true},
-		{"a fine node, among the marked", "quarantined", health.Fine, nil, true, false},
+		{"a quarantined card, among the quarantined", "quarantined", health.Quarantined, &health.Quarantine{}, true, true},
+		{"a fine node, among the quarantined", "quarantined", health.Fine, nil, true, false},
 	} {
-		if got := healthChosen(c.state, c.level, c.mark, c.telling); got != c.want {
+		if got := healthChosen(c.state, c.level, c.quarantine, c.telling); got != c.want {
 			t.Errorf("%s: want %t, got %t", c.name, c.want, got)
 		}
 	}

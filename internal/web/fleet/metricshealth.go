@@ -123,7 +123,7 @@ func seriesModel(say page.Words, s gpumetrics.SeriesReport) metricsview.SeriesMo
 		m.None = say.S("metrics.not_found")
 	}
 	if s.Invalid > 0 {
-		m.Odd = strconv.Itoa(s.Invalid)
+		m.Invalid = strconv.Itoa(s.Invalid)
 	}
 	return m
 }

@@ -12,9 +12,9 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/fleet", identity.ReadInventory, w.fleetPage()),
 		w.Shows(page.FleetUsePath, identity.ReadInventory, w.fleetUsePage()),
 		w.Shows(page.FleetHealthPath, identity.ReadMetrics, w.fleetHealthPage()),
-		w.Shows(page.FleetHealthPath+"/mark", identity.QuarantineHardware, w.markPage()),
-		page.Post(page.FleetHealthPath+"/mark", identity.QuarantineHardware, w.hardwareMark),
-		page.Post(page.FleetHealthPath+"/unmark", identity.QuarantineHardware, w.hardwareUnmark),
+		w.Shows(page.FleetHealthPath+"/quarantine", identity.QuarantineHardware, w.quarantinePage()),
+		page.Post(page.FleetHealthPath+"/quarantine", identity.QuarantineHardware, w.hardwareQuarantine),
+		page.Post(page.FleetHealthPath+"/quarantine/end", identity.QuarantineHardware, w.hardwareEndQuarantine),
 		w.Shows("/licenses", identity.ReadLicenses, w.licensesPage()),
 		page.Post("/licenses", identity.ChangeLicenses, w.licenseEnter),
 		page.Post("/licenses/full", identity.ChangeLicenses, w.licenseChoose),
@@ -37,8 +37,8 @@ func (w *Pages) fleetHealthPage() page.Page {
 		live.TopicQuarantine, live.TopicWorkload}}
 }
 
-func (w *Pages) markPage() page.Page {
-	return page.Page{Name: "mark", Build: w.markAsk}
+func (w *Pages) quarantinePage() page.Page {
+	return page.Page{Name: "quarantine", Build: w.quarantineAsk}
 }
 
 func (w *Pages) fleetUsePage() page.Page {

@@ -268,7 +268,8 @@ func countText(n int, more bool) string {
 var changeKinds = []audit.Kind{audit.RulesSaved, audit.CatalogSaved, audit.TenantSaved, audit.IdleSaved,
 	audit.MemberAdded, audit.MemberRemoved, audit.BudgetSet, audit.BudgetRemoved, audit.BudgetRefunded, audit.PriceAdded,
 	audit.PriceEnded, audit.LicenseEntered, audit.LicenseRemoved, audit.LicenseLost, audit.LicenseChosen,
-	audit.HardwareMarked, audit.HardwareUnmarked, audit.PersonDisabled, audit.PersonEnabled, audit.PersonHandedOver,
+	audit.HardwareQuarantined, audit.QuarantineEnded, audit.PersonDisabled, audit.PersonEnabled,
+	audit.PersonHandedOver,
 	audit.ClusterHeld, audit.ClusterResumed, audit.DelegationCreated, audit.DelegationEnded, audit.ImpersonationBegun}
 
 // mostChanges and mostQueued bound what the page lists and reads.

@@ -29,14 +29,15 @@ func (w *Pages) attentionItems(say page.Words, o overview, pending []request.Req
 }
 
 func healthItem(say page.Words, count map[health.Level]int) platformview.ItemModel {
-	broken, warned, marked := count[health.Broken], count[health.Warned], count[health.Quarantined]
+	broken, warned, quarantined := count[health.Broken], count[health.Warned], count[health.Quarantined]
 	m := platformview.ItemModel{ID: "health", Kind: ui.OK, Label: say.S("platform.health"), Href: page.FleetHealthPath,
-		Value: strconv.Itoa(broken + warned + marked), Detail: say.S("platform.health_detail", "Broken", broken, "Warned",
-			warned, "Marked", marked)}
+		Value: strconv.Itoa(broken + warned + quarantined), Detail: say.S("platform.health_detail", "Broken", broken,
+			"Warned",
+			warned, "Quarantined", quarantined)}
 	switch {
 	case broken > 0:
 		m.Kind = ui.Danger
-	case warned+marked > 0:
+	case warned+quarantined > 0:
 		m.Kind = ui.Warning
 	case count[health.Fine] == 0:
 		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.health_unknown")

@@ -27,8 +27,8 @@ func Troubled(s Scope) *World {
 			{Name: "licenses", Title: i18n.T("gpumetrics.view.licenses"), State: gpumetrics.Idle},
 		},
 		Findings: []gpumetrics.Finding{
-			{ID: "odd", Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.finding.odd", "Number", 2),
-				Todo: i18n.T("gpumetrics.finding_todo.odd")},
+			{ID: "invalid", Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.finding.invalid", "Number", 2),
+				Todo: i18n.T("gpumetrics.finding_todo.invalid")},
 			{ID: "exported", Severity: gpumetrics.Info, What: i18n.T("gpumetrics.finding.exported")},
 		},
 		Health: []gpumetrics.Card{

@@ -40,7 +40,7 @@ func Ill(s Scope) *World {
 			"your models.",
 		{Cluster: "local", Kind: health.Card, Name: "GPU-1"}: "XID 94 twice this week.",
 	} {
-		have(w.Marks.Quarantine(bg, dora, place, note))
+		have(w.Quarantines.Quarantine(bg, dora, place, note))
 	}
 	return w
 }

@@ -183,9 +183,9 @@ var fleetScenes = []Scene{
 	{"fleet", "health, an auditor's look", Eli, Ill, "/fleet/health?state=quarantined", nil},
 	{"fleet", "health, nothing found", Dora, Ill, "/fleet/health?q=zz", nil},
 	{"fleet", "health, nobody speaks", Dora, unanswered, "/fleet/health", nil},
-	{"fleet", "mark a node", Dora, Ill, "/fleet/health/mark?cluster=local&kind=node&name=gpu-01", nil},
-	{"fleet", "mark a card", Dora, Ill, "/fleet/health/mark?cluster=local&kind=card&name=GPU-2", nil},
-	{"fleet", "mark a node, came back", Dora, Ill, "/fleet/health/mark",
+	{"fleet", "quarantine a node", Dora, Ill, "/fleet/health/quarantine?cluster=local&kind=node&name=gpu-01", nil},
+	{"fleet", "quarantine a card", Dora, Ill, "/fleet/health/quarantine?cluster=local&kind=card&name=GPU-2", nil},
+	{"fleet", "quarantine a node, came back", Dora, Ill, "/fleet/health/quarantine",
 		url.Values{"cluster": {"local"}, "kind": {"node"}, "name": {"gpu-01"}, "note": {" "}}},
 	{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
 }

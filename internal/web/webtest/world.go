@@ -77,7 +77,7 @@ type World struct {
 	Offer           *offer.Service
 	Advice          *advice.Service
 	Drift           *drift.Service
-	Marks           *health.Service
+	Quarantines     *health.Service
 	Prices          *usage.Prices
 	Site            request.Site
 	Hub             *live.Hub
@@ -275,7 +275,8 @@ func (w *World) observation() {
 	w.Advice = advice.New(advice.Options{Store: w.Store, Rule: advice.DefaultRule(), Now: w.now,
 		Days:  func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
 		Offer: func(tenant string) []catalog.Size { return w.site().CatalogFor(tenant, w.now()).Sizes }})
-	w.Marks = health.New(health.Options{Store: w.Store, Sources: map[string]health.Source{"local": dcgm{w}}, Now: w.now})
+	w.Quarantines = health.New(health.Options{Store: w.Store, Sources: map[string]health.Source{"local": dcgm{w}},
+		Now: w.now})
 	w.Drift = drift.New(drift.Options{Store: w.Store, Now: w.now})
 	w.IdleService = idle.New(idle.Options{Store: w.Store, Sources: map[string]idle.Source{"local": idleSource{w}},
 		Namespaces: func() []string { return nil }, Now: w.now, Size: w.knowsSize, Team: w.knowsTeam})
@@ -285,7 +286,8 @@ func (w *World) observation() {
 func (w *World) pages() {
 	forecasts := forecast.New(forecast.Options{Store: w.Store, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
 		Now: w.now})
-	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Marks, Drift: w.Drift,
+	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
+		Drift:   w.Drift,
 		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,
 		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,
 		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,

@@ -20,7 +20,7 @@ func four(change ...func(*corev1.Node)) Objects {
 		Pods: []*corev1.Pod{pod("a", list(gpu, "1"))}}
 }
 
-func marksBuilt(seen Objects, cards []PhysicalCard, m Quarantine) *Builder {
+func quarantineBuilt(seen Objects, cards []PhysicalCard, m Quarantine) *Builder {
 	b := NewBuilder("main", ours)
 	for _, n := range seen.Nodes {
 		b.SetNode(n)
@@ -52,33 +52,35 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		return m
 	}
 	for sentence, c := range map[string]struct {
-		seen   Objects
-		cards  []PhysicalCard
-		marks  Quarantine
-		bad    bool
-		free   int64
-		broken int64
-		odd    string // "": nothing is said
+		seen       Objects
+		cards      []PhysicalCard
+		quarantine Quarantine
+		bad        bool
+		free       int64
+		broken     int64
+		warning    string // "": nothing is said
 	}{
-		"nothing is marked": {four(), each, Quarantine{}, false, 3, 0, ""},
+		"nothing is quarantined": {four(), each, Quarantine{}, false, 3, 0, ""},
 		"the node": {four(), nil, Quarantine{Nodes: map[string]bool{"n1": true}}, true, 0, 3,
-			"inventory.marked_node"},
+			"inventory.quarantined_node"},
 		"another node": {four(), nil, Quarantine{Nodes: map[string]bool{"n2": true}}, false, 3,
 			0, ""},
-		"one card that the agent sees":    {four(), each, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
-		"one card where nobody names any": {four(), nil, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
+		"one card that the agent sees":    {four(), each, on("GPU-b"), false, 2, 1, "inventory.quarantined_cards"},
+		"one card where nobody names any": {four(), nil, on("GPU-b"), false, 2, 1, "inventory.quarantined_cards"},
 		"a card that was taken out":       {four(), each, on("GPU-x"), false, 3, 0, ""},
 		"a card that came from another node": {four(), each, Quarantine{Cards: map[string]string{"GPU-b": "n2"}}, false,
-			2, 1, "inventory.marked_cards"},
+			2, 1, "inventory.quarantined_cards"},
 		"a card elsewhere": {four(), nil, Quarantine{Cards: map[string]string{"GPU-b": "n2"}}, false, 3, 0, ""},
 		"the one that the device plugin has taken away": {four(ill), each, on("GPU-b"), false, 2, 1,
-			"inventory.marked_cards"},
+			"inventory.quarantined_cards"},
 		"all cards": {four(), each, on("GPU-a", "GPU-b", "GPU-c", "GPU-d"), true, 0, 3,
-			"inventory.marked_all"},
-		"slices go with their card":                      {sliced, cut, on("GPU-a"), false, 1, 2, "inventory.marked_cards"},
-		"slices by share, where their place is not told": {sliced, nil, on("GPU-a"), false, 1, 2, "inventory.marked_cards"},
+			"inventory.quarantined_all"},
+		"slices go with their card": {sliced, cut, on("GPU-a"), false, 1, 2,
+			"inventory.quarantined_cards"},
+		"slices by share, where their place is not told": {sliced, nil, on("GPU-a"), false, 1, 2,
+			"inventory.quarantined_cards"},
 	} {
-		s := marksBuilt(c.seen, c.cards, c.marks).Snapshot(now)
+		s := quarantineBuilt(c.seen, c.cards, c.quarantine).Snapshot(now)
 		checkTotals(t, s)
 		total := Totals(s)[0]
 		n := s.Nodes[0]
@@ -86,8 +88,8 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 			t.Errorf("%s: want bad %t, free %d, broken %d; got bad %t, %+v", sentence, c.bad, c.free, c.broken, n.Quarantined,
 				total)
 		}
-		said := slices.ContainsFunc(n.Warnings, func(o i18n.Text) bool { return o.ID == c.odd })
-		if c.odd != "" && !said {
+		said := slices.ContainsFunc(n.Warnings, func(o i18n.Text) bool { return o.ID == c.warning })
+		if c.warning != "" && !said {
 			t.Errorf("%s: want it said, got %v", sentence, n.Warnings)
 		}
 		stock := Stock(s)[0] // of the cut cards not everything is offered, so that the rest is no unit's
@@ -95,22 +97,22 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 			t.Errorf("%s: the parts are not the whole: %+v", sentence, stock)
 		}
 	}
-	if got := Stock(marksBuilt(four(), each, on("GPU-b")).Snapshot(now)); got[0].Broken != usage.Parts {
+	if got := Stock(quarantineBuilt(four(), each, on("GPU-b")).Snapshot(now)); got[0].Broken != usage.Parts {
 		t.Errorf("want one card counted as broken, got %+v", got)
 	}
 }
 
-// A mark that is taken back leaves nothing behind, and what a driver published is not touched.
+// A quarantine that ends leaves nothing behind, and what a driver published is not touched.
 func TestMarksAreTakenBack(t *testing.T) {
 	seen := four()
 	seen.Slices = []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0), card(1))}
-	b := marksBuilt(seen, nil, Quarantine{})
+	b := quarantineBuilt(seen, nil, Quarantine{})
 	clean := b.Snapshot(now)
 	uuid := clean.Nodes[0].Devices[0].CardOf()
 	b.SetQuarantine(Quarantine{Cards: map[string]string{uuid: "n1"}})
-	marked := b.Snapshot(now).Nodes[0]
-	if !marked.Devices[0].Tainted || marked.Devices[1].Tainted || len(marked.QuarantinedCards) != 1 {
-		t.Errorf("want the first device closed and no other, got %+v", marked.Devices)
+	quarantined := b.Snapshot(now).Nodes[0]
+	if !quarantined.Devices[0].Tainted || quarantined.Devices[1].Tainted || len(quarantined.QuarantinedCards) != 1 {
+		t.Errorf("want the first device closed and no other, got %+v", quarantined.Devices)
 	}
 	b.SetQuarantine(Quarantine{})
 	if diff := cmp.Diff(clean, b.Snapshot(now)); diff != "" {

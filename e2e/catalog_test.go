@@ -110,9 +110,9 @@ func TestCatalogEditing(t *testing.T) {
 	pat.sees("[data-test=flash]")
 	dana := signIn(t, "dana", look{})
 	dana.open("/start?size=mig-3g.40gb")
-	dana.reads("[data-test=going-size]", "The large slices go in May.")
+	dana.reads("[data-test=deprecated-size]", "The large slices go in May.")
 	dana.accessible()
-	dana.click("[data-test=going-size-instead]")
+	dana.click("[data-test=deprecated-size-instead]")
 	dana.do(dana.assert.Locator(dana.at("[data-test='size-mig-1g.10gb']")).ToBeChecked())
 
 	row = pat.at("[data-test=entry][data-name='gpu-shared']")

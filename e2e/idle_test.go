@@ -14,9 +14,9 @@ import (
 // idlePatience covers a setting's whole time twice over on a busy machine.
 const idlePatience = 10 * time.Minute
 
-// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would hit, and saves
-// it. Whoever holds the idle one is warned on its page; while Prometheus is away nothing is stopped; after it is back
-// the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15
+// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would affect, and
+// saves it. Whoever holds the idle one is warned on its page; while Prometheus is away nothing is stopped; after it is
+// back the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15
 // seconds.
 func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	own := ownPortal(t, "idle", func(o *stack.PortalOptions) {

@@ -285,7 +285,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		otto.sees("[data-test=flash]")
 	}
 	deletes()
-	otto.reads(row+" [data-test=going]", "for good")
+	otto.reads(row+" [data-test=pending-deletion]", "for good")
 	otto.accessible()
 	otto.shot("going")
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")

@@ -168,7 +168,7 @@ func TestARuleIsTriedBeforeItIsSaved(t *testing.T) {
 	pat.sees("[data-test=differ]")
 	row := "[data-test=difference]:has-text('Dana Develop')"
 	pat.reads(row, "ask-for-three-hours")
-	pat.reads("[data-test=hit]", "1 ")
+	pat.reads("[data-test=affected]", "1 ")
 	pat.accessible()
 	pat.shot("preview")
 	dana.running("cpu", map[string]any{"name": "still-free", "lease": "3h"}) // nothing has changed yet

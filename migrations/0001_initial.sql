@@ -264,7 +264,7 @@ CREATE TABLE engine_uses (
 );
 
 -- Up to when engine_uses has what a cluster's metrics told.
-CREATE TABLE engine_marks (
+CREATE TABLE engine_watermarks (
   cluster  TEXT   NOT NULL PRIMARY KEY,
   until_at BIGINT NOT NULL
 );
@@ -374,12 +374,12 @@ CREATE TABLE leadership (
 );
 
 -- Clusters in which nothing is created, changed or deleted, because they carry more than this database knows: since
--- when, the mark that was found there, where the database was, and how many differences were decided since.
+-- when, the checkpoint that was found there, where the database was, and how many differences were decided since.
 CREATE TABLE cluster_holds (
   cluster  TEXT   NOT NULL PRIMARY KEY,
   since    BIGINT NOT NULL,
-  cause    TEXT   NOT NULL CHECK (cause IN ('older', 'diverged', 'other', 'unmarked')),
-  mark     TEXT   NOT NULL,
+  cause    TEXT   NOT NULL CHECK (cause IN ('older', 'diverged', 'other', 'no_checkpoint')),
+  checkpoint TEXT NOT NULL,
   position TEXT   NOT NULL,
   decided  BIGINT NOT NULL DEFAULT 0
 );
@@ -794,7 +794,7 @@ DROP TABLE prices;
 DROP TABLE meter_sums;
 DROP TABLE meter_rollups;
 DROP TABLE storage_intervals;
-DROP TABLE engine_marks;
+DROP TABLE engine_watermarks;
 DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
 DROP TABLE volume_claims;

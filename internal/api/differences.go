@@ -20,7 +20,7 @@ type Differences struct {
 type HeldCluster struct {
 	Cluster string    `json:"cluster"`
 	Since   time.Time `json:"since"`
-	Cause   string    `json:"cause" enum:"older,diverged,other,unmarked"`
+	Cause   string    `json:"cause" enum:"older,diverged,other,no_checkpoint"`
 	Reason  string    `json:"reason"`
 	Seen    string    `json:"seen" doc:"Of all open differences; send it back to decide them together, or to let work go on"`
 }

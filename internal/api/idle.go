@@ -153,9 +153,9 @@ func (a *API) keepAlive(ctx context.Context, actor identity.Actor, in *idInput) 
 
 // IdlePreview is what settings would do; nothing is written.
 type IdlePreview struct {
-	Running      []IdlePreviewRow `json:"running" doc:"What runs and would be hit now, and what nobody can tell of"`
+	Running      []IdlePreviewRow `json:"running" doc:"What runs and would be affected now, and what nobody can tell of"`
 	RunningCount IdleTally        `json:"runningCount"`
-	Past         []IdlePreviewRow `json:"past" doc:"What ran in the last 30 days and would have been hit, and what nobody can tell of"`
+	Past         []IdlePreviewRow `json:"past" doc:"What ran in the last 30 days and would have been affected, and what nobody can tell of"`
 	PastCount    IdleTally        `json:"pastCount"`
 	From         time.Time        `json:"from" doc:"Of the past"`
 	Since        *time.Time       `json:"recordedSince,omitempty" doc:"From when on recordedIdleSeconds counts: months are charged as a whole"`

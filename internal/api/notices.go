@@ -62,7 +62,7 @@ func (a *API) chooseNotices(ctx context.Context, actor identity.Actor,
 type Warning struct {
 	About   string     `json:"about" enum:"lease,idle" doc:"The end of its lease, or its idle GPU"`
 	At      time.Time  `json:"at" doc:"When the portal warned"`
-	Message string     `json:"message" enum:"queued,delivered,failed,nobody" doc:"queued: on its way, perhaps for another attempt. nobody: its owner hears of this by no way"`
+	Message string     `json:"message" enum:"queued,delivered,failed,no_recipient" doc:"queued: on its way, perhaps for another attempt. no_recipient: its owner hears of this by no way"`
 	To      string     `json:"to,omitempty" doc:"Name of its owner, or of the team where only that has an address for this"`
 	Channel string     `json:"channel,omitempty" enum:"mail,chat,webhook" doc:"That took it, or gave up last"`
 	Done    *time.Time `json:"doneAt,omitempty" doc:"When it was delivered or given up"`
@@ -74,7 +74,7 @@ func (a *API) warningsOf(ctx context.Context, actor identity.Actor, in *idInput)
 	found, err := a.deps.Notify.Warnings(ctx, actor, workload.ID(in.ID))
 	views := make([]Warning, len(found))
 	for i, w := range found {
-		views[i] = Warning{About: string(w.About), At: w.At, Message: string(w.Fate), To: w.To, Channel: string(w.Channel),
+		views[i] = Warning{About: string(w.About), At: w.At, Message: string(w.Status), To: w.To, Channel: string(w.Channel),
 			Done: moment(w.Done), Reason: i18n.From(ctx).Say(w.Problem), Said: w.Said}
 	}
 	return reply(list(views, ""), err)

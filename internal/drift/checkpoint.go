@@ -53,14 +53,14 @@ type Cause string
 
 // The causes.
 const (
-	Older    Cause = "older"    // the database lacks what was carried out: a restored backup, or lost transactions
-	Diverged Cause = "diverged" // the database went another way from some point on: a former primary
-	Other    Cause = "other"    // the objects were made from another database
-	Unmarked Cause = "unmarked" // there is no checkpoint, and objects are ahead of the database
+	Older        Cause = "older"         // the database lacks what was done: a restored backup, or lost transactions
+	Diverged     Cause = "diverged"      // the database went another way from some point on: a former primary
+	Other        Cause = "other"         // the objects were made from another database
+	NoCheckpoint Cause = "no_checkpoint" // there is no checkpoint, and objects are ahead of the database
 )
 
 // Causes lists every cause.
-func Causes() []Cause { return []Cause{Older, Diverged, Other, Unmarked} }
+func Causes() []Cause { return []Cause{Older, Diverged, Other, NoCheckpoint} }
 
 // Divergence says in which way a database is not the one that left the checkpoint, "" where it has all of it. Link is
 // that of the database's own event with the checkpoint's number, "" for none.

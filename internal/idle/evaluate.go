@@ -95,7 +95,7 @@ func slots(last, now time.Time, slot time.Duration) (from, until time.Time, ok b
 	return last, until, until.After(last)
 }
 
-// observe adds what a cluster's pods did since the last look to the marks, and gives those for whom something is due.
+// observe adds what a cluster's pods did since the last look to the records, and gives those for whom something is due.
 func (s *Service) observe(ctx context.Context, cluster string, source Source, settings Settings,
 	running []workload.Workload) (due []workload.ID, err error) {
 	looks, err := s.o.Store.IdleObserved(ctx)
@@ -127,7 +127,7 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 		if looks[cluster].After(from) {
 			return nil // somebody else was faster
 		}
-		marks, err := tx.IdleRecords(ctx)
+		records, err := tx.IdleRecords(ctx)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 				continue
 			}
 			seen[w.ID] = true
-			was := marks[w.ID]
+			was := records[w.ID]
 			m := was
 			m.Workload, m.Until = w.ID, looks[cluster]
 			for _, l := range Observe(w, byNamespace[w.Namespace], from, until, s.o.Every) {
@@ -155,7 +155,7 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 				}
 			}
 		}
-		if err := forget(ctx, tx, marks, seen, elsewhere(running, cluster), now); err != nil {
+		if err := forget(ctx, tx, records, seen, elsewhere(running, cluster), now); err != nil {
 			return err
 		}
 		return tx.SaveIdleObserved(ctx, cluster, until)
@@ -172,12 +172,12 @@ func elsewhere(running []workload.Workload, cluster string) map[workload.ID]bool
 	return all
 }
 
-// forget drops the marks of what does not run any more, or is not judged any more: what nobody looked at is not idle.
+// forget drops the records of what does not run any more, or is not judged any more: what nobody looked at is not idle.
 // That somebody still needs it stays for as long as they said.
-func forget(ctx context.Context, tx Tx, marks map[workload.ID]Record, seen, elsewhere map[workload.ID]bool,
+func forget(ctx context.Context, tx Tx, records map[workload.ID]Record, seen, elsewhere map[workload.ID]bool,
 	now time.Time) error {
 	var gone []workload.ID
-	for id, m := range marks {
+	for id, m := range records {
 		switch {
 		case seen[id] || elsewhere[id]:
 		case !now.Before(m.KeepAliveUntil):
@@ -191,7 +191,7 @@ func forget(ctx context.Context, tx Tx, marks map[workload.ID]Record, seen, else
 	return tx.DeleteIdleRecords(ctx, gone...)
 }
 
-// worth reports whether a mark says something else than before; up to when it is known is the cluster's.
+// worth reports whether a record says something else than before; up to when it is known is the cluster's.
 func worth(was, is Record) bool {
 	was.Until, is.Until = time.Time{}, time.Time{}
 	if was.Workload == "" && is.Since.IsZero() {
@@ -250,12 +250,12 @@ type reader interface {
 
 // record is a workload's, known up to when its cluster was looked at.
 func (s *Service) record(ctx context.Context, from reader, w workload.Workload) (Record, error) {
-	marks, err := from.IdleRecords(ctx, w.ID)
+	records, err := from.IdleRecords(ctx, w.ID)
 	if err != nil {
 		return Record{}, err
 	}
 	looks, err := from.IdleObserved(ctx)
-	m := marks[w.ID]
+	m := records[w.ID]
 	m.Workload, m.Until = w.ID, looks[w.Cluster]
 	return m, err
 }

@@ -173,8 +173,8 @@ func TestIdleIsWarnedAndStopped(t *testing.T) {
 	if got := w.events(audit.WorkloadIdleStopped); len(got) != 1 {
 		t.Errorf("want one event of the end, got %v", got)
 	}
-	if marks, err := w.store.IdleRecords(t.Context()); err != nil || len(marks) != 0 {
-		t.Errorf("want nothing kept of what is over, got %v %v", marks, err)
+	if records, err := w.store.IdleRecords(t.Context()); err != nil || len(records) != 0 {
+		t.Errorf("want nothing kept of what is over, got %v %v", records, err)
 	}
 }
 

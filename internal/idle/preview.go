@@ -56,8 +56,8 @@ func tally(list []PreviewRow) (t Tally) {
 	return t
 }
 
-// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be hit,
-// and those of which nobody can say, what is hit first.
+// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be
+// affected, and those of which nobody can say, what is affected first.
 type Preview struct {
 	Running      []PreviewRow
 	RunningTally Tally
@@ -65,7 +65,7 @@ type Preview struct {
 	Past         []PreviewRow
 	PastTally    Tally
 	From         time.Time // of the past
-	Recorded     Recorded  // what statements say of all that ran in the past, hit or not
+	Recorded     Recorded  // what statements say of all that ran in the past, affected or not
 	Since        time.Time // of Recorded: months are charged as a whole; zero where nothing is recorded
 	Capped       bool      // there were more workloads than are looked at
 	Unreachable  []string  // clusters whose Prometheus did not tell all
@@ -144,7 +144,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 	if len(past) > mostPast {
 		past, p.Capped = past[:mostPast], true
 	}
-	marks, err := s.o.Store.IdleRecords(ctx)
+	records, err := s.o.Store.IdleRecords(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -165,7 +165,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		recent, told := s.recent(asking, source, settings, mine(running), at)
 		for _, w := range mine(running) {
 			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}),
-				marks[w.ID].KeepAliveUntil, at, recent.slot))
+				records[w.ID].KeepAliveUntil, at, recent.slot))
 		}
 		long, all := s.long(asking, source, mine(past), p.From, at)
 		for _, w := range mine(past) {
@@ -320,7 +320,7 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 }
 
 // unaffected are those of which it is known that nothing follows, the longest idle first: what another setting might
-// hit.
+// affected.
 func unaffected(list []PreviewRow) []PreviewRow {
 	list = slices.DeleteFunc(slices.Clone(list), func(c PreviewRow) bool { return c.Outcome != Off || c.Unknown() })
 	slices.SortFunc(list, func(a, b PreviewRow) int {
@@ -330,7 +330,7 @@ func unaffected(list []PreviewRow) []PreviewRow {
 	return list
 }
 
-// affected are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each
+// affected are those that are affected or unknown: what ends first, then what is warned, then what nobody can say, each
 // by how long it was idle.
 func affected(list []PreviewRow) []PreviewRow {
 	list = slices.DeleteFunc(list, func(c PreviewRow) bool { return c.Outcome == Off && !c.Unknown() })

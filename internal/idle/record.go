@@ -108,7 +108,7 @@ func (m Record) busy(until time.Time) Record {
 	return m
 }
 
-// Accumulate adds one stretch. What does not begin where the mark ends is a gap.
+// Accumulate adds one stretch. What does not begin where the record ends is a gap.
 func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record {
 	if m.Generation != w.Generation {
 		m = Record{Workload: w.ID, Generation: w.Generation, Until: m.Until}

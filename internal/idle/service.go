@@ -24,8 +24,8 @@ type Source interface {
 	Clock(ctx context.Context) (time.Time, error)
 }
 
-// Store keeps settings and marks, and knows what runs. Faults: NotFound for a workload that is not there, Conflict for
-// a lost race, Unavailable when the database is away.
+// Store keeps settings and records, and knows what runs. Faults: NotFound for a workload that is not there, Conflict
+// for a lost race, Unavailable when the database is away.
 type Store interface {
 	// IdleSettings are those that count; version 0 while none were saved.
 	IdleSettings(ctx context.Context) (Revision, error)
@@ -196,14 +196,14 @@ func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[w
 	for i, w := range items {
 		ids[i] = w.ID
 	}
-	marks, err := s.o.Store.IdleRecords(ctx, ids...)
+	records, err := s.o.Store.IdleRecords(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
 	looks, err := s.o.Store.IdleObserved(ctx)
 	states := make(map[workload.ID]State, len(items))
 	for _, w := range items {
-		m := marks[w.ID]
+		m := records[w.ID]
 		m.Until = looks[w.Cluster]
 		states[w.ID] = s.state(w, m, settings.Settings.Of(w.Tenant, w.Size.Name))
 	}

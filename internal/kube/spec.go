@@ -19,8 +19,8 @@ const (
 	LeaseKey = LabelPrefix + "lease"
 	// SpecKey holds a Spec as JSON, some 1,500 characters; claims of storage carry it too.
 	SpecKey = LabelPrefix + "spec"
-	// MarkKey is on a namespace: up to where the database was carried out in this cluster, see package drift.
-	MarkKey = LabelPrefix + "mark"
+	// CheckpointKey is on a namespace: up to where the database was carried out in this cluster, see package drift.
+	CheckpointKey = LabelPrefix + "checkpoint"
 )
 
 // Spec is what of a workload cannot be read off its objects. Storage has only its owner. What people typed (names,

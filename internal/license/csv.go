@@ -53,7 +53,7 @@ type Parsed struct {
 // ImportOutcome is what becomes of a line.
 type ImportOutcome string
 
-// The fates.
+// The outcomes of a line.
 const (
 	Added     ImportOutcome = "added"
 	Changed   ImportOutcome = "changed"   // it takes the place of an entry with the same reference
@@ -94,8 +94,8 @@ var headings = map[string]column{
 
 // ParseCSV reads entitlements and lists everything that is wrong with the file. There are those that are entered
 // already; a line must name one of the pools, by its name or feature. A comma, a semicolon or a tab parts the fields;
-// UTF-8 and, by its mark, UTF-16 are read, and what is neither as Latin-1, as spreadsheets in western Europe write it.
-// A line with the reference of an entry changes that.
+// UTF-8 and, by its byte order mark, UTF-16 are read, and what is neither as Latin-1, as spreadsheets in western Europe
+// write it. A line with the reference of an entry changes that.
 func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 	var p Parsed
 	text, encoding, reason := decode(data)
@@ -107,8 +107,8 @@ func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 	head, _, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
-	for _, mark := range []rune{';', '\t', ','} {
-		if r.Comma = mark; strings.ContainsRune(head, mark) {
+	for _, comma := range []rune{';', '\t', ','} {
+		if r.Comma = comma; strings.ContainsRune(head, comma) {
 			break
 		}
 	}

@@ -14,22 +14,22 @@ import (
 // Kept is for how long it is known what became of a message.
 const Kept = 30 * 24 * time.Hour
 
-// Fate is what became of a message, over all ways that it takes.
-type Fate string
+// DeliveryStatus is what became of a message, over all channels that it takes.
+type DeliveryStatus string
 
-// The fates.
+// The statuses of a message.
 const (
-	Queued    Fate = "queued"    // it is on its way, or nobody has looked yet whom to tell
-	Delivered Fate = "delivered" // one way at least took it
-	Lost      Fate = "failed"    // every way was given up
-	Nobody    Fate = "nobody"    // nobody wants to hear of it, or there is no way to them
+	Queued      DeliveryStatus = "queued"       // it is on its way, or nobody has looked yet whom to tell
+	Delivered   DeliveryStatus = "delivered"    // one channel at least took it
+	GivenUp     DeliveryStatus = "failed"       // every channel was given up
+	NoRecipient DeliveryStatus = "no_recipient" // nobody wants to hear of it, or there is no way to them
 )
 
 // Warning is a warning that was written down, and what became of the message that follows from it.
 type Warning struct {
 	About   Kind
 	At      time.Time // of the warning
-	Fate    Fate
+	Status  DeliveryStatus
 	To      string    // whom it went to, for people; "" for nobody
 	Channel Channel   // of what was delivered, or failed last; "" else
 	Done    time.Time // when that was; zero else
@@ -69,7 +69,7 @@ func (s *Service) Warnings(ctx context.Context, a identity.Actor, id workload.ID
 			if err != nil {
 				return nil, err
 			}
-			one := fate(sent, w.Owner, e.Seq <= looked)
+			one := statusOf(sent, w.Owner, e.Seq <= looked)
 			one.About, one.At = of.about, e.At
 			list = append(list, one)
 		}
@@ -77,9 +77,9 @@ func (s *Service) Warnings(ctx context.Context, a identity.Actor, id workload.ID
 	return list, nil
 }
 
-// fate is what became of the messages about one event. Those to the owner count; those to their team only where there
-// are no others.
-func fate(sent []Delivery, owner identity.PersonID, looked bool) Warning {
+// statusOf is what became of the messages about one event. Those to the owner count; those to their team only where
+// there are no others.
+func statusOf(sent []Delivery, owner identity.PersonID, looked bool) Warning {
 	if slices.ContainsFunc(sent, func(d Delivery) bool { return d.Person == owner }) {
 		sent = slices.DeleteFunc(slices.Clone(sent), func(d Delivery) bool { return d.Person != owner })
 	}
@@ -91,16 +91,16 @@ func fate(sent []Delivery, owner identity.PersonID, looked bool) Warning {
 		return sent[i], true
 	}
 	if d, some := of(Sent); some {
-		return Warning{Fate: Delivered, To: d.Name, Channel: d.Channel, Done: d.UpdatedAt}
+		return Warning{Status: Delivered, To: d.Name, Channel: d.Channel, Done: d.UpdatedAt}
 	}
 	if d, some := of(Due, Sending); some {
-		return Warning{Fate: Queued, To: d.Name, Problem: d.Problem, Said: d.Error}
+		return Warning{Status: Queued, To: d.Name, Problem: d.Problem, Said: d.Error}
 	}
 	if d, some := of(GaveUp); some {
-		return Warning{Fate: Lost, To: d.Name, Channel: d.Channel, Done: d.UpdatedAt, Problem: d.Problem, Said: d.Error}
+		return Warning{Status: GivenUp, To: d.Name, Channel: d.Channel, Done: d.UpdatedAt, Problem: d.Problem, Said: d.Error}
 	}
 	if looked {
-		return Warning{Fate: Nobody}
+		return Warning{Status: NoRecipient}
 	}
-	return Warning{Fate: Queued}
+	return Warning{Status: Queued}
 }

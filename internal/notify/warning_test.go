@@ -45,22 +45,22 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	want("nobody has looked yet", notify.Warning{About: notify.Lease, At: at, Fate: notify.Queued})
+	want("nobody has looked yet", notify.Warning{About: notify.Lease, At: at, Status: notify.Queued})
 	if _, err := w.Derive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want("it is due", notify.Warning{About: notify.Lease, At: at, Fate: notify.Queued, To: "Dana Develop"})
+	want("it is due", notify.Warning{About: notify.Lease, At: at, Status: notify.Queued, To: "Dana Develop"})
 	w.post.Answer("451 come back later")
 	w.now = w.now.Add(time.Second)
 	w.round()
 	busy := i18n.T("notify.failed.mail_later")
 	got := w.warnings("dana", "w-1")
-	if len(got) != 1 || got[0].Fate != notify.Queued || got[0].Problem.ID != busy.ID || got[0].Said == "" {
+	if len(got) != 1 || got[0].Status != notify.Queued || got[0].Problem.ID != busy.ID || got[0].Said == "" {
 		t.Errorf("want it to wait for another attempt, got %+v", got)
 	}
 	w.now = w.now.Add(time.Hour)
 	w.round()
-	want("it was taken", notify.Warning{About: notify.Lease, At: at, Fate: notify.Delivered, To: "Dana Develop",
+	want("it was taken", notify.Warning{About: notify.Lease, At: at, Status: notify.Delivered, To: "Dana Develop",
 		Channel: notify.Mail, Done: w.now})
 	if got := w.warnings("dana", "w-2"); got != nil {
 		t.Errorf("another workload was warned of nothing, got %+v", got)
@@ -76,7 +76,7 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 	w.post.Answer("550 no such user")
 	w.round()
 	got = w.warnings("otto", "w-1")
-	if len(got) != 2 || got[1].About != notify.Idle || !got[1].At.Equal(idleAt) || got[1].Fate != notify.Lost ||
+	if len(got) != 2 || got[1].About != notify.Idle || !got[1].At.Equal(idleAt) || got[1].Status != notify.GivenUp ||
 		got[1].Problem.ID != "notify.failed.mailbox" {
 		t.Errorf("want the other warning given up, got %+v", got)
 	}
@@ -91,8 +91,8 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 func TestAWarningThatNobodyHears(t *testing.T) {
 	t.Parallel()
 	for team, want := range map[bool]notify.Warning{
-		false: {About: notify.Lease, Fate: notify.Nobody},
-		true:  {About: notify.Lease, Fate: notify.Delivered, To: "vision", Channel: notify.Webhook},
+		false: {About: notify.Lease, Status: notify.NoRecipient},
+		true:  {About: notify.Lease, Status: notify.Delivered, To: "vision", Channel: notify.Webhook},
 	} {
 		w, h := warned(t), newHook(t)
 		if err := w.Choose(t.Context(), w.actor("dana"), notify.Preferences{Language: "en"}); err != nil {

@@ -22,12 +22,12 @@ type Action string
 
 // The actions.
 const (
-	Hide      Action = "hide"
-	Show      Action = "show"
-	Deprecate Action = "deprecate"
-	Keep      Action = "keep" // takes a deprecation back
-	Up        Action = "up"
-	Down      Action = "down"
+	Hide        Action = "hide"
+	Show        Action = "show"
+	Deprecate   Action = "deprecate"
+	Undeprecate Action = "undeprecate"
+	Up          Action = "up"
+	Down        Action = "down"
 )
 
 // Change is an action on one entry.
@@ -48,7 +48,7 @@ var actions = map[Action]func(c Change, text string, now catalog.Catalog) (strin
 		return setField(text, c.List, c.Name, "hidden", nil)
 	},
 	Deprecate: deprecate,
-	Keep: func(c Change, text string, _ catalog.Catalog) (string, error) {
+	Undeprecate: func(c Change, text string, _ catalog.Catalog) (string, error) {
 		return setField(text, c.List, c.Name, "deprecated", nil)
 	},
 	Up:   func(c Change, text string, now catalog.Catalog) (string, error) { return move(c, text, now, -1) },

@@ -240,7 +240,7 @@ func TestQuickChanges(t *testing.T) {
 		size("vgpu-12q").Deprecated); diff != "" {
 		t.Errorf("deprecate: -want +got:\n%s", diff)
 	}
-	must(offer.Change{Action: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
+	must(offer.Change{Action: offer.Undeprecate, List: offer.Sizes, Name: "vgpu-12q"})
 	if text := s.Revisions[3].Text; text != string(catalog.DefaultYAML()) {
 		t.Error("after all was taken back the text is as it was")
 	}

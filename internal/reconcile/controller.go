@@ -81,7 +81,7 @@ type Intervals struct {
 	Inventory  time.Duration // an unchanged snapshot gets a new time; default 60 s
 	Debounce   time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
 	Volumes    time.Duration // volumes are removed and grown; default 60 s
-	Checkpoint time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
+	Checkpoint time.Duration // the checkpoint in a cluster is brought up to the database, see package drift; default 10 s
 }
 
 func (r Intervals) orDefault() Intervals {

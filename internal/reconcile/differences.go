@@ -27,8 +27,8 @@ func (l *loop) acts() bool { return l.status.ok() && l.caches().synced() }
 // may reports whether something may be changed in the cluster, and its row by what is seen there.
 func (l *loop) may(t drift.ResourceKind, key string) bool { return l.acts() && l.gate.may(t, key) }
 
-// verify compares the marks in the cluster with the database before anything is done there. Without a mark the objects
-// themselves are the evidence.
+// verify compares the checkpoints in the cluster with the database before anything is done there. Without a checkpoint
+// the objects themselves are the evidence.
 func (l *loop) verify(ctx context.Context) error {
 	holds, err := l.o.Store.Holds(ctx)
 	if err != nil {
@@ -39,9 +39,9 @@ func (l *loop) verify(ctx context.Context) error {
 		l.drifted.fire()
 		return nil
 	}
-	marked := false
+	found := false
 	for _, cached := range l.namespaces() {
-		if cached.Annotations[kube.MarkKey] == "" {
+		if cached.Annotations[kube.CheckpointKey] == "" {
 			continue
 		}
 		ns, err := l.cluster.Client.CoreV1().Namespaces().Get(ctx, cached.Name, metav1.GetOptions{})
@@ -51,22 +51,22 @@ func (l *loop) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cause, mark, err := l.judge(ctx, ns)
+		cause, checkpoint, err := l.judge(ctx, ns)
 		if err != nil {
 			return err
 		}
 		if cause != "" {
-			return l.hold(ctx, cause, mark)
+			return l.hold(ctx, cause, checkpoint)
 		}
-		marked = true
+		found = true
 	}
-	if !marked {
+	if !found {
 		list, err := l.compareDrift(ctx)
 		if err != nil {
 			return err
 		}
 		if drift.ClusterAhead(list) {
-			return l.hold(ctx, drift.Unmarked, drift.Checkpoint{})
+			return l.hold(ctx, drift.NoCheckpoint, drift.Checkpoint{})
 		}
 	}
 	if err := l.takeUpDecisions(ctx); err != nil {
@@ -78,18 +78,19 @@ func (l *loop) verify(ctx context.Context) error {
 }
 
 // hold begins: nothing is done in the cluster from now on.
-func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Checkpoint) error {
+func (l *loop) hold(ctx context.Context, cause drift.Cause, checkpoint drift.Checkpoint) error {
 	l.gate.set(true)
 	p, err := l.o.Store.Position(ctx)
 	if err != nil {
 		return err
 	}
 	l.log.ErrorContext(ctx, "the cluster carries more than the database knows: nothing is changed there until an "+
-		"administrator has decided", "cause", string(cause), "mark", mark.String(), "database", p)
+		"administrator has decided", "cause", string(cause), "checkpoint", checkpoint.String(), "database", p)
 	now := l.o.Now()
 	e := audit.By(identity.System(), audit.ClusterHeld, now)
 	e.Detail = i18n.T("drift.cause."+string(cause), "Cluster", l.name)
-	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Checkpoint: mark, Database: p}, e)
+	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Checkpoint: checkpoint,
+		Database: p}, e)
 	l.drifted.fire()
 	return err
 }
@@ -198,7 +199,7 @@ func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
 	if !l.gate.isHeld() {
 		return nil, nil
 	}
-	if err := l.marker.renew(ctx); err != nil {
+	if err := l.checkpoints.renew(ctx); err != nil {
 		return nil, err
 	}
 	l.gate.set(false)
@@ -248,7 +249,7 @@ func (l *loop) removeUnknown(ctx context.Context, d drift.Difference) error {
 	if err != nil || len(rows.Workloads)+len(rows.Volumes) > 0 {
 		return err
 	}
-	if err := l.marker.cover(ctx, d.Live.Namespace); err != nil {
+	if err := l.checkpoints.cover(ctx, d.Live.Namespace); err != nil {
 		return err
 	}
 	objects := slices.SortedFunc(slices.Values(d.Live.Objects),

@@ -12,7 +12,7 @@
 //	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
 //
 // Before anything of that, a cluster is compared with the database (drift.go, gate.go): one that carries more than the
-// database knows is held until an administrator has decided; marker.go leaves in the cluster what tells.
+// database knows is held until an administrator has decided; checkpoint.go leaves in the cluster what tells.
 //
 // Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
 // controller.go holds them together. What is ours is watched namespace by namespace (namespaced.go, source.go), since

@@ -209,7 +209,7 @@ func (c *comparison) strict(pattern string) bool {
 
 // concerns leaves out what is not compared: identity, bookkeeping of the API server, status.
 func (c *comparison) concerns(pattern string) bool {
-	if pattern == nudged || pattern == marked {
+	if pattern == nudged || pattern == checkpointed {
 		return false
 	}
 	if slices.Contains(ancestors, pattern) || c.strict(pattern) {

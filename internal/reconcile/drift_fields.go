@@ -46,10 +46,10 @@ var ancestors = []string{"metadata"}
 var labelled = []string{"metadata.labels.", "metadata.annotations.", "spec.template.metadata.labels.",
 	"spec.template.metadata.annotations."}
 
-// Written under field managers of their own, by quota.go and marker.go.
+// Written under field managers of their own, by quota.go and checkpoint.go.
 const (
-	nudged = "metadata.annotations." + nudgeNote
-	marked = "metadata.annotations." + kube.MarkKey
+	nudged       = "metadata.annotations." + nudgeNote
+	checkpointed = "metadata.annotations." + kube.CheckpointKey
 )
 
 // ownKey is a label or annotation of the portal's own domain: rights of the gateway and the meter hang on some.

@@ -28,27 +28,27 @@ import (
 
 // loop keeps one cluster. Clusters do not wait for each other: each has its own queue, workers and caches.
 type loop struct {
-	o       Options
-	meter   *meter
-	stats   *stats
-	home    *Controller // knows which cluster a workload lives in, and of all of them
-	name    string
-	cluster Cluster
-	log     *slog.Logger
-	queue   workqueue.TypedRateLimitingInterface[workload.ID]
-	current atomic.Pointer[caches]
-	renew   trigger // the caches are to be filled anew
-	writer  *writer
-	status  *status
-	tenants *tenants
-	edits   *edits
-	patrol  *patrol
-	gate    gate
-	marker  *marker
-	drifted trigger       // the cluster is to be compared with the database
-	slots   chan struct{} // how many workloads are written to the cluster at once
-	dirty   trigger       // nodes or pods changed
-	volumes trigger       // volumes are to be looked at
+	o           Options
+	meter       *meter
+	stats       *stats
+	home        *Controller // knows which cluster a workload lives in, and of all of them
+	name        string
+	cluster     Cluster
+	log         *slog.Logger
+	queue       workqueue.TypedRateLimitingInterface[workload.ID]
+	current     atomic.Pointer[caches]
+	renew       trigger // the caches are to be filled anew
+	writer      *writer
+	status      *status
+	tenants     *tenants
+	edits       *edits
+	patrol      *patrol
+	gate        gate
+	checkpoints *checkpoints
+	drifted     trigger       // the cluster is to be compared with the database
+	slots       chan struct{} // how many workloads are written to the cluster at once
+	dirty       trigger       // nodes or pods changed
+	volumes     trigger       // volumes are to be looked at
 
 	mu       sync.Mutex
 	running  map[workload.ID]workload.Workload  // what is asked for its activity
@@ -75,7 +75,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 	l.edits, l.patrol = newEdits(), newPatrol()
 	l.writer.tell = l.tellRepair
 	l.status = newStatus(cluster.Name, c.o.Now)
-	l.tenants, l.marker = newTenants(l), &marker{loop: l}
+	l.tenants, l.checkpoints = newTenants(l), &checkpoints{loop: l}
 	return l
 }
 
@@ -121,7 +121,7 @@ func (l *loop) run(ctx context.Context) {
 	wg.Go(func() { l.tidy(ctx) })
 	wg.Go(func() { l.patrolAlways(ctx) })
 	wg.Go(func() { l.watchDrift(ctx) })
-	wg.Go(func() { l.markAlways(ctx) })
+	wg.Go(func() { l.checkpointAlways(ctx) })
 	if l.o.Prober != nil {
 		wg.Go(func() { l.probeAlways(ctx) })
 	}
@@ -399,7 +399,7 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 	if err := l.stillWanted(ctx, w, steps); err != nil {
 		return 0, err
 	}
-	if err := l.marker.cover(ctx, w.Namespace); err != nil {
+	if err := l.checkpoints.cover(ctx, w.Namespace); err != nil {
 		return 0, err
 	}
 	select {

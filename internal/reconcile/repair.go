@@ -161,14 +161,14 @@ func (l *ledger) keepDefaulted(k Key, uid string, edits []Edit) {
 	if known.uid != uid {
 		known = defaulted{uid: uid}
 	}
-	marks := maps.Clone(known.fields)
-	if marks == nil {
-		marks = map[string]bool{}
+	fields := maps.Clone(known.fields)
+	if fields == nil {
+		fields = map[string]bool{}
 	}
 	for _, e := range edits {
-		marks[e.fingerprint] = true
+		fields[e.fingerprint] = true
 	}
-	l.defaulted[k] = defaulted{uid: uid, fields: marks}
+	l.defaulted[k] = defaulted{uid: uid, fields: fields}
 	delete(l.drifts, k)
 }
 

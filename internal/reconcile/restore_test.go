@@ -175,7 +175,7 @@ func TestAdoptAfterRestore(t *testing.T) {
 	w.until()
 	w.settled()
 	w.halt()
-	w.run() // the mark is this database's again
+	w.run() // the checkpoint is this database's again
 	w.settled()
 	if h := w.held(); len(h) != 0 {
 		t.Errorf("held again: %+v", h)
@@ -246,24 +246,24 @@ func TestGoOnAfterRestore(t *testing.T) {
 	}
 }
 
-// What was not carried out in the cluster leaves the mark alone to tell that it is lost; the cluster agrees with the
-// old database, and still nobody goes on by themselves: it may be one that is not to be used any more.
+// What was not carried out in the cluster leaves the checkpoint alone to tell that it is lost; the cluster agrees with
+// the old database, and still nobody goes on by themselves: it may be one that is not to be used any more.
 func TestNothingDiffersAndTheDatabaseIsOld(t *testing.T) {
 	w := newWorld(t)
 	w.run(func(o *reconcile.Options) { o.Every.Checkpoint = 20 * time.Millisecond })
 	w.running("r-a")
 	backup := w.store.Backup()
 	w.store.PutVolume(workload.Volume{Name: "elsewhere", Cluster: "west"})
-	marked := func() int64 {
+	checkpointed := func() int64 {
 		ns, err := w.cluster.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 		if err != nil {
 			return 0
 		}
-		m, _ := drift.ParseCheckpoint(ns.Annotations[kube.MarkKey])
+		m, _ := drift.ParseCheckpoint(ns.Annotations[kube.CheckpointKey])
 		return m.Outbox
 	}
 	at, _ := w.store.Position(t.Context())
-	within(t, 2*time.Minute, "the mark is at the database", func() bool { return marked() >= at.Outbox })
+	within(t, 2*time.Minute, "the checkpoint is at the database", func() bool { return checkpointed() >= at.Outbox })
 	w.halt()
 	w.store = backup
 	w.run()
@@ -275,7 +275,7 @@ func TestNothingDiffersAndTheDatabaseIsOld(t *testing.T) {
 	}
 }
 
-// Another leader on another history has written its mark: this one stops before its next write.
+// Another leader on another history has written its checkpoint: this one stops before its next write.
 func TestMarkOfAnotherTimeline(t *testing.T) {
 	w := newWorld(t)
 	w.run()
@@ -285,12 +285,12 @@ func TestMarkOfAnotherTimeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := drift.ParseCheckpoint(ns.Annotations[kube.MarkKey])
+	m, err := drift.ParseCheckpoint(ns.Annotations[kube.CheckpointKey])
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Link = "of another history"
-	ns.Annotations[kube.MarkKey], ns.ResourceVersion = m.String(), w.cluster.version()
+	ns.Annotations[kube.CheckpointKey], ns.ResourceVersion = m.String(), w.cluster.version()
 	if err := w.cluster.Tracker().Update(namespaces, ns, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestUnknownObjectsAreListed(t *testing.T) {
 		t.Errorf("holds (-want +got)\n%s", cmp.Diff(want, list[0].Live.Holds))
 	}
 	if len(w.held()) != 0 {
-		t.Error("want work to go on: the mark is this database's")
+		t.Error("want work to go on: the checkpoint is this database's")
 	}
 	w.settled()
 	if w.replicas("nb-x") != 1 {
@@ -341,21 +341,21 @@ func TestUnknownObjectsAreListed(t *testing.T) {
 	w.until()
 }
 
-// Without a mark the objects are the evidence: an older database had none.
+// Without a checkpoint the objects are the evidence: an older database had none.
 func TestAheadWithoutMark(t *testing.T) {
 	w := restored(t)
 	ns, err := w.cluster.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(ns.Annotations, kube.MarkKey)
+	delete(ns.Annotations, kube.CheckpointKey)
 	ns.ResourceVersion = w.cluster.version()
 	if err := w.cluster.Tracker().Update(namespaces, ns, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.run()
 	within(t, 2*time.Minute, "it is held", func() bool { return len(w.held()) == 1 })
-	if h := w.held()[0]; h.Cause != drift.Unmarked {
+	if h := w.held()[0]; h.Cause != drift.NoCheckpoint {
 		t.Errorf("cause %s", h.Cause)
 	}
 	if kinds := w.store.EventKinds(); !slices.Contains(kinds, audit.ClusterHeld) {

@@ -55,7 +55,7 @@ func RightsFor(a kube.Access) Rights {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
 			Verbs: look})
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
-			Verbs: []string{"patch"}}) // of the tenant's own: the mark of where the database is
+			Verbs: []string{"patch"}}) // of the tenant's own: the checkpoint of where the database is
 		return r
 	}
 	r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},

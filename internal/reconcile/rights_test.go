@@ -221,8 +221,8 @@ func TestDevstackAdminBinds(t *testing.T) {
 	r.apply(objects[1:])
 	r.state(other.ID, workload.Running)
 	for _, call := range r.calls() {
-		mark := strings.Contains(call.RequestURI, "fieldManager=gpu-portal-mark")
-		if call.ResponseStatus.Code < 300 && (call.Verb == "patch" || call.Verb == "create") && !mark &&
+		checkpoint := strings.Contains(call.RequestURI, "fieldManager=gpu-portal-checkpoint")
+		if call.ResponseStatus.Code < 300 && (call.Verb == "patch" || call.Verb == "create") && !checkpoint &&
 			(call.ObjectRef.Resource == "namespaces" || call.ObjectRef.Resource == "rolebindings") {
 			t.Errorf("the portal wrote %s", call)
 		}

@@ -135,7 +135,7 @@ func (l *loop) expandVolume(ctx context.Context, v workload.Volume) error {
 		requested(claim) >= wantedBytes(v) {
 		return nil
 	}
-	if err := l.marker.cover(ctx, v.Namespace); err != nil {
+	if err := l.checkpoints.cover(ctx, v.Namespace); err != nil {
 		return err
 	}
 	body, err := growth(claim, wantedBytes(v))

@@ -69,7 +69,7 @@ func (s *status) watch(ctx context.Context, l *loop) {
 		if err == nil && (!was || !l.gate.wasChecked()) {
 			beat.Beat(ctx, passWithin+jobs.Overrun)
 			if err = bounded(ctx, l.verify); err != nil && ctx.Err() == nil {
-				l.log.WarnContext(ctx, "compare the mark of the cluster with the database", "error", err)
+				l.log.WarnContext(ctx, "compare the checkpoint of the cluster with the database", "error", err)
 			}
 			if err != nil && ctx.Err() == nil {
 				err = errNotCompared

@@ -89,7 +89,7 @@ func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, 
 	case e.Deleting || l.used(v):
 		return false, nil
 	}
-	if err := l.marker.cover(ctx, v.Namespace); err != nil {
+	if err := l.checkpoints.cover(ctx, v.Namespace); err != nil {
 		return false, err
 	}
 	return false, l.writer.delete(ctx, c, Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version})

@@ -26,18 +26,18 @@ var (
 const databaseID = "database.id"
 
 type holdRow struct {
-	Cluster  string `gorm:"primaryKey"`
-	Since    timestamp
-	Cause    string
-	Mark     document[drift.Checkpoint]
-	Position document[drift.Position]
-	Decided  int64
+	Cluster    string `gorm:"primaryKey"`
+	Since      timestamp
+	Cause      string
+	Checkpoint document[drift.Checkpoint]
+	Position   document[drift.Position]
+	Decided    int64
 }
 
 func (holdRow) TableName() string { return "cluster_holds" }
 
 func toHold(r holdRow) drift.Hold {
-	return drift.Hold{Cluster: r.Cluster, Since: r.Since.time(), Cause: drift.Cause(r.Cause), Checkpoint: r.Mark.is,
+	return drift.Hold{Cluster: r.Cluster, Since: r.Since.time(), Cause: drift.Cause(r.Cause), Checkpoint: r.Checkpoint.is,
 		Database: r.Position.is, Decided: r.Decided}
 }
 
@@ -108,7 +108,7 @@ func (v view) Holds(ctx context.Context) ([]drift.Hold, error) {
 
 // SaveHold begins a hold and writes the events; where there is one it does nothing. Grants under way end first.
 func (s *Store) SaveHold(ctx context.Context, h drift.Hold, events ...audit.Event) error {
-	row := holdRow{Cluster: h.Cluster, Since: timestampOf(h.Since), Cause: string(h.Cause), Mark: doc(h.Checkpoint),
+	row := holdRow{Cluster: h.Cluster, Since: timestampOf(h.Since), Cause: string(h.Cause), Checkpoint: doc(h.Checkpoint),
 		Position: doc(h.Database)}
 	if err := writable(&row); err != nil {
 		return err

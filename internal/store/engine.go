@@ -14,10 +14,10 @@ import (
 
 var _ recorder.Store = (*Store)(nil)
 
-// EngineMark is up to when the use of a cluster's GPUs is recorded; the zero time for never.
-func (v view) EngineMark(ctx context.Context, cluster string) (time.Time, error) {
+// EngineWatermark is up to when the use of a cluster's GPUs is recorded; the zero time for never.
+func (v view) EngineWatermark(ctx context.Context, cluster string) (time.Time, error) {
 	var until timestamp
-	err := v.at(ctx).Raw("SELECT until_at FROM engine_marks WHERE cluster = ?", cluster).Scan(&until).Error
+	err := v.at(ctx).Raw("SELECT until_at FROM engine_watermarks WHERE cluster = ?", cluster).Scan(&until).Error
 	return until.time(), failure(err)
 }
 
@@ -46,14 +46,14 @@ func (v view) MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]re
 }
 
 // RecordEngine adds what was told to the months of its lines. Of several that record the same stretch one does: who
-// moves the mark first.
+// moves the watermark first.
 func (s *Store) RecordEngine(ctx context.Context, r usage.EngineRecord) error {
 	return s.write(ctx, func(t *tx) error {
 		db, until := t.at(ctx), timestampOf(r.Until)
-		done := db.Exec("INSERT INTO engine_marks (cluster, until_at) VALUES (?, ?) ON CONFLICT (cluster) DO NOTHING",
+		done := db.Exec("INSERT INTO engine_watermarks (cluster, until_at) VALUES (?, ?) ON CONFLICT (cluster) DO NOTHING",
 			r.Cluster, until)
 		if !r.Before.IsZero() {
-			done = db.Exec("UPDATE engine_marks SET until_at = ? WHERE cluster = ? AND until_at = ?", until, r.Cluster,
+			done = db.Exec("UPDATE engine_watermarks SET until_at = ? WHERE cluster = ? AND until_at = ?", until, r.Cluster,
 				timestampOf(r.Before))
 		}
 		if done.Error != nil || done.RowsAffected == 0 {

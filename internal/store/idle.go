@@ -53,14 +53,14 @@ type idleRecordRow struct {
 
 func (idleRecordRow) TableName() string { return "idle_records" }
 
-func toMark(r idleRecordRow) idle.Record {
+func toIdleRecord(r idleRecordRow) idle.Record {
 	return idle.Record{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
 		Since: r.SinceAt.time(), High: float64(r.High) / 100,
 		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(),
 		KeepAliveBy: r.KeepAliveBy}
 }
 
-func fromMark(m idle.Record) idleRecordRow {
+func fromIdleRecord(m idle.Record) idleRecordRow {
 	return idleRecordRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
 		SinceAt: timestampOf(m.Since), High: int64(math.Ceil(m.High * 100)),
 		WarnedAt: timestampOf(m.WarnedAt), StopsAt: timestampOf(m.StopsAt), KeepAliveUntil: timestampOf(m.KeepAliveUntil),
@@ -106,11 +106,11 @@ func (v view) IdleRecords(ctx context.Context, ids ...workload.ID) (map[workload
 		query = query.Where("workload IN ?", ids)
 	}
 	rows, err := all[idleRecordRow](query)
-	marks := make(map[workload.ID]idle.Record, len(rows))
+	records := make(map[workload.ID]idle.Record, len(rows))
 	for _, row := range rows {
-		marks[workload.ID(row.Workload)] = toMark(row)
+		records[workload.ID(row.Workload)] = toIdleRecord(row)
 	}
-	return marks, err
+	return records, err
 }
 
 // IdleObserved is up to when each cluster was looked at.
@@ -123,7 +123,7 @@ func (v view) IdleObserved(ctx context.Context) (map[string]time.Time, error) {
 	return looks, err
 }
 
-// ChangeIdle is ChangeExclusively with the idle marks beside the workloads.
+// ChangeIdle is ChangeExclusively with the idle records beside the workloads.
 func (s *Store) ChangeIdle(ctx context.Context, fn func(idle.Tx) error) error {
 	return s.exclusively(ctx, "idle", func(t *tx) error { return fn(t) })
 }
@@ -139,7 +139,7 @@ func (t *tx) SaveIdleObserved(ctx context.Context, cluster string, until time.Ti
 
 // SaveIdleRecord keeps a record in place of the last one. With an event, pages that show the workload hear of it.
 func (t *tx) SaveIdleRecord(ctx context.Context, m idle.Record, events ...audit.Event) error {
-	row := fromMark(m)
+	row := fromIdleRecord(m)
 	if err := writable(&row); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestADatabaseOfANewerProgramIsRefused(t *testing.T) {
 		}
 		db := d.reach(t, address)
 		newer := fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true)", want+1)
-		for _, statement := range []string{newer, "DROP TABLE engine_marks"} { // as its migration may have done
+		for _, statement := range []string{newer, "DROP TABLE engine_watermarks"} { // as its migration may have done
 			if _, err := db.Exec(statement); err != nil {
 				t.Fatal(err)
 			}

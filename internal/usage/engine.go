@@ -68,9 +68,9 @@ type EngineLine struct {
 type EngineRecord struct {
 	Cluster string
 	Month   Month
-	Before  time.Time // the mark that it goes on from; zero for none
+	Before  time.Time // the watermark that it goes on from; zero for none
 	From    time.Time // the stretch that was asked for: after Before where a part of the time is lost
-	Until   time.Time // its end, and the next mark
+	Until   time.Time // its end, and the next watermark
 	Lines   []EngineLine
 }
 
@@ -78,7 +78,7 @@ type EngineRecord struct {
 // never kept.
 type EngineTail struct {
 	Cluster string
-	From    time.Time // the mark of what is recorded, or the beginning of the month where that is later
+	From    time.Time // the watermark of what is recorded, or the beginning of the month where that is later
 	Until   time.Time
 	Lines   []TailLine
 }

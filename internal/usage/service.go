@@ -111,7 +111,7 @@ func (s *Service) statement(ctx context.Context, f Filter, m Month) (Statement, 
 		return st, err
 	}
 	if s.Live != nil && !st.Final() {
-		// After the statement: a tail that goes on from a later mark leaves out what the statement has, never twice.
+		// After the statement: a tail that goes on from a later watermark leaves out what the statement has, never twice.
 		tails, err := s.Live.Tails(ctx)
 		if err != nil {
 			return st, err

@@ -79,15 +79,15 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
 	start := read(t, w.Get(webtest.Anna, "/start?size=vgpu-12q"), http.StatusOK)
-	wantSaid(t, start, "going-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
-	if value, _ := part(start, "going-size-instead").Attr("value"); value != "mig-1g.10gb" {
+	wantSaid(t, start, "deprecated-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
+	if value, _ := part(start, "deprecated-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}
 	image := offer.Change{Action: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
 	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), image, 1); err != nil {
 		t.Fatal(err)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "going-image",
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "deprecated-image",
 		"Take the newer one.")
 }
 

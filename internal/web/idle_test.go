@@ -29,7 +29,7 @@ func nothingSet(t *testing.T, w *webtest.World, otherwise string) {
 	}
 }
 
-// TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would hit before anything is written, and
+// TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would affect before anything is written, and
 // saves it; others may not.
 func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w := webtest.Busy(t)
@@ -42,7 +42,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	wantSaid(t, doc, "idle-hits", "would be stopped")
 	wantSaid(t, doc, "idle-would", "in the last 30 days")
 	if part(doc, "case").Length() == 0 {
-		t.Error("want the workloads that it would hit")
+		t.Error("want the workloads that it would affect")
 	}
 	w.Idle.Did = func(time.Time) float64 { return 90 }
 	busy := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)

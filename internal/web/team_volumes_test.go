@@ -21,7 +21,7 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 			"data":    {"state", "ready", "grow"},
 			"scratch": {"state", "not made yet", "delete"},
 			"growing": {"state", "is growing", "grow"},
-			"going":   {"going", "for good on 27 Nov 2026", "restore"},
+			"going":   {"pending-deletion", "for good on 27 Nov 2026", "restore"},
 			"lost":    {"state", "lost", "delete"},
 			"stale":   {"state", "has not answered since", "grow"},
 			"stiff":   {"not-grown", "must support resize", "grow"},
@@ -35,8 +35,8 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 				t.Errorf("%s: there is no button %s", name, c.button)
 			}
 		}
-		if going := doc.Find("#volume-going"); In(going, "delete").Length()+In(going, "grow").Length() != 0 {
-			t.Error("what goes can be deleted once more")
+		if pending := doc.Find("#volume-going"); In(pending, "delete").Length()+In(pending, "grow").Length() != 0 {
+			t.Error("what is pending deletion can be deleted once more")
 		}
 		if used := said(In(doc.Find("#volume-data"), "used")); used != "in 1 workload" {
 			t.Errorf("who has it: %q", used)

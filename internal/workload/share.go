@@ -184,7 +184,8 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		switch was, err := tx.Volume(ctx, v.Name); {
 		case err == nil && (was.Deleted || was.PendingDeletion()):
-			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_going", "Name", d.Name)}})
+			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_pending_deletion", "Name",
+				d.Name)}})
 		case err == nil:
 			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_taken", "Name", d.Name)}})
 		case !fault.Is(err, fault.NotFound):

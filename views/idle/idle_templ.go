@@ -54,8 +54,8 @@ type GroupModel struct {
 
 // PreviewModel is what settings would do to what runs, and would have done to what ran.
 type PreviewModel struct {
-	Running ui.NoticeModel
-	Hit     []CaseModel
+	Running  ui.NoticeModel
+	Affected []CaseModel
 	// Spared run and go on: nothing follows for them. The fold has a title of its own.
 	Spared      []CaseModel
 	SparedTitle string
@@ -513,8 +513,8 @@ func preview(m PreviewModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(m.Hit) > 0 {
-				templ_7745c5c3_Err = cases("preview-running", ui.L(ctx).S("idle.preview_running"), m.Hit).Render(ctx, templ_7745c5c3_Buffer)
+			if len(m.Affected) > 0 {
+				templ_7745c5c3_Err = cases("preview-running", ui.L(ctx).S("idle.preview_running"), m.Affected).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -35,10 +35,10 @@ type LineModel struct {
 	From      string
 	Until     string
 	Reference string
-	Fate      ui.StateModel
+	Outcome   ui.StateModel
 }
 
-// Import shows every line with its fate.
+// Import shows every line with its outcome.
 func Import(m ImportModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -174,13 +174,13 @@ func Import(m ImportModel) templ.Component {
 										}()
 									}
 									ctx = templ.InitializeContext(ctx)
-									templ_7745c5c3_Err = ui.State(l.Fate).Render(ctx, templ_7745c5c3_Buffer)
+									templ_7745c5c3_Err = ui.State(l.Outcome).Render(ctx, templ_7745c5c3_Buffer)
 									if templ_7745c5c3_Err != nil {
 										return templ_7745c5c3_Err
 									}
 									return nil
 								})
-								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("licenses.fate")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("licenses.outcome")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -236,7 +236,7 @@ func Import(m ImportModel) templ.Component {
 					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "import-lines", Caption: ui.L(ctx).S("licenses.lines"), Compact: true,
 						Columns: []ui.ColumnModel{
 							{Label: ui.L(ctx).S("licenses.line"), Hidden: true, Width: "fit"},
-							{Label: ui.L(ctx).S("licenses.fate"), Width: "wide"}, {Label: ui.L(ctx).S("licenses.pool")},
+							{Label: ui.L(ctx).S("licenses.outcome"), Width: "wide"}, {Label: ui.L(ctx).S("licenses.pool")},
 							{Label: ui.L(ctx).S("licenses.seat_count"), Numeric: true, Width: "fit"},
 							{Label: ui.L(ctx).S("licenses.from"), Width: "fit"}, {Label: ui.L(ctx).S("licenses.until"), Width: "fit"},
 							{Label: ui.L(ctx).S("licenses.reference"), Width: "fit"},

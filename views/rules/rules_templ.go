@@ -493,14 +493,14 @@ type ExampleModel struct {
 
 // ComparedModel is the preview of a change.
 type ComparedModel struct {
-	Notice  ui.NoticeModel
-	Rows    []DifferenceModel
-	Running ui.NoticeModel
-	Hit     []DifferenceModel
-	Shown   string
+	Notice   ui.NoticeModel
+	Rows     []DifferenceModel
+	Running  ui.NoticeModel
+	Affected []DifferenceModel
+	Shown    string
 }
 
-// Compared says what a change would have meant, and what of that which runs it would hit.
+// Compared says what a change would have meant, and what of that which runs it would affect.
 func Compared(m ComparedModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -583,8 +583,8 @@ func Compared(m ComparedModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(m.Hit) > 0 {
-				templ_7745c5c3_Err = differences("preview-hit", ui.L(ctx).S("rules.preview_running"), m.Hit).Render(ctx, templ_7745c5c3_Buffer)
+			if len(m.Affected) > 0 {
+				templ_7745c5c3_Err = differences("preview-affected", ui.L(ctx).S("rules.preview_running"), m.Affected).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -392,8 +392,8 @@ type SummaryModel struct {
 	Verdict ui.NoticeModel
 	// Forecast is when it would be ready; nil where that cannot be asked.
 	Forecast *workload.ForecastModel
-	// Going warns of what was chosen and will go.
-	Going []ui.NoticeModel
+	// Deprecated warns of what was chosen and is deprecated.
+	Deprecated []ui.NoticeModel
 	// Cost is the price of the whole time, drawn large.
 	Cost     string
 	CostNote string
@@ -437,7 +437,7 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, n := range m.Going {
+		for _, n := range m.Deprecated {
 			templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -43,8 +43,8 @@ type LogLineModel struct {
 
 // PieceModel is a part of a line.
 type PieceModel struct {
-	Text string
-	Hit  bool
+	Text  string
+	Found bool
 }
 
 // LogsTab shows a log.
@@ -407,7 +407,7 @@ func Log(m LogModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, p := range l.Pieces {
-				if p.Hit {
+				if p.Found {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<mark>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -42,7 +42,7 @@ var engineCases = cases{
 	"how busy a line was is added to its month once, however often it is told": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		meter(t, s, Workload("w-1"), []usage.Interval{*interval(0, 7200)})
-		equal(t, time.Time{}, got(s.EngineMark(ctx, "west"))(t))
+		equal(t, time.Time{}, got(s.EngineWatermark(ctx, "west"))(t))
 		equal(t, usage.EngineUse{}, engineOf(t, s, march))
 		first, second := engineRecord("w-1", -1, 0, 600), engineRecord("w-1", 600, 600, 1200)
 		for range 2 {
@@ -52,14 +52,14 @@ var engineCases = cases{
 			must(t, s.RecordEngine(ctx, second))
 			must(t, s.RecordEngine(ctx, first))
 		}
-		equal(t, later(1200), got(s.EngineMark(ctx, "west"))(t))
-		equal(t, time.Time{}, got(s.EngineMark(ctx, "east"))(t))
+		equal(t, later(1200), got(s.EngineWatermark(ctx, "west"))(t))
+		equal(t, time.Time{}, got(s.EngineWatermark(ctx, "east"))(t))
 		equal(t, usage.EngineUse{Measured: 20 * time.Minute, Busy: 10 * time.Minute, Idle: 4 * time.Minute},
 			engineOf(t, s, march))
 		equal(t, usage.EngineUse{}, engineOf(t, s, march.Add(1)))
 		must(t, s.RecordEngine(ctx, usage.EngineRecord{Cluster: "west", Month: march, Before: later(1200), From: later(1200),
 			Until: later(1800)}))
-		equal(t, later(1800), got(s.EngineMark(ctx, "west"))(t))
+		equal(t, later(1800), got(s.EngineWatermark(ctx, "west"))(t))
 	},
 	"how busy a line was is added once, however many record at once": func(t *testing.T, s *store.Store) {
 		meter(t, s, Workload("w-1"), []usage.Interval{*interval(0, 7200)})

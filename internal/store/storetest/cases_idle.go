@@ -68,7 +68,7 @@ var idleCases = cases{
 		equal(t, map[workload.ID]idle.Record{"w-1": m}, got(s.IdleRecords(ctx))(t))
 		equal(t, map[string]time.Time{"west": later(10)}, got(s.IdleObserved(ctx))(t))
 	},
-	"a mark of a workload that there is none of is refused": func(t *testing.T, s *store.Store) {
+	"a record of a workload that there is none of is refused": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		err := s.ChangeIdle(ctx, func(tx idle.Tx) error { return tx.SaveIdleRecord(ctx, idleRecord("w-none"), Event(1)) })
 		if err == nil || fault.As(err).Kind == fault.Internal {

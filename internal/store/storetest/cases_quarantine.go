@@ -9,15 +9,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
-func mark(kind health.Kind, name string) health.Quarantine {
+func quarantined(kind health.Kind, name string) health.Quarantine {
 	return health.Quarantine{Target: health.Target{Cluster: "west", Kind: kind, Name: name}, Node: "node-1",
 		Note: "XID 79 — fällt vom Bus", By: "p-ada", ByName: "Ada Lovelace", At: later(3)}
 }
 
 var markCases = cases{
-	"a mark stays until it is taken back, and its place has one": func(t *testing.T, s *store.Store) {
+	"a quarantine stays until it ends, and its place has one": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		node, card := mark(health.Node, "node-1"), mark(health.Card, "GPU-1")
+		node, card := quarantined(health.Node, "node-1"), quarantined(health.Card, "GPU-1")
 		filled(t, node)
 		must(t, s.SaveQuarantine(ctx, card, Event(1)))
 		must(t, s.SaveQuarantine(ctx, node, Event(2), Event(3)))
@@ -37,8 +37,8 @@ var markCases = cases{
 		equal(t, 5, len(got(events(s))(t)))
 		equal(t, live.Change{Seq: 4, Topic: live.TopicQuarantine, ID: "node-1"}, got(s.ChangesAfter(ctx, 3, 10))(t)[0])
 	},
-	"a mark that is no text is not kept": func(t *testing.T, s *store.Store) {
-		bad := mark(health.Node, "node-1")
+	"a quarantine that is no text is not kept": func(t *testing.T, s *store.Store) {
+		bad := quarantined(health.Node, "node-1")
 		bad.Note = "a\x00b"
 		if err := s.SaveQuarantine(context.Background(), bad, Event(1)); err == nil {
 			t.Error("want it refused")

@@ -123,11 +123,11 @@ func TestAllPlacesTellTheSameUse(t *testing.T) {
 	if err := s.record.Record(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	mark, err := s.store.EngineMark(t.Context(), "west")
-	if err != nil || s.now.Sub(mark) > since {
-		t.Fatalf("nothing is recorded: %s, %v", mark, err)
+	watermark, err := s.store.EngineWatermark(t.Context(), "west")
+	if err != nil || s.now.Sub(watermark) > since {
+		t.Fatalf("nothing is recorded: %s, %v", watermark, err)
 	}
-	recorded := mark.Sub(s.now.Add(-since))
+	recorded := watermark.Sub(s.now.Add(-since))
 	if got := s.statement()["busy"].Engine.Measured; (got - recorded).Abs() > 2*time.Minute {
 		t.Errorf("want the tail of before the record left out, %s measured, got %s", recorded, got)
 	}
@@ -215,7 +215,7 @@ func (s *oneSite) fleet() map[string]liveUse {
 	return of
 }
 
-// preview is whom a rule with the usual limit would hit now: it looks at the highest sample, which is the mean here.
+// preview is whom a rule with the usual limit would affect now: it looks at the highest sample, which is the mean here.
 func (s *oneSite) preview() map[string]liveUse {
 	s.t.Helper()
 	service := idle.New(idle.Options{Store: s.store, Sources: map[string]idle.Source{"west": s.poller},

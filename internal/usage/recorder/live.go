@@ -24,7 +24,7 @@ type Live struct {
 // liveUse is what is known of a cluster. It is replaced and never changed.
 type liveUse struct {
 	uses  usage.EngineUses // in the window
-	tail  usage.EngineTail // since the mark
+	tail  usage.EngineTail // since the watermark
 	since time.Time
 	at    time.Time // when both were last known; zero for never
 }
@@ -125,11 +125,11 @@ func (l *Live) window(ctx context.Context, cluster string, source Source, now ti
 // tail asks for the time since the record ends: of the running month, and no more than the window.
 func (l *Live) tail(ctx context.Context, cluster string, source Source, now time.Time) (usage.EngineTail, time.Time,
 	error) {
-	mark, err := l.o.Store.EngineMark(ctx, cluster)
+	watermark, err := l.o.Store.EngineWatermark(ctx, cluster)
 	if err != nil {
-		return usage.EngineTail{}, mark, err
+		return usage.EngineTail{}, watermark, err
 	}
-	s := usage.Span{From: mark, Until: now}
+	s := usage.Span{From: watermark, Until: now}
 	month := usage.MonthOf(now, l.o.Zone).Span(l.o.Zone)
 	for _, earliest := range []time.Time{month.From, now.Add(-usage.EngineWindow)} {
 		if s.From.Before(earliest) {
@@ -141,7 +141,7 @@ func (l *Live) tail(ctx context.Context, cluster string, source Source, now time
 	for _, line := range lines {
 		t.Lines = append(t.Lines, usage.TailLine{EngineLine: line, Since: began(metered, line, s)})
 	}
-	return t, mark, err
+	return t, watermark, err
 }
 
 // began is when a line was held for the first time in a span.
@@ -182,11 +182,11 @@ func (l *Live) Tails(ctx context.Context) ([]usage.EngineTail, error) {
 		if len(t.tail.Lines) == 0 {
 			continue
 		}
-		mark, err := l.o.Store.EngineMark(ctx, cluster)
+		watermark, err := l.o.Store.EngineWatermark(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}
-		if mark.Equal(t.since) {
+		if watermark.Equal(t.since) {
 			list = append(list, t.tail)
 		}
 	}

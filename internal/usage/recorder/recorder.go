@@ -3,8 +3,8 @@
 //
 // The way of the data: Recorder asks each cluster's metrics once for each period that is over, an hour, with one call
 // (gpumetrics) -> Attribute finds the line of the ledger that each pod's devices belong to (attribute.go, pure) -> the
-// store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
-// where the last one stopped, and of two that run at once only one counts.
+// store adds them to the month of the line, and moves the cluster's watermark in the same transaction. So a restart
+// goes on where the last one stopped, and of two that run at once only one counts.
 //
 // Live tells the same of the time after the record, and of the last day: statements of the running month and the list
 // of who holds GPUs have their numbers from it, by the same query, steps and attribution.
@@ -33,7 +33,7 @@ type Source interface {
 
 // Store keeps what was told. Faults: Unavailable when the database is away.
 type Store interface {
-	EngineMark(ctx context.Context, cluster string) (time.Time, error)
+	EngineWatermark(ctx context.Context, cluster string) (time.Time, error)
 	MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]Metered, error)
 	RecordEngine(ctx context.Context, r usage.EngineRecord) error
 }
@@ -94,19 +94,19 @@ func (r *Recorder) Record(ctx context.Context) error {
 }
 
 func (r *Recorder) record(ctx context.Context, cluster string, source Source) error {
-	mark, err := r.o.Store.EngineMark(ctx, cluster)
+	watermark, err := r.o.Store.EngineWatermark(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	if mark, err = r.skip(ctx, cluster, mark); err != nil {
+	if watermark, err = r.skip(ctx, cluster, watermark); err != nil {
 		return err
 	}
 	for range atOnce {
-		span, over := r.next(mark)
+		span, over := r.next(watermark)
 		if !over {
 			return nil
 		}
-		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark,
+		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: watermark,
 			From: span.From, Until: span.Until}
 		if record.Lines, _, err = r.o.ask(ctx, cluster, source, span); err != nil {
 			return err
@@ -114,22 +114,22 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 		if err := r.o.Store.RecordEngine(ctx, record); err != nil {
 			return err
 		}
-		mark = span.Until
+		watermark = span.Until
 	}
 	return nil
 }
 
-// skip moves the mark over what nobody held anything in, at one go: a new portal would else be busy with the week
+// skip moves the watermark over what nobody held anything in, at one go: a new portal would else be busy with the week
 // before it began for an hour, and tell nothing of today.
-func (r *Recorder) skip(ctx context.Context, cluster string, mark time.Time) (time.Time, error) {
-	span, over := r.next(mark)
+func (r *Recorder) skip(ctx context.Context, cluster string, watermark time.Time) (time.Time, error) {
+	span, over := r.next(watermark)
 	last := r.o.Now().Add(-r.o.Period / settledAfter).Truncate(r.o.Period)
 	if !over || !last.After(span.Until) {
-		return mark, nil
+		return watermark, nil
 	}
 	metered, err := r.o.Store.MeteredOn(ctx, cluster, usage.Span{From: span.From, Until: last})
 	if err != nil {
-		return mark, err
+		return watermark, err
 	}
 	for _, m := range metered {
 		if began := m.From.Truncate(r.o.Period); began.Before(last) {
@@ -137,16 +137,16 @@ func (r *Recorder) skip(ctx context.Context, cluster string, mark time.Time) (ti
 		}
 	}
 	if !last.After(span.Until) {
-		return mark, nil
+		return watermark, nil
 	}
 	return last, r.o.Store.RecordEngine(ctx, usage.EngineRecord{Cluster: cluster,
-		Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: last})
+		Month: usage.MonthOf(span.From, r.o.Zone), Before: watermark, From: span.From, Until: last})
 }
 
-// next is the period after a mark, cut where a month ends, and whether it is over and settled.
-func (r *Recorder) next(mark time.Time) (usage.Span, bool) {
+// next is the period after a watermark, cut where a month ends, and whether it is over and settled.
+func (r *Recorder) next(watermark time.Time) (usage.Span, bool) {
 	now := r.o.Now()
-	from := mark
+	from := watermark
 	if earliest := now.Add(-reach).Truncate(r.o.Period); from.Before(earliest) {
 		from = earliest
 	}

@@ -93,25 +93,25 @@ func TestAttribute(t *testing.T) {
 
 // site is a Prometheus and a store that remember what they were asked.
 type site struct {
-	now     time.Time
-	mark    time.Time
-	metered []Metered
-	asked   []string
-	records []usage.EngineRecord
-	down    error
+	now       time.Time
+	watermark time.Time
+	metered   []Metered
+	asked     []string
+	records   []usage.EngineRecord
+	down      error
 }
 
-func (s *site) EngineMark(context.Context, string) (time.Time, error) { return s.mark, nil }
+func (s *site) EngineWatermark(context.Context, string) (time.Time, error) { return s.watermark, nil }
 
 func (s *site) MeteredOn(context.Context, string, usage.Span) ([]Metered, error) {
 	return s.metered, nil
 }
 
 func (s *site) RecordEngine(_ context.Context, r usage.EngineRecord) error {
-	if !r.Before.Equal(s.mark) {
-		return fmt.Errorf("it goes on from %s, the mark is %s", r.Before, s.mark)
+	if !r.Before.Equal(s.watermark) {
+		return fmt.Errorf("it goes on from %s, the watermark is %s", r.Before, s.watermark)
 	}
-	s.records, s.mark = append(s.records, r), r.Until
+	s.records, s.watermark = append(s.records, r), r.Until
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *site) recorder(zone *time.Location) *Recorder {
 }
 
 func TestRecord(t *testing.T) {
-	s := &site{now: ten.Add(5 * time.Minute), mark: ten.Add(-time.Hour),
+	s := &site{now: ten.Add(5 * time.Minute), watermark: ten.Add(-time.Hour),
 		metered: []Metered{metered("w-1", card(1), -2000, 0)}}
 	r := s.recorder(time.UTC)
 	want := func(asked ...string) {
@@ -159,8 +159,8 @@ func TestRecord(t *testing.T) {
 	s.now = s.now.Add(time.Hour)
 	r.Record(t.Context())
 	want() // nobody held anything
-	if !s.mark.Equal(ten.Add(3 * time.Hour)) {
-		t.Errorf("the mark goes on, got %s", s.mark)
+	if !s.watermark.Equal(ten.Add(3 * time.Hour)) {
+		t.Errorf("the watermark goes on, got %s", s.watermark)
 	}
 }
 
@@ -170,8 +170,8 @@ func TestRecordAfterALongSilence(t *testing.T) {
 	for range 8 {
 		s.recorder(time.UTC).Record(t.Context())
 	}
-	if len(s.asked) != 7*24 || s.asked[0] != "13 10:00 + 1h0m0s by 1m0s below 5" || !s.mark.Equal(ten) {
-		t.Errorf("want a week of hours, got %d from %q, up to %s", len(s.asked), s.asked[:1], s.mark)
+	if len(s.asked) != 7*24 || s.asked[0] != "13 10:00 + 1h0m0s by 1m0s below 5" || !s.watermark.Equal(ten) {
+		t.Errorf("want a week of hours, got %d from %q, up to %s", len(s.asked), s.asked[:1], s.watermark)
 	}
 }
 
@@ -181,13 +181,13 @@ func TestRecordSkipsWhatNobodyHeld(t *testing.T) {
 	s := &site{now: ten.Add(10 * time.Minute), metered: []Metered{metered("w-1", card(1), -90, 0)}}
 	s.recorder(time.UTC).Record(t.Context())
 	if diff := cmp.Diff([]string{"20 08:00 + 1h0m0s by 1m0s below 5", "20 09:00 + 1h0m0s by 1m0s below 5"},
-		s.asked); diff != "" || !s.mark.Equal(ten) {
-		t.Errorf("up to %s (-want +got):\n%s", s.mark, diff)
+		s.asked); diff != "" || !s.watermark.Equal(ten) {
+		t.Errorf("up to %s (-want +got):\n%s", s.watermark, diff)
 	}
 	empty := &site{now: ten.Add(10 * time.Minute)}
 	empty.recorder(time.UTC).Record(t.Context())
-	if len(empty.records) != 1 || !empty.mark.Equal(ten) {
-		t.Errorf("want one step up to the last hour, got %d up to %s", len(empty.records), empty.mark)
+	if len(empty.records) != 1 || !empty.watermark.Equal(ten) {
+		t.Errorf("want one step up to the last hour, got %d up to %s", len(empty.records), empty.watermark)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestRecordSkipsWhatNobodyHeld(t *testing.T) {
 func TestRecordCutsMonths(t *testing.T) {
 	zone := time.FixedZone("NPT", 5*3600+45*60)
 	begin := usage.Month{Year: 2026, Month: time.December}.Span(zone).From
-	s := &site{now: begin.Add(3 * time.Hour), mark: begin.Truncate(time.Hour),
+	s := &site{now: begin.Add(3 * time.Hour), watermark: begin.Truncate(time.Hour),
 		metered: []Metered{metered("w-1", card(1), 0, 0)}}
 	s.recorder(zone).Record(t.Context())
 	if len(s.records) < 2 || !s.records[0].Until.Equal(begin) || s.records[0].Month.String() != "2026-11" ||

@@ -142,16 +142,16 @@ func sizeTitle(c catalog.Catalog, name string) string {
 
 func version(r offer.Revision) string { return strconv.FormatInt(r.Version, 10) }
 
-// entryState is on offer, hidden, or going with its successor.
+// entryState is on offer, hidden, or deprecated with its successor.
 func entryState(say page.Words, hidden bool, d *catalog.Deprecation) ui.StateModel {
 	switch {
 	case hidden:
 		return ui.StateModel{Kind: ui.Off, Word: say.S("sizes.hidden"), Test: "state"}
 	case d != nil && d.Successor != "":
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.going"), Detail: say.S("sizes.successor", "Name",
+		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.deprecated"), Detail: say.S("sizes.successor", "Name",
 			d.Successor), Test: "state"}
 	case d != nil:
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.going"), Test: "state"}
+		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.deprecated"), Test: "state"}
 	}
 	return ui.StateModel{Kind: ui.OK, Word: say.S("sizes.on_offer"), Test: "state"}
 }
@@ -223,7 +223,7 @@ func entryMenu(say page.Words, o offer.Overview, list offer.List, name, title st
 	at, of int) *ui.MenuModel {
 	m := &ui.MenuModel{Label: say.S("sizes.change", "Name", title), IconOnly: true, End: true}
 	add := func(do offer.Action, icon string) {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_" + string(do)), Icon: icon,
+		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.action_" + string(do)), Icon: icon,
 			Action: "/admin/sizes/change", Test: "do-" + string(do), Hidden: []ui.HiddenModel{
 				{Name: "action", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name},
 				{Name: "base", Value: version(o.Newest)}}})
@@ -234,9 +234,9 @@ func entryMenu(say page.Words, o offer.Overview, list offer.List, name, title st
 		add(offer.Hide, "off")
 	}
 	if d != nil {
-		add(offer.Keep, "check")
+		add(offer.Undeprecate, "check")
 	} else {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_deprecate"), Icon: "warning",
+		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.action_deprecate"), Icon: "warning",
 			Href: "/admin/sizes/deprecate?list=" + string(list) + "&name=" + name, Test: "do-deprecate"})
 	}
 	if at > 0 {
@@ -368,7 +368,7 @@ func (w *Pages) deprecateView(k page.Call, c offer.Change, problem error) (page.
 		Fields: []ui.FieldModel{{Name: "message", Kind: ui.TextareaField, Rows: 2, Label: say.S("sizes.message"),
 			Hint: say.S("sizes.message_hint"), Value: c.Message, Error: wrong("message"), MaxLength: 300, Test: "message"},
 			successor},
-		Button: ui.ButtonModel{Label: say.S("sizes.do_deprecate"), Kind: ui.Primary, Icon: "warning",
+		Button: ui.ButtonModel{Label: say.S("sizes.action_deprecate"), Kind: ui.Primary, Icon: "warning",
 			Test: "deprecate-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: catalogPath(c.List), Kind: ui.LinkLike},
 	}

@@ -287,7 +287,7 @@ func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.Previ
 	if p.Capped {
 		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))
 	}
-	m.Hit, m.Shown = w.idleCases(say, p.Running, true)
+	m.Affected, m.Shown = w.idleCases(say, p.Running, true)
 	m.Spared, m.SparedCut = w.idleCases(say, p.Unaffected, true)
 	m.SparedTitle = say.S("idle.spared", "Count", len(p.Unaffected))
 	m.Would, m.WouldCut = w.idleCases(say, p.Past, false)

@@ -227,19 +227,19 @@ const mostShown = 50
 func comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
 	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ),
 		"Count", c.Seen), Test: "differ"},
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.hit", "Hit", len(c.Stricter), "Count", c.Running),
-			Test: "hit"}}
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.affected", "Affected", len(c.Stricter), "Count", c.Running),
+			Test: "affected"}}
 	if len(c.Differ) > 0 {
 		m.Notice.Kind = ui.Info
 	}
 	if len(c.Stricter) > 0 {
-		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.hit_body")
+		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.affected_body")
 	}
 	if c.Capped {
 		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", c.Seen))
 	}
 	m.Notice.Body = say.S("rules.no_refused")
-	m.Rows, m.Hit = differenceModels(say, c.Differ), differenceModels(say, c.Stricter)
+	m.Rows, m.Affected = differenceModels(say, c.Differ), differenceModels(say, c.Stricter)
 	if len(c.Differ) > mostShown {
 		m.Shown = say.S("rules.shown", "Shown", mostShown, "Count", len(c.Differ))
 	}

@@ -296,7 +296,8 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	}
 	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ",
 		len(q.Refused)+len(q.Allowed), "Count", q.Seen), Body: say.S("tenants.differ_body"), Test: "differ"},
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.over", "Over", over, "Count", q.Running), Test: "hit"}}
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.over", "Over", over, "Count", q.Running),
+			Test: "affected"}}
 	if len(q.Refused)+len(q.Allowed) > 0 {
 		m.Notice.Kind = ui.Info
 	}
@@ -320,7 +321,7 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 		m.Running.Kind, m.Running.Body = ui.Warning, say.S("tenants.over_body")
 		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
 			o.Limit))
-		m.Hit = add(m.Hit, o.Started, inside, outside)
+		m.Affected = add(m.Affected, o.Started, inside, outside)
 	}
 	return m
 }

@@ -69,8 +69,8 @@ func uploaded(c echo.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, license.MaxCSV+1))
 }
 
-// fateKinds gives each fate its colour and icon; the word is "licenses.fate_<fate>".
-var fateKinds = map[license.ImportOutcome]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info,
+// outcomeKinds gives each outcome its colour and icon; the word is "licenses.outcome_<outcome>".
+var outcomeKinds = map[license.ImportOutcome]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info,
 	license.Unchanged: ui.Off,
 	license.Refused:   ui.Danger}
 
@@ -138,19 +138,19 @@ func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 func importLine(say page.Words, l license.ParsedLine) licenses.LineModel {
 	m := licenses.LineModel{Line: say.S("licenses.line") + " " + strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats,
 		From: l.From, Until: l.Until, Reference: l.Reference,
-		Fate: ui.StateModel{Kind: fateKinds[l.Outcome],
-			Word: page.UpperFirst(say.Say(i18n.T("licenses.fate_" + string(l.Outcome)))),
-			Test: "fate"}}
+		Outcome: ui.StateModel{Kind: outcomeKinds[l.Outcome],
+			Word: page.UpperFirst(say.Say(i18n.T("licenses.outcome_" + string(l.Outcome)))),
+			Test: "outcome"}}
 	switch l.Outcome {
 	case license.Changed:
-		m.Fate.Detail = say.S("licenses.fate_was", "Count", l.Was.Seats, "From", page.DayOf(say, l.Was.From), "Until",
+		m.Outcome.Detail = say.S("licenses.outcome_was", "Count", l.Was.Seats, "From", page.DayOf(say, l.Was.From), "Until",
 			lastDay(say, l.Was.Until))
 	case license.Refused:
 		reasons := make([]string, len(l.Reasons))
 		for i, r := range l.Reasons {
 			reasons[i] = say.Text(r)
 		}
-		m.Fate.Detail = strings.Join(reasons, " ")
+		m.Outcome.Detail = strings.Join(reasons, " ")
 	}
 	for _, cell := range []*string{&m.From, &m.Until, &m.Reference} {
 		if *cell == "" {

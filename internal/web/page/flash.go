@@ -26,7 +26,7 @@ var flashes = map[string]ui.Kind{
 	"hardware-quarantine-ended": ui.OK,
 	"catalog-saved":             ui.OK,
 	"tenant-saved":              ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK,
-	"volume-shared": ui.OK, "volume-grown": ui.OK, "volume-going": ui.Info, "volume-restored": ui.OK,
+	"volume-shared": ui.OK, "volume-grown": ui.OK, "volume-pending-deletion": ui.Info, "volume-restored": ui.OK,
 	"image-retired": ui.OK,
 	"budget-saved":  ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
 	"workload-kept-alive": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,

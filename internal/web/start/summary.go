@@ -48,7 +48,7 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	if !badLease(p) || p.Budget.Stops() { // what is too much is said with what it costs
 		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
-	m.Going = w.going(k, form, offers, p.Spec)
+	m.Deprecated = w.deprecated(k, form, offers, p.Spec)
 	m.Items, m.Forecast = summaryItems(say, p), w.PreviewOutlook(k, p)
 	if p.Quota.Limit > 0 {
 		m.Quota = blocks.QuotaAfter(say, p.Quota, p.Spec.Size.Title)

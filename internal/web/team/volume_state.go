@@ -14,7 +14,7 @@ func volumeStates(say page.Words, v workload.TeamVolume) []ui.StateModel {
 	var list []ui.StateModel
 	if v.PendingDeletion() {
 		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"),
-			Detail: say.S("team.volume_goes_why", "At", say.At(v.DeleteAfter).Exact), Test: "going"})
+			Detail: say.S("team.volume_goes_why", "At", say.At(v.DeleteAfter).Exact), Test: "pending-deletion"})
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
 		detail := say.S("team.volume_not_grown_to", "Size", say.GiB(float64(v.Refused.GiB))) + " " + say.Text(because)

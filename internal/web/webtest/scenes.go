@@ -319,7 +319,7 @@ var sizesScenes = []Scene{
 	{"sizes", "editor, checked", Dora, Busy, "/admin/sizes/edit", dearer},
 	{"sizes", "editor, came back with problems", Dora, edited, "/admin/sizes/edit", broken},
 	{"sizes", "editor, somebody was faster", Dora, edited, "/admin/sizes/edit", stale},
-	{"sizes", "mark as going", Dora, edited, "/admin/sizes/deprecate?list=sizes&name=h100", nil},
+	{"sizes", "deprecate a size", Dora, edited, "/admin/sizes/deprecate?list=sizes&name=h100", nil},
 	{"sizes", "one version", Dora, edited, "/admin/sizes/versions/1", nil},
 	{"sizes", "the first version", Eli, edited, "/admin/sizes/versions/0", nil},
 }

@@ -200,7 +200,7 @@ func pieces(text, find string) []workloadview.PieceModel {
 			return append(all, workloadview.PieceModel{Text: text})
 		}
 		all = append(all, workloadview.PieceModel{Text: text[:at]},
-			workloadview.PieceModel{Text: text[at : at+len(find)], Hit: true})
+			workloadview.PieceModel{Text: text[at : at+len(find)], Found: true})
 		text, low = text[at+len(find):], low[at+len(find):]
 	}
 }

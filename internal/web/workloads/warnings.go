@@ -21,7 +21,7 @@ func warningItems(say page.Words, s seen, about notify.Kind) []string {
 }
 
 func warningWords(say page.Words, w notify.Warning, owner string) string {
-	text := say.S("notices.warning_"+string(w.Fate), "To", cmp.Or(w.To, owner), "Channel",
+	text := say.S("notices.warning_"+string(w.Status), "To", cmp.Or(w.To, owner), "Channel",
 		say.S("notices.channel."+string(cmp.Or(w.Channel, notify.Mail))), "At", page.ClockOn(say, w.Done))
 	d := notify.Delivery{Problem: w.Problem, Error: w.Said}
 	return strings.Join(strings.Fields(strings.Join([]string{text, blocks.DeliveryProblem(say, d),

@@ -8,13 +8,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// going warns of a size or an image that will go, in the administrator's own words, with a button for what to take
+// deprecated warns of a deprecated size or image, in the administrator's own words, with a button for what to take
 // instead.
-func (w *Pages) going(k page.Call, form blocks.StartForm, offers []request.Offer, spec request.Spec) []ui.NoticeModel {
+func (w *Pages) deprecated(k page.Call, form blocks.StartForm, offers []request.Offer,
+	spec request.Spec) []ui.NoticeModel {
 	say := k.Words
 	var list []ui.NoticeModel
 	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
-		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.going", "Name", title), Body: d.Message, Test: test}
+		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.deprecated", "Name", title), Body: d.Message, Test: test}
 		if instead != "" {
 			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true,
 				Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
@@ -24,7 +25,7 @@ func (w *Pages) going(k page.Call, form blocks.StartForm, offers []request.Offer
 	}
 	if d := spec.Size.Deprecated; d != nil {
 		next := blocks.OfferNamed(offers, d.Successor)
-		warn("going-size", spec.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
+		warn("deprecated-size", spec.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
 	}
 	if d := spec.Image.Deprecated; d != nil {
 		title := ""
@@ -33,7 +34,7 @@ func (w *Pages) going(k page.Call, form blocks.StartForm, offers []request.Offer
 				title = i.Title
 			}
 		}
-		warn("going-image", spec.Image.Title, "instead_image", d.Successor, title, d)
+		warn("deprecated-image", spec.Image.Title, "instead_image", d.Successor, title, d)
 	}
 	return list
 }

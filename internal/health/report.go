@@ -140,11 +140,18 @@ type parts struct {
 	fleet       *gpumetrics.Fleet // nil: unknown
 	quarantines []Quarantine
 	living      []workload.Workload
+	onNode      map[string][]workload.Workload // those of living that are there
 }
 
 // join brings together what API server, agents, DCGM and administrators say of each node.
 func (p parts) join() Report {
 	r := Report{Recent: p.recent, now: p.now, Cluster: p.cluster, TakenAt: p.snapshot.TakenAt, DCGMAt: p.report.HealthAt}
+	p.onNode = map[string][]workload.Workload{}
+	for _, w := range p.living {
+		if w.Cluster == p.cluster && w.Observed.PodPresent {
+			p.onNode[w.Observed.Node] = append(p.onNode[w.Observed.Node], w)
+		}
+	}
 	nodes := map[string]*NodeHealth{}
 	node := func(name string) *NodeHealth {
 		if nodes[name] == nil {
@@ -234,10 +241,10 @@ func (h *NodeHealth) addCards(n inventory.Node) {
 
 // holders puts who holds something beside the node, and beside each card of which it is known.
 func (p parts) holders(h *NodeHealth) {
-	u := usersOf(p.snapshot, p.fleet, h.Name)
-	for _, w := range p.living {
-		if w.Cluster != p.cluster || !w.Observed.PodPresent || w.Observed.Node != h.Name {
-			continue
+	var u users
+	for _, w := range p.onNode[h.Name] {
+		if u == nil { // looked for only where somebody is: a large fleet has many nodes without
+			u = usersOf(p.snapshot, p.fleet, h.Name)
 		}
 		h.Holders = append(h.Holders, Holder{Workload: w, Sure: true})
 		for i := range h.Cards {

@@ -285,12 +285,14 @@ func (u users) add(namespace, pod, card string) {
 // usersOf asks the DRA driver's allocations and DCGM.
 func usersOf(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet, node string) users {
 	u := users{}
-	for _, n := range snapshot.Nodes {
-		for i := range n.Devices {
-			for _, h := range n.Devices[i].Holders {
-				if n.Name == node {
-					u.add(h.Namespace, h.Pod, n.Devices[i].CardOf())
-				}
+	for n := range snapshot.Nodes {
+		if snapshot.Nodes[n].Name != node {
+			continue
+		}
+		for i := range snapshot.Nodes[n].Devices {
+			d := &snapshot.Nodes[n].Devices[i]
+			for _, h := range d.Holders {
+				u.add(h.Namespace, h.Pod, d.CardOf())
 			}
 		}
 	}
@@ -298,12 +300,13 @@ func usersOf(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet, node string) 
 		return u
 	}
 	for _, n := range fleet.Nodes {
+		if n.Name != node {
+			continue
+		}
 		for _, c := range n.Cards {
 			for _, cell := range c.Cells {
 				for _, pod := range cell.Pods {
-					if n.Name == node {
-						u.add(pod.Namespace, pod.Name, c.UUID)
-					}
+					u.add(pod.Namespace, pod.Name, c.UUID)
 				}
 			}
 		}

@@ -52,6 +52,7 @@ type Poller struct {
 	history         history
 	firstSeenWindow time.Duration // in which samples are looked for that tell since when an error is there
 	ranges          *queryCache[rangeKey, Ranges]
+	past            *queryCache[int64, PastUse] // by the end of the hour
 
 	mu             sync.Mutex
 	samples        *sampleSet // nil before the first answer
@@ -116,7 +117,8 @@ func New(cfg Config) (*Poller, error) {
 	}
 	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery,
 		mostRanges,
-		rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
+		rangesAtOne, cfg.OnFresh), past: newQueryCache[int64, PastUse](pastEvery, mostPast, pastAtOnce, nil), cfg: cfg,
+		base:    base,
 		queries: newQueries(cfg.Labels.orDefaults()), status: Status{Err: errNever}}, nil
 }
 

@@ -65,6 +65,15 @@ func (a *queryCache[K, V]) ask(k *cachedAnswer[V], now time.Time, ask func() (V,
 	}
 }
 
+// forget drops a question that has failed some time ago, sooner than an answer grows old.
+func (a *queryCache[K, V]) forget(key K, now time.Time, after time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if k := a.entries[key]; k != nil && k.call == nil && k.at.IsZero() && now.Sub(k.began) >= after {
+		delete(a.entries, key)
+	}
+}
+
 // tidy drops the question that was asked the longest ago. It must be called with the lock held.
 func (a *queryCache[K, V]) tidy() {
 	if len(a.entries) < a.most {

@@ -139,7 +139,10 @@ func (r Ranges) Since(at time.Time) Ranges {
 // which is asked for once a minute at most. Faults: Unavailable when Prometheus does not answer, or has not yet.
 func (p *Poller) Ranges(ctx context.Context, namespace, pod string, span Span) (Ranges, error) {
 	key := rangeKey{podKey{namespace, pod}, span.Name}
-	ask := func() (Ranges, error) { return p.askRanges(key.pod, span) }
+	return p.rangesOf(ctx, key, func() (Ranges, error) { return p.askRanges(key.pod, span) })
+}
+
+func (p *Poller) rangesOf(ctx context.Context, key rangeKey, ask func() (Ranges, error)) (Ranges, error) {
 	k := p.ranges.get(key, p.cfg.Now(), ask)
 	if k.at.IsZero() && k.call != nil {
 		select {
@@ -161,10 +164,14 @@ func Waiting(err error) bool {
 }
 
 func (p *Poller) askRanges(pod podKey, span Span) (Ranges, error) {
+	return p.askRows(p.queries.podMatchers(pod), span)
+}
+
+func (p *Poller) askRows(rows []string, span Span) (Ranges, error) {
 	until := p.cfg.Now().Truncate(span.Step)
 	r := newRanger(p.queries.labels, until, span)
 	at := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
-	_, err := p.query(context.Background(), "query_range", url.Values{"query": {p.queries.ranges(pod, span.Step)},
+	_, err := p.query(context.Background(), "query_range", url.Values{"query": {p.queries.ranges(rows, span.Step)},
 		"start": {at(until.Add(-span.Long))}, "end": {at(until)}, "step": {inSeconds(span.Step)}}, newTexts(), r.put)
 	if err != nil {
 		p.cfg.Logger.Warn("no history of a pod from Prometheus", "error", err.Error())
@@ -180,9 +187,9 @@ func inSeconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) +
 // rows of the same labels.
 const nameLabel = "portal_name"
 
-// ranges gives every value of a pod's devices. Where a step is longer than the exporter's, it is the mean of the step,
+// ranges gives every value of the devices whose rows some matchers choose. Where a step is longer than the exporter's, it is the mean of the step,
 // or for errors and reasons the largest; values that cannot be are left out before that.
-func (q queries) ranges(pod podKey, step time.Duration) string {
+func (q queries) ranges(rows []string, step time.Duration) string {
 	of := func(largest, bytes bool) string { // series in bytes and milliwatts reach further
 		var names []string
 		for _, l := range lineKinds {
@@ -199,7 +206,7 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 			most = "1e15"
 		}
 		var parts []string
-		for _, holder := range q.podMatchers(pod) {
+		for _, holder := range rows {
 			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.ofDevice()))+"("+
 				selector(names, holder)+")")
 		}

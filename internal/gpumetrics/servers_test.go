@@ -152,6 +152,12 @@ func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
 	}
 	out["devices"] = devices
 	out["fleet"] = p.Fleet().Nodes
+	hour, err := then.askPast(now)
+	must("past", hour.use, err)
+	for k := range p.samples.devices {
+		r, err := then.askRows(then.queries.cardMatchers(k.uuid), SpanOf("6h"))
+		must("card "+k.uuid, r.Line("engine").Points, err)
+	}
 	health := p.Report().Health
 	for _, c := range health {
 		for _, trouble := range c.Issues {

@@ -70,18 +70,19 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	p.comes("[data-test=engine]", "1 %")
 
 	p.open("/fleet/use")
+	p.sees("[data-test=map-card] .gp-map__part--4")
+	p.sees("[data-test=map-card] .gp-map__part--idle")
+	p.open("/fleet/use/holders")
 	p.comes("[data-test=holder]:has-text('works-hard')", "works-hard")
-	p.sees("[data-test=heat-node] .gp-heat--4")
-	p.sees("[data-test=heat-node] .gp-heat--idle")
 	p.accessible()
-	p.shot("map")
+	p.shot("holders")
 	p.click("[data-test=pause]")
 	p.reads("[data-test=stream]", "Paused")
 
 	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
 		t.Run(name, func(t *testing.T) {
 			q := signIn(t, "dana", l)
-			for _, page := range []string{"/fleet/use", path(works) + "/metrics"} {
+			for _, page := range []string{"/fleet/use/holders", path(works) + "/metrics"} {
 				q.open(page)
 				q.sees("h1")
 				if l.Dark {
@@ -95,7 +96,7 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 
 	stranger := signIn(t, "nora", look{NoScript: true})
 	stranger.expecting("404")
-	stranger.open("/fleet/use")
+	stranger.open("/fleet/use/holders")
 	if text := stranger.text("main"); strings.Contains(text, "works-hard") ||
 		strings.Contains(text, str(works["namespace"])) {
 		t.Errorf("a stranger reads whose GPUs work: %.300s", text)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -144,6 +145,23 @@ func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string,
 		return p.Ranges(ctx, namespace, pod, span)
 	}
 	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
+}
+
+// CardRanges is what a card did in a span.
+func (m metrics) CardRanges(ctx context.Context, cluster, uuid string,
+	span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if p, ok := m[cluster]; ok {
+		return p.CardRanges(ctx, uuid, span)
+	}
+	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
+}
+
+// Past is what every device did in an hour that is over.
+func (m metrics) Past(ctx context.Context, cluster string, until time.Time) (gpumetrics.PastUse, error) {
+	if p, ok := m[cluster]; ok {
+		return p.Past(ctx, until)
+	}
+	return gpumetrics.PastUse{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
 }
 
 // readings are what pages and programs read of metrics: what GPUs do, and how they were used of late.

@@ -221,6 +221,14 @@ func (metrics) Ranges(context.Context, string, string, string, gpumetrics.Span) 
 	return gpumetrics.Ranges{}, nil
 }
 
+func (metrics) CardRanges(context.Context, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
+	return gpumetrics.Ranges{}, nil
+}
+
+func (metrics) Past(context.Context, string, time.Time) (gpumetrics.PastUse, error) {
+	return gpumetrics.PastUse{}, nil
+}
+
 func (metrics) Uses(string) usage.EngineUses { return nil }
 
 type nobody struct{}

@@ -1,63 +1,222 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
-func TestTheMapShowsEachNode(t *testing.T) {
+// TestTheMapShowsEachCard: in its place, in words and in the pattern of its color, with what it is cut into.
+func TestTheMapShowsEachCard(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/fleet/use"), http.StatusOK)
-	words := map[string]string{}
-	part(doc, "heat-node").Each(func(_ int, s *goquery.Selection) {
-		label, _ := s.Find("svg").Attr("aria-label")
-		words[strings.TrimSpace(s.Find(".gp-heat__name").Text())] = label
+	words := map[string][]string{}
+	part(doc, "map-node").Each(func(_ int, s *goquery.Selection) {
+		name, _, _ := strings.Cut(s.AttrOr("aria-label", ""), ":")
+		part2(s, "map-card").Each(func(_ int, c *goquery.Selection) {
+			words[name] = append(words[name], c.AttrOr("aria-label", ""))
+		})
 	})
-	for node, want := range map[string]string{"gpu-01": "cards: 2, use now 9 %; held: 3 of 5, under 5 %: 1, unknown: 0",
-		"gpu-03": "use now unknown; held: 1 of 1, under 5 %: 0, unknown: 1", "gpu-06": "no metrics of this node"} {
-		if !strings.Contains(words[node], want) {
-			t.Errorf("%s: want %q, got %q", node, want, words[node])
+	want := map[string][]string{
+		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × held, idle, 1 × free, 1 × up to 50 %", "Card 2: free",
+			"Card 3: no metrics"},
+		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: held, idle"},
+		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"closed"}, 4)}
+	for _, node := range []string{"gpu-05", "gpu-06"} {
+		for i := range want[node] {
+			want[node][i] = fmt.Sprintf("Card %d: %s", i+1, want[node][i])
 		}
 	}
-	if _, there := words["cpu-01"]; there {
-		t.Error("a node without GPUs is no part of the map")
+	if diff := cmp.Diff(want, words); diff != "" {
+		t.Errorf("cards by node (-want +got):\n%s", diff)
 	}
-	if n := part(doc, "heat-row").Length(); n != len(words) {
-		t.Errorf("want each node in the table too, %d, got %d", len(words), n)
+	var classes []string
+	doc.Find("#k-local-0-0 i").Each(func(_ int, s *goquery.Selection) { classes = append(classes, s.AttrOr("class", "")) })
+	if want := []string{"3", "idle", "free", "2", "gap"}; !slices.EqualFunc(classes, want, func(class, kind string) bool {
+		return strings.Contains(class, "gp-map__part--"+kind+" ")
+	}) {
+		t.Errorf("want %v, got %v", want, classes)
 	}
-	for node, want := range map[string]string{"gpu-01": ".gp-heat--3, .gp-heat--2, .gp-heat--idle, .gp-heat--free",
-		"gpu-03": ".gp-heat--unknown", "gpu-06": ".gp-heat--unknown"} {
-		s := doc.Find(fmt.Sprintf(`[data-test=heat-node][href*="node=%s"] path`, node))
-		if got := s.Filter(want).Length(); got != s.Length() || got != 1+strings.Count(want, ",") {
-			t.Errorf("%s: want %s, got %d of %d", node, want, got, s.Length())
+}
+
+func part2(s *goquery.Selection, test string) *goquery.Selection {
+	return s.Find(`[data-test="` + test + `"]`)
+}
+
+// TestWhoHoldsIsSaidToThoseWhoMayKnow: colleagues by name, others as "held" only, and all to auditors; no page, part
+// or answer to a script tells a stranger a name, and no address offers them what idle GPUs cost others.
+func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	const path = "/fleet/use/node?cluster=local&node=gpu-01&card=0"
+	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
+	wantSaid(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
+		"held by another team")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
+		"Only what you and your teams hold")
+	wantSaid(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/fleet/use/holders"), http.StatusOK), "others")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "by-money")
+	for _, p := range parts(t, w, webtest.Olaf) {
+		answer := w.Get(webtest.Olaf, p)
+		if answer.Code != http.StatusOK {
+			t.Errorf("%s: %d", p, answer.Code)
+		}
+		for _, name := range []string{"train-resnet", "Anna", "llm-chat", "job-7", "Vision", "gpu-vision", "render-farm",
+			"€"} {
+			if name == "€" && strings.HasPrefix(p, "/fleet/use/holders") { // what his own cost
+				continue
+			}
+			if strings.Contains(answer.Body.String(), name) {
+				t.Errorf("%s tells Olaf of %s", p, name)
+			}
 		}
 	}
 }
 
-// TestWhoHoldsIsSaidToThoseWhoMayKnow: colleagues by name, others as "held" only, and all to auditors.
-func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
+// parts are the addresses of the map for a reader: pages, stretches of nodes, their changes, and every card.
+func parts(t *testing.T, w *webtest.World, who identity.Person) []string {
+	t.Helper()
+	var all []string
+	for _, by := range []string{"use", "team", "health", "money"} {
+		page := "/fleet/use?by=" + by
+		all = append(all, page, page+"&ago=3")
+		doc := read(t, w.Get(who, page), http.StatusOK)
+		part(doc, "map-chunk").Each(func(_ int, s *goquery.Selection) {
+			all = append(all, s.AttrOr("data-map-src", ""), s.AttrOr("data-map-changes", ""))
+		})
+		part(doc, "map-card").Each(func(_ int, s *goquery.Selection) { all = append(all, s.AttrOr("href", "")) })
+	}
+	if len(all) < 40 {
+		t.Fatalf("want the map in its parts, got %v", all)
+	}
+	return append(all, "/fleet/use/holders", "/fleet/use/holders?group=team", "/fleet/use/holders?group=model")
+}
+
+// TestTheMapByTeam: an auditor sees every team, a developer the own one, and what belongs to no team is told apart.
+func TestTheMapByTeam(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	const path = "/fleet/use?cluster=local&node=gpu-01"
-	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	wantSaid(t, anna, "cell-row", "train-resnet · Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb")
-	wantSaid(t, anna, "others", "Only what you and your teams hold")
-	wantSaid(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "cell-row", "batch/job-7", "train-resnet")
-	wantAbsent(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "others")
-	for _, p := range []string{path, "/fleet/use", "/fleet/use?group=team", "/fleet/use?group=model"} {
-		for _, name := range []string{"train-resnet", "Anna", "llm-chat", "job-7", "Vision", "render-farm"} {
-			if text := w.Get(webtest.Olaf, p).Body.String(); strings.Contains(text, name) {
-				t.Errorf("%s tells Olaf of %s", p, name)
-			}
+	for who, want := range map[*identity.Person][]string{&webtest.Eli: {"Speech", "Vision", "outside the portal"},
+		&webtest.Anna: {"Vision", "other teams"}} {
+		doc := read(t, w.Get(*who, "/fleet/use?by=team"), http.StatusOK)
+		wantSaid(t, doc, "legend", want...)
+		if got := doc.Find("#k-local-0-0").AttrOr("aria-label", ""); !strings.Contains(got, "Vision") {
+			t.Errorf("%s: want whose the slices are, got %q", who.Name, got)
 		}
+	}
+}
+
+// TestTheMapTellsOnlyWhatHasChanged: the cells that look different since a version that a page has; all of them for
+// one that is too old; and that everything must be drawn anew when the cards are others.
+func TestTheMapTellsOnlyWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK)
+	chunk := doc.Find("[data-map-src]:has(#k-local-1-0)")
+	since, changes := chunk.AttrOr("data-map-drawn", ""), chunk.AttrOr("data-map-changes", "")
+	type answer struct {
+		Version string
+		Reload  bool
+		Cards   map[string][]string
+	}
+	ask := func(since string) (a answer) {
+		t.Helper()
+		if err := json.Unmarshal(w.Get(webtest.Anna, changes+"&since="+since).Body.Bytes(), &a); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if got := ask(since); len(got.Cards) > 0 || got.Version != since {
+		t.Errorf("nothing has happened, got %+v", got)
+	}
+	fresh := *w.Fleets["local"]
+	fresh.Nodes = slices.Clone(fresh.Nodes)
+	idle := fresh.Nodes[1].Cards[0]
+	idle.Cells = slices.Clone(idle.Cells)
+	idle.Cells[0].Engine.Value = 1
+	fresh.Nodes[1].Cards = []gpumetrics.CardUse{idle}
+	w.Fleets["local"] = &fresh
+	got := ask(since)
+	if diff := cmp.Diff(map[string][]string{"k-local-1-0": {"idle"}}, got.Cards); diff != "" || got.Version == since {
+		t.Errorf("one card is idle now (-want +got):\n%s", diff)
+	}
+	known, _, _ := strings.Cut(since, ".")
+	if all := ask(known + ".0"); len(all.Cards) < 2 || all.Reload {
+		t.Errorf("want every card for a version that nobody remembers, got %+v", all)
+	}
+	fewer := fresh
+	fewer.Nodes = fresh.Nodes[:1]
+	snapshot := w.Inventory("local")
+	snapshot.Nodes = slices.DeleteFunc(snapshot.Nodes, func(n inventory.Node) bool { return n.Name == "gpu-02" })
+	w.PutInventory(snapshot)
+	w.Fleets["local"] = &fewer
+	if got := ask(since); !got.Reload {
+		t.Errorf("a node has gone: want everything drawn anew, got %+v", got)
+	}
+}
+
+// TestAnHourOfTheLastWeek: what cards did, and nothing of what nobody recorded.
+func TestAnHourOfTheLastWeek(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Hours = func(until time.Time) gpumetrics.PastUse {
+		if until.Equal(webtest.Now.Add(-3 * time.Hour)) {
+			return gpumetrics.NewPastUse(until, map[[2]string]float32{{"GPU-3", ""}: 41})
+		}
+		return gpumetrics.PastUse{}
+	}
+	label := func(path string) string {
+		return read(t, w.Get(webtest.Anna, path), http.StatusOK).Find("#k-local-1-0").AttrOr("aria-label", "")
+	}
+	if got := label("/fleet/use?ago=3"); got != "Card 1: up to 50 %" {
+		t.Errorf("three hours ago it did 41 %%, got %q", got)
+	}
+	silent := read(t, w.Get(webtest.Anna, "/fleet/use?ago=4"), http.StatusOK)
+	wantSaid(t, silent, "past-none", "No metrics are stored")
+	if n := silent.Find("[data-test=map-card] i:not(.gp-map__part--unknown):not(.gp-map__part--gap)").Length(); n > 0 {
+		t.Errorf("%d cells of an hour of which nothing is known look as if something were", n)
+	}
+}
+
+// TestALargeFleetBeginsWithItsGroups: 400 nodes are strips with counts; a group opens, and draws the nodes that fit;
+// the others have an address.
+func TestALargeFleetBeginsWithItsGroups(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Crowd(400)
+	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
+	wantAbsent(t, doc, "map-card")
+	if n := part(doc, "map-strip").Length(); n != 4 {
+		t.Errorf("want four groups, got %d", n)
+	}
+	wantSaid(t, doc, "map-strip", "H200", "160 nodes · 1280 cards")
+	href := doc.Find("[data-test=map-strip]:contains(MIG)").AttrOr("href", "")
+	opened := read(t, w.Get(webtest.Dora, href), http.StatusOK)
+	drawn, later := part(opened, "map-node").Length(), opened.Find(".gp-map__chunk--later")
+	if drawn == 0 || drawn >= 80 || later.Length() == 0 {
+		t.Fatalf("want some of 80 nodes, got %d and %d stretches later", drawn, later.Length())
+	}
+	rest := read(t, w.Get(webtest.Dora, later.First().AttrOr("data-map-src", "")), http.StatusOK)
+	if n := part(rest, "map-node").Length(); n == 0 || n+drawn > 80 {
+		t.Errorf("want the next nodes, got %d after %d", n, drawn)
+	}
+	without := read(t, w.Get(webtest.Dora, later.First().Find("a").AttrOr("href", "")), http.StatusOK)
+	if without.Find("#"+later.First().AttrOr("id", "")+" [data-test=map-node]").Length() == 0 {
+		t.Error("without scripts the link leads to the page that has them")
 	}
 }
 
@@ -67,7 +226,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	shared := w.Work("w-asr-train")
 	shared.Size.Technology = catalog.TimeSlicing
 	w.PutWork(shared)
-	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	rows := map[string]string{}
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		rows[strings.TrimSpace(s.Find("th a").Text())] = said(s)
@@ -83,9 +242,10 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	if shared := rows["asr-train"]; !strings.Contains(shared, "unknown") || strings.Contains(shared, "%") {
 		t.Errorf("what a shared card does is nobody's use, got %q", shared)
 	}
-	teams := read(t, w.Get(webtest.Dora, "/fleet/use?group=team"), http.StatusOK)
+	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
 	wantSaid(t, teams, "holder", "Vision", "3 workloads", "unknown for 1 of 1")
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/fleet/use?group=model"), http.StatusOK), "holder", "H100 80GB", "A40")
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
+		"A40")
 }
 
 // TestAPausedPageStaysAsItIs: there is no stream, and a way to go on.
@@ -113,11 +273,12 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
-	doc := read(t, w.Get(webtest.Dora, "/fleet/use?cluster=local&node=gpu-01"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	wantSaid(t, doc, "heat-unknown", "Prometheus has not answered yet")
-	if n := doc.Find("[data-test=heat-node] .gp-heat--idle, [data-test=heat-node] .gp-heat--free").Length(); n > 0 {
+	if n := doc.Find("[data-test=map-card] :is(.gp-map__part--idle, .gp-map__part--free)").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}
+	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(said(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {
 			t.Errorf("want its use unknown, got %q", said(s))
@@ -127,22 +288,4 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	old := webtest.Busy(t)
 	old.Fleets["local"].At = webtest.Now.Add(-7 * time.Minute)
 	wantSaid(t, read(t, old.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "heat-unknown", "Unknown for 7 min")
-}
-
-// TestTheMapIsDrawnAnewWithNewValues: the map is the same text for everybody until something new is known.
-func TestTheMapIsDrawnAnewWithNewValues(t *testing.T) {
-	t.Parallel()
-	w := webtest.Busy(t)
-	first := read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK)
-	fresh := *w.Fleets["local"]
-	fresh.Nodes = fresh.Nodes[:1]
-	w.Fleets["local"] = &fresh
-	second := read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK)
-	label := func(d *goquery.Document) string {
-		words, _ := d.Find(`[data-test=heat-node][href*="node=gpu-02"] svg`).Attr("aria-label")
-		return words
-	}
-	if !strings.Contains(label(first), "88 %") || !strings.Contains(label(second), "no metrics") {
-		t.Errorf("want the new values, got %q then %q", label(first), label(second))
-	}
 }

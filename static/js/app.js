@@ -4,6 +4,7 @@ import './copy.js';
 import './dialog.js';
 import './draft.js';
 import './filter.js';
+import './fleetmap.js';
 import './keys.js';
 import './lines.js';
 import './live.js';

@@ -19,11 +19,3 @@ func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 		ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true, Sort: true},
 		ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true, Sort: true})
 }
-
-// legendPath is a cell of the legend. What is unknown is crossed out, for colour is not enough.
-func legendPath(class string) string {
-	if class == "unknown" {
-		return "M1 1h18v18h-18zm0 18l18 -18"
-	}
-	return "M1 1h18v18h-18z"
-}

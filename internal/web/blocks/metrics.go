@@ -2,12 +2,14 @@ package blocks
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Metrics gives readings from one cache for all pages; no call but Ranges waits for Prometheus.
+// Metrics gives readings from one cache for all pages; no call but Ranges, CardRanges and Past waits for
+// Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
 	// History is the GPU use of the last hour, oldest first, in per cent.
@@ -17,6 +19,10 @@ type Metrics interface {
 	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it.
 	// Faults: Unavailable.
 	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
+	// CardRanges is what a card did in a span, by its UUID; as Ranges.
+	CardRanges(ctx context.Context, cluster, uuid string, span gpumetrics.Span) (gpumetrics.Ranges, error)
+	// Past is what every device did in the hour that ends at a whole hour; as Ranges.
+	Past(ctx context.Context, cluster string, until time.Time) (gpumetrics.PastUse, error)
 	// Uses is how workloads have used their GPUs in the last day.
 	Uses(cluster string) usage.EngineUses
 }

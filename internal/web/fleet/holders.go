@@ -139,7 +139,7 @@ func holderTabs(k page.Call, current string) ui.TabsModel {
 			q.Del("group")
 		}
 		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("fleet.use.group_" + page.OrElse(g, "workload")),
-			Href: page.WithQuery(page.FleetUsePath, q) + "#holders", Current: g == current || g == "" &&
+			Href: page.WithQuery(holdersPath, q), Current: g == current || g == "" &&
 				holderGroups[current] == nil,
 			Test: "group-" + page.OrElse(g, "workload")})
 	}

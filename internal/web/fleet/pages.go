@@ -28,11 +28,11 @@ type Pages struct {
 	Reports       func(cluster string) (gpumetrics.Report, bool) // how well its metrics are
 	Seats         *request.SeatQueue
 	Snapshots     request.Snapshots
-	heats         *heats
+	maps          *mapsCache
 }
 
 // New makes the pages of the fleet.
 func New(p Pages) *Pages {
-	p.heats = &heats{drawn: map[heatKey]drawnHeat{}}
+	p.maps = newMapsCache()
 	return &p
 }

@@ -10,7 +10,11 @@ import (
 func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows("/fleet", identity.ReadInventory, w.fleetPage()),
-		w.Shows(page.FleetUsePath, identity.ReadInventory, w.fleetUsePage()),
+		w.Shows(page.FleetUsePath, identity.ReadInventory, w.fleetMapPage()),
+		page.Get(mapChunkPath, identity.ReadInventory, w.mapChunk),
+		page.Get(mapChangesPath, identity.ReadInventory, w.mapChanges),
+		w.Shows(mapNodePath, identity.ReadInventory, w.mapNodePage()),
+		w.Shows(holdersPath, identity.ReadInventory, w.holdersPage()),
 		w.Shows(page.FleetHealthPath, identity.ReadMetrics, w.fleetHealthPage()),
 		w.Shows(page.FleetHealthPath+"/quarantine", identity.QuarantineHardware, w.quarantinePage()),
 		page.Post(page.FleetHealthPath+"/quarantine", identity.QuarantineHardware, w.hardwareQuarantine),
@@ -41,9 +45,19 @@ func (w *Pages) quarantinePage() page.Page {
 	return page.Page{Name: "quarantine", Build: w.quarantineAsk}
 }
 
-func (w *Pages) fleetUsePage() page.Page {
-	return page.Page{Name: "fleet-use", Build: w.fleetUse, Topics: page.Topics{live.TopicInventory,
-		live.TopicWorkload}, Everyones: true}
+func (w *Pages) fleetMapPage() page.Page {
+	return page.Page{Name: "fleet-use", Build: w.fleetMap, Topics: page.Topics{live.TopicInventory,
+		live.TopicQuarantine}, Everyones: true}
+}
+
+func (w *Pages) mapNodePage() page.Page {
+	return page.Page{Name: "fleet-node", Build: w.mapNode, Topics: page.Topics{live.TopicInventory,
+		live.TopicQuarantine, live.TopicWorkload}, Everyones: true}
+}
+
+func (w *Pages) holdersPage() page.Page {
+	return page.Page{Name: "fleet-holders", Build: w.fleetHolders, Topics: page.Topics{live.TopicInventory,
+		live.TopicWorkload}}
 }
 
 func (w *Pages) licensesPage() page.Page {

@@ -94,7 +94,8 @@ type World struct {
 	Tail      []usage.EngineTail
 	Pasts     map[string]gpumetrics.Ranges // by pod
 	RangesErr error
-	Days      []advice.Day // what is known of the use of GPUs
+	Hours     func(until time.Time) gpumetrics.PastUse // of what cards did in past hours; nil: nothing is known
+	Days      []advice.Day                             // what is known of the use of GPUs
 	Idle      *Idle
 	Virtual   map[string][]string // nodes with vGPUs by cluster
 
@@ -127,6 +128,24 @@ func (m metrics) Ranges(_ context.Context, _, _, pod string, span gpumetrics.Spa
 	r := m.world.Pasts[pod]
 	r.Span = span
 	return r, nil
+}
+
+// CardRanges is what cards did, by UUID.
+func (m metrics) CardRanges(_ context.Context, _, uuid string, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if m.world.RangesErr != nil {
+		return gpumetrics.Ranges{}, m.world.RangesErr
+	}
+	r := m.world.Pasts[uuid]
+	r.Span = span
+	return r, nil
+}
+
+// Past is what cards did in an hour that is over.
+func (m metrics) Past(_ context.Context, _ string, until time.Time) (gpumetrics.PastUse, error) {
+	if m.world.RangesErr != nil || m.world.Hours == nil {
+		return gpumetrics.PastUse{}, m.world.RangesErr
+	}
+	return m.world.Hours(until), nil
 }
 func (m metrics) Uses(string) usage.EngineUses { return m.world.Used }
 

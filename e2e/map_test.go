@@ -1,0 +1,72 @@
+package e2e
+
+import "testing"
+
+// TestTheMapOfTheFleet: an administrator sees every GPU in its place on one screen, changes what the colors mean, walks
+// over the cells with arrow keys, and reads in a drawer what one of them does and what can be done about it. The same
+// works in German, in the dark, on a telephone, and without scripts as pages.
+func TestTheMapOfTheFleet(t *testing.T) {
+	p := signIn(t, "pat", look{Width: 1366})
+	p.open("/platform")
+	p.click("[data-test=nav-fleet-use]")
+	p.sees("[data-test=map-group] [data-test=map-card]")
+	p.accessible()
+	p.shot("use")
+	for _, by := range []string{"team", "health", "money"} {
+		p.click("[data-test=by-" + by + "]")
+		p.sees("[data-test=by-" + by + "][aria-current=true]")
+		p.sees("[data-test=legend] li")
+		p.accessible()
+		p.shot(by)
+	}
+	p.click("[data-test=by-use]")
+	p.sees("[data-test=by-use][aria-current=true]")
+
+	cells := p.at("[data-test=map-card]")
+	p.do(p.assert.Locator(p.at("[data-test=map-card][tabindex='0']")).ToHaveCount(1))
+	p.do(cells.First().Focus())
+	p.do(p.page.Keyboard().Press("ArrowRight"))
+	p.do(p.assert.Locator(cells.Nth(1)).ToBeFocused())
+	p.do(p.page.Keyboard().Press("End"))
+	p.do(p.assert.Locator(cells.Last()).ToBeFocused())
+	p.do(p.page.Keyboard().Press("Home"))
+	p.do(p.assert.Locator(cells.First()).ToBeFocused())
+	p.do(p.page.Keyboard().Press("Enter"))
+	p.sees("[data-test=map-drawer] [data-test=gpu]")
+	p.sees("[data-test=map-drawer] [data-test=quarantine-node]")
+	p.accessible()
+	p.shot("drawer")
+	p.do(p.page.Keyboard().Press("Escape"))
+	p.do(p.assert.Locator(p.at("[data-test=map-drawer]")).ToBeHidden())
+	p.do(p.assert.Locator(cells.First()).ToBeFocused())
+
+	// yesterday at this time: nothing was there then, and nothing is drawn as idle for want of a value
+	p.do(p.at("[data-test=past]").Fill("24"))
+	p.reads("[data-test=past-at]", ":00")
+	p.sees("[data-test=map-card] .gp-map__part--unknown")
+	p.do(p.assert.Locator(p.at("[data-test=map-card] .gp-map__part--low")).ToHaveCount(0))
+	p.shot("past")
+
+	for name, l := range map[string]look{"dark-german": {Dark: true, Width: 1366, Language: "de-DE"},
+		"narrow-german": {Width: 390, Language: "de-DE"}} {
+		t.Run(name, func(t *testing.T) {
+			q := signIn(t, "pat", l)
+			q.open("/fleet/use")
+			q.sees("[data-test=map-card]")
+			q.fitsTheWindow()
+			q.accessible()
+			q.shot(name)
+			q.click("[data-test=map-card]")
+			q.sees("[data-test=map-drawer] [data-test=gpu]")
+			q.fitsTheWindow()
+			q.accessible()
+			q.shot(name + "-drawer")
+		})
+	}
+
+	bare := signIn(t, "pat", look{NoScript: true})
+	bare.open("/fleet/use")
+	bare.click("[data-test=map-card]")
+	bare.sees("main [data-test=gpu]")
+	bare.sees("main [data-test=quarantine-node]")
+}

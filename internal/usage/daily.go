@@ -216,26 +216,37 @@ func (c *dailyCache) get(key string, now time.Time, read func() ([]DailyCost, er
 	return costs, nil
 }
 
-// expectedFrom is how much of the days before now says what the days to come cost: a week has one of each day.
-const expectedFrom = 7
+// paceDays is how much of the days before now says what the days to come cost: a week has one of each day.
+const paceDays = 7
+
+// Pace is what an hour cost in the last seven days before today and today so far, in minor units of their currency.
+// False before a whole day is over.
+func Pace(days []DailyCost) (perHour float64, known bool) {
+	if len(days) < 2 {
+		return 0, false
+	}
+	recent, total := days[max(0, len(days)-1-paceDays):], Money{}
+	for _, day := range recent {
+		for _, c := range day.Cost {
+			total = total.Add(c)
+		}
+	}
+	return float64(total.Minor) / recent[len(recent)-1].Day.Until.Sub(recent[0].Day.From).Hours(), true
+}
 
 // Expected is what a statement comes to when its month ends and the days to come cost as the last seven did. False for
 // a month that is over, and before a whole day is.
 func (s Statement) Expected(days []DailyCost) (Money, bool) {
-	if s.Final() || len(days) < 2 {
+	pace, known := Pace(days)
+	if s.Final() || !known {
 		return Money{}, false
 	}
-	recent, total := Money{}, Money{}
-	from := max(0, len(days)-1-expectedFrom)
-	for n, day := range days {
+	total := Money{}
+	for _, day := range days {
 		for _, c := range day.Cost {
 			total = total.Add(c)
-			if n >= from {
-				recent = recent.Add(c)
-			}
 		}
 	}
-	length := s.Span.Until.Sub(days[from].Day.From)
-	ahead := float64(recent.Minor) * s.Whole.Until.Sub(s.Span.Until).Hours() / length.Hours()
+	ahead := pace * s.Whole.Until.Sub(s.Span.Until).Hours()
 	return Money{Minor: total.Minor + int64(math.Round(ahead)), Currency: total.Currency}, total.Currency != ""
 }

@@ -14,8 +14,10 @@ function readout(svg, x) {
   const step = Number(svg.dataset.chartStep);
   const at = new Date(Number(svg.dataset.chartFrom) + i * step);
   const long = step * values.length > 24 * 3_600_000;
+  const when = step >= 24 * 3_600_000 ? day.format(at) : `${long ? day.format(at) + ', ' : ''}${clock(at)}`;
+  const expected = i >= Number(svg.dataset.chartKnown ?? Infinity) ? `${svg.dataset.chartAhead} ` : '';
   const value = values[i] === '' ? svg.dataset.chartUnknown : `${number.format(Number(values[i]))} ${svg.dataset.chartUnit}`.trim();
-  return { i, share: values.length > 1 ? i / (values.length - 1) : 1, words: `${long ? day.format(at) + ', ' : ''}${clock(at)} · ${value}` };
+  return { i, share: values.length > 1 ? i / (values.length - 1) : 1, words: `${when} · ${expected}${value}` };
 }
 
 function show(svg, x) {

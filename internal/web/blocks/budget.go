@@ -20,7 +20,7 @@ func BudgetBar(say page.Words, st budget.Status) *ui.MeterModel {
 	if st.Used() >= BudgetAtRisk {
 		spent.Fill = ui.FillWarning
 	}
-	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
+	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", say.Month(monthOf(st))), Test: "budget-bar", Legend: true,
 		Value: say.S("budgets.used_of", "Used", say.InUnit(u, used), "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
 			say.Percent(float64(st.Used()))),
 		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole,

@@ -64,10 +64,13 @@ func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field
 	say := k.Words
 	title := w.TeamTitle(team)
 	m := budgets.TeamModel{Header: ui.HeaderModel{Title: say.S("budgets.of", "Team", title),
-		Lead: say.S("budgets.of_lead", "Month", month.String())},
+		Lead: say.S("budgets.of_lead", "Month", say.Month(month))},
 		Budget: budgetStanding(say, "budget-standing", st), NoLines: say.S("budgets.no_lines"),
 		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: page.NextURL(page.BudgetPath(team), url.Values{},
 			next)}}
+	if m.Budget.Burndown, err = w.burndown(k, st); err != nil {
+		return page.View{}, err
+	}
 	if identity.Can(k.Actor, identity.ReadBudget, identity.Resource{}) {
 		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("budgets.title"), Href: page.BudgetsPath}, {Label: title}}
 	} else {

@@ -1,0 +1,78 @@
+package cost
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/budgets"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// burndown draws how a budget in money is used up; nil for one in GPU-hours, and before anything was spent.
+func (w *Pages) burndown(k page.Call, st budget.Status) (*budgets.BurndownModel, error) {
+	b := st.Budget
+	if !st.Set() || b.Unit == budget.GPUHours || b.Amount <= 0 {
+		return nil, nil
+	}
+	scope := usage.All
+	if !slices.Contains(usage.Scopes(k.Actor), scope) {
+		scope = usage.Team
+	}
+	month, err := w.Usage.Statement(k.Ctx, k.Actor, scope, w.Usage.Month())
+	if err != nil {
+		return nil, err
+	}
+	days, err := w.Usage.Daily(k.Ctx, k.Actor, scope, month, "team", string(b.Unit))
+	if err != nil {
+		return nil, err
+	}
+	b.Amount -= st.Balance.Refunded // which is what came back, below zero
+	d := budget.NewBurndown(b.Tenant, b.Amount, days, month.Whole, w.Usage.Zone)
+	if len(d.Left) == 0 || d.Left[len(d.Left)-1] == b.Amount {
+		return nil, nil
+	}
+	return w.burndownModel(k.Words, b, days, d), nil
+}
+
+// burndownModel is the chart of an amount, with the sentence that it comes to and the table of what it shows.
+func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.DailyCost,
+	d budget.Burndown) *budgets.BurndownModel {
+	first := days[0].Day.From.In(w.Usage.Zone)
+	noon := time.Date(first.Year(), first.Month(), first.Day(), 12, 0, 0, 0, w.Usage.Zone)
+	parts := func(minor []int64) []float64 {
+		values := make([]float64, len(minor))
+		for n, v := range minor {
+			values[n] = max(0, float64(v)/float64(b.Unit.Parts()))
+		}
+		return values
+	}
+	left := d.Left[len(d.Left)-1]
+	m := &budgets.BurndownModel{
+		Chart: ui.ChartModel{Label: say.S("budgets.burndown"), Value: say.S("budgets.burndown_left", "Amount",
+			say.InUnit(b.Unit, left)), Values: parts(d.Left), Ahead: parts(d.Ahead), From: noon, Step: 24 * time.Hour,
+			Top: float64(b.Amount) / float64(b.Unit.Parts()), TopWords: say.S("budgets.burndown_of", "Amount",
+				say.InUnit(b.Unit, b.Amount)), Unit: string(b.Unit)},
+	}
+	switch last := len(d.Ahead) - 1; {
+	case left <= 0:
+		m.Kind, m.Note = ui.Danger, say.S("budgets.used_up")
+	case !d.UsedUp.IsZero():
+		m.Kind, m.Note = ui.Warning, say.S("budgets.used_up_on", "Day", say.Day(d.UsedUp, w.Usage.Zone))
+	case last >= 0:
+		m.Note = say.S("budgets.month_ends_with", "Amount", say.InUnit(b.Unit, d.Ahead[last]))
+	}
+	all := slices.Concat(d.Left, d.Ahead)
+	for n, v := range all {
+		day := noon.AddDate(0, 0, n)
+		m.Rows = append(m.Rows, budgets.BurndownRowModel{Day: say.Day(day, w.Usage.Zone), Left: say.InUnit(b.Unit, v),
+			Expected: n >= len(d.Left)})
+	}
+	for _, n := range []int{0, len(all) / 4, len(all) / 2, len(all) * 3 / 4, len(all) - 1} {
+		m.Chart.Times = append(m.Chart.Times, ui.TimeModel{Words: say.Day(noon.AddDate(0, 0, n), w.Usage.Zone),
+			Machine: noon.AddDate(0, 0, n).Format(time.DateOnly)})
+	}
+	return m
+}

@@ -15,11 +15,14 @@ import (
 var locales embed.FS
 
 // Languages are the ones offered, the first is the fallback.
-var Languages = []language.Tag{language.English, language.German}
+var Languages = []language.Tag{language.English, language.German, language.Chinese, language.Korean}
 
-// NoticeLanguages are those that only messages to people come in (mail, chat). Of them there are no more texts than
-// such a message can hold.
-var NoticeLanguages = []language.Tag{language.Chinese, language.Korean}
+// names are written in the languages themselves, for those who look for theirs.
+var names = map[language.Tag]string{language.English: "English", language.German: "Deutsch", language.Chinese: "简体中文",
+	language.Korean: "한국어"}
+
+// Name is the name of a language that is offered, written in itself.
+func Name(tag language.Tag) string { return names[tag] }
 
 // Bundle holds the messages of all languages.
 type Bundle struct{ bundle *goi18n.Bundle }
@@ -72,11 +75,10 @@ func (b *Bundle) For(preferences ...string) *Localizer {
 	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
 }
 
-// Exactly is the Localizer of one language, be it of the pages or only of notices. A text that it lacks, and a language
-// that is none of ours, are English.
+// Exactly is the Localizer of one language. One that is none of ours is English.
 func (b *Bundle) Exactly(lang string) *Localizer {
 	tag, err := language.Parse(lang)
-	if err != nil || !slices.Contains(slices.Concat(Languages, NoticeLanguages), tag) {
+	if err != nil || !slices.Contains(Languages, tag) {
 		tag = Languages[0]
 	}
 	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}

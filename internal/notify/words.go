@@ -20,8 +20,14 @@ import (
 //go:embed words/*.yaml
 var files embed.FS
 
-// Languages are those that notices come in, the first is the fallback. The pages have fewer.
-func Languages() []string { return []string{"en", "de", "zh", "ko"} }
+// Languages are those that notices come in, the first is the fallback: those of the pages.
+func Languages() []string {
+	tags := make([]string, len(i18n.Languages))
+	for n, tag := range i18n.Languages {
+		tags[n] = tag.String()
+	}
+	return tags
+}
 
 // Args are what the words of a notice are filled with. Every one is one line of bounded length when it gets there.
 type Args struct {

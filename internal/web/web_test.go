@@ -13,6 +13,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -79,7 +80,8 @@ var bareID = regexp.MustCompile(
 func TestEveryPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for _, s := range webtest.Scenes() {
-		for _, lang := range []string{"en", "de"} {
+		for _, tag := range i18n.Languages {
+			lang := tag.String()
 			t.Run(s.Area+"/"+s.Name+"/"+lang, func(t *testing.T) {
 				answer, err := s.Render(lang, "")
 				if err != nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// languageNames are written in themselves, for those who look for theirs.
-var languageNames = map[string]string{"en": "English", "de": "Deutsch", "zh": "中文", "ko": "한국어"}
-
 // notices answers: what do I hear of, and how.
 func (w *Pages) notices(k page.Call) (page.View, error) { return w.noticesView(k, noticesExtra{}) }
 
@@ -47,8 +44,8 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 		TestForm: ui.FormModel{ID: "notices-test-form", Action: "/account/notifications/test"},
 		Address:  ui.FormModel{ID: "address-form", Action: "/account/notifications/addresses", Test: "address-form"},
 		Enter:    ui.ButtonModel{Label: say.S("notices.enter"), Icon: "plus", Test: "address-enter"}}
-	for _, lang := range notify.Languages() {
-		m.Language.Options = append(m.Language.Options, ui.OptionModel{Value: lang, Label: languageNames[lang]})
+	for _, tag := range i18n.Languages {
+		m.Language.Options = append(m.Language.Options, ui.OptionModel{Value: tag.String(), Label: i18n.Name(tag)})
 	}
 	for _, c := range notify.Channels() {
 		m.Channels = append(m.Channels, say.S("notices.channel."+string(c)))

@@ -31,9 +31,9 @@ func TestTheMapShowsEachCard(t *testing.T) {
 		})
 	})
 	want := map[string][]string{
-		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × held, idle, 1 × free, 1 × up to 50 %", "Card 2: free",
+		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × idle, 1 × free, 1 × up to 50 %", "Card 2: free",
 			"Card 3: no metrics"},
-		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: held, idle"},
+		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: idle"},
 		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"closed"}, 4)}
 	for _, node := range []string{"gpu-05", "gpu-06"} {
 		for i := range want[node] {
@@ -203,7 +203,7 @@ func TestALargeFleetBeginsWithItsGroups(t *testing.T) {
 	if n := part(doc, "map-strip").Length(); n != 4 {
 		t.Errorf("want four groups, got %d", n)
 	}
-	wantSaid(t, doc, "map-strip", "H200", "160 nodes · 1280 cards")
+	wantSaid(t, doc, "map-strip", "H200", "160 nodes · 1,280 cards")
 	href := doc.Find("[data-test=map-strip]:contains(MIG)").AttrOr("href", "")
 	opened := read(t, w.Get(webtest.Dora, href), http.StatusOK)
 	drawn, later := part(opened, "map-node").Length(), opened.Find(".gp-map__chunk--later")

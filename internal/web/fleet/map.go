@@ -74,8 +74,12 @@ func (w *Pages) fleetMap(k page.Call) (page.View, error) {
 			return fleet.MapLegend(w.mapLegend(k))
 		}})
 	}
-	if agoOf(k) > 0 { // an hour that is over does not change
+	if agoOf(k) > 0 && m.Past != nil { // an hour that is over does not change
 		v.Parts = nil
+		m.Past.Over = true
+		for i := range m.Maps {
+			m.Maps[i].Age = fleet.AgeModel{ID: m.Maps[i].Age.ID}
+		}
 	}
 	v.Body = fleet.MapPage(m)
 	return v, nil
@@ -180,7 +184,8 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 		title = append(title, g.Pool)
 	}
 	m := fleet.MapGroupModel{ID: "map-" + page.Slug(j.Cluster) + "-" + g.ID, Title: strings.Join(title, " · "),
-		Detail: say.S("fleet.map.nodes", "Count", len(g.Nodes)) + " · " + say.S("fleet.map.cards", "Count", g.Cards)}
+		Detail: say.S("fleet.map.nodes", "Count", len(g.Nodes), "Number", say.Number(float64(len(g.Nodes)))) + " · " +
+			say.S("fleet.map.cards", "Count", g.Cards, "Number", say.Number(float64(g.Cards)))}
 	if !strip {
 		return m
 	}
@@ -202,10 +207,16 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 		m.Strip.Parts = append(m.Strip.Parts, fleet.StripPartModel{Class: s.colors[i], At: int(math.Round(at)),
 			Wide: max(1, int(math.Round(at+wide))-int(math.Round(at)))})
 		all, at = append(all, words[i]+": "+say.Number(rounded(n))), at+wide
+		if slices.Contains(telling, s.colors[i]) {
+			m.Detail += " · " + words[i] + ": " + say.Number(rounded(n))
+		}
 	}
 	m.Strip.Words = strings.Join(all, ", ")
 	return m
 }
+
+// telling are the classes of which a strip says in words how many there are: what wants somebody.
+var telling = []string{"idle", "warned", "quarantined", "broken"}
 
 // rounded is a number of cards that people read: tenths where there are few.
 func rounded(n float64) float64 {

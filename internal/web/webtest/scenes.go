@@ -187,6 +187,7 @@ var fleetScenes = []Scene{
 	{"fleet", "map, old", Dora, away, "/fleet/use", nil},
 	{"fleet", "map, Prometheus never answered", Anna, dark, "/fleet/use", nil},
 	{"fleet", "map of 5,000 nodes", Dora, huge, "/fleet/use", nil},
+	{"fleet", "map of 5,000 nodes, a group", Dora, huge, "/fleet/use?cluster=local&group=gfho23t", nil},
 	{"fleet", "card in slices", Dora, Mixed, "/fleet/use/node?cluster=local&node=gpu-01&card=0", nil},
 	{"fleet", "card, shared", Dora, Mixed, "/fleet/use/node?cluster=local&node=l4-1&card=0", nil},
 	{"fleet", "card, as a developer sees it", Anna, Mixed, "/fleet/use/node?cluster=local&node=h100-1&card=0", nil},

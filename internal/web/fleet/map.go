@@ -39,7 +39,7 @@ const (
 const (
 	mostInFull      = 300
 	chunkNodes      = 48
-	mostDrawnAtOnce = 1500
+	mostDrawnAtOnce = 700
 	mostInRow       = 4
 )
 

@@ -43,9 +43,13 @@ func TestTheMapOfTheFleet(t *testing.T) {
 	// yesterday at this time: nothing was there then, and nothing is drawn as idle for want of a value
 	p.do(p.at("[data-test=past]").Fill("24"))
 	p.reads("[data-test=past-at]", ":00")
-	p.sees("[data-test=map-card] .gp-map__part--unknown")
-	p.do(p.assert.Locator(p.at("[data-test=map-card] .gp-map__part--low")).ToHaveCount(0))
+	p.reads("[data-test=past-none]", "No metrics are stored")
+	p.do(p.assert.Locator(p.at("[data-test=map-card] i:not(.gp-map__part--unknown):not(.gp-map__part--gap)")).
+		ToHaveCount(0))
 	p.shot("past")
+	p.do(p.at("[data-test=past]").Fill("0"))
+	p.reads("[data-test=past-at]", "now")
+	p.sees("[data-test=map-card] .gp-map__part--free")
 
 	for name, l := range map[string]look{"dark-german": {Dark: true, Width: 1366, Language: "de-DE"},
 		"narrow-german": {Width: 390, Language: "de-DE"}} {

@@ -166,6 +166,7 @@ func (w *Pages) clusterMap(k page.Call, j *joined, drawn *int) fleet.MapModel {
 	for _, g := range groups {
 		model := w.groupModel(k, j, g, s, paint, m.Strips)
 		if !m.Strips {
+			model.Under = m.Title != ""
 			model.Chunks = w.chunks(k, j, g, s, paint, drawn)
 		}
 		m.Groups = append(m.Groups, model)

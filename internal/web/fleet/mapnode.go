@@ -199,15 +199,18 @@ func (w *Pages) gpuHolder(k page.Call, pod gpumetrics.Pod, id workload.ID) fleet
 // gpuChart is the use of the card in the last hours.
 func (w *Pages) gpuChart(k page.Call, c *fleetmap.Card, patience time.Duration, m *fleet.GPUModel) {
 	say := k.Words
-	m.ChartWords = say.S("workload.metrics.unknown")
+	m.ChartWords = say.S("fleet.map.chart_none")
 	if c.UUID == "" {
 		return
 	}
 	ctx, stop := context.WithTimeout(k.Ctx, patience)
 	defer stop()
 	r, err := w.Metrics.CardRanges(ctx, k.Get("cluster"), c.UUID, gpumetrics.SpanOf(gpuSpan))
-	if gpumetrics.Waiting(err) {
+	switch {
+	case gpumetrics.Waiting(err):
 		m.ChartWords = say.S("workload.metrics.reading")
+	case err != nil:
+		m.ChartWords = say.S("fleet.map.chart_silent")
 	}
 	line := r.Line("engine")
 	if err != nil || !line.Known() {

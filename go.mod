@@ -32,6 +32,7 @@ require (
 	gorm.io/gorm v1.31.2
 	k8s.io/client-go v0.36.3
 	modernc.org/sqlite v1.61.1
+	mvdan.cc/sh/v3 v3.14.1
 	sigs.k8s.io/yaml v1.6.0
 )
 

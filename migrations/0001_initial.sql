@@ -164,9 +164,9 @@ CREATE TABLE workloads (
   namespace    TEXT    NOT NULL,
   volume       TEXT    NOT NULL,
   storage_gib  BIGINT  NOT NULL,
-  desired      TEXT    NOT NULL CHECK (desired IN ('running', 'stopped', 'deleted')),
+  desired      TEXT    NOT NULL CHECK (desired IN ('running', 'stopped', 'deleted', 'finished')),
   generation   BIGINT  NOT NULL,
-  state        TEXT    NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'stopping', 'stopped', 'failed', 'ended')),
+  state        TEXT    NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'stopping', 'stopped', 'failed', 'succeeded', 'ended')),
   reason       TEXT    NOT NULL,
   lease_from   BIGINT,
   lease_until  BIGINT,
@@ -182,7 +182,9 @@ CREATE TABLE workloads (
   license_seats BIGINT NOT NULL DEFAULT 1,
   avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
   trace        TEXT    NOT NULL DEFAULT '',
-  mounts       TEXT    NOT NULL DEFAULT ''
+  mounts       TEXT    NOT NULL DEFAULT '',
+  job          TEXT    NOT NULL DEFAULT 'null',
+  result       TEXT    NOT NULL DEFAULT 'null'
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
 CREATE INDEX workloads_mounting ON workloads (tenant) WHERE mounts <> '' AND state <> 'ended';

@@ -23,7 +23,7 @@ func reply[T any](v T, err error) (*output[T], error) {
 
 // RequestBody is what is posted to ask for something.
 type RequestBody struct {
-	Kind    string   `json:"kind" enum:"notebook,endpoint" doc:"What to start"`
+	Kind    string   `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
 	Tenant  string   `json:"tenant" maxLength:"63" doc:"The team that pays"`
 	Size    string   `json:"size" maxLength:"100" example:"mig-1g.10gb"`
 	Image   string   `json:"image" maxLength:"100" example:"jupyterlab"`
@@ -36,6 +36,12 @@ type RequestBody struct {
 	Reason  string   `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
+
+	Command   []string          `json:"command,omitempty" doc:"Of a job: the program, in place of the image's; needed where the image starts a server"`
+	Args      []string          `json:"args,omitempty" doc:"Of a job: its arguments"`
+	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
+	Retries   int               `json:"retries,omitempty" doc:"Of a job: how often it is started again after a failure, at most 20"`
+	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
 }
 
 // Draft is the same request.Draft that the form gives.
@@ -43,7 +49,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
 		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,
-		Replaces: workload.ID(b.Replaces)}
+		Replaces: workload.ID(b.Replaces), JobDraft: request.JobDraft{Command: b.Command, Args: b.Args, Env: b.Env,
+			Retries: b.Retries, TimeLimit: b.TimeLimit}}
 }
 
 type submitInput struct {

@@ -13,7 +13,7 @@ type TeamImage struct {
 	Name      string `json:"name" doc:"In the team"`
 	Image     string `json:"image" doc:"What a request names as image"`
 	Title     string `json:"title"`
-	Kind      string `json:"kind,omitempty" enum:"notebook,endpoint" doc:"Of the image that it is started like; absent where there is none any more"`
+	Kind      string `json:"kind,omitempty" enum:"notebook,endpoint,job" doc:"Of the image that it is started like; absent where there is none any more"`
 	Reference string `json:"reference"`
 	Like      string `json:"like" doc:"The catalog's image that it is started like"`
 	Note      string `json:"note,omitempty"`

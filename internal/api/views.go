@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -267,7 +269,7 @@ func offerView(o request.Offer, l *i18n.Localizer) Size {
 type Image struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
-	Kind      string `json:"kind" enum:"notebook,endpoint"`
+	Kind      string `json:"kind" enum:"notebook,endpoint,job"`
 	Reference string `json:"reference"`
 	Port      int32  `json:"port"`
 
@@ -320,6 +322,7 @@ type Request struct {
 	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
 	Forecast  *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
 	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
+	Job       *Job       `json:"job,omitempty" doc:"What a job would run"`
 	Replaces  string     `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
@@ -338,7 +341,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
-	v.Replaces = string(r.Spec.Replaces)
+	v.Replaces, v.Job = string(r.Spec.Replaces), jobView(workload.Workload{Job: r.Spec.Job})
 	if r.Spec.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Spec.StorageGiB)
 	}
@@ -355,21 +358,21 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 type Workload struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
-	Kind       string     `json:"kind" enum:"notebook,endpoint"`
+	Kind       string     `json:"kind" enum:"notebook,endpoint,job"`
 	Tenant     string     `json:"tenant"`
 	Owner      string     `json:"owner"`
 	Size       string     `json:"size"`
 	Image      string     `json:"image"`
 	Cluster    string     `json:"cluster"`
 	Namespace  string     `json:"namespace"`
-	Desired    string     `json:"desired" enum:"running,stopped,deleted"`
-	State      string     `json:"state" enum:"queued,starting,running,stopping,stopped,ended,failed"`
+	Desired    string     `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
+	State      string     `json:"state" enum:"queued,starting,running,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
 	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
 	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
 	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
 	Node       string     `json:"node,omitempty"`
 	Pod        string     `json:"pod,omitempty"`
-	URL        string     `json:"url" doc:"Where it is opened, through the gateway"`
+	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
 	Volume     string     `json:"volume,omitempty"`
 	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
 	Shared     bool       `json:"shared"`
@@ -377,10 +380,38 @@ type Workload struct {
 	Cost       Money      `json:"cost" doc:"So far"`
 	Request    string     `json:"request"`
 	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
+	Job        *Job       `json:"job,omitempty" doc:"Only of a job"`
+	ExitCode   *int32     `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
 	Activity   *Activity  `json:"activity,omitempty"`
 	Edits      []Edit     `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
 	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
 	CreatedAt  time.Time  `json:"createdAt"`
+}
+
+// Job is what a job runs, and how it ended. The values of its variables are not told again.
+type Job struct {
+	Command    []string   `json:"command,omitempty"`
+	Args       []string   `json:"args,omitempty"`
+	Variables  []string   `json:"variables,omitempty" doc:"Names of those that were set"`
+	Retries    int        `json:"retries"`
+	TimeLimit  string     `json:"timeLimit,omitempty"`
+	Attempts   int        `json:"attempts,omitempty" doc:"Pods that ran until it ended"`
+	FinishedAt *time.Time `json:"finishedAt,omitempty"`
+}
+
+func jobView(w workload.Workload) *Job {
+	if w.Job == nil {
+		return nil
+	}
+	v := &Job{Command: w.Job.Command, Args: w.Job.Args, Variables: slices.Sorted(maps.Keys(w.Job.Env)),
+		Retries: w.Job.Retries}
+	if w.Job.TimeLimit > 0 {
+		v.TimeLimit = w.Job.TimeLimit.String()
+	}
+	if w.Result != nil {
+		v.Attempts, v.FinishedAt = w.Result.Attempts, moment(w.Result.At)
+	}
+	return v
 }
 
 // Lease is from when until when.
@@ -422,7 +453,13 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
 		Shared: w.Shared,
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
-		CreatedAt: w.CreatedAt,
+		CreatedAt: w.CreatedAt, Job: jobView(w),
+	}
+	if w.Result != nil {
+		v.ExitCode = w.Result.ExitCode
+	}
+	if w.IsJob() {
+		v.URL = ""
 	}
 	for _, m := range w.Mounts {
 		v.Mounts = append(v.Mounts, m.Name)

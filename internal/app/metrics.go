@@ -233,7 +233,7 @@ func (g gauges) backlog(ctx context.Context) error {
 		g.set(requestsPending, float64(b.Requests[what]), what)
 	}
 	for _, s := range []workload.State{workload.Queued, workload.Starting, workload.Running, workload.Stopping,
-		workload.Stopped, workload.Failed} {
+		workload.Stopped, workload.Failed, workload.Succeeded} {
 		g.set(workloads, float64(b.Workloads[s]), string(s))
 	}
 	for _, s := range []notify.State{notify.Due, notify.Sending, notify.GaveUp} {

@@ -202,9 +202,14 @@ type WorkloadKind string
 const (
 	Notebook WorkloadKind = "notebook"
 	Endpoint WorkloadKind = "endpoint"
+	Job      WorkloadKind = "job"
 )
 
-// Image is one entry of the image catalog: what a container starts and where it answers.
+// WorkloadKinds lists every kind.
+func WorkloadKinds() []WorkloadKind { return []WorkloadKind{Notebook, Endpoint, Job} }
+
+// Image is one entry of the image catalog: what a container starts and where it answers. One of kind job answers
+// nowhere.
 type Image struct {
 	Name  string       `json:"name"`
 	Title string       `json:"title"`
@@ -234,6 +239,19 @@ type Image struct {
 // OfferedTo reports whether the tenant may use the image. What is hidden is offered to nobody.
 func (i Image) OfferedTo(tenant string) bool {
 	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
+}
+
+// RunsAs reports whether the image can be started as that kind. A job can run in any image.
+func (i Image) RunsAs(kind WorkloadKind) bool { return i.Kind == kind || kind == Job }
+
+// ForJob is the image as a job runs it: nothing of it answers, and what starts the server of another kind's image is
+// left out.
+func (i Image) ForJob() Image {
+	if i.Kind != Job {
+		i.Command, i.Args = nil, nil
+	}
+	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath = Job, "", "", 0, "", ""
+	return i
 }
 
 // TeamImage is the name of a team's own image among all images. Names in the catalog are DNS labels and have no dot,

@@ -247,8 +247,8 @@ func (k *checker) image(at string, i Image) {
 		k.at(at+".name", "%q is not a name: small letters, digits and dashes, at most 63", i.Name)
 	}
 	k.title(at, i.Title)
-	if i.Kind != Notebook && i.Kind != Endpoint {
-		k.at(at+".kind", "%q is none of notebook, endpoint", i.Kind)
+	if !slices.Contains(WorkloadKinds(), i.Kind) {
+		k.at(at+".kind", "%q is none of notebook, endpoint, job", i.Kind)
 	}
 	if !Pinned(i.Reference) {
 		k.at(at+".reference", "%q does not name an image with registry and digest, such as "+
@@ -282,16 +282,30 @@ func (k *checker) image(at string, i Image) {
 // variable refuses those by which an image reaches past its share: what the NVIDIA runtime injects, and what the loader
 // loads first.
 func (k *checker) variable(at, name string) {
-	upper := strings.ToUpper(name)
 	switch {
-	case !variable.MatchString(name):
+	case !VariableName(name):
 		k.at(at, "%q is not the name of a variable", name)
-	case strings.HasPrefix(upper, "NVIDIA_") || strings.HasPrefix(upper, "LD_"):
+	case ReservedVariable(name):
 		k.at(at, "%s must not be set here: it decides which GPUs and libraries a container gets", name)
 	}
 }
 
+// VariableName reports whether a text can name a variable.
+func VariableName(name string) bool { return len(name) <= 200 && variable.MatchString(name) }
+
+// ReservedVariable reports whether a variable decides which GPUs and libraries a container gets.
+func ReservedVariable(name string) bool {
+	upper := strings.ToUpper(name)
+	return strings.HasPrefix(upper, "NVIDIA_") || strings.HasPrefix(upper, "LD_")
+}
+
 func (k *checker) answers(at string, i Image) {
+	if i.Kind == Job {
+		if i.Port != 0 || i.HealthPath != "" || i.OpenPath != "" || i.TokenEnv != "" || i.Auth != "" {
+			k.at(at+".port", "a job answers nowhere: leave out port, healthPath, openPath, tokenEnv and auth")
+		}
+		return
+	}
 	if i.Port < 1 || i.Port > 65535 {
 		k.at(at+".port", "%d is not a port: 1 to 65535", i.Port)
 	}

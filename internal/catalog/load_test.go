@@ -98,7 +98,8 @@ func TestDefaultIsWhatItSays(t *testing.T) {
 		sizes); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"jupyterlab", "pytorch", "jupyter-notebook", "vllm", "model-demo"}, images); diff != "" {
+	if diff := cmp.Diff([]string{"jupyterlab", "pytorch", "jupyter-notebook", "vllm", "model-demo", "pytorch-job",
+		"ngc-pytorch", "ngc-nemo"}, images); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb",

@@ -176,7 +176,7 @@ func Compare(cluster string, seen []ClusterState, rows Rows, now time.Time) []Di
 	}
 	for id, w := range rows.Workloads {
 		if !found[string(Workload)+string(id)] && w.Cluster == cluster && w.State != workload.Ended &&
-			w.Desired != workload.WantDeleted {
+			w.Desired != workload.WantDeleted && !w.Over() {
 			row := rowOf(w)
 			add(Difference{ResourceKind: Workload, Key: string(id), Kind: DatabaseOnly, Row: &row}, true)
 		}
@@ -222,7 +222,7 @@ func compareWorkload(cluster string, s ClusterState, rows Rows) (Difference, boo
 	}
 	row := rowOf(w)
 	d.Row, d.Kind = &row, Different
-	if s.Kind == "" && w.Desired != workload.WantDeleted && w.State != workload.Ended {
+	if s.Kind == "" && w.Desired != workload.WantDeleted && w.State != workload.Ended && !w.Over() {
 		d.Kind = DatabaseOnly // what makes the pods is missing
 		return d, true
 	}
@@ -250,8 +250,11 @@ func workloadFields(cluster string, s ClusterState, r Row) []Field {
 
 // desiredOf is what a row wants; one that has ended wants nothing to be there.
 func desiredOf(r Row) workload.Desired {
-	if r.State == workload.Ended {
+	switch {
+	case r.State == workload.Ended:
 		return workload.WantDeleted
+	case r.Desired == workload.Finished: // its object stands as it was while it ran
+		return workload.WantRunning
 	}
 	return r.Desired
 }

@@ -119,8 +119,11 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 	}
 	next.Name, next.Namespace, next.Cluster, next.UpdatedAt = s.Name, s.Namespace, d.Cluster, now
 	next.Kind = catalog.Notebook
-	if s.Kind == "Deployment" {
+	switch s.Kind {
+	case "Deployment":
 		next.Kind = catalog.Endpoint
+	case "Job":
+		next.Kind = catalog.Job
 	}
 	next.Generation = max(next.Generation, s.Generation)
 	if s.Spec != nil {
@@ -150,6 +153,11 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 
 func specified(w *workload.Workload, s kube.Spec) {
 	w.Volume, w.StorageGiB, w.Mounts = s.Volume, s.StorageGiB, s.Mounts
+	if w.IsJob() {
+		if w.Job = s.Job; w.Job == nil {
+			w.Job = &workload.Job{}
+		}
+	}
 	w.Shared, w.LicenseSeats = s.Shared, s.LicenseSeats
 	if s.Owner != "" {
 		w.Owner = s.Owner

@@ -55,6 +55,9 @@ func podEnded(f Facts) finding {
 	p := f.Pod.Status
 	switch p.Phase {
 	case corev1.PodSucceeded:
+		if f.Workload.IsJob() {
+			return newFinding(p.Message, "explain.job_ending")
+		}
 		return newFinding(p.Message, "explain.ended_itself")
 	case corev1.PodFailed:
 	default:
@@ -78,7 +81,11 @@ func podEnded(f Facts) finding {
 		return newFinding(p.Message, "explain.deadline")
 	}
 	for _, c := range p.ContainerStatuses {
-		if c.State.Terminated != nil {
+		switch {
+		case c.State.Terminated == nil:
+		case f.Workload.IsJob():
+			return again(f, c.State.Terminated)
+		default:
 			return ended(f, c.State.Terminated)
 		}
 	}

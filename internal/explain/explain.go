@@ -3,6 +3,7 @@ package explain
 import (
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,12 +21,13 @@ type Facts struct {
 	AppliedAt   time.Time         // when the objects were first there
 	ApplyError  *ApplyError       // of the last attempt to write the objects; nil when it worked
 	Namespace   corev1.NamespacePhase
-	OwnerEvents []*corev1.Event // of the StatefulSet, or of the Deployment and its ReplicaSets
+	OwnerEvents []*corev1.Event // of the StatefulSet or Job, or of the Deployment and its ReplicaSets
 	Pod         *corev1.Pod
 	PodEvents   []*corev1.Event
 	Claim       *corev1.PersistentVolumeClaim
 	ClaimEvents []*corev1.Event
-	NodeLost    bool // the pod's node does not answer
+	JobEnd      *batchv1.JobCondition // with which a job has ended; nil while it has not
+	NodeLost    bool                  // the pod's node does not answer
 	Fit         inventory.Fit
 	NeverFits   bool     // no node has what the size needs, as far as nodes tell
 	Quarantined []string // nodes with room for it
@@ -85,6 +87,11 @@ var rules = []func(Facts) finding{
 func Explain(f Facts) Explanation {
 	f.OwnerEvents, f.PodEvents, f.ClaimEvents = f.relevant()
 	e := Explanation{Steps: steps(f)}
+	if f.JobEnd != nil {
+		found := jobEnded(f)
+		e.Reason, e.Detail = found.reason, clip(found.detail)
+		return e
+	}
 	for _, rule := range rules {
 		if found := rule(f); found.found() {
 			e.Reason, e.Detail, e.Failed = found.reason, clip(found.detail), found.failed

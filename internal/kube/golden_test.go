@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -29,6 +30,8 @@ type golden struct {
 	Volume  string               `json:"volume"`
 	GiB     int                  `json:"gib"`
 	Mounts  []workload.Mount     `json:"mounts"`
+	Job     *workload.Job        `json:"job"`
+	Waited  string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
 	Tenant  tenant.Tenant        `json:"tenant"`
 	Site    goldenSite           `json:"site"`
 }
@@ -118,9 +121,20 @@ func render(t *testing.T, g golden) string {
 	} else {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
-		in.Workload.Mounts = g.Mounts
+		in.Workload.Mounts, in.Workload.Job = g.Mounts, g.Job
 		if g.Kind != "" {
 			in.Workload.Kind = g.Kind
+		}
+		if in.Workload.IsJob() {
+			in.Workload.Image = in.Workload.Image.ForJob()
+		}
+		if g.Waited != "" {
+			waited, err := time.ParseDuration(g.Waited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.JobStarted = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			in.Workload.PlacedAt = in.JobStarted.Add(waited)
 		}
 		if g.Desired != "" {
 			in.Workload.Desired, in.Workload.Generation = g.Desired, 2

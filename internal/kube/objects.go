@@ -3,7 +3,9 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +34,8 @@ type Input struct {
 	Site     Site
 	Token    string // the workload's own secret; needed when its image names a variable for it
 	Avoid    Avoid  // what its pods go around
+	// JobStarted is when Kubernetes began with a job that is there already; zero before.
+	JobStarted time.Time
 }
 
 // Names of what every workload has.
@@ -46,10 +50,11 @@ const (
 // maxName keeps room for what Kubernetes appends: a revision label is the name, a dash and ten characters, within 63.
 const maxName = 52
 
-// Objects renders a workload, in the order in which it is applied. A workload that shall be deleted has none. Storage
-// is created once and then left alone: its spec cannot be changed, and a later workload may use it.
+// Objects renders a workload, in the order in which it is applied. A workload that shall be deleted has none, nor has a
+// job that has ended: what the cluster still has of it must not be made again. Storage is created once and then left
+// alone: its spec cannot be changed, and a later workload may use it.
 func Objects(in Input) ([]Object, error) {
-	if in.Workload.Desired == workload.WantDeleted {
+	if d := in.Workload.Desired; d == workload.WantDeleted || d == workload.Finished {
 		return nil, nil
 	}
 	r, err := newRenderer(in)
@@ -60,6 +65,9 @@ func Objects(in Input) ([]Object, error) {
 	if r.hasToken() {
 		objects = append(objects, r.secret())
 	}
+	if in.Workload.IsJob() && in.Workload.Desired != workload.WantRunning {
+		return append(objects, r.job()), nil // its storage is not its own any more
+	}
 	if r.hasVolume() {
 		objects = append(objects, r.claim())
 	}
@@ -68,6 +76,9 @@ func Objects(in Input) ([]Object, error) {
 	}
 	if r.claimsDevices() {
 		objects = append(objects, r.claimTemplate())
+	}
+	if in.Workload.IsJob() {
+		return append(objects, r.job()), nil
 	}
 	if in.Workload.Kind == catalog.Endpoint {
 		return append(objects, r.deployment(), r.service()), nil
@@ -86,6 +97,9 @@ func Names(w workload.Workload) []Ref {
 		runner.Kind = "Deployment"
 	}
 	refs := []Ref{runner, {"v1", "Service", w.Namespace, w.Name}}
+	if w.IsJob() {
+		refs = []Ref{{"batch/v1", "Job", w.Namespace, w.Name}}
+	}
 	if w.Image.TokenEnv != "" {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
 	}
@@ -155,10 +169,13 @@ func (in Input) check() error {
 	if w.Tenant != in.Tenant.Name {
 		add("the workload belongs to tenant %q, not to %q", w.Tenant, in.Tenant.Name)
 	}
-	if w.Kind != catalog.Notebook && w.Kind != catalog.Endpoint {
+	if !slices.Contains(catalog.WorkloadKinds(), w.Kind) {
 		add("kind %q is unknown", w.Kind)
 	}
-	if w.Image.Reference == "" || w.Image.Port < 1 || w.Image.Port > 65535 {
+	if w.IsJob() != (w.Job != nil) {
+		add("a job, and nothing else, has a program of its own")
+	}
+	if w.Image.Reference == "" || !w.IsJob() && (w.Image.Port < 1 || w.Image.Port > 65535) {
 		add("image %q has no reference or no port", w.Image.Name)
 	}
 	if w.Volume != "" && len(validation.IsDNS1123Label(w.Volume)) > 0 {

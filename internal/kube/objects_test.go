@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -20,7 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// each renders every size with every image as both kinds, with and without storage, on both platforms.
+// each renders every size with every image as every kind that it can be, with and without storage, on both platforms.
 func each(t *testing.T, check func(t *testing.T, in Input, objects []Object)) {
 	t.Helper()
 	eachOf(t, catalog.Default(), check)
@@ -31,10 +32,16 @@ func eachOf(t *testing.T, c catalog.Catalog, check func(t *testing.T, in Input, 
 	t.Helper()
 	for _, s := range c.Sizes {
 		for _, i := range c.Images {
-			for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
+			for _, kind := range catalog.WorkloadKinds() {
+				if !i.RunsAs(kind) && i.Kind == catalog.Job {
+					continue
+				}
 				for n := range 4 {
 					in := inputOf(c, s.Name, i.Name)
 					in.Workload.Kind, in.Site.OpenShift = kind, n&1 == 1
+					if kind == catalog.Job {
+						in.Workload.Job, in.Workload.Image = &workload.Job{Command: []string{"train"}}, in.Workload.Image.ForJob()
+					}
 					if n&2 == 2 {
 						in.Workload.Volume, in.Workload.StorageGiB = "nb-anna-7f3c-home", 10
 					}
@@ -59,6 +66,8 @@ func podOf(t *testing.T, objects []Object) corev1.PodTemplateSpec {
 		case *appsv1.StatefulSet:
 			return o.Spec.Template
 		case *appsv1.Deployment:
+			return o.Spec.Template
+		case *batchv1.Job:
 			return o.Spec.Template
 		}
 	}
@@ -264,7 +273,7 @@ func TestObjectsRefuse(t *testing.T) {
 		"an id that is no label":    {func(in *Input) { in.Workload.ID = "w 1" }, "id"},
 		"no instance":               {func(in *Input) { in.Site.Instance = "" }, "instance"},
 		"another tenant":            {func(in *Input) { in.Tenant.Name = "other" }, "belongs to tenant"},
-		"unknown kind":              {func(in *Input) { in.Workload.Kind = "job" }, "kind"},
+		"unknown kind":              {func(in *Input) { in.Workload.Kind = "cronjob" }, "kind"},
 		"no image":                  {func(in *Input) { in.Workload.Image = catalog.Image{} }, "no reference"},
 		"no token":                  {func(in *Input) { in.Token = "" }, "token"},
 		"storage without size":      {func(in *Input) { in.Workload.Volume = "x" }, "no size"},

@@ -39,7 +39,10 @@ func (r renderer) template() corev1.PodTemplateSpec {
 		labels = map[string]string{}
 	}
 	maps.Copy(labels, r.owner.labels(r.component()))
-	labels[SizeKey], labels[ExposedKey] = w.Size.Name, "true"
+	labels[SizeKey] = w.Size.Name
+	if !w.IsJob() {
+		labels[ExposedKey] = "true"
+	}
 	labels["app.kubernetes.io/name"] = w.Image.Name
 	notes := maps.Clone(w.Size.Placement.PodAnnotations)
 	if notes == nil {
@@ -98,31 +101,42 @@ func (r renderer) podSecurity() *corev1.PodSecurityContext {
 
 func (r renderer) container() corev1.Container {
 	i := r.Workload.Image
-	startup, ready, live := probes(r.Workload.Kind, i)
-	return corev1.Container{
+	command, args := i.Command, i.Args
+	if job := r.Workload.Job; job != nil && len(job.Command)+len(job.Args) > 0 {
+		if args = job.Args; len(job.Command) > 0 {
+			command = job.Command
+		}
+	}
+	c := corev1.Container{
 		Name: ContainerName, Image: i.Reference, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: slices.Clone(i.Command), Args: slices.Clone(i.Args), Env: r.env(),
-		Ports:        []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}},
+		Command: slices.Clone(command), Args: slices.Clone(args), Env: r.env(),
 		Resources:    corev1.ResourceRequirements{Requests: r.resources, Limits: r.resources, Claims: r.containerClaims()},
 		VolumeMounts: r.mounts(),
-		StartupProbe: startup, ReadinessProbe: ready, LivenessProbe: live,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(bool),
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
+	if !r.Workload.IsJob() { // a job answers nobody
+		c.Ports = []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}}
+		c.StartupProbe, c.ReadinessProbe, c.LivenessProbe = probes(r.Workload.Kind, i)
+	}
+	return c
 }
 
 // podUID is the variable that a size may refer to, for systems that group processes by pod.
 const podUID = "POD_UID"
 
-// env is the variables of image and size by name, and the workload's secret. Without a GPU the runtime is told to show
+// env is the variables of image, job and size by name, and the workload's secret. Without a GPU the runtime is told to show
 // none: many images ask for all GPUs of the node in their own environment, and NVIDIA's runtime heeds that even where
 // the pod asked for no device.
 func (r renderer) env() []corev1.EnvVar {
 	i := r.Workload.Image
 	values := map[string]string{}
 	maps.Copy(values, i.Env)
+	if r.Workload.Job != nil {
+		maps.Copy(values, r.Workload.Job.Env)
+	}
 	maps.Copy(values, r.Workload.Size.Placement.Env)
 	if i.TokenEnv != "" {
 		delete(values, i.TokenEnv)

@@ -35,6 +35,7 @@ type Spec struct {
 	Request      string            `json:"request,omitempty"`
 	LicenseSeats int               `json:"licenseSeats,omitempty"`
 	Mounts       []workload.Mount  `json:"mounts,omitempty"`
+	Job          *workload.Job     `json:"job,omitempty"`
 	CreatedAt    time.Time         `json:"createdAt,omitzero"`
 }
 
@@ -42,7 +43,7 @@ func specOf(w workload.Workload) Spec {
 	size, image := w.Size, w.Image
 	size.Title, size.Deprecated, image.Title, image.Deprecated = "", nil, "", nil
 	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Shared: w.Shared,
-		LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
+		Job: w.Job, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
 	}

@@ -316,7 +316,9 @@ func (n space) allowDNS() *networkingv1.NetworkPolicy {
 func (n space) allowGateway() *networkingv1.NetworkPolicy {
 	var numbers []int32
 	for _, i := range n.catalog.Images {
-		numbers = append(numbers, i.Port)
+		if i.Port > 0 {
+			numbers = append(numbers, i.Port)
+		}
 	}
 	slices.Sort(numbers)
 	spec := networkingv1.NetworkPolicySpec{

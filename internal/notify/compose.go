@@ -50,7 +50,8 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestRejected:     {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:      {{Decided, "decided.expired", asks}},
 	audit.RequestQueued:       {{Decided, "decided.queued", asks}},
-	audit.WorkloadObserved:    {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)}},
+	audit.WorkloadObserved: {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)},
+		{Ready, "job.done", turned(workload.Succeeded)}, {Failed, "job.failed", turned(workload.Failed)}},
 	audit.LeaseWarned:         {{Lease, "lease", owns}},
 	"workload.warned":         {{Lease, "lease", owns}},
 	audit.LeaseEnded:          {{Stopped, "stopped", owns}},
@@ -149,15 +150,35 @@ func turns(e audit.Event, to workload.State) bool {
 	return state.ID == "state."+string(to)
 }
 
+// fits: a job is told of at its end, in words of its own; that it runs is no news.
+func (t topic) fits(f Facts) bool {
+	job := f.Workload != nil && f.Workload.IsJob()
+	switch t.words {
+	case "ready":
+		return !job
+	case "failed":
+		return !job || f.Workload.Desired != workload.Finished
+	case "job.done", "job.failed":
+		return job && f.Workload.Desired == workload.Finished
+	}
+	return true
+}
+
 // happened reports whether an event is what the topic is about, whoever hears of it: for teams' addresses.
 func (t topic) happened(e audit.Event, f Facts) bool {
 	switch t.kind {
 	case Token: // nobody else's business
 		return false
+	case Ready, Failed:
+		if !t.fits(f) {
+			return false
+		}
+	}
+	switch t.kind {
 	case Decided:
 		return !inLine(e)
 	case Ready:
-		return turns(e, workload.Running)
+		return turns(e, workload.Running) || turns(e, workload.Succeeded)
 	case Failed:
 		return turns(e, workload.Failed)
 	case Waiting: // a team hears that a request begins to wait; whom it reaches after that is told to those alone
@@ -176,7 +197,7 @@ func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
 	var list []Delivery
 	for _, t := range topics[e.Kind] {
 		for _, a := range f.People {
-			if a.Person.Disabled || a.Person.ID == e.Actor || !t.concern(e, f, a) {
+			if a.Person.Disabled || a.Person.ID == e.Actor || !t.fits(f) || !t.concern(e, f, a) {
 				continue
 			}
 			preferences := f.Preferences[a.Person.ID]

@@ -15,10 +15,10 @@ type Kind string
 const (
 	Waiting   Kind = "waiting" // a request waits for one's word
 	Decided   Kind = "decided" // one's own request was decided
-	Ready     Kind = "ready"
-	Failed    Kind = "failed" // a workload cannot start, or ended by itself
-	Lease     Kind = "lease"  // ends soon
-	Idle      Kind = "idle"   // a GPU is left idle, or was stopped for that
+	Ready     Kind = "ready"   // a workload can be opened, or a job has succeeded
+	Failed    Kind = "failed"  // a workload cannot start, or ended by itself
+	Lease     Kind = "lease"   // ends soon
+	Idle      Kind = "idle"    // a GPU is left idle, or was stopped for that
 	Stopped   Kind = "stopped"
 	Budget    Kind = "budget"
 	Statement Kind = "statement" // what a team's last month came to

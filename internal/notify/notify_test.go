@@ -43,7 +43,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare.Reason, bare.Note, bare.Ends = "", "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided,
 		"decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided,
-		"ready": notify.Ready, "failed": notify.Failed,
+		"ready": notify.Ready, "failed": notify.Failed, "job.done": notify.Ready, "job.failed": notify.Failed,
 		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped,
 		"budget": notify.Budget, "statement": notify.Statement, "license": notify.License, "broken": notify.Broken,
 		"drift": notify.Drift, "drift.spoofed": notify.Drift,
@@ -94,6 +94,9 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		}
 	}
 	about := func(e *audit.Event) { e.Workload = "w-1" }
+	ofJob := func(change func(*audit.Event)) func(*audit.Event) {
+		return func(e *audit.Event) { change(e); e.Workload = "w-job" }
+	}
 	for name, c := range map[string]struct {
 		who    string
 		kind   audit.Kind
@@ -128,6 +131,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"decided already":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"ready, which nobody asked for": {"", audit.WorkloadObserved, moved("running"), ""},
 		"cannot run":                    {"", audit.WorkloadObserved, moved("failed"), "p-dana failed"},
+		"a job has failed":              {"", audit.WorkloadObserved, ofJob(moved("failed")), "p-dana failed"},
+		"a job between two attempts":    {"", audit.WorkloadObserved, ofJob(moved("running")), ""},
 		"another state":                 {"", audit.WorkloadObserved, moved("queued"), ""},
 		"ends soon":                     {"", audit.LeaseWarned, about, "p-dana lease"},
 		"a GPU is idle":                 {"", audit.WorkloadIdle, about, "p-dana idle"},
@@ -155,6 +160,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 			w.asked("r-done", request.Approved)
 			w.late("r-late")
 			w.runs("w-1")
+			w.finished("w-job")
 			w.happens(c.who, c.kind, c.change)
 			if _, err := w.Derive(t.Context()); err != nil {
 				t.Fatal(err)

@@ -170,10 +170,24 @@ func (w *world) list() []notify.Delivery {
 // runs is a workload of Dana's.
 func (w *world) runs(id string) {
 	w.t.Helper()
+	w.has(id, func(*workload.Workload) {})
+}
+
+// finished is a job of Dana's that has failed.
+func (w *world) finished(id string) {
+	w.t.Helper()
+	w.has(id, func(item *workload.Workload) {
+		item.Kind, item.Job, item.Desired, item.State = catalog.Job, &workload.Job{}, workload.Finished, workload.Failed
+	})
+}
+
+func (w *world) has(id string, change func(*workload.Workload)) {
+	w.t.Helper()
 	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + id, Kind: catalog.Notebook, Tenant: "vision",
 		Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100"},
 		Desired: workload.WantRunning, State: workload.Running, Generation: 1,
 		Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
+	change(&item)
 	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}

@@ -91,6 +91,8 @@ func about(w workload.Workload, e *corev1.Event) bool {
 		return w.Kind == catalog.Notebook && name == w.Name
 	case "Deployment":
 		return w.Kind == catalog.Endpoint && name == w.Name
+	case "Job":
+		return w.IsJob() && name == w.Name
 	case "ReplicaSet":
 		found := replicaSetName.FindStringSubmatch(name)
 		return w.Kind == catalog.Endpoint && found != nil && found[1] == w.Name

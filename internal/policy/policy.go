@@ -43,7 +43,7 @@ type Rule struct {
 // can be tried on it later.
 type Facts struct {
 	Kind       string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
-	Workload   string   `cel:"workload" json:"workload"` // "notebook", "endpoint"
+	Workload   string   `cel:"workload" json:"workload"` // "notebook", "endpoint", "job"
 	Tenant     string   `cel:"tenant" json:"tenant"`
 	Person     string   `cel:"person" json:"person"` // e-mail address of the asker
 	Roles      []string `cel:"roles" json:"roles"`   // of the asker in the tenant

@@ -89,7 +89,7 @@ func (w *writer) refuse(ctx context.Context, s Step) error {
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
 func (s Step) phase() string {
 	switch s.Kind {
-	case "Namespace", bindingKind, "StatefulSet", "Deployment":
+	case "Namespace", bindingKind, "StatefulSet", "Deployment", jobKind:
 		return s.Kind
 	}
 	return ""
@@ -164,6 +164,19 @@ func (w *writer) create(ctx context.Context, c client, s Step) error {
 	}
 }
 
+// stuckJob carries out what can be of a change that the API server refuses because it touches the template of a job,
+// which can never be changed: a program of another version renders it in another way. One that shall stop is removed,
+// and made again suspended; any other goes on as it was started.
+func (w *writer) stuckJob(ctx context.Context, c client, s Step) error {
+	spec, _ := s.content["spec"].(map[string]any)
+	if suspend, _ := spec["suspend"].(bool); suspend {
+		return w.delete(ctx, c, s)
+	}
+	w.log.DebugContext(ctx, "a job stays as it was started", "object", s.Key.String())
+	w.ledger.wrote(s, w.now())
+	return nil
+}
+
 // updates is how often one update tries to come between the changes of others: Kubernetes writes the status of what
 // starts or stops many times.
 const updates = 5
@@ -186,6 +199,9 @@ func (w *writer) update(ctx context.Context, c client, s Step) error {
 		default:
 			err = w.put(ctx, c, s, s.UID, e.Version)
 		}
+	}
+	if s.Kind == jobKind && apierrors.IsInvalid(err) {
+		return w.stuckJob(ctx, c, s)
 	}
 	return err
 }
@@ -235,7 +251,7 @@ func (w *writer) delete(ctx context.Context, c client, s Step) error {
 // gone and the GPU is free.
 func precisely(kind, uid, version string) metav1.DeleteOptions {
 	how := metav1.DeletePropagationBackground
-	if kind == "StatefulSet" || kind == "Deployment" {
+	if makesPods(kind) {
 		how = metav1.DeletePropagationForeground
 	}
 	id := types.UID(uid)

@@ -44,6 +44,9 @@ func (l *loop) quarantined() kube.Avoid {
 // Anything else keeps what it was started with.
 func (l *loop) avoid(w workload.Workload) kube.Avoid {
 	m := l.gather(w)
+	if m.object != nil && w.IsJob() { // the template of its pods can never be changed
+		return kube.AvoidOf(m.object.GetAnnotations())
+	}
 	if m.object == nil || w.Desired == workload.WantRunning && (m.stands() || m.waits()) {
 		return l.quarantined()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -346,6 +347,7 @@ func TestKindOf(t *testing.T) {
 		"Secret":  &corev1.Secret{},
 		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{},
 		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{}, "RoleBinding": &rbacv1.RoleBinding{},
+		"Job": &batchv1.Job{},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

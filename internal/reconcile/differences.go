@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -397,6 +398,7 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 		return strings.Compare(a.Kind+a.Name, b.Kind+b.Name)
 	})
 	var replicas *int32
+	running := func() bool { return replicas == nil || *replicas > 0 }
 	switch r := o.(type) {
 	case *appsv1.StatefulSet:
 		replicas = r.Spec.Replicas
@@ -404,11 +406,14 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 	case *appsv1.Deployment:
 		replicas = r.Spec.Replicas
 		l.seeTemplate(s, r.Spec.Template)
+	case *batchv1.Job:
+		running = func() bool { return !suspended(r) }
+		l.seeTemplate(s, r.Spec.Template)
 	default:
 		return
 	}
 	s.Kind, s.Name, s.Leaving = kind, o.GetName(), o.GetDeletionTimestamp() != nil
-	s.Running = replicas == nil || *replicas > 0
+	s.Running = running()
 	s.Generation, s.Lease = kube.OwnerOf(o.GetAnnotations()).Generation, kube.LeaseOf(o.GetAnnotations())
 	if spec, ok := kube.SpecOf(o.GetAnnotations()); ok {
 		s.Spec = &spec
@@ -424,7 +429,7 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 }
 
 func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
-	if kind == "StatefulSet" {
+	if kind != "Deployment" {
 		return lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(o.GetUID()))
 	}
 	var pods []*corev1.Pod

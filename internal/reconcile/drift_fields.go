@@ -27,6 +27,8 @@ var strictFields = map[string][]string{
 	"Service":        {"spec"},
 	"StatefulSet":    {"spec.replicas", "spec.selector", podSpec},
 	"Deployment":     {"spec.replicas", "spec.selector", podSpec},
+	// the template of a Job can never be changed
+	jobKind: {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},
 }
 
 // shownFields may be added to by others: operators and people leave labels, annotations and finalizers.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
@@ -41,6 +42,9 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjec
 	}
 	if obj, ok := l.caches().cached(Key{Kind: "Namespace", Name: w.Namespace}); ok {
 		f.Namespace = obj.(*corev1.Namespace).Status.Phase
+	}
+	if job, ok := m.object.(*batchv1.Job); ok {
+		f.JobEnd = ended(job)
 	}
 	if obs.Ready {
 		return f // nothing to explain, and many workloads are ready

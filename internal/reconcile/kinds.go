@@ -65,6 +65,16 @@ var kinds = []kind{
 	{name: "Deployment",
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.AppsV1().Deployments(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
+	{name: jobKind,
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.BatchV1().Jobs(ns)) },
+		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.BatchV1().Jobs(ns)) }},
+}
+
+const jobKind = "Job"
+
+// makesPods reports whether an object of a kind makes the pods of a workload.
+func makesPods(kind string) bool {
+	return kind == "StatefulSet" || kind == "Deployment" || kind == jobKind
 }
 
 const bindingKind = "RoleBinding"

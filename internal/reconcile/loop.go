@@ -232,7 +232,7 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if trouble != nil {
 		return 0, trouble
 	}
-	if next.Generation != w.Generation {
+	if next.Generation != w.Generation || next.Deadline() != w.Deadline() {
 		return time.Millisecond, nil
 	}
 	return l.soonest(next, seen.again, now), nil
@@ -357,7 +357,7 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (outcome, erro
 // prepareTenant makes the namespace before anything starts in it. A workload that shall stop does not need a tenant
 // that is in order.
 func (l *loop) prepareTenant(ctx context.Context, w workload.Workload) error {
-	if w.Desired == workload.WantDeleted {
+	if w.Desired == workload.WantDeleted || w.Desired == workload.Finished {
 		return nil
 	}
 	_, err := l.tenants.ensure(ctx, w.Tenant)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,7 @@ import (
 
 // ownedObjects is what the cluster has of a workload.
 type ownedObjects struct {
-	object metav1.Object // the StatefulSet or Deployment; nil for none of ours
+	object metav1.Object // the StatefulSet, Deployment or Job; nil for none of ours
 	sets   []*appsv1.ReplicaSet
 	pods   []*corev1.Pod // newest first, those that are not being deleted before those that are
 }
@@ -34,7 +35,7 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		return ownedObjects{}
 	}
 	m := ownedObjects{object: object}
-	if o.Kind == "StatefulSet" {
+	if o.Kind != "Deployment" {
 		m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(object.GetUID()))
 	} else {
 		m.sets = lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(object.GetUID()))
@@ -88,7 +89,7 @@ func (m ownedObjects) pod() *corev1.Pod {
 func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	t applyError) (workload.Observation, bool) {
 	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation,
-		w.Generation), PodPresent: len(m.pods) > 0}
+		w.Generation), PodPresent: m.podPresent(w)}
 	if pod := m.pod(); pod != nil {
 		describe(&obs, pod)
 	}
@@ -106,6 +107,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 		// caches that lag behind take nothing back
 		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation)
 	}
+	obs.Result = m.result()
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
 	}
@@ -155,6 +157,9 @@ func (m ownedObjects) rolledOut() bool {
 	case *appsv1.Deployment:
 		return o.DeletionTimestamp == nil && o.Status.ObservedGeneration >= o.Generation &&
 			o.Status.UpdatedReplicas >= o.Status.Replicas
+	case *batchv1.Job:
+		return o.DeletionTimestamp == nil && (!suspended(o) || o.Status.Active == 0 && jobCondition(o,
+			batchv1.JobSuspended) != nil || ended(o) != nil)
 	}
 	return false
 }
@@ -196,13 +201,13 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 	return true, nil
 }
 
-// ownedBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a
+// ownedBy tells pods of a StatefulSet, of a Job, or of a ReplicaSet of a Deployment, of that name from pods that only carry a
 // copy of our label.
 func ownedBy(owner *metav1.OwnerReference, name string) bool {
 	if owner.Kind == "ReplicaSet" {
 		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"
 	}
-	return owner.Kind == "StatefulSet" && owner.Name == name
+	return (owner.Kind == "StatefulSet" || owner.Kind == jobKind) && owner.Name == name
 }
 
 // rendered is when the present spec was made and when its objects were first there; both are kept from one observation
@@ -231,7 +236,7 @@ func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
 	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation ||
 		!same(after.Reason, before.Reason) ||
 		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) ||
-		!after.WarnedAt.Equal(before.WarnedAt) {
+		!after.WarnedAt.Equal(before.WarnedAt) || !same(after.Result, before.Result) {
 		return true
 	}
 	a, b := after.Observed, before.Observed

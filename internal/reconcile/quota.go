@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,6 +114,8 @@ func templateOf(o metav1.Object) corev1.PodSpec {
 	case *appsv1.StatefulSet:
 		return o.Spec.Template.Spec
 	case *appsv1.Deployment:
+		return o.Spec.Template.Spec
+	case *batchv1.Job:
 		return o.Spec.Template.Spec
 	}
 	return corev1.PodSpec{}

@@ -41,6 +41,7 @@ func RightsFor(a kube.Access) Rights {
 			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: keep},
 			{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
 			{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
+			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: own},
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaimtemplates"}, Verbs: own},
 		},
 		Proxy: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services/proxy"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -82,6 +83,8 @@ func kindOf(obj any) string {
 		return "StatefulSet"
 	case *appsv1.Deployment:
 		return "Deployment"
+	case *batchv1.Job:
+		return jobKind
 	}
 	return ""
 }
@@ -139,7 +142,7 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 		if obj, exists, _ := l.caches().sets.GetByKey(name); exists {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
-	case "StatefulSet", "Deployment", "PersistentVolumeClaim":
+	case "StatefulSet", "Deployment", jobKind, "PersistentVolumeClaim":
 		if made, ok := l.caches().cached(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
 			l.wakeRecorded(made)
 		}

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -23,12 +25,25 @@ func (l *loop) wanted(w workload.Workload) (DesiredObjects, error) {
 	if !known {
 		t = tenant.Tenant{Name: w.Tenant} // its workloads can still be stopped
 	}
-	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w)})
+	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
+		JobStarted: l.jobStarted(w)})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
 	}
 	objects, err := newObjects(rendered)
 	return DesiredObjects{Objects: objects}, err
+}
+
+// jobStarted is when Kubernetes began with a job; zero for none.
+func (l *loop) jobStarted(w workload.Workload) time.Time {
+	if !w.IsJob() {
+		return time.Time{}
+	}
+	job, ok := l.gather(w).object.(*batchv1.Job)
+	if !ok || job.Status.StartTime == nil {
+		return time.Time{}
+	}
+	return job.Status.StartTime.UTC()
 }
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
@@ -90,7 +105,7 @@ func leaving(w workload.Workload, instance string) []Object {
 // runner names the object that makes the pods.
 func runner(w workload.Workload) Key {
 	for _, ref := range kube.Names(w) {
-		if ref.Kind == "StatefulSet" || ref.Kind == "Deployment" {
+		if makesPods(ref.Kind) {
 			return Key{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 		}
 	}

@@ -49,7 +49,7 @@ type Offering struct {
 func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	c := checker{offering: o}
 	w := Spec{Tenant: d.Tenant, Kind: d.Kind, Volume: strings.TrimSpace(d.Volume)}
-	if d.Kind != catalog.Notebook && d.Kind != catalog.Endpoint {
+	if !slices.Contains(catalog.WorkloadKinds(), d.Kind) {
 		c.problem("kind", i18n.T("request.kind_unknown"))
 	}
 	w.Size = c.size(d.Size)
@@ -60,6 +60,9 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
 	w.Mounts = c.mounts(d.Mounts)
+	if w.Job = c.job(d, w); w.Job != nil {
+		w.Image = w.Image.ForJob()
+	}
 	return w, c.fields
 }
 
@@ -103,7 +106,7 @@ func (c *checker) image(name string, kind catalog.WorkloadKind) catalog.Image {
 	case !ok || !i.OfferedTo(c.offering.Tenant.Name):
 		c.problem("image", i18n.T("request.image_unknown", "Image", clip(name)))
 		return catalog.Image{}
-	case i.Kind != kind && (kind == catalog.Notebook || kind == catalog.Endpoint):
+	case !i.RunsAs(kind) && slices.Contains(catalog.WorkloadKinds(), kind):
 		c.problem("image", i18n.T("request.image_wrong_kind", "Image", i.Title, "Kind", i18n.T("kind."+string(kind))))
 	}
 	return i

@@ -53,6 +53,7 @@ type Draft struct {
 	// stops it.
 	Replaces workload.ID `json:",omitempty"`
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
+	JobDraft
 }
 
 // Spec is a checked draft: what would be granted.
@@ -74,6 +75,8 @@ type Spec struct {
 	// for more quota: how many of the size the tenant may hold then
 	Amount   int         `json:"amount,omitempty"`
 	Replaces workload.ID `json:"replaces,omitempty"` // for a start: in whose place
+	// for a job alone
+	Job *workload.Job `json:"job,omitempty"`
 }
 
 // Request is an ask that needs a decision.

@@ -265,7 +265,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
 		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Spec.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
 		UpdatedAt:  f.Now,
-		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts,
+		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts, Job: r.Spec.Job,
 	}
 	var pool license.Pool
 	if f.Seats != nil {
@@ -342,8 +342,11 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 
 func defaultName(kind catalog.WorkloadKind, p identity.Person, suffix string) string {
 	prefix := "nb"
-	if kind == catalog.Endpoint {
+	switch kind {
+	case catalog.Endpoint:
 		prefix = "ep"
+	case catalog.Job:
+		prefix = "job"
 	}
 	short := Slug(p.Short())
 	if len(short) > MaxName-9 {

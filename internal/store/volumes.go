@@ -97,7 +97,7 @@ func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Work
 	}
 	var list []workload.Workload
 	for _, w := range each(rows, toWorkload) {
-		if slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == of.Name }) {
+		if !w.Over() && slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == of.Name }) {
 			list = append(list, w)
 		}
 	}

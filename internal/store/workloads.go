@@ -51,6 +51,8 @@ type workloadRow struct {
 	AvoidNodes   document[[]string]
 	Trace        string
 	Mounts       list[workload.Mount]
+	Job          document[*workload.Job]
+	Result       document[*workload.Result]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -69,6 +71,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
+		Job: doc(w.Job), Result: doc(resultInUTC(w.Result)),
 	}
 }
 
@@ -85,14 +88,14 @@ func toWorkload(row workloadRow) workload.Workload {
 		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is,
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
-		Trace: row.Trace, Mounts: row.Mounts,
+		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Result: row.Result.is,
 	}
 }
 
 // inUTC gives the times inside an observation the form that times in columns have. It writes to nothing that the caller
 // holds.
 func inUTC(o workload.Observation) workload.Observation {
-	o.At = exact(o.At)
+	o.At, o.Result = exact(o.At), resultInUTC(o.Result)
 	if o.Steps != nil {
 		o.Steps = each(o.Steps, func(s workload.Step) workload.Step { s.At = exact(s.At); return s })
 	}
@@ -108,6 +111,15 @@ func inUTC(o workload.Observation) workload.Observation {
 		o.Activity = &activity
 	}
 	return o
+}
+
+func resultInUTC(r *workload.Result) *workload.Result {
+	if r == nil {
+		return nil
+	}
+	copied := *r
+	copied.StartedAt, copied.At = exact(r.StartedAt), exact(r.At)
+	return &copied
 }
 
 // Workload gives one workload, also one that has ended.
@@ -230,6 +242,11 @@ func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []
 		if err := t.SaveWorkload(ctx, w); err != nil {
 			return err
 		}
+		if w.Over() && w.Volume != "" {
+			if err := t.release(ctx, w); err != nil {
+				return err
+			}
+		}
 		if meter != nil {
 			if err := t.saveInterval(ctx, w.ID, *meter); err != nil {
 				return err
@@ -242,4 +259,17 @@ func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []
 		}
 		return t.Append(ctx, events...)
 	})
+}
+
+// release lets others use the storage of a job that is over.
+func (t *tx) release(ctx context.Context, w workload.Workload) error {
+	v, err := t.Volume(ctx, w.Volume)
+	if fault.Is(err, fault.NotFound) || err == nil && v.Workload != w.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Workload, v.UpdatedAt = "", w.Observed.At
+	return t.SaveVolume(ctx, v)
 }

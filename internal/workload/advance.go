@@ -22,6 +22,7 @@ func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Even
 		w.PlacedAt = now
 		w.Lease = Lease{From: now, Until: now.Add(w.Lease.Until.Sub(w.Lease.From))}
 	}
+	w.conclude(obs)
 	if next := stateOf(w, obs); CanMove(w.State, next) {
 		w.State = next
 	}
@@ -46,6 +47,10 @@ func stateOf(w Workload, obs Observation) State {
 	switch {
 	case w.Desired == WantDeleted && !obs.PodPresent && obs.Generation >= w.Generation:
 		return Ended
+	case w.Desired == Finished && w.Result != nil && w.Result.Succeeded:
+		return Succeeded
+	case w.Desired == Finished:
+		return Failed
 	case w.Desired != WantRunning && obs.PodPresent:
 		return Stopping
 	case w.Desired == WantStopped && obs.Generation >= w.Generation:
@@ -66,9 +71,12 @@ func stateOf(w Workload, obs Observation) State {
 // cluster has nothing better to say of something that goes or is gone.
 func reasonOf(w Workload, obs Observation) i18n.Text {
 	switch w.State {
-	case Running, Ended:
+	case Running, Succeeded, Ended:
 		return i18n.Text{}
 	case Stopping, Stopped:
+		return w.Reason
+	}
+	if w.Desired == Finished && obs.Result == nil { // its objects are gone
 		return w.Reason
 	}
 	return obs.Reason

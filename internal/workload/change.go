@@ -18,6 +18,9 @@ func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event,
 	if w.Desired == WantStopped {
 		return w, nil, nil
 	}
+	if w.Desired == Finished {
+		return w, nil, fault.New(fault.Conflict, i18n.T("workload.job_over"))
+	}
 	if !w.CanStop() {
 		return w, nil, gone()
 	}
@@ -41,6 +44,9 @@ func StopIdle(w Workload, long string, facts i18n.Text, now time.Time) (Workload
 func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	if w.Desired == WantRunning {
 		return w, nil, nil
+	}
+	if w.IsJob() && w.State != Ended {
+		return w, nil, fault.New(fault.Conflict, i18n.T("workload.job_over"))
 	}
 	if !w.CanStart() {
 		return w, nil, gone()

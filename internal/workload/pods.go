@@ -7,10 +7,11 @@ import (
 )
 
 // podNames are what the cluster makes of a workload's name: "name-0" of a StatefulSet, "name-7d9c5b6f7c-5wq8z" of a
-// Deployment (kube.Objects).
+// Deployment, "name-5wq8z" of a Job (kube.Objects).
 var podNames = map[catalog.WorkloadKind]*regexp.Regexp{
 	catalog.Notebook: regexp.MustCompile(`^(.+)-[0-9]+$`),
 	catalog.Endpoint: regexp.MustCompile(`^(.+)-[0-9a-z]{6,10}-[0-9a-z]{5}$`),
+	catalog.Job:      regexp.MustCompile(`^(.+)-[0-9a-z]{5}$`),
 }
 
 // NameOfPod is the name of the workload that a pod of this name would be of, if it were of that kind; "" where it

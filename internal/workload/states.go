@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// transitions is the one table of allowed state changes; Advance checks each against it. Ended is final.
+// transitions is the one table of allowed state changes; Advance checks each against it. Ended is final. A job that
+// succeeded can only be deleted, and so can one that failed: stateOf keeps it there once it is Finished.
 var transitions = map[State][]State{
-	Queued:   {Starting, Running, Stopping, Stopped, Failed, Ended},
-	Starting: {Queued, Running, Stopping, Stopped, Failed, Ended},
-	Running:  {Queued, Starting, Stopping, Stopped, Failed, Ended},
-	Stopping: {Stopped, Queued, Ended, Failed},
-	Stopped:  {Queued, Starting, Running, Stopping, Ended},
-	Failed:   {Queued, Starting, Running, Stopping, Stopped, Ended},
-	Ended:    {},
+	Queued:    {Starting, Running, Stopping, Stopped, Failed, Succeeded, Ended},
+	Starting:  {Queued, Running, Stopping, Stopped, Failed, Succeeded, Ended},
+	Running:   {Queued, Starting, Stopping, Stopped, Failed, Succeeded, Ended},
+	Stopping:  {Stopped, Queued, Ended, Failed, Succeeded},
+	Stopped:   {Queued, Starting, Running, Stopping, Ended},
+	Failed:    {Queued, Starting, Running, Stopping, Stopped, Succeeded, Ended},
+	Succeeded: {Stopping, Ended},
+	Ended:     {},
 }
 
 // States lists every state.
 func States() []State {
-	return []State{Queued, Starting, Running, Stopping, Stopped, Failed, Ended}
+	return []State{Queued, Starting, Running, Stopping, Stopped, Failed, Succeeded, Ended}
 }
 
 // CanMove reports whether a workload may go from one state to another. Staying is always allowed.
@@ -40,11 +42,17 @@ func (w Workload) StopLoses(now time.Time) bool {
 	return !a.Fresh(now) || len(a.Kernels) > 0
 }
 
-// CanStart reports whether a stopped workload may be resumed (its lease and quota are looked at when it is).
-func (w Workload) CanStart() bool { return w.Desired == WantStopped && w.State != Ended }
+// CanStart reports whether a stopped workload may be resumed (its lease and quota are looked at when it is). A job that
+// was stopped is over: what it had done so far nobody knows.
+func (w Workload) CanStart() bool { return w.Desired == WantStopped && w.State != Ended && !w.IsJob() }
+
+// CanRepeat reports whether a new workload can be made after its pattern: of a job that is over.
+func (w Workload) CanRepeat() bool { return w.Over() }
 
 // CanExtend reports whether a longer lease can be asked for.
-func (w Workload) CanExtend() bool { return w.Desired != WantDeleted && w.State != Ended }
+func (w Workload) CanExtend() bool {
+	return w.Desired != WantDeleted && w.Desired != Finished && w.State != Ended && !w.Over()
+}
 
 // CanDelete reports whether it can still be deleted.
 func (w Workload) CanDelete() bool { return w.Desired != WantDeleted && w.State != Ended }

@@ -1,4 +1,4 @@
-// Package workload is what runs: a notebook or an endpoint with its spec (desired state), its lease and what was last
+// Package workload is what runs: a notebook, an endpoint or a job with its spec (desired state), its lease and what was last
 // observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through. The
 // controller carries specs out.
 package workload
@@ -25,6 +25,8 @@ const (
 	WantRunning Desired = "running"
 	WantStopped Desired = "stopped"
 	WantDeleted Desired = "deleted"
+	// Finished is what the cluster makes of a job that has ended by itself: nothing is wanted of it any more.
+	Finished Desired = "finished"
 )
 
 // State is what a person sees of a workload. Moves between states are listed in states.go.
@@ -32,13 +34,14 @@ type State string
 
 // The states.
 const (
-	Queued   State = "queued"   // wanted, not on a node yet
-	Starting State = "starting" // on a node: image, volume, first answer
-	Running  State = "running"  // answers
-	Stopping State = "stopping" // told to stop, pod still there
-	Stopped  State = "stopped"  // no pod; storage kept; can be resumed
-	Failed   State = "failed"   // cannot run until someone changes something
-	Ended    State = "ended"    // deleted; only history is left
+	Queued    State = "queued"    // wanted, not on a node yet
+	Starting  State = "starting"  // on a node: image, volume, first answer
+	Running   State = "running"   // answers; a job: its program runs
+	Stopping  State = "stopping"  // told to stop, pod still there
+	Stopped   State = "stopped"   // no pod; storage kept; can be resumed, but for a job
+	Failed    State = "failed"    // cannot run until someone changes something; a job also: has ended without success
+	Succeeded State = "succeeded" // a job that has ended with success
+	Ended     State = "ended"     // deleted; only history is left
 )
 
 // Lease is from when until when a workload may hold its GPU.
@@ -53,7 +56,7 @@ func (l Lease) Over(now time.Time) bool { return !now.Before(l.Until) }
 // Left is what remains, never below zero.
 func (l Lease) Left(now time.Time) time.Duration { return max(0, l.Until.Sub(now)) }
 
-// Workload is one notebook or endpoint. Size and Image are frozen when it is approved: what was approved is what is
+// Workload is one notebook, endpoint or job. Size and Image are frozen when it is approved: what was approved is what is
 // applied.
 type Workload struct {
 	ID         ID
@@ -86,6 +89,8 @@ type Workload struct {
 	LicenseSeats int
 	Trace        string   // of the call that requested last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount  // volumes of the team
+	Job          *Job     // nil for what is no job
+	Result       *Result  // of a job that has ended; nil before
 	AvoidNodes   []string // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
 }
 
@@ -138,6 +143,7 @@ type Observation struct {
 	Reason     i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
 	Detail     string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
 	Steps      []Step    `json:"steps,omitempty"`    // how far the start has come
+	Result     *Result   `json:"result,omitempty"`   // how the job ended; nil while it has not
 	Activity   *Activity `json:"activity,omitempty"` // what the notebook server says of itself
 	// what others set on the objects of the workload, those that were taken back within EditsKept first
 	Edits []ForeignEdit `json:"edits,omitempty"`

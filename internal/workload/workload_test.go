@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
@@ -155,5 +157,88 @@ func TestTheReasonOfAStopStays(t *testing.T) {
 	gone, _ := Advance(on, Observation{Generation: ended.Generation}, now)
 	if gone.State != Stopped || gone.Reason.ID != "workload.lease_ended" {
 		t.Errorf("want it stopped because the lease ended, got %s %v", gone.State, gone.Reason)
+	}
+}
+
+// job is a job that runs.
+func job() Workload {
+	w := running()
+	w.Kind, w.Job = catalog.Job, &Job{Command: []string{"train"}, TimeLimit: catalog.Duration(2 * time.Hour)}
+	return w
+}
+
+func TestAJobEndsAndGivesEverythingBack(t *testing.T) {
+	code := func(n int32) *int32 { return &n }
+	cases := map[string]struct {
+		result Result
+		want   State
+	}{
+		"success":                {Result{Succeeded: true, ExitCode: code(0), At: now}, Succeeded},
+		"failure":                {Result{ExitCode: code(3), At: now}, Failed},
+		"the time limit, no end": {Result{At: now}, Failed},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			obs := Observation{At: now, Generation: 1, Result: &c.result, Reason: i18n.T("explain.job_failed")}
+			w, events := Advance(job(), obs, now)
+			if w.State != c.want || w.Desired != Finished || w.Result == nil || w.Result.ExitCode != c.result.ExitCode {
+				t.Fatalf("want %s, got %s %s %v", c.want, w.State, w.Desired, w.Result)
+			}
+			if w.Holds() || w.CanStop() || w.CanStart() || w.CanExtend() || w.CanOpen() || !w.CanDelete() || !w.CanRepeat() {
+				t.Errorf("want nothing held and nothing to do but delete and repeat: %+v", w)
+			}
+			if len(events) != 1 || w.Reason.IsZero() != (c.want == Succeeded) {
+				t.Errorf("want one event and a reason for a failure, got %d and %v", len(events), w.Reason)
+			}
+			reason := w.Reason
+			w, events = Advance(w, Observation{At: now, Generation: 1, PodPresent: true, Node: "n", Ready: true}, now)
+			if w.State != c.want || len(events) != 0 || w.Result == nil || w.Reason.ID != reason.ID {
+				t.Errorf("what the cluster has afterwards changes nothing, got %s %v", w.State, w.Reason)
+			}
+			if after, events := EndLease(w, Warnings{}, w.Lease.Until.Add(time.Hour)); len(events) != 0 || after.State != c.want {
+				t.Errorf("its lease is over with it, got %s", after.State)
+			}
+		})
+	}
+}
+
+func TestAnExitCodeIsSeenLater(t *testing.T) {
+	w, _ := Advance(job(), Observation{Generation: 1, Result: &Result{At: now}}, now)
+	code := int32(3)
+	w, _ = Advance(w, Observation{Generation: 1, Result: &Result{At: now, ExitCode: &code}}, now)
+	if w.Result.ExitCode == nil || *w.Result.ExitCode != 3 {
+		t.Errorf("want 3, got %v", w.Result)
+	}
+}
+
+func TestAJobThatWasStoppedIsOver(t *testing.T) {
+	w, _, err := Stop(job(), dana, now)
+	if err != nil || w.Over() {
+		t.Fatalf("want it on its way, got %v %v", w.State, err)
+	}
+	w, _ = Advance(w, Observation{Generation: 2}, now)
+	if w.State != Stopped || !w.Over() || w.CanStart() || w.CanExtend() || !w.CanRepeat() {
+		t.Errorf("want it over, got %s", w.State)
+	}
+	if _, _, err := Start(w, dana, now); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a job is not resumed, got %v", err)
+	}
+	ended, _ := Advance(job(), Observation{Generation: 1, Result: &Result{Succeeded: true, At: now}}, now)
+	if _, _, err := Stop(ended, dana, now); !fault.Is(err, fault.Conflict) {
+		t.Errorf("what has ended cannot be stopped, got %v", err)
+	}
+	if gone, _, err := Delete(ended, dana, now); err != nil || gone.Desired != WantDeleted {
+		t.Errorf("what has ended can be deleted, got %v", err)
+	}
+}
+
+// TestAJobBetweenTwoAttempts: while Kubernetes waits before the next one, no GPU is held.
+func TestAJobBetweenTwoAttempts(t *testing.T) {
+	w, _ := Advance(job(), Observation{Generation: 1, Pod: "train-x", Reason: i18n.T("explain.again", "Code", 3)}, now)
+	if w.State != Queued || !w.Holds() || w.Reason.IsZero() {
+		t.Errorf("want it to wait for its next attempt, with the reason, got %s %v", w.State, w.Reason)
+	}
+	if want := w.PlacedAt.Add(2 * time.Hour); !w.Deadline().Equal(want) {
+		t.Errorf("want the time limit to count from the first place, got %s", w.Deadline())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -180,7 +181,8 @@ var workloadCases = cases{
 	"holdings agree with the rule for every spec and state": func(t *testing.T, s *store.Store) {
 		want := 0
 		for i, state := range workload.States() {
-			for j, spec := range []workload.Desired{workload.WantRunning, workload.WantStopped, workload.WantDeleted} {
+			for j, spec := range []workload.Desired{workload.WantRunning, workload.WantStopped, workload.WantDeleted,
+				workload.Finished} {
 				w := named(fmt.Sprintf("w-%d-%d", i, j), fmt.Sprintf("n-%d-%d", i, j), state)
 				w.Desired = spec
 				saveWorkload(t, s, w)
@@ -390,6 +392,28 @@ var meterCases = cases{
 		equal(t, map[workload.ID][]usage.Interval{"w-1": {closed, open}},
 			got(s.Intervals(ctx, []workload.ID{"w-1", "w-2"}))(t))
 		equal(t, 0, len(got(s.Intervals(ctx, nil))(t)))
+	},
+	"a job that is over gives its storage back": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := Workload("w-1")
+		w.Kind, w.Desired, w.State = catalog.Job, workload.WantRunning, workload.Running
+		v := Volume(w.Volume)
+		v.Workload = w.ID
+		saveWorkload(t, s, w)
+		saveVolume(t, s, v)
+		user := func() workload.ID { return got(s.Volumes(ctx, workload.VolumeFilter{}))(t)[0].Workload }
+		w.Version = 1
+		must(t, s.SaveObserved(ctx, w, nil, nil))
+		equal(t, w.ID, user())
+		w.Desired, w.State, w.Version = workload.Finished, workload.Succeeded, 2
+		must(t, s.SaveObserved(ctx, w, nil, nil))
+		equal(t, "", user())
+		next := got(s.Volumes(ctx, workload.VolumeFilter{}))(t)[0]
+		next.Workload = "w-2"
+		saveVolume(t, s, next)
+		w.Version = 3
+		must(t, s.SaveObserved(ctx, w, nil, nil))
+		equal(t, "w-2", user())
 	},
 	"a clock that was set back makes no negative interval": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

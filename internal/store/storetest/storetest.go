@@ -49,8 +49,9 @@ func later(seconds int) time.Time { return noon.Add(time.Duration(seconds) * tim
 
 // Workload is one with every field set, so that a forgotten column shows.
 func Workload(id string) workload.Workload {
-	user := int64(1000)
+	user, code := int64(1000), int32(3)
 	at := later(0)
+	result := workload.Result{Succeeded: true, ExitCode: &code, Attempts: 2, StartedAt: later(9), At: later(10)}
 	return workload.Workload{
 		ID: workload.ID(id), Name: "name-of-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-ada",
 		OwnerName: "Ada Lovelace",
@@ -72,7 +73,9 @@ func Workload(id string) workload.Workload {
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}},
 			Edits: []workload.ForeignEdit{{Object: "StatefulSet w-0", Path: "spec.replicas", By: "kubectl-edit",
-				Outcome: workload.EditRemoved, At: later(8)}}},
+				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result},
+		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
+			TimeLimit: catalog.Duration(time.Hour)}, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}

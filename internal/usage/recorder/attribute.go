@@ -38,7 +38,7 @@ type holder struct {
 func Attribute(metered []Metered, seen []gpumetrics.WindowSummary, s usage.Span) []usage.EngineLine {
 	holders, order := holdersOf(metered, s)
 	for _, stretch := range seen {
-		for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
+		for _, kind := range catalog.WorkloadKinds() {
 			h := holders[name{stretch.Namespace, workload.NameOfPod(kind, stretch.Pod), kind}]
 			if h == nil || !stretch.EngineMean.Known() {
 				continue

@@ -10,7 +10,7 @@ import (
 func (w *Blocks) LastUsed(k page.Call, team string) (request.Spec, error) {
 	items, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeMine, request.Filter{Tenants: []string{team}, Limit: 10})
 	for _, r := range items {
-		if r.Kind == request.StartKind {
+		if r.Kind == request.StartKind && r.Spec.Kind != catalog.Job { // a job is repeated from its own page
 			return r.Spec, err
 		}
 	}

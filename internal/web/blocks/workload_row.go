@@ -27,7 +27,7 @@ func (w *Blocks) WorkloadNames(k page.Call) (map[workload.ID]workload.Workload, 
 // stateKinds gives each state its colour and icon; the word is "state.<state>".
 var stateKinds = map[workload.State]ui.Kind{
 	workload.Queued: ui.Waiting, workload.Starting: ui.Progress, workload.Running: ui.OK, workload.Stopping: ui.Progress,
-	workload.Stopped: ui.Off, workload.Failed: ui.Danger, workload.Ended: ui.Off,
+	workload.Stopped: ui.Off, workload.Failed: ui.Danger, workload.Succeeded: ui.OK, workload.Ended: ui.Off,
 }
 
 func stateWord(s workload.State) i18n.Text { return i18n.T("state." + string(s)) }
@@ -178,7 +178,7 @@ func Sparkline(say page.Words, points []gpumetrics.Point, now gpumetrics.Reading
 func LeaseModel(say page.Words, w workload.Workload) workloadview.LeaseModel {
 	whole := w.Lease.Until.Sub(w.Lease.From)
 	switch {
-	case w.State == workload.Ended || w.Desired == workload.WantDeleted || w.Lease.Until.IsZero():
+	case w.State == workload.Ended || w.Desired == workload.WantDeleted || w.Lease.Until.IsZero(), w.Over():
 		return workloadview.LeaseModel{Words: "–"}
 	case w.Lease.Over(say.Now):
 		return workloadview.LeaseModel{Words: say.S("web.lease_over")}

@@ -144,7 +144,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, items []workload.Worklo
 // byUse puts what one can open first, then what is on its way, then what rests.
 func byUse(items []workload.Workload) []workload.Workload {
 	rank := map[workload.State]int{workload.Running: 0, workload.Starting: 1, workload.Queued: 1, workload.Failed: 2,
-		workload.Stopping: 3, workload.Stopped: 3}
+		workload.Stopping: 3, workload.Stopped: 3, workload.Succeeded: 3}
 	sorted := slices.Clone(items)
 	slices.SortStableFunc(sorted, func(a, b workload.Workload) int { return rank[a.State] - rank[b.State] })
 	return sorted
@@ -217,7 +217,7 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 				Small: true, Test: "decide"}}}})
 	}
 	for _, item := range items {
-		if item.State == workload.Failed && item.Owner == k.Actor.Person.ID {
+		if item.State == workload.Failed && !item.Over() && item.Owner == k.Actor.Person.ID {
 			m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Danger, Title: k.Words.S("home.failed", "Name", item.Name),
 				Body: k.Words.Text(item.Reason), Test: "attention-failed",
 				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.details"),

@@ -118,7 +118,11 @@ func (w *Pages) workloadObjects(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	manifest, err := w.Requests.Manifest(s.Workload)
+	applied := s.Workload
+	if applied.Desired == workload.Finished { // as it was while it ran
+		applied.Desired = workload.WantRunning
+	}
+	manifest, err := w.Requests.Manifest(applied)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -332,6 +336,10 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 	if m.None {
 		return m
 	}
+	if item.Over() {
+		m.Words = say.S("workload.gpu_given_back")
+		return m
+	}
 	if item.Observed.Pod == "" || item.Observed.Node == "" {
 		m.Words = say.S("workload.gpu_later")
 		return m
@@ -421,7 +429,8 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 	if s.Shared {
 		m.Who = append(m.Who, say.S("workload.who_team", "Team", page.OrElse(t.Display(), s.Tenant)))
 	}
-	if address := w.AppURL(s.Name); address != "" && identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
+	if address := w.AppURL(s.Name); address != "" && !s.IsJob() &&
+		identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
 			m.Example = "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " +

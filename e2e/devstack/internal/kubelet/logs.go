@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Line is one that a container has written.
@@ -81,7 +82,17 @@ func usual(pod *corev1.Pod, container string) []Line {
 		begun = pod.Status.StartTime.Time
 	}
 	text := started
-	if s := statusOf(pod, container); s != nil && s.State.Running == nil {
+	job := metav1.GetControllerOf(pod) != nil && metav1.GetControllerOf(pod).Kind == "Job"
+	if job {
+		text = trains
+	}
+	switch s := statusOf(pod, container); {
+	case s == nil || s.State.Running != nil:
+	case job && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0:
+		text = append(slices.Clone(trains), "saved checkpoint model.pt")
+	case job:
+		text = append(slices.Clone(trains), "RuntimeError: loss is nan")
+	default:
 		text = failed
 	}
 	var lines []Line
@@ -98,6 +109,13 @@ var started = []string{
 	"[I ServerApp] Jupyter Server is running at:",
 	"[I ServerApp] http://127.0.0.1:8888/lab?token=...",
 	"[I ServerApp] Use Control-C to stop this server and shut down all kernels (twice to skip confirmation).",
+}
+
+var trains = []string{
+	"device cuda:0",
+	"epoch 1/3 loss 0.934",
+	"epoch 2/3 loss 0.512",
+	"epoch 3/3 loss 0.307",
 }
 
 var failed = []string{

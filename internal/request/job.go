@@ -55,14 +55,17 @@ func (c *checker) job(d Draft, w Spec) *workload.Job {
 	}
 	j := workload.Job{Command: slices.Clone(d.Command), Args: slices.Clone(d.Args), Env: maps.Clone(d.Env),
 		Retries: d.Retries}
+	readable := true
 	if line := strings.TrimSpace(d.CommandLine); line != "" {
 		words, err := splitCommand(line)
-		if err != nil {
+		if readable = err == nil; !readable {
 			c.problem("command", i18n.T("request.command_unreadable", "Cause", clip(err.Error())))
 		}
 		j.Command, j.Args = words, nil
 	}
-	c.command(j, w.Image)
+	if readable {
+		c.command(j, w.Image)
+	}
 	if strings.TrimSpace(d.EnvLines) != "" {
 		j.Env = c.envLines(d.EnvLines)
 	}
@@ -183,8 +186,8 @@ func CommandLine(j workload.Job) string {
 	var words []string
 	for _, word := range slices.Concat(j.Command, j.Args) {
 		quoted, err := syntax.Quote(word, syntax.LangPOSIX)
-		if err != nil { // control characters, which one line cannot hold
-			quoted = word
+		if err != nil || strings.ContainsAny(word, "\n\r\t") { // which it leaves as they are, or refuses
+			quoted = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		words = append(words, quoted)
 	}

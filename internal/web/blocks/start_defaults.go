@@ -31,15 +31,19 @@ func (w *Blocks) Settle(form StartForm, offers []request.Offer) StartForm {
 	return form
 }
 
-// Images are those that the team may use for this kind.
+// Images are those that the team may use for this kind, those made for it first.
 func (w *Blocks) Images(form StartForm) []catalog.Image {
-	var fitting []catalog.Image
+	var fitting, others []catalog.Image
 	for _, i := range w.Site().ImagesFor(form.Tenant) {
-		if string(i.Kind) == form.Kind && i.OfferedTo(form.Tenant) {
+		switch kind := catalog.WorkloadKind(form.Kind); {
+		case !i.RunsAs(kind) || !i.OfferedTo(form.Tenant):
+		case i.Kind == kind:
 			fitting = append(fitting, i)
+		default:
+			others = append(others, i)
 		}
 	}
-	return fitting
+	return append(fitting, others...)
 }
 
 // SettleImage replaces an image of the other kind, after the kind was changed.

@@ -2,6 +2,9 @@ package blocks
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -38,7 +41,14 @@ type StartForm struct {
 	Name    string
 	// Replaces is the workload in whose place this one is wanted.
 	Replaces string
-	Key      string // made with the page: a double click sends the same one twice and gets one request
+	// of a job alone
+	Command   string // one line as a shell reads it
+	Env       string // NAME=value, one on each line
+	Retries   string
+	TimeLimit string
+	// Like is the workload after whose pattern a job is asked for; the fields are filled from it.
+	Like string
+	Key  string // made with the page: a double click sends the same one twice and gets one request
 
 	// What the page shows; it is no part of the spec.
 	Last string // the size used last, which stands for its class
@@ -52,7 +62,9 @@ func ReadStartForm(v url.Values) StartForm {
 		Storage: v.Get("storage"),
 		Volume:  v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
-		Cluster:  v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
+		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
+		Like:    v.Get("like"),
+		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
 	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset
@@ -72,5 +84,34 @@ func (f StartForm) Draft() request.Draft {
 		Lease:   f.Lease,
 		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
-		Replaces: workload.ID(f.Replaces)}
+		Replaces: workload.ID(f.Replaces), JobDraft: f.job()}
+}
+
+// job is what the form says of a job; nothing for other kinds, whose fields may still hold what was typed before.
+func (f StartForm) job() request.JobDraft {
+	if f.Kind != string(catalog.Job) {
+		return request.JobDraft{}
+	}
+	retries, err := strconv.Atoi(strings.TrimSpace(f.Retries))
+	if err != nil && strings.TrimSpace(f.Retries) != "" {
+		retries = -1 // which no job may have
+	}
+	return request.JobDraft{CommandLine: f.Command, EnvLines: f.Env, Retries: retries, TimeLimit: f.TimeLimit}
+}
+
+// LikeJob fills the form of a job after the pattern of another workload. Its name is made up anew.
+func (f StartForm) LikeJob(w workload.Workload) StartForm {
+	f.Tenant, f.Kind, f.Size, f.Image, f.Cluster = w.Tenant, string(catalog.Job), w.Size.Name, w.Image.Name, w.Cluster
+	f.Mounts, f.Storage = MountNames(w.Mounts), "0"
+	if w.Job == nil {
+		return f
+	}
+	f.Command, f.Env, f.Retries = request.CommandLine(*w.Job), request.EnvLines(*w.Job), strconv.Itoa(w.Job.Retries)
+	if w.Job.TimeLimit > 0 {
+		f.TimeLimit = w.Job.TimeLimit.String()
+	}
+	if lease := catalog.Duration(w.Lease.Until.Sub(w.Lease.From).Round(time.Minute)); lease > 0 {
+		f.Lease = lease.String()
+	}
+	return f
 }

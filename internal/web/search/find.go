@@ -248,6 +248,7 @@ func (w *Pages) actionsOf(k page.Call) []action {
 	return []action{
 		{id: "notebook", icon: "notebook", path: "/start?kind=" + string(catalog.Notebook), may: len(teams) > 0},
 		{id: "endpoint", icon: "endpoint", path: "/start?kind=" + string(catalog.Endpoint), may: len(teams) > 0},
+		{id: "job", icon: "job", path: "/start?kind=" + string(catalog.Job), may: len(teams) > 0},
 		{id: "sizing", icon: "sizes", path: "/start/size", may: len(teams) > 0},
 		{id: "quota", icon: "plus", path: page.TeamPath(page.ChooseTeam(k, teams)) + "/quota", may: len(teams) > 0},
 		{id: "token", icon: "key", path: "/account", may: identity.Can(k.Actor, identity.ManageTokens, self)},

@@ -19,6 +19,7 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	problems []fault.Field) (start.FormModel, error) {
 	say := k.Words
 	wrong := func(name string) string { return page.WrongIn(say, problems, name) }
+	var err error
 	m := start.FormModel{
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}, {Name: "last", Value: form.Last}},
 		Attrs: asking(k, "/start/summary", "#start-summary",
@@ -31,7 +32,7 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 			Hint:  w.leaseHint(say, form), Short: true, MaxLength: 32, Autocomplete: "off", Test: "lease"},
 		Image: ui.FieldModel{Name: "image", Kind: ui.SelectField, Label: say.S("start.image"), Value: form.Image,
 			Error: wrong("image"), Test: "image"},
-		ImageFirst: form.Kind == string(catalog.Endpoint),
+		ImageFirst: form.Kind == string(catalog.Endpoint) || form.Kind == string(catalog.Job),
 		Presets:    presets(k, form, offers),
 	}
 	for _, i := range w.Images(form) {
@@ -42,10 +43,18 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "replaces", Value: form.Replaces})
 		m.Replaces = w.startReplaces(k, form)
 	}
+	if form.Kind == string(catalog.Job) {
+		m.Job = jobFields(say, form, wrong)
+	}
+	if form.Like != "" {
+		if m.Replaces, err = w.likeNotice(k, form); err != nil {
+			return m, err
+		}
+		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "like", Value: form.Like})
+	}
 	if m.Team == nil {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "tenant", Value: form.Tenant})
 	}
-	var err error
 	m.Advanced, err = w.advanced(k, form, wrong)
 	m.AdvancedOpen = len(form.Mounts) > 0
 	for _, f := range append(m.Advanced, m.Image) {
@@ -58,7 +67,7 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 func kindField(k page.Call, form blocks.StartForm, problem string) ui.FieldModel {
 	m := ui.FieldModel{Name: "kind", Kind: ui.CardsField, Label: k.Words.S("start.kind"), Value: form.Kind,
 		Error: problem, Attrs: formAgain(k), Test: "kind"}
-	for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
+	for _, kind := range catalog.WorkloadKinds() {
 		m.Options = append(m.Options, ui.OptionModel{Value: string(kind), Icon: string(kind),
 			Label: k.Words.Say(i18n.T("kind." + string(kind))), Hint: k.Words.S("start." + string(kind) + "_hint"),
 			Test: "kind-" + string(kind)})

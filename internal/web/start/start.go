@@ -64,6 +64,10 @@ func (w *Pages) startModel(k page.Call, form blocks.StartForm,
 func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 	form := blocks.ReadStartForm(k.Query)
 	teams := w.Startable(k)
+	form, _, err := w.like(k, form, true)
+	if err != nil {
+		return form, err
+	}
 	if !offered(teams, form.Tenant) {
 		form.Tenant = page.ChooseTeam(k, teams)
 	}

@@ -92,6 +92,35 @@ func (b *Work) Endpoint() *Work {
 	return b
 }
 
+// Job makes it one, with a program that trains.
+func (b *Work) Job() *Work {
+	image, ok := b.world.Site.Catalog.Image("pytorch-job")
+	if !ok {
+		panic("no image for jobs")
+	}
+	b.Kind, b.Image = catalog.Job, image
+	b.Workload.Job = &workload.Job{Command: []string{"python", "train.py", "--epochs", "3"},
+		Env: map[string]string{"EPOCHS": "3", "WANDB_MODE": "offline"}, Retries: 2,
+		TimeLimit: catalog.Duration(4 * time.Hour)}
+	return b
+}
+
+// Ran is how its last attempt ended, after so long.
+func (b *Work) Ran(code int32, took time.Duration, attempts int) *Work {
+	b.Running("gpu-02", took, 8*time.Hour-took)
+	b.Desired, b.State = workload.Finished, workload.Failed
+	if code == 0 {
+		b.State = workload.Succeeded
+	} else {
+		b.Reason = i18n.T("explain.job_code", "Code", int(code))
+		b.Observed.Detail = "Error (exit code 1)\nBackoffLimitExceeded: Job has reached the specified backoff limit"
+	}
+	b.Observed.PodPresent, b.Observed.Ready, b.Observed.Node, b.Observed.Activity = false, false, "", nil
+	b.Result = &workload.Result{Succeeded: code == 0, ExitCode: &code, Attempts: attempts, StartedAt: Now.Add(-took), At: Now}
+	b.meters[0].Until = Now
+	return b
+}
+
 // Running puts it on a node, for so long, with so much lease left, and has its meter run.
 func (b *Work) Running(node string, since, left time.Duration) *Work {
 	b.State, b.CreatedAt, b.PlacedAt = workload.Running, Now.Add(-since-time.Minute), Now.Add(-since)
@@ -101,7 +130,7 @@ func (b *Work) Running(node string, since, left time.Duration) *Work {
 		Activity: &workload.Activity{At: Now, LastActivity: Now.Add(-2 * time.Minute),
 			Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: Now.Add(-time.Minute), Connections: 1},
 				{Name: "python3", State: "idle", LastActivity: Now.Add(-40 * time.Minute)}}}}
-	if b.Kind == catalog.Endpoint {
+	if b.Kind != catalog.Notebook {
 		b.Observed.Activity = nil
 	}
 	b.meters = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,

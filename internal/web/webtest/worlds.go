@@ -266,6 +266,18 @@ func ended(s Scope) *World {
 	return w
 }
 
+// batch is a world with a job that runs, one that has succeeded and one that has failed.
+func batch(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("finetune", Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
+	w.Add(w.Workload("eval-sweep", Anna, "mig-1g.10gb").Job().Ran(0, 83*time.Minute, 1))
+	w.Add(w.Workload("pretrain", Anna, "mig-1g.10gb").Job().Ran(1, 12*time.Minute, 3))
+	w.Logs.Written["w-eval-sweep"] = Lines("epoch 2/3 loss 0.512\nepoch 3/3 loss 0.307\nsaved checkpoint model.pt")
+	w.Logs.Written["w-pretrain"] = Lines("epoch 1/3 loss 0.934\nTraceback (most recent call last):\n" +
+		"  File \"train.py\", line 41, in <module>\nRuntimeError: loss is nan")
+	return w
+}
+
 func changed(s Scope) *World {
 	w := Busy(s)
 	w.Add(w.Workload("segment-cells", Anna, "mig-1g.10gb").ChangedByOthers(false))
@@ -355,6 +367,10 @@ var dearer = url.Values{"action": {"check"}, "text": {strings.Replace(string(cat
 	1)}}
 
 var stale = url.Values{"base": {"1"}, "action": {"save"}, "text": {string(catalog.DefaultYAML())}}
+
+var wrongJob = url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"},
+	"lease": {"1h"}, "command": {"python train.py | tee log"}, "env": {"EPOCHS"}, "retries": {"many"}, "timeLimit": {"3h"},
+	"key": {"k"}}
 
 var wrong = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"},
 	"lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}

@@ -243,7 +243,7 @@ const (
 // logTail is the end of the log of what failed or hangs; nil where there is none, where it is not for this reader, or
 // where the cluster does not say it at once.
 func (w *Pages) logTail(k page.Call, s seen) *workloadview.LogTailModel {
-	if s.Reason.IsZero() || s.Observed.Pod == "" || s.Observed.Node == "" ||
+	if s.Result == nil && (s.Reason.IsZero() || s.Observed.Node == "") || s.Observed.Pod == "" ||
 		!identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
 		return nil
 	}

@@ -91,6 +91,10 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
 	}
+	if s.Result != nil {
+		o.Start = result(k.Words, s.Workload)
+		o.Start.Log = w.logTail(k, s)
+	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
 	v.Parts = append(v.Parts,
 		page.Part{ID: o.Start.ID, Draw: func(page.Words) templ.Component { return workloadview.Start(o.Start) }},
@@ -214,6 +218,7 @@ func (w *Pages) headActions(k page.Call, s seen, waits bool) []ui.ActionModel {
 	if !s.change {
 		return actions
 	}
+	actions = append(actions, w.jobActions(k, s)...)
 	if s.CanStart() && !s.Lease.Over(say.Now) && !waits {
 		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start",
 			Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
@@ -465,6 +470,7 @@ func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
 			About: say.Say(catalog.IsolationText(item.Size.Isolation))})
 	add(&m.Items, "workload.node", item.Observed.Node, "node")
 	add(&m.Items, "start.image", item.Image.Title, "image")
+	m.Items = append(m.Items, jobFacts(say, item)...)
 	if len(item.Mounts) > 0 {
 		add(&m.Items, "start.mounts", blocks.MountWords(item.Mounts), "mounts")
 	}

@@ -12,6 +12,8 @@ var looks = map[string]look{
 	"light":         {},
 	"dark":          {Dark: true},
 	"narrow-german": {Width: 360, Language: "de-DE"},
+	"chinese":       {Width: 390, Language: "zh-CN"},
+	"korean":        {Width: 390, Language: "ko-KR"},
 }
 
 // TestEveryPageInEveryLook opens each page as somebody who may: no violation of WCAG 2.2 AA (in the dark only contrast

@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// FindingKind is what is wrong between catalog and nodes.
+// FindingKind is the way in which a size of the catalog and the nodes disagree.
 type FindingKind string
 
 // The kinds of finding.

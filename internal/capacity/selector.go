@@ -146,7 +146,7 @@ func (d *device) capacity(qualified string) (ref.Val, bool) {
 // lookup is a map of CEL that is asked by key alone; an expression that walks over all keys finds none.
 type lookup func(key string) (ref.Val, bool)
 
-// Find is what has() asks.
+// Find looks an attribute up; CEL's has() calls it.
 func (l lookup) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.Value().(string)
 	if !ok {
@@ -155,7 +155,7 @@ func (l lookup) Find(key ref.Val) (ref.Val, bool) {
 	return l(name)
 }
 
-// Get is an error for what is not there.
+// Get looks an attribute up, and is an error where it is absent.
 func (l lookup) Get(key ref.Val) ref.Val {
 	if v, ok := l.Find(key); ok {
 		return v

@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Kind is what can be quarantined.
+// Kind is whether a node or a single card is quarantined.
 type Kind string
 
 // The kinds.
@@ -22,7 +22,7 @@ const (
 	Card Kind = "card"
 )
 
-// Kinds lists both.
+// Kinds lists node and card.
 func Kinds() []Kind { return []Kind{Node, Card} }
 
 // Target is a node, or a card by its UUID.

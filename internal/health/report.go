@@ -63,7 +63,7 @@ const (
 	Broken
 )
 
-// String is the word of the API, and of the messages.
+// String is the name in the API and in message keys.
 func (l Level) String() string {
 	return [...]string{"fine", "noticed", "unknown", "quarantined", "warning", "danger"}[min(l, Broken)]
 }

@@ -36,7 +36,7 @@ type Source interface {
 	Fleet() *gpumetrics.Fleet
 }
 
-// Options is what a Service stands on.
+// Options are the dependencies of a Service.
 type Options struct {
 	Store   Store
 	Sources map[string]Source // by cluster

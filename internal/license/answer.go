@@ -19,7 +19,7 @@ type Source interface {
 // DefaultPollInterval is how often license servers are asked where no setting says otherwise.
 const DefaultPollInterval = time.Minute
 
-// Answer is what a source said at a moment.
+// Answer is the last whole answer of a license server, and since when it gives none.
 type Answer struct {
 	Source   string    `json:"source"`
 	At       time.Time `json:"at"` // of the last whole answer; zero while there was none

@@ -50,7 +50,7 @@ type Parsed struct {
 	Lines        []ParsedLine
 }
 
-// ImportOutcome is what becomes of a line.
+// ImportOutcome is whether a line adds, changes or repeats an entitlement, or is refused.
 type ImportOutcome string
 
 // The outcomes of a line.

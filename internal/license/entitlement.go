@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Origin is where a number of seats comes from.
+// Origin says where a number of seats comes from: settings, a form, an imported file or a license server.
 type Origin string
 
 // The origins.

@@ -2,7 +2,7 @@ package license
 
 import "slices"
 
-// Pool is a number of seats of one feature.
+// Pool is the seats of one license feature that starts share, NLS: a feature of a license server.
 type Pool struct {
 	Name    string  `json:"name"`              // by which sizes name it; needed
 	Title   string  `json:"title"`             // what people read
@@ -32,7 +32,7 @@ const (
 	QueueStarts  ExhaustionPolicy = "queue" // it is accepted and waits in the pool's line
 )
 
-// ExhaustionPolicies are all of them, in the order of lists.
+// ExhaustionPolicies lists every policy in the order of forms.
 func ExhaustionPolicies() []ExhaustionPolicy { return []ExhaustionPolicy{RefuseStarts, QueueStarts} }
 
 // Seats is a pool and how much of it is taken.
@@ -58,7 +58,7 @@ func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
 // Has reports whether so many more may be taken. A number that nobody knows keeps nobody out.
 func (s Seats) Has(more int) bool { return s.Pool.Unknown || s.Free() >= more }
 
-// Admission is what becomes of a start that needs seats.
+// Admission is whether a start that needs seats gets them now, waits in the queue or is rejected.
 type Admission string
 
 // The admissions.
@@ -95,7 +95,7 @@ func Count(pools []Pool, checkouts []Checkout) []Seats {
 	return seats
 }
 
-// Find gives the seats of a pool.
+// Find gives the seats of a pool by name; false where there is no such pool.
 func Find(seats []Seats, pool string) (Seats, bool) {
 	i := slices.IndexFunc(seats, func(s Seats) bool { return s.Pool.Name == pool })
 	if i < 0 {

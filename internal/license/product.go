@@ -18,7 +18,7 @@ const (
 	NVAIE Product = "nvaie" // NVIDIA AI Enterprise, which holds vGPU for Compute since vGPU 16
 )
 
-// Unit is what takes one seat.
+// Unit is what takes one seat, a machine, a vGPU, a GPU, a user or a workload, by the product's license terms.
 type Unit string
 
 // The units.
@@ -56,7 +56,7 @@ const (
 	SharedVGPU DeviceKind = "vgpu-share"
 )
 
-// DeviceKinds are all of them, in the order of lists.
+// DeviceKinds lists every kind in the order of tables.
 func DeviceKinds() []DeviceKind {
 	return []DeviceKind{TimeSlicedVGPU, MIGBackedVGPU, SharedVGPU, WholeCard, PartOfCard}
 }
@@ -105,7 +105,7 @@ func each(p Product, source string, pairs ...any) []Rule {
 // Rules lists how seats are counted, for people to read.
 func Rules() []Rule { return slices.Clone(rules) }
 
-// Products lists what has rules.
+// Products lists the products of which the rules of counting are known.
 func Products() []Product { return []Product{NVAIE, VCS, VWS, VPC, VApps} }
 
 // RuleOf is the rule of a product for a kind of device.

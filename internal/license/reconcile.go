@@ -60,7 +60,7 @@ type TenantSeats struct {
 	Leased   int
 }
 
-// DifferenceKind is what does not agree.
+// DifferenceKind is the way in which checkouts and what was observed disagree.
 type DifferenceKind string
 
 // The differences.

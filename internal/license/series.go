@@ -13,7 +13,7 @@ const (
 	SeriesQ Series = "Q" // workstations
 )
 
-// AllSeries are all of them.
+// AllSeries lists every vGPU series, A to Q.
 func AllSeries() []Series { return []Series{SeriesA, SeriesB, SeriesC, SeriesQ} }
 
 // licensed is which product licenses which series: Virtual GPU Client Licensing User Guide 16.0, table "Required NVIDIA

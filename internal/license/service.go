@@ -38,7 +38,7 @@ type Store interface {
 	Spans(ctx context.Context, since time.Time) (map[string][]Span, error)
 }
 
-// Options is what a Service stands on.
+// Options are the dependencies of a Service.
 type Options struct {
 	Store   Store
 	Pools   []Pool // of the settings
@@ -174,10 +174,10 @@ func (s *Service) Unlicensed() map[string][]string {
 // Machines are the nodes with vGPUs, for everyone: they name no person.
 func (s *Service) Machines() []Machine { return s.book.Load().Machines }
 
-// Answers is what each source said last.
+// Answers gives the newest answer of each license server, by its name.
 func (s *Service) Answers() map[string]Answer { return s.book.Load().Answers }
 
-// PoolOverview is one pool with all that is known of it.
+// PoolOverview is a pool with its seats, entitlements, the server's last answer and a forecast.
 type PoolOverview struct {
 	Status       PoolStatus
 	Origin       Origin
@@ -275,7 +275,7 @@ func (s *Service) ListEntitlements(a identity.Actor) ([]EntitlementState, error)
 	return list, nil
 }
 
-// EntitlementDraft is what was typed for one purchase.
+// EntitlementDraft is the form of one purchase, not checked yet.
 type EntitlementDraft struct{ Pool, Reference, Seats, From, Until string }
 
 // AddEntitlement keeps a purchase that an administrator typed in.

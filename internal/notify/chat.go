@@ -85,7 +85,7 @@ type listener struct {
 	err    error
 }
 
-// Do calls.
+// Do sends the request and keeps the answer's status for the failure.
 func (l *listener) Do(r *http.Request) (*http.Response, error) {
 	answer, err := l.Client.Do(r)
 	l.status, l.err = 0, err

@@ -21,7 +21,7 @@ type MailServer struct {
 	TLS      string // starttls, tls, none
 }
 
-// Mails sends mail.
+// Mails delivers by SMTP.
 type Mails struct{ Server MailServer }
 
 var policies = map[string][]gomail.Option{

@@ -36,7 +36,7 @@ func Kinds() []Kind {
 		Storage, Token}
 }
 
-// Channel is a way to somebody.
+// Channel is a transport: mail, webhook or chat.
 type Channel string
 
 // The channels.
@@ -46,7 +46,7 @@ const (
 	Webhook Channel = "webhook"
 )
 
-// Channels lists all.
+// Channels lists every channel in the order of forms.
 func Channels() []Channel { return []Channel{Mail, Chat, Webhook} }
 
 // Preferences are what a person chose. The zero value is what counts for somebody who never chose.
@@ -84,7 +84,7 @@ type Address struct {
 	CreatedAt time.Time
 }
 
-// State is how far a delivery is.
+// State is the progress of a delivery: due, sending, sent or given up.
 type State string
 
 // The states of a delivery.
@@ -129,7 +129,7 @@ type Notice struct {
 	Workload string `json:"workload,omitempty"`
 }
 
-// Message is what a sender sends.
+// Message is a notice rendered for one channel.
 type Message struct {
 	Notice
 	ID     string // the same in each attempt

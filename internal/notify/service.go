@@ -62,7 +62,7 @@ type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// Options are what a service stands on.
+// Options are the dependencies of a Service.
 type Options struct {
 	Store Store
 	Actor func(identity.Person, identity.Via) identity.Actor
@@ -80,7 +80,7 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// Service composes, sends, and answers to the pages.
+// Service turns audit events into messages, delivers them with retries, and keeps everybody's preferences.
 type Service struct {
 	o       Options
 	senders map[Channel]Sender

@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// Cluster is one cluster to keep.
+// Cluster is a Kubernetes cluster that the controller reconciles.
 type Cluster struct {
 	Name   string
 	Client kubernetes.Interface

@@ -34,13 +34,13 @@ type Prober interface {
 	Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error)
 }
 
-// Fleet counts the hours of the cards.
+// Fleet records how many hours cards were there, free, held or broken.
 type Fleet interface {
 	// Count takes down what a cluster is seen to have; an older sample than the last one changes nothing.
 	Count(ctx context.Context, s usage.Sample) error
 }
 
-// Options are what the controller works with.
+// Options are the dependencies and intervals of the controller; what may be nil says so.
 type Options struct {
 	Store    Store
 	Clusters []Cluster

@@ -2,7 +2,7 @@ package reconcile
 
 import "slices"
 
-// Verb is what a step does.
+// Verb is the kind of write: create, update, delete, or none where the object is not the portal's.
 type Verb string
 
 // The verbs. Refuse stops everything: an object of the name exists and is not ours.
@@ -13,7 +13,7 @@ const (
 	Refuse Verb = "refuse"
 )
 
-// Step is one thing to do to one object.
+// Step is one write to the API server.
 type Step struct {
 	Verb Verb
 	Object

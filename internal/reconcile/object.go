@@ -19,7 +19,7 @@ const HashAnnotation = kube.LabelPrefix + "applied"
 // Key names an object within one cluster.
 type Key struct{ Kind, Namespace, Name string }
 
-// String is for the log.
+// String is "Kind namespace/name", for logs.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Kind + " " + k.Name

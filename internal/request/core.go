@@ -17,7 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Options are what the services of this package stand on.
+// Options are the dependencies of all services of this package.
 type Options struct {
 	Store     Store
 	Site      func() Site
@@ -43,7 +43,7 @@ type Services struct {
 	Comparisons *Comparisons
 }
 
-// New makes the services.
+// New makes the services on one shared core; nothing runs by itself.
 func New(o Options) Services {
 	c := &core{db: o.Store, site: o.Site, snapshots: o.Snapshots, budgets: o.Budgets, refusals: o.Refusals, now: o.Now,
 		newID: o.NewID}
@@ -57,7 +57,7 @@ func New(o Options) Services {
 	}
 }
 
-// Store is what all services need together.
+// Store is the database, for all services of this package.
 type Store interface {
 	transactions
 	requestStore

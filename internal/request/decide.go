@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Verb is what an approver does with a request.
+// Verb is the kind of an approver's answer: approve or reject.
 type Verb string
 
 // The verbs.
@@ -210,7 +210,7 @@ func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Approvers
 	return own
 }
 
-// Answer is what a person says to a request.
+// Answer is one approver's decision of one request, with its note and reduction.
 type Answer struct {
 	Verb    Verb
 	Note    string

@@ -65,5 +65,5 @@ func (d *dryRun) BudgetClaim(ctx context.Context, id string) (budget.Claim, erro
 	return d.Tx.BudgetClaim(ctx, id)
 }
 
-// RaiseQuota drops it.
+// RaiseQuota writes nothing.
 func (d *dryRun) RaiseQuota(context.Context, Raise) error { return nil }

@@ -22,7 +22,7 @@ const QuotaKind Kind = "more-quota"
 // mostQuota of one size that can be asked for.
 const mostQuota = 100_000
 
-// QuotaDraft is an ask for more quota as it was typed.
+// QuotaDraft is the form of a request for more quota, not checked yet.
 type QuotaDraft struct {
 	Tenant string
 	Size   string
@@ -31,7 +31,7 @@ type QuotaDraft struct {
 	Key    string // idempotency key
 }
 
-// Raise is a quota that an approval raises.
+// Raise is the change of a tenant's quota that an approval makes.
 type Raise struct {
 	Tenant string
 	Size   string

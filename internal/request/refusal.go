@@ -19,7 +19,7 @@ type Refusal struct {
 	Refused *Refused // what is kept of it; nil where it never came before the rules
 }
 
-// Error is the cause's.
+// Error is the message of the cause.
 func (r *Refusal) Error() string { return r.Cause.Error() }
 
 // Unwrap gives the fault.

@@ -79,7 +79,7 @@ type Spec struct {
 	Job *workload.Job `json:"job,omitempty"`
 }
 
-// Request is an ask that needs a decision.
+// Request is one start, extension, resume, edit or raise of quota, from its submission to its end state.
 type Request struct {
 	ID        ID
 	Kind      Kind

@@ -18,7 +18,7 @@ type SeatWait struct {
 	Since time.Time `json:"since"` // its place in the line
 }
 
-// Waiting is one request in the line for seats.
+// Waiting is a decided request that starts as soon as its license seats are free.
 type Waiting struct {
 	ID       ID
 	Pool     string

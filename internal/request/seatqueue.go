@@ -25,7 +25,7 @@ type seatStore interface {
 	Checkouts(ctx context.Context) ([]license.Checkout, error)
 }
 
-// Pools is every license pool and its use.
+// Pools lists every license pool with its seats and checkouts.
 func (s *SeatQueue) Pools(ctx context.Context) ([]license.Seats, error) {
 	checkouts, err := s.store.Checkouts(ctx)
 	return license.Count(s.site().Pools, checkouts), err

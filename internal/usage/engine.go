@@ -55,7 +55,7 @@ func (e EngineUse) Mean() float64 {
 // EngineUses are by workload; one of which nothing is known is not among them.
 type EngineUses map[string]EngineUse
 
-// EngineLine is a use of one line of the ledger.
+// EngineLine is how busy the GPUs of one statement line were.
 type EngineLine struct {
 	Workload string
 	Tenant   string
@@ -83,7 +83,7 @@ type EngineTail struct {
 	Lines   []TailLine
 }
 
-// TailLine is a use of one line of the ledger since a moment.
+// TailLine is how busy the GPUs of one statement line were since the watermark; it is not recorded yet.
 type TailLine struct {
 	EngineLine
 	Since time.Time // From, or when the line began where that is later
@@ -159,7 +159,7 @@ func (u CardUse) add(l Line) CardUse {
 		u.Busy + cards*l.Engine.Busy.Hours(), u.Idle + cards*l.Engine.Idle.Hours()}
 }
 
-// CardUse is that of one line.
+// CardUse gives the busy share of the cards of the line.
 func (l Line) CardUse() CardUse { return CardUse{}.add(l) }
 
 // IdleCost is what the time costs in which the line's GPU is known to have been idle: never more than the line costs.

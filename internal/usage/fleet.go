@@ -39,7 +39,7 @@ type CardTime int64
 // Hours are hours of whole cards.
 func (t CardTime) Hours() float64 { return float64(t) / (Parts * 3_600_000) }
 
-// CardHours is that many hours of one card.
+// CardHours converts hours of a card to CardTime.
 func CardHours(hours int64) CardTime { return CardTime(hours * Parts * 3_600_000) }
 
 // FleetTime is what physical cards did over a stretch of time.
@@ -52,7 +52,7 @@ type FleetTime struct {
 	Unknown  CardTime // nobody looked, or the cluster was away. Never free
 }
 
-// Held is what somebody had.
+// Held is the card time that pods held, the portal's and others'.
 func (t FleetTime) Held() CardTime { return t.Ours + t.Others }
 
 // Difference is what is there and that no part accounts for: cards that are not offered, what a cut leaves over.

@@ -15,7 +15,7 @@ import (
 // and Usage": the newest one, ratified on 4 June 2026 (https://focus.finops.org/focus-specification/v1-4/).
 const FocusVersion = "1.4"
 
-// FocusSite is what the specification wants to know of who charges.
+// FocusSite fills FOCUS's columns of provider, publisher, invoice issuer and billing account.
 type FocusSite struct {
 	Provider string              // who offers, hosts and bills: with an internal platform all three are one
 	Account  string              // id of what the bill is for: the portal's instance

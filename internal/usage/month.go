@@ -53,7 +53,7 @@ func (m Month) Span(zone *time.Location) Span {
 	return Span{DayStart(m.Year, m.Month, 1, zone), DayStart(m.Year, m.Month+1, 1, zone)}
 }
 
-// Span is a stretch of time: From is in it, Until is not.
+// Span is a half-open interval [From, Until).
 type Span struct{ From, Until time.Time }
 
 // To ends a span at a moment, if it would end later.
@@ -64,7 +64,7 @@ func (s Span) To(now time.Time) Span {
 	return s
 }
 
-// Length is how long it is.
+// Length is the duration of the span.
 func (s Span) Length() time.Duration { return s.Until.Sub(s.From) }
 
 // overlap is how much of an interval is in a span.

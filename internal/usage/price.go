@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// PriceKind is what a price is for.
+// PriceKind says what a price is per: a size, a card, a CPU, memory, storage or a license seat.
 type PriceKind string
 
 // The kinds of price.
@@ -21,7 +21,7 @@ const (
 	PriceSeat    PriceKind = "seat"    // of a seat of a license pool for a month of 730 hours
 )
 
-// PriceKinds are all of them, in the order of lists.
+// PriceKinds lists every kind in the order of forms.
 func PriceKinds() []PriceKind {
 	return []PriceKind{PriceSize, PriceCard, PriceCPU, PriceMemory, PriceStorage, PriceSeat}
 }

@@ -19,7 +19,7 @@ type PriceDraft struct {
 	From    string // a day of the site's zone, "2026-12-01"; empty for now
 }
 
-// Known is what a price can be for.
+// Known lists the sizes, card models, pools and tenants that a price can name.
 type Known struct {
 	Sizes, Models, Pools, Tenants []string
 }

@@ -23,7 +23,7 @@ type PriceStore interface {
 	EndPrice(ctx context.Context, id string, until time.Time, events ...audit.Event) error
 }
 
-// PricesOptions is what Prices stand on.
+// PricesOptions are the dependencies of Prices.
 type PricesOptions struct {
 	Store    PriceStore
 	Known    func() Known // what a price can be for now
@@ -53,16 +53,16 @@ func NewPrices(o PricesOptions) *Prices {
 // List is what counts, counted and will count, as this process knows it. Callers must not change it.
 func (p *Prices) List() PriceList { return *p.list.Load() }
 
-// Currency is the one that everything is priced in.
+// Currency is the ISO 4217 code of the portal's only currency.
 func (p *Prices) Currency() string { return p.o.Currency }
 
-// Known is what a price can be for.
+// Known lists what a new price can name, from the catalog and the license pools.
 func (p *Prices) Known() Known { return p.o.Known() }
 
-// Zone is whose days prices begin on.
+// Zone is the time zone in which a price begins and ends at midnight.
 func (p *Prices) Zone() *time.Location { return p.o.Zone }
 
-// Refresh reads the list.
+// Refresh reads the price list from the database into memory.
 func (p *Prices) Refresh(ctx context.Context) error {
 	list, err := p.o.Store.Prices(ctx)
 	if err == nil {
@@ -115,7 +115,7 @@ func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price
 	return price, p.after(ctx, err)
 }
 
-// End ends a price now.
+// End lets a price end now; what was held before keeps it.
 func (p *Prices) End(ctx context.Context, a identity.Actor, id string) error {
 	if err := mayPrice(a, identity.ChangePrices); err != nil {
 		return err

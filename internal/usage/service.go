@@ -22,7 +22,7 @@ type Store interface {
 	SeatIntervals(ctx context.Context, f Filter, since time.Time) ([]SeatInterval, error)
 }
 
-// Scope is whose statement it is.
+// Scope is whom a statement covers: one person, one tenant or the whole site.
 type Scope string
 
 // The scopes.
@@ -32,7 +32,7 @@ const (
 	All  Scope = "all"
 )
 
-// Scopes are those that an actor may ask for.
+// Scopes lists the scopes of which an actor may read statements.
 func Scopes(a identity.Actor) []Scope {
 	list := []Scope{Mine}
 	if len(a.TenantNames()) > 0 {

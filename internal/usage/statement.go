@@ -259,7 +259,7 @@ func compareKinds(a, b Kind) int {
 		strings.Compare(a.Profile, b.Profile))
 }
 
-// Filter chooses what a statement is about.
+// Filter limits a statement to a span, tenants and an owner.
 type Filter struct {
 	Span    Span
 	Month   Month    // whose use of GPUs belongs to it; zero for none

@@ -25,7 +25,7 @@ const (
 	UnmetExpired   UnmetReason = "expired"   // nobody decided in time
 )
 
-// UnmetReasons are all of them, in the order of lists.
+// UnmetReasons lists every reason in the order of tables.
 func UnmetReasons() []UnmetReason {
 	return []UnmetReason{UnmetQuota, UnmetNone, UnmetSeats, UnmetBudget, UnmetRule, UnmetWithdrawn, UnmetExpired}
 }

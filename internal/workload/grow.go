@@ -29,7 +29,7 @@ func (r Room) Full(more int) bool { return r.Most > 0 && r.Taken+more > r.Most }
 // Left is how much more there can be; only where there is a Most.
 func (r Room) Left() int { return max(0, r.Most-r.Taken) }
 
-// Class finds a class that is offered on a cluster.
+// Class gives a storage class by name, where the site offers it on that cluster for shared volumes.
 func (s Sharing) Class(cluster, name string) (Class, bool) {
 	i := slices.IndexFunc(s.Offered, func(o Offered) bool { return o.Cluster == cluster && o.Name == name })
 	if i < 0 {

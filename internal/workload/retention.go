@@ -45,7 +45,7 @@ func (k Retention) warnings() Warnings {
 	return k.Warnings.Of(k.Period)
 }
 
-// Use is what a workload makes of storage.
+// Use is whether a workload needs a volume, and when it was last used.
 type Use struct {
 	Wanted  bool      // by a workload that does not stand still
 	Touched time.Time // when somebody last did something to the storage or to the workload that has it

@@ -200,7 +200,7 @@ func (s *Service) History(ctx context.Context, a identity.Actor, id ID) ([]audit
 	return s.Store.History(ctx, id, 200)
 }
 
-// Stop gives the GPU back and keeps the storage.
+// Stop frees the GPU, license seats and budget of a workload, and keeps its storage.
 func (s *Service) Stop(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
 	return s.change(ctx, a, id, Stop)
 }

@@ -32,7 +32,7 @@ type Class struct {
 	TeamGiB int `json:"teamGiB,omitempty"`
 }
 
-// Offered is a class on a cluster.
+// Offered is a storage class that team volumes may have on a cluster.
 type Offered struct {
 	Cluster string
 	Class
@@ -57,7 +57,7 @@ type Mount struct {
 	TeamShare
 }
 
-// Mounted is the volume as a workload has it.
+// Mounted is the entry of the volume in a workload's list of mounts.
 func (v Volume) Mounted() Mount { return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share} }
 
 // SharedDir is where volumes of the team are found, each in a directory of its name.

@@ -17,10 +17,10 @@ import (
 // ID names a workload for good; it is never used again.
 type ID string
 
-// Desired is what people or the lease want.
+// Desired is the state that people, the lease or the idle rules want; Observation.State follows it.
 type Desired string
 
-// The specs.
+// The desired states.
 const (
 	WantRunning Desired = "running"
 	WantStopped Desired = "stopped"
@@ -94,7 +94,7 @@ type Workload struct {
 	AvoidNodes   []string // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
 }
 
-// Resource is what rights are asked about.
+// Resource is the owner and tenant by which rights are decided.
 func (w Workload) Resource() identity.Resource {
 	return identity.Resource{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
 }
@@ -161,7 +161,7 @@ type ForeignEdit struct {
 	At      time.Time  `json:"at,omitzero"` // when it was taken back or refused; of one that is shown, when it was made
 }
 
-// EditAction is what the portal does about an edit.
+// EditAction is the reaction to a foreign edit: taken back, not possible to take back, or left.
 type EditAction string
 
 // The actions.
@@ -259,7 +259,7 @@ type Volume struct {
 	WarnedFor  time.Duration // how long after that it was said to be
 }
 
-// Resource is what rights are asked about.
+// Resource is the owner and tenant by which rights are decided.
 func (v Volume) Resource() identity.Resource {
 	return identity.Resource{Tenant: v.Tenant, Owner: v.Owner}
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Config is one license server.
+// Config says where a license server is and with what credentials it is asked.
 type Config struct {
 	Name string `json:"name"` // by which pools name it; needed
 	// "https://api.licensing.nvidia.com", or the address of the DLS with the path before /v1; needed

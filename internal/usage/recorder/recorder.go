@@ -38,7 +38,7 @@ type Store interface {
 	RecordEngine(ctx context.Context, r usage.EngineRecord) error
 }
 
-// Options is what a Recorder stands on.
+// Options are the dependencies of a Recorder.
 type Options struct {
 	Sources    map[string]Source // by cluster
 	Store      Store
@@ -49,7 +49,7 @@ type Options struct {
 	Logger     *slog.Logger // nil: nothing is logged
 }
 
-// Recorder records. It is run by whoever leads.
+// Recorder adds how busy GPUs were to the ledger, hour by hour. Only the leader runs it.
 type Recorder struct{ o Options }
 
 const (
@@ -65,7 +65,7 @@ const (
 	atOnce = 24
 )
 
-// New makes one.
+// New makes a Recorder; Record works off what is due.
 func New(o Options) *Recorder { return &Recorder{o.withDefaults()} }
 
 func (o Options) withDefaults() Options {

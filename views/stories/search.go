@@ -10,16 +10,18 @@ import (
 
 func searchPaletteResults(s story.Setting) templ.Component {
 	return search.Options(search.ResultsModel{Count: "5 results", Groups: []search.GroupModel{
-		{ID: "workload", Title: s.Localizer.S("search.kind_workload"), Hits: []search.HitModel{
-			{Title: "train-resnet", Detail: "Running · Whole H100 · Anna Albers", Icon: "notebook", Href: "#"},
-			{Title: "a-name-as-long-as-names-may-be-at-the-most-it-can", Icon: "endpoint", Href: "#",
+		{Kind: search.Workload, Hits: []search.HitModel{
+			{Kind: search.Workload, Title: "train-resnet", Detail: "Running · Whole H100 · Anna Albers", Icon: "notebook",
+				Href: "#"},
+			{Kind: search.Workload, Title: "a-name-as-long-as-names-may-be-at-the-most-it-can", Icon: "endpoint", Href: "#",
 				Detail: "Waiting for a free GPU · MIG slice 10 GB · Maximiliane von und zu Hohenstein"}}},
-		{ID: "action", Title: s.Localizer.S("search.kind_action"), Hits: []search.HitModel{
-			{Title: s.Localizer.S("search.do_notebook"), Icon: "notebook", Href: "#"},
-			{Title: s.Localizer.S("search.do_dark"), Icon: "moon", Action: "#",
+		{Kind: search.Action, Hits: []search.HitModel{
+			{Kind: search.Action, ID: "notebook", Title: s.Localizer.S("search.do_notebook"), Href: "#"},
+			{Kind: search.Action, ID: "dark", Title: s.Localizer.S("search.do_dark"), Action: "#",
 				Hidden: []ui.HiddenModel{{Name: "theme", Value: "dark"}}}}},
-		{ID: "page", Title: s.Localizer.S("search.kind_page"), Hits: []search.HitModel{
-			{Title: s.Localizer.S("web.nav.rules"), Detail: s.Localizer.S("web.nav.group_policies"), Icon: "rules",
+		{Kind: search.Place, Hits: []search.HitModel{
+			{Kind: search.Place, ID: "rules", Title: s.Localizer.S("web.nav.rules"),
+				Detail: s.Localizer.S("web.nav.group_policies"), Icon: "rules",
 				Href: "#"}}}}})
 }
 

@@ -40,69 +40,31 @@ func (w *Pages) accountView(k page.Call, form tokenForm, problems []fault.Field,
 			return page.View{}, err
 		}
 	}
-	wrong := func(name string) string {
-		for _, p := range problems {
-			if p.Name == name {
-				return say.Text(p.Reason)
-			}
-		}
-		return ""
-	}
 	m := account.PageModel{Header: ui.HeaderModel{Title: say.S("account.title")}, Person: blocks.PersonItems(say, k.Actor),
-		Sessions: ownSessions(k, sessions),
-		Errors:   page.FormErrors(say, problems),
-		Form:     ui.FormModel{ID: "token-form", Action: "/account/tokens", Test: "token-form"},
-		Fields: []ui.FieldModel{
-			{ID: "token-name", Name: "name", Label: say.S("account.name"), Value: form.Name, Error: wrong("name"),
-				Hint: say.S("account.name_hint"), MaxLength: accounts.MaxTokenName, Autocomplete: "off", Test: "token-name"},
-			{ID: "token-lasts", Name: "lasts", Kind: ui.SelectField, Label: say.S("account.lasts"), Value: form.Lasts,
-				Error: wrong("lasts"), Test: "token-lasts", Options: w.lifetimes(say)}},
-		Create: ui.ButtonModel{Label: say.S("account.create"), Icon: "plus", Kind: ui.Primary, Test: "token-create"},
+		Secret: secret, Sessions: ownSessions(k, sessions), Errors: page.FormErrors(say, problems),
+		Form: account.TokenFormModel{Name: form.Name, NameError: page.WrongIn(say, problems, "name"),
+			MaxName: accounts.MaxTokenName, Lasts: form.Lasts, LastsError: page.WrongIn(say, problems, "lasts"),
+			Lifetimes: w.lifetimes(say)},
+		Hidden: k.Actor.Impersonator != nil,
 		Example: "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + page.ShellQuote(strings.TrimRight(w.PortalURL, "/")+
 			"/api/v1/workloads"),
 	}
-	if secret != "" {
-		m.Fresh = &account.FreshModel{Secret: secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("account.fresh"),
-			Body: say.S("account.fresh_body"), Alert: true, Test: "token-fresh"}}
-	}
 	for _, t := range tokens {
-		m.Tokens = append(m.Tokens, blocks.TokenModel(say, t))
-		m.Dialogs = append(m.Dialogs, ui.DialogModel{ID: "revoke-" + page.Slug(t.ID), Kind: ui.Danger,
-			Title: say.S("account.revoke_title", "Name", t.Name), Body: say.S("account.revoke_body"),
-			Action: "/account/tokens/" + t.ID + "/revoke", Confirm: ui.ButtonModel{Label: say.S("account.revoke"),
-				Kind: ui.DangerPrimary, Test: "token-revoke-confirm"}})
-	}
-	if len(tokens) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"),
-			Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
-	}
-	if k.Actor.Impersonator != nil {
-		m.Empty = notShown(say)
+		row := blocks.TokenModel(say, t)
+		row.Revoke, row.Dialog = "/account/tokens/"+t.ID+"/revoke", "revoke-"+page.Slug(t.ID)
+		m.Tokens = append(m.Tokens, row)
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account", Body: account.Page(m)}, nil
 }
 
 // ownSessions are the reader's own sign-ins, with the way to end all but this one.
 func ownSessions(k page.Call, sessions []identity.Session) account.SessionsModel {
-	say := k.Words
-	m := account.SessionsModel{Lead: say.S("account.sessions_lead"), Rows: blocks.SessionRows(k, sessions, "/account",
-		true)}
-	if len(sessions) == 0 {
-		m.Empty = blocks.NoSessions(say)
-	}
-	if k.Actor.Impersonator != nil {
-		m.Empty = notShown(say)
-	}
+	m := account.SessionsModel{Own: true, Hidden: k.Actor.Impersonator != nil,
+		Rows: blocks.SessionRows(k, sessions, "/account", true)}
 	if len(sessions) > 1 {
-		m.EndAll = &ui.PostButtonModel{Action: "/account/sessions/end", Button: ui.ButtonModel{
-			Label: say.S("account.end_others"), Kind: ui.DangerSecondary, Test: "sessions-end"}}
+		m.EndAll = "/account/sessions/end"
 	}
 	return m
-}
-
-// notShown stands where something is shown to nobody but its person.
-func notShown(say page.Words) *ui.EmptyStateModel {
-	return &ui.EmptyStateModel{Icon: "lock", Title: say.S("account.not_shown"), Level: 3, Test: "not-shown"}
 }
 
 // lifetimes are offered up to the longest that the settings allow.

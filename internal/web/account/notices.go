@@ -34,78 +34,42 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	say := k.Words
-	m := account.NoticesModel{Header: ui.HeaderModel{Title: say.S("notices.title"), Lead: say.S("notices.lead")},
-		Errors: page.FormErrors(say, x.problems),
-		Form:   ui.FormModel{ID: "notices-form", Action: "/account/notifications", Test: "notices-form"},
-		Language: ui.FieldModel{ID: "notices-language", Name: "language", Kind: ui.SelectField,
-			Label: say.S("notices.language"), Value: s.Preferences.Language, Short: true, Test: "notices-language"},
-		Save:     ui.ButtonModel{Label: say.S("notices.save"), Kind: ui.Primary, Test: "notices-save"},
-		TestForm: ui.FormModel{ID: "notices-test-form", Action: "/account/notifications/test"},
-		Address:  ui.FormModel{ID: "address-form", Action: "/account/notifications/addresses", Test: "address-form"},
-		Enter:    ui.ButtonModel{Label: say.S("notices.enter"), Icon: "plus", Test: "address-enter"}}
+	m := account.NoticesModel{Header: ui.HeaderModel{Title: k.Words.S("notices.title"), Lead: k.Words.S("notices.lead")},
+		Errors: page.FormErrors(k.Words, x.problems), Secret: x.secret, Language: s.Preferences.Language,
+		Entry: w.entryModel(k, x), Tried: triedModel(k.Words, x.tried)}
 	for _, tag := range i18n.Languages {
-		m.Language.Options = append(m.Language.Options, ui.OptionModel{Value: tag.String(), Label: i18n.Name(tag)})
+		m.Languages = append(m.Languages, ui.OptionModel{Value: tag.String(), Label: i18n.Name(tag)})
 	}
 	for _, c := range notify.Channels() {
-		m.Channels = append(m.Channels, say.S("notices.channel."+string(c)))
-		test := ui.ButtonModel{Label: say.S("notices.test_by", "Channel", say.S("notices.channel."+string(c))),
-			Name: "channel", Value: string(c), Test: "notices-test-" + string(c)}
-		if !w.reachable(k, s, c) {
-			test.Why = say.S("notices.no_way_" + string(c))
-		}
-		m.Tests = append(m.Tests, test)
+		m.Channels = append(m.Channels, account.ChannelModel{ID: string(c), Reachable: w.reachable(k, s, c)})
 	}
 	for _, kind := range notify.Kinds() {
-		line := account.NoticeKindModel{Label: say.S("notices.kind." + string(kind)),
-			Hint: say.S("notices.hint." + string(kind))}
-		for _, c := range notify.Channels() {
-			line.Choices = append(line.Choices, ui.FieldModel{ID: "notice-" + string(kind) + "-" + string(c), Name: string(kind),
-				Kind: ui.CheckboxField, Value: string(c), Label: line.Label + ": " + say.S("notices.channel."+string(c)),
-				HideLabel: true, Checked: slices.Contains(s.Preferences.By(kind), c), Test: "notice-" + string(kind) + "-" +
-					string(c)})
-		}
-		m.Kinds = append(m.Kinds, line)
+		m.Kinds = append(m.Kinds, account.NoticeKindModel{ID: string(kind), Chosen: ids(s.Preferences.By(kind))})
 	}
-	m.Fields = w.addressFields(k, x)
 	for _, a := range s.Addresses {
-		row := account.AddressModel{Channel: say.S("notices.channel." + string(a.Channel)), Host: a.Host,
-			Whose: say.S("notices.mine"), Kinds: say.S("notices.as_chosen"), Action: "/account/notifications/addresses/" + a.ID +
-				"/remove",
-			Remove: ui.ButtonModel{Label: say.S("notices.remove"), Kind: ui.DangerSecondary, Small: true,
-				Test: "address-remove"}}
-		if a.Tenant != "" {
-			row.Whose = a.Tenant
-			row.Kinds = kindNames(say, a.Kinds)
-		}
-		m.Addresses = append(m.Addresses, row)
-	}
-	if len(s.Addresses) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.no_addresses"),
-			Lines: []string{say.S("notices.no_addresses_why")}, Level: 3, Test: "empty"}
-	}
-	if x.secret != "" {
-		m.Fresh = &account.FreshModel{Secret: x.secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.fresh"),
-			Body: say.S("notices.fresh_body"), Alert: true, Test: "webhook-fresh"}}
-	}
-	if d := x.tried; d != nil {
-		m.Tried = &ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.tried", "Channel",
-			say.S("notices.channel."+string(d.Channel))), Alert: true, Test: "tried"}
-		if d.State != notify.Sent {
-			m.Tried.Kind, m.Tried.Title = ui.Danger, say.S("notices.tried_in_vain", "Channel",
-				say.S("notices.channel."+string(d.Channel)))
-			m.Tried.Body = strings.TrimSpace(blocks.DeliveryProblem(say, *d) + " " + blocks.DeliveryWords(say, *d))
-		}
+		m.Addresses = append(m.Addresses, account.AddressModel{Channel: string(a.Channel), Host: a.Host, Team: a.Tenant,
+			Kinds: ids(a.Kinds), Remove: "/account/notifications/addresses/" + a.ID + "/remove"})
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account/notifications", Body: account.Notices(m)}, nil
 }
 
-func kindNames(say page.Words, kinds []notify.Kind) string {
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = say.S("notices.kind." + string(kind))
+func ids[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, id := range list {
+		out[i] = string(id)
 	}
-	return strings.Join(names, ", ")
+	return out
+}
+
+func triedModel(say page.Words, d *notify.Delivery) *account.TriedModel {
+	if d == nil {
+		return nil
+	}
+	m := &account.TriedModel{Channel: string(d.Channel), Failed: d.State != notify.Sent}
+	if m.Failed {
+		m.Why = strings.TrimSpace(blocks.DeliveryProblem(say, *d) + " " + blocks.DeliveryWords(say, *d))
+	}
+	return m
 }
 
 // reachable reports whether there is such a way to the actor.
@@ -116,38 +80,15 @@ func (w *Pages) reachable(k page.Call, s notify.Settings, c notify.Channel) bool
 	return slices.ContainsFunc(s.Addresses, func(a notify.Address) bool { return a.Tenant == "" && a.Channel == c })
 }
 
-func (w *Pages) addressFields(k page.Call, x noticesExtra) []ui.FieldModel {
-	say := k.Words
-	channel := ui.FieldModel{ID: "address-channel", Name: "channel", Kind: ui.SelectField,
-		Label: say.S("notices.col_channel"), Value: string(x.entry.Channel), Test: "address-channel",
-		Options: []ui.OptionModel{{Value: string(notify.Webhook), Label: say.S("notices.channel.webhook")},
-			{Value: string(notify.Chat), Label: say.S("notices.channel.chat")}}}
-	at := ui.FieldModel{ID: "address-url", Name: "url", Label: say.S("notices.url"),
-		Hint: say.S("notices.url_hint", "Schemes", strings.Join(notify.ChatServices(), ", ")), MaxLength: 500,
-		Autocomplete: "off", Test: "address-url"}
-	for _, p := range x.problems {
-		if p.Name == "url" {
-			at.Error = say.Text(p.Reason)
-		}
-	}
-	whose := ui.FieldModel{ID: "address-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("notices.col_whose"),
-		Value: x.entry.Tenant, Test: "address-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("notices.mine")}}}
+func (w *Pages) entryModel(k page.Call, x noticesExtra) account.EntryModel {
+	m := account.EntryModel{Channel: string(x.entry.Channel), URLError: page.WrongIn(k.Words, x.problems, "url"),
+		Schemes: strings.Join(notify.ChatServices(), ", "), Tenant: x.entry.Tenant, Kinds: ids(x.entry.Kinds)}
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.Actor, identity.ChangeNotices, identity.Resource{Tenant: t.Name}) {
-			whose.Options = append(whose.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
+			m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
 		}
 	}
-	fields := []ui.FieldModel{channel, at}
-	if len(whose.Options) == 1 {
-		return fields
-	}
-	kinds := ui.FieldModel{ID: "address-kinds", Name: "kinds", Kind: ui.CheckboxesField,
-		Label: say.S("notices.team_kinds"), Hint: say.S("notices.team_kinds_hint"), Test: "address-kinds"}
-	for _, kind := range notify.Kinds() {
-		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind),
-			Label: say.S("notices.kind." + string(kind)), Selected: slices.Contains(x.entry.Kinds, kind)})
-	}
-	return append(fields, whose, kinds)
+	return m
 }
 
 // noticesChoose keeps the choice.
@@ -231,8 +172,8 @@ func (w *Pages) addressRemove(c echo.Context) error {
 	return w.Done(c, "address-removed", "/account/notifications")
 }
 
-var deliveryKinds = map[notify.State]ui.Kind{notify.Due: ui.Info, notify.Sending: ui.Info, notify.Sent: ui.OK,
-	notify.GaveUp: ui.Danger}
+// deliveryStates are those that the filter offers, in the order in which a message comes to them.
+var deliveryStates = []notify.State{notify.Due, notify.Sending, notify.Sent, notify.GaveUp}
 
 // deliveries answers: does what people should hear of get to them.
 func (w *Pages) deliveries(k page.Call) (page.View, error) {
@@ -240,7 +181,7 @@ func (w *Pages) deliveries(k page.Call) (page.View, error) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	state := notify.State(k.Get("state"))
-	if _, known := deliveryKinds[state]; !known {
+	if !slices.Contains(deliveryStates, state) {
 		state = ""
 	}
 	list, next, err := w.Notify.History(k.Ctx, k.Actor, state, k.Get("cursor"))
@@ -248,42 +189,20 @@ func (w *Pages) deliveries(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	mail, hosts := say.S("notices.mail_off"), strings.Join(w.Notify.Hosts(), ", ")
-	if w.Notify.HasMail() {
-		mail = say.S("notices.mail_on")
-	}
-	if hosts == "" {
-		hosts = say.S("notices.every_host")
-	}
-	choice := ui.FieldModel{ID: "delivery-state", Name: "state", Kind: ui.SelectField, Label: say.S("notices.col_state"),
-		Value: string(state), Test: "filter-state", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
-	for _, s := range []notify.State{notify.Due, notify.Sending, notify.Sent, notify.GaveUp} {
-		choice.Options = append(choice.Options, ui.OptionModel{Value: string(s), Label: say.S("notices.state." + string(s))})
-	}
 	m := account.DeliveriesModel{Header: ui.HeaderModel{Title: say.S("notices.admin"), Lead: say.S("notices.admin_lead"),
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("notices.test"), Href: "/account/notifications",
 			Test: "to-test"}}}},
-		Site: []ui.DefModel{{Term: say.S("notices.channel.mail"), Value: mail, Test: "site-mail"},
-			{Term: say.S("notices.hosts"), Value: hosts, Test: "site-hosts"}},
-		Filter: ui.FilterBarModel{Action: "/admin/notifications", Label: say.S("notices.filter"),
-			Fields: []ui.FieldModel{choice}}, More: ui.PaginationModel{Label: say.S("notices.pages"),
-			NextURL: page.NextURL("/admin/notifications", k.Query, next)}}
+		Mail: w.Notify.HasMail(), Hosts: strings.Join(w.Notify.Hosts(), ", "), State: string(state),
+		States: ids(deliveryStates), NextURL: page.NextURL("/admin/notifications", k.Query, next)}
+	retries := identity.Can(k.Actor, identity.RetryDelivery, identity.Resource{})
 	for _, d := range list {
-		row := account.DeliveryModel{Time: say.At(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID},
-			What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
-			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"},
+		row := account.DeliveryModel{Time: say.At(d.CreatedAt), Who: d.Name, ID: d.ID, Kind: string(d.Kind),
+			Channel: string(d.Channel), State: string(d.State), Problem: blocks.DeliveryProblem(say, d),
 			Tries: strconv.Itoa(d.Attempts), Said: blocks.DeliveryWords(say, d)}
-		row.State.Detail = blocks.DeliveryProblem(say, d)
-		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.Actor, identity.RetryDelivery,
-			identity.Resource{}) {
-			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry",
-				Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
+		if d.State == notify.GaveUp && d.Kind != notify.Test && retries {
+			row.Retry = "/admin/notifications/" + d.ID + "/retry"
 		}
 		m.Rows = append(m.Rows, row)
-	}
-	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.none"), Lines: []string{say.S("notices.none_why")},
-			Level: 3, Test: "empty"}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/admin/notifications", Wide: true, Body: account.Deliveries(m)}, nil
 }

@@ -43,7 +43,7 @@ func (w *Pages) personView(k page.Call, note string, problems []fault.Field) (pa
 	m := account.PersonModel{Errors: page.FormErrors(say, problems), Header: ui.HeaderModel{Title: p.Person.Name,
 		Lead: p.Person.Email, State: disabledState(say, p.Person),
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.people"), Href: page.PeoplePath}, {Label: p.Person.Name}}},
-		Person: append(blocks.PersonItems(say, p), standingFacts(say, p.Person)...), Disabled: disabledNotice(say, p.Person)}
+		Person: append(blocks.PersonItems(say, p), standingFacts(say, p.Person)...), Disabled: disabledModel(say, p.Person)}
 	manages := identity.Can(k.Actor, identity.ManagePeople, identity.Resource{})
 	if manages {
 		w.personSwitch(k, &m, p.Person, note, problems)
@@ -64,19 +64,17 @@ func disabledState(say page.Words, p identity.Person) *ui.StateModel {
 	return &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
 }
 
-// disabledNotice says who disabled somebody, since when and why.
-func disabledNotice(say page.Words, p identity.Person) *ui.NoticeModel {
-	n := &ui.NoticeModel{Kind: ui.Warning, Test: "disabled"}
+// disabledModel says who disabled somebody, since when and why.
+func disabledModel(say page.Words, p identity.Person) *account.DisabledModel {
 	switch {
 	case !p.DisabledAt.IsZero():
-		n.Title = say.S("accounts.disabled_by", "Name", p.DisabledBy, "At", say.At(p.DisabledAt).Exact)
-		n.Body = p.DisabledNote
+		return &account.DisabledModel{Body: p.DisabledNote,
+			Title: say.S("accounts.disabled_by", "Name", p.DisabledBy, "At", say.At(p.DisabledAt).Exact)}
 	case p.Disabled:
-		n.Title, n.Body = say.S("accounts.disabled_provider"), say.S("accounts.disabled_provider_why")
-	default:
-		return nil
+		return &account.DisabledModel{Title: say.S("accounts.disabled_provider"),
+			Body: say.S("accounts.disabled_provider_why")}
 	}
-	return n
+	return nil
 }
 
 // standingFacts say when the provider told of somebody last, and until when their tokens count by it.
@@ -92,25 +90,20 @@ func standingFacts(say page.Words, p identity.Person) []ui.DefModel {
 // personSwitch is the way to disable, or to enable again.
 func (w *Pages) personSwitch(k page.Call, m *account.PersonModel, p identity.Person, note string,
 	problems []fault.Field) {
-	say := k.Words
 	switch {
 	case p.ID == k.Actor.Person.ID:
 		return
 	case !p.DisabledAt.IsZero():
-		m.Disabled.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.PersonPath(p.ID) + "/enable",
-			Button: ui.ButtonModel{Label: say.S("accounts.enable"), Icon: "undo", Small: true, Test: "enable"}}}}
+		m.Disabled.Enable = page.PersonPath(p.ID) + "/enable"
 	default:
-		m.Disable = &account.DisableModel{Form: ui.FormModel{ID: "disable", Action: page.PersonPath(p.ID) + "/disable",
-			Test: "disable-form"},
-			Note: ui.FieldModel{ID: "note", Name: "note", Label: say.S("accounts.note"), Hint: say.S("accounts.note_hint"),
-				Value: note, Error: page.WrongIn(say, problems, "note"), MaxLength: 300, Autocomplete: "off", Test: "note"},
-			Go: ui.ButtonModel{Label: say.S("accounts.disable"), Kind: ui.DangerPrimary, Icon: "lock", Test: "disable"}}
+		m.Disable = &account.DisableModel{Action: page.PersonPath(p.ID) + "/disable", Note: note,
+			NoteError: page.WrongIn(k.Words, problems, "note")}
 	}
 }
 
 // personCredentials are the sign-ins and tokens, with what ends them.
 func (w *Pages) personCredentials(k page.Call, m *account.PersonModel, p identity.Person, manages bool) error {
-	say, path := k.Words, page.PersonPath(p.ID)
+	path := page.PersonPath(p.ID)
 	sessions, err := w.Accounts.Sessions(k.Ctx, k.Actor, p.ID)
 	if err != nil {
 		return err
@@ -119,50 +112,36 @@ func (w *Pages) personCredentials(k page.Call, m *account.PersonModel, p identit
 	if err != nil {
 		return err
 	}
-	m.Sessions = account.SessionsModel{Lead: say.S("accounts.sessions_lead"),
-		Rows: blocks.SessionRows(k, sessions, path, manages)}
-	if len(sessions) == 0 {
-		m.Sessions.Empty = blocks.NoSessions(say)
-	} else if manages {
-		m.Sessions.EndAll = &ui.PostButtonModel{Action: path + "/sessions/end", Button: ui.ButtonModel{
-			Label: say.S("accounts.end_all"), Kind: ui.DangerSecondary, Test: "sessions-end"}}
+	m.Sessions = account.SessionsModel{Rows: blocks.SessionRows(k, sessions, path, manages)}
+	if len(sessions) > 0 && manages {
+		m.Sessions.EndAll = path + "/sessions/end"
 	}
 	for _, t := range tokens {
-		row := blocks.TokenModel(say, t)
-		row.Revoke = ui.ButtonModel{}
-		if p.Disabled || !w.Accounts.Limits.Standing(p, say.Now) {
-			row.State = ui.StateModel{Kind: ui.Off, Word: say.S("accounts.refused"), Test: "state"}
+		row := blocks.TokenModel(k.Words, t)
+		if p.Disabled || !w.Accounts.Limits.Standing(p, k.Words.Now) {
+			row.State = account.TokenRefused
 		}
 		if manages {
-			row.Post = &ui.PostButtonModel{Action: path + "/tokens/" + t.ID + "/revoke", Button: ui.ButtonModel{
-				Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "token-revoke"}}
+			row.Revoke = path + "/tokens/" + t.ID + "/revoke"
 		}
 		m.Tokens = append(m.Tokens, row)
-	}
-	if len(tokens) == 0 {
-		m.NoTokens = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"), Level: 3, Test: "no-tokens"}
 	}
 	return nil
 }
 
 // personHoldings are the things, team by team, with the form that hands them over.
 func (w *Pages) personHoldings(k page.Call, m *account.PersonModel, p identity.Person, manages bool) error {
-	say := k.Words
 	held, err := w.Accounts.Holdings(k.Ctx, k.Actor, p.ID)
 	if err != nil {
 		return err
 	}
 	for _, o := range held.Owns {
-		line := say.S("accounts.owns", "Team", w.TeamTitle(o.Tenant))
-		if o.Only {
-			line = say.S("accounts.owns_only", "Team", w.TeamTitle(o.Tenant))
-		}
-		m.Owns = append(m.Owns, account.OwnedModel{Words: line, Only: o.Only, Members: ui.LinkButtonModel{
-			Label: say.S("team.members"), Href: page.TeamPath(o.Tenant), Kind: ui.Secondary, Small: true, Test: "members"}})
+		m.Owns = append(m.Owns, account.OwnedModel{Team: w.TeamTitle(o.Tenant), Only: o.Only,
+			Members: page.TeamPath(o.Tenant)})
 	}
 	for _, name := range held.Tenants() {
-		team := account.HeldModel{Title: w.TeamTitle(name), ID: "held-" + page.Slug(name),
-			Rows: w.heldRows(say, held.In(name))}
+		team := account.HeldModel{Title: w.TeamTitle(name), Slug: page.Slug(name),
+			Rows: heldRows(k.Words, held.In(name))}
 		if manages {
 			if team.Hand, err = w.handForm(k, p, name); err != nil {
 				return err
@@ -170,49 +149,35 @@ func (w *Pages) personHoldings(k page.Call, m *account.PersonModel, p identity.P
 		}
 		m.Held = append(m.Held, team)
 	}
-	if len(m.Held) == 0 {
-		m.NothingHeld = &ui.EmptyStateModel{Icon: "gpu", Title: say.S("accounts.holds_nothing"), Level: 3,
-			Test: "holds-nothing"}
-	}
 	return nil
 }
 
-func (w *Pages) heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
+func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 	var rows []account.HeldRowModel
-	add := func(icon, title, href, kind, detail string) {
-		rows = append(rows, account.HeldRowModel{Name: ui.StackModel{Title: title, Href: href, Icon: icon},
-			Kind: say.S("accounts.kind." + kind), Detail: detail})
-	}
 	for _, item := range held.Workloads {
-		add("gpu", item.Name, page.WorkloadPath(item.ID), "workload", item.Size.Title+" · "+
-			say.S("state."+string(item.State)))
+		rows = append(rows, account.HeldRowModel{Kind: account.HeldWorkload, Title: item.Name,
+			Href: page.WorkloadPath(item.ID), Detail: item.Size.Title + " · " + say.S("state."+string(item.State))})
 	}
 	for _, v := range held.Volumes {
-		add("storage", v.Name, "/storage?scope=all", "volume", say.GiB(float64(v.GiB)))
+		rows = append(rows, account.HeldRowModel{Kind: account.HeldVolume, Title: v.Name, Href: "/storage?scope=all",
+			Detail: say.GiB(float64(v.GiB))})
 	}
 	for _, r := range held.Requests {
-		add("requests", blocks.RequestWhat(say, r), page.RequestPath(r.ID), "request", r.Spec.Size.Title)
+		rows = append(rows, account.HeldRowModel{Kind: account.HeldRequest, Title: blocks.RequestWhat(say, r),
+			Href: page.RequestPath(r.ID), Detail: r.Spec.Size.Title})
 	}
 	return rows
 }
 
 // handForm chooses who gets what somebody holds in a team.
 func (w *Pages) handForm(k page.Call, p identity.Person, team string) (*account.HandModel, error) {
-	say := k.Words
 	people, err := w.Accounts.Receivers(k.Ctx, k.Actor, p.ID, team)
 	if err != nil {
 		return nil, err
 	}
-	if len(people) == 0 {
-		return &account.HandModel{Nobody: say.S("accounts.no_receiver")}, nil
-	}
-	m := &account.HandModel{Form: ui.FormModel{ID: "hand-" + page.Slug(team), Action: page.PersonPath(p.ID) + "/hand-over",
-		Hidden: []ui.HiddenModel{{Name: "tenant", Value: team}}, Test: "hand-over"},
-		To: ui.FieldModel{ID: "to-" + page.Slug(team), Name: "to", Kind: ui.SelectField, Label: say.S("accounts.receiver"),
-			Test: "receiver"},
-		Go: ui.ButtonModel{Label: say.S("accounts.hand_over"), Kind: ui.Secondary, Icon: "arrow-right", Test: "hand-over-go"}}
+	m := &account.HandModel{Action: page.PersonPath(p.ID) + "/hand-over", Tenant: team}
 	for _, to := range people {
-		m.To.Options = append(m.To.Options, ui.OptionModel{Value: string(to.ID), Label: to.Name + " · " + to.Email})
+		m.Receivers = append(m.Receivers, ui.OptionModel{Value: string(to.ID), Label: to.Name + " · " + to.Email})
 	}
 	return m, nil
 }

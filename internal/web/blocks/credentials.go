@@ -41,15 +41,12 @@ func RoleList(say page.Words, a identity.Actor) string {
 // TokenModel is an API token without its secret.
 func TokenModel(say page.Words, t identity.Token) account.TokenModel {
 	m := account.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID, Created: say.At(t.CreatedAt),
-		Expires: say.Around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
-		State: ui.StateModel{Kind: ui.OK, Word: say.S("account.valid"), Test: "state"},
-		Revoke: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, OpensDialog: "revoke-" +
-			page.Slug(t.ID), Test: "token-revoke"}}
+		Expires: say.Around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")}, State: account.TokenValid}
 	if !t.LastUsedAt.IsZero() {
 		m.Used = say.Ago(t.LastUsedAt)
 	}
 	if !t.ExpiresAt.IsZero() && !say.Now.Before(t.ExpiresAt) {
-		m.State = ui.StateModel{Kind: ui.Off, Word: say.S("account.expired"), Test: "state"}
+		m.State = account.TokenExpired
 	}
 	return m
 }
@@ -90,23 +87,13 @@ func SessionRows(k page.Call, list []identity.Session, path string, manages bool
 	say := k.Words
 	rows := make([]account.SessionModel, len(list))
 	for i, n := range list {
-		rows[i] = account.SessionModel{Browser: ui.StackModel{Title: browserOf(say, n.Agent), Detail: n.Address,
-			Icon: "globe"},
-			Since: say.Ago(n.CreatedAt), Seen: say.Ago(n.SeenAt)}
-		if accounts.Current(k.Actor, n) {
-			rows[i].Current = &ui.StateModel{Kind: ui.OK, Word: say.S("account.this_session"), Test: "current"}
-		}
+		rows[i] = account.SessionModel{Browser: browserOf(say, n.Agent), Address: n.Address, Since: say.Ago(n.CreatedAt),
+			Seen: say.Ago(n.SeenAt), Current: accounts.Current(k.Actor, n)}
 		if manages {
-			rows[i].End = &ui.PostButtonModel{Action: path + "/sessions/" + n.ID + "/end", Button: ui.ButtonModel{
-				Label: say.S("account.end_session"), Kind: ui.DangerSecondary, Small: true, Test: "session-end"}}
+			rows[i].End = path + "/sessions/" + n.ID + "/end"
 		}
 	}
 	return rows
-}
-
-// NoSessions stands where nobody is signed in.
-func NoSessions(say page.Words) *ui.EmptyStateModel {
-	return &ui.EmptyStateModel{Icon: "globe", Title: say.S("account.no_sessions"), Level: 3, Test: "no-sessions"}
 }
 
 // PeopleSearch is the search field over a list of people.

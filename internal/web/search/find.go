@@ -19,17 +19,18 @@ import (
 
 // source is one kind of result. Without a query only pages and actions are listed.
 type source struct {
-	kind   string
+	kind   search.Kind
 	find   func(k page.Call, q query, most int) ([]hit, error)
 	listed bool // also without a query
 	stored bool // from the database
 }
 
 func (w *Pages) sources() []source {
-	return []source{{kind: "action", find: w.actions, listed: true}, {kind: "page", find: w.places, listed: true},
-		{kind: "workload", find: w.workloads, stored: true}, {kind: "request", find: w.requests, stored: true},
-		{kind: "size", find: w.sizes}, {kind: "node", find: w.nodes}, {kind: "team", find: w.teams},
-		{kind: "person", find: w.people, stored: true}, {kind: "document", find: w.documents}}
+	return []source{{kind: search.Action, find: w.actions, listed: true},
+		{kind: search.Place, find: w.places, listed: true},
+		{kind: search.Workload, find: w.workloads, stored: true}, {kind: search.Request, find: w.requests, stored: true},
+		{kind: search.Size, find: w.sizes}, {kind: search.Node, find: w.nodes}, {kind: search.Team, find: w.teams},
+		{kind: search.Person, find: w.people, stored: true}, {kind: search.Document, find: w.documents}}
 }
 
 // find asks every source and ranks what they know.
@@ -66,8 +67,8 @@ func matching(hits []hit, q query, m search.HitModel, also ...string) []hit {
 func (w *Pages) places(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, p := range w.Places(k) {
-		hits = matching(hits, q, search.HitModel{Title: p.Label, Detail: p.Group, Icon: p.Icon, Href: p.Href,
-			Test: "hit-" + p.ID}, p.ID)
+		hits = matching(hits, q, search.HitModel{Kind: search.Place, ID: p.ID, Title: p.Label, Detail: p.Group,
+			Icon: p.Icon, Href: p.Href}, p.ID)
 	}
 	return hits, nil
 }
@@ -96,9 +97,9 @@ func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
 }
 
 func workloadHit(say page.Words, item workload.Workload) search.HitModel {
-	return search.HitModel{Title: item.Name, Icon: string(item.Kind), Href: page.WorkloadPath(item.ID),
-		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, item.Size.Title, item.OwnerName}, " · "),
-		Test:   "hit-workload"}
+	return search.HitModel{Kind: search.Workload, Title: item.Name, Icon: string(item.Kind),
+		Href:   page.WorkloadPath(item.ID),
+		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, item.Size.Title, item.OwnerName}, " · ")}
 }
 
 // requestsSince bounds how many requests are looked at: they are never deleted.
@@ -130,9 +131,8 @@ func requestHit(say page.Words, r request.Request) search.HitModel {
 	if title == "" { // a request for quota
 		title = say.S("requests.quota_name", "Size", r.Spec.Size.Title)
 	}
-	return search.HitModel{Title: title, Icon: "requests", Href: page.RequestPath(r.ID),
-		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, r.Spec.Size.Title, r.AskerName}, " · "),
-		Test:   "hit-request"}
+	return search.HitModel{Kind: search.Request, Title: title, Href: page.RequestPath(r.ID),
+		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, r.Spec.Size.Title, r.AskerName}, " · ")}
 }
 
 // teams are one's own, and for some everybody's.
@@ -140,8 +140,8 @@ func (w *Pages) teams(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.Actor, identity.ReadTenant, identity.Resource{Tenant: t.Name}) {
-			hits = matching(hits, q, search.HitModel{Title: t.Display(), Icon: "team", Href: page.TeamPath(t.Name),
-				Detail: k.Words.S("search.team"), Test: "hit-team"}, t.Name)
+			hits = matching(hits, q, search.HitModel{Kind: search.Team, Title: t.Display(), Href: page.TeamPath(t.Name),
+				Detail: k.Words.S("search.team")}, t.Name)
 		}
 	}
 	return hits, nil
@@ -155,8 +155,8 @@ func (w *Pages) people(k page.Call, q query, most int) ([]hit, error) {
 	found, err := w.Tenants.FindPeople(k.Ctx, k.Actor, q.text, most)
 	var hits []hit
 	for _, p := range found {
-		hits = append(hits, hit{search.HitModel{Title: p.Name, Detail: p.Email, Icon: "user",
-			Href: page.PersonPath(p.ID), Test: "hit-person"}, max(1, q.score(p.Name))})
+		hits = append(hits, hit{search.HitModel{Kind: search.Person, Title: p.Name, Detail: p.Email,
+			Href: page.PersonPath(p.ID)}, max(1, q.score(p.Name))})
 	}
 	return hits, err
 }
@@ -171,8 +171,8 @@ func (w *Pages) nodes(k page.Call, q query, _ int) ([]hit, error) {
 		snapshot, _ := w.Snapshots.Snapshot(k.Ctx, cluster)
 		for _, n := range snapshot.Nodes {
 			if score := q.score(n.Name, n.Model); score > 0 {
-				hits = append(hits, hit{search.HitModel{Title: n.Name, Icon: "fleet", Href: page.NodePath(n.Name),
-					Detail: strings.Trim(n.Model+" · "+cluster, " ·"), Test: "hit-node"}, score})
+				hits = append(hits, hit{search.HitModel{Kind: search.Node, Title: n.Name, Href: page.NodePath(n.Name),
+					Detail: strings.Trim(n.Model+" · "+cluster, " ·")}, score})
 			}
 		}
 	}
@@ -196,8 +196,8 @@ func (w *Pages) sizes(k page.Call, q query, _ int) ([]hit, error) {
 func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size) string) []hit {
 	var hits []hit
 	for _, s := range sizes {
-		hits = matching(hits, q, search.HitModel{Title: s.Title, Icon: "sizes", Href: path(s),
-			Detail: k.Words.S("search.size"), Test: "hit-size"}, s.Name, s.Accelerator.Model, string(s.Technology))
+		hits = matching(hits, q, search.HitModel{Kind: search.Size, Title: s.Title, Href: path(s),
+			Detail: k.Words.S("search.size")}, s.Name, s.Accelerator.Model, string(s.Technology))
 	}
 	return hits
 }
@@ -206,12 +206,12 @@ func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size
 func (w *Pages) documents(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, d := range page.Documents(k) {
-		hits = matching(hits, q, search.HitModel{Title: d.Title, Icon: "help", Href: manual.Path(d.Name),
-			Test: "hit-document"}, d.Name)
+		hits = matching(hits, q, search.HitModel{Kind: search.Document, Title: d.Title, Href: manual.Path(d.Name)},
+			d.Name)
 		for _, s := range d.Sections {
 			if score := q.score(s.Title); score > 0 {
-				hits = append(hits, hit{search.HitModel{Title: s.Title, Detail: d.Title, Icon: "help",
-					Href: manual.Path(d.Name) + "#" + s.ID, Test: "hit-document"}, score})
+				hits = append(hits, hit{search.HitModel{Kind: search.Document, Title: s.Title, Detail: d.Title,
+					Href: manual.Path(d.Name) + "#" + s.ID}, score})
 			}
 		}
 	}
@@ -220,9 +220,9 @@ func (w *Pages) documents(k page.Call, q query, _ int) ([]hit, error) {
 
 // action is something that one can begin from anywhere.
 type action struct {
-	id, icon, path string
-	post           []ui.HiddenModel // nil: path is a page
-	may            bool
+	id, path string
+	post     []ui.HiddenModel // nil: path is a page
+	may      bool
 }
 
 // actions are those that the reader may do.
@@ -232,7 +232,7 @@ func (w *Pages) actions(k page.Call, q query, _ int) ([]hit, error) {
 		if !a.may {
 			continue
 		}
-		m := search.HitModel{Title: k.Words.S("search.do_" + a.id), Icon: a.icon, Href: a.path, Test: "do-" + a.id}
+		m := search.HitModel{Kind: search.Action, ID: a.id, Title: k.Words.S("search.do_" + a.id), Href: a.path}
 		if a.post != nil {
 			m.Href, m.Action, m.Hidden = "", a.path, a.post
 		}
@@ -246,21 +246,21 @@ func (w *Pages) actionsOf(k page.Call) []action {
 	teams := w.Startable(k)
 	self := identity.Resource{Owner: k.Actor.Person.ID}
 	return []action{
-		{id: "notebook", icon: "notebook", path: "/start?kind=" + string(catalog.Notebook), may: len(teams) > 0},
-		{id: "endpoint", icon: "endpoint", path: "/start?kind=" + string(catalog.Endpoint), may: len(teams) > 0},
-		{id: "job", icon: "job", path: "/start?kind=" + string(catalog.Job), may: len(teams) > 0},
-		{id: "sizing", icon: "sizes", path: "/start/size", may: len(teams) > 0},
-		{id: "quota", icon: "plus", path: page.TeamPath(page.ChooseTeam(k, teams)) + "/quota", may: len(teams) > 0},
-		{id: "token", icon: "key", path: "/account", may: identity.Can(k.Actor, identity.ManageTokens, self)},
-		{id: "delegate", icon: "team", path: page.DelegationsPath, may: w.Approvals.Decides(k.Actor)},
-		{id: "rules", icon: "rules", path: "/admin/rules/edit", may: can(identity.ChangeRules)},
-		{id: "catalog", icon: "sizes", path: "/admin/sizes/edit", may: can(identity.ChangeOffer)},
-		{id: "team", icon: "tenants", path: page.TenantsPath + "/edit", may: can(identity.ChangeTenants)},
-		{id: "quarantine", icon: "warning", path: page.FleetHealthPath, may: can(identity.QuarantineHardware)},
-		{id: "dark", icon: "moon", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "dark"}},
+		{id: "notebook", path: "/start?kind=" + string(catalog.Notebook), may: len(teams) > 0},
+		{id: "endpoint", path: "/start?kind=" + string(catalog.Endpoint), may: len(teams) > 0},
+		{id: "job", path: "/start?kind=" + string(catalog.Job), may: len(teams) > 0},
+		{id: "sizing", path: "/start/size", may: len(teams) > 0},
+		{id: "quota", path: page.TeamPath(page.ChooseTeam(k, teams)) + "/quota", may: len(teams) > 0},
+		{id: "token", path: "/account", may: identity.Can(k.Actor, identity.ManageTokens, self)},
+		{id: "delegate", path: page.DelegationsPath, may: w.Approvals.Decides(k.Actor)},
+		{id: "rules", path: "/admin/rules/edit", may: can(identity.ChangeRules)},
+		{id: "catalog", path: "/admin/sizes/edit", may: can(identity.ChangeOffer)},
+		{id: "team", path: page.TenantsPath + "/edit", may: can(identity.ChangeTenants)},
+		{id: "quarantine", path: page.FleetHealthPath, may: can(identity.QuarantineHardware)},
+		{id: "dark", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "dark"}},
 			may: true},
-		{id: "light", icon: "sun", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "light"}},
+		{id: "light", path: "/settings/theme", post: []ui.HiddenModel{{Name: "theme", Value: "light"}},
 			may: true},
-		{id: "signout", icon: "sign-out", path: "/signout", post: []ui.HiddenModel{}, may: true},
+		{id: "signout", path: "/signout", post: []ui.HiddenModel{}, may: true},
 	}
 }

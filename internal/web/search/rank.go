@@ -45,7 +45,7 @@ type hit struct {
 
 // group is the results of one kind.
 type group struct {
-	kind string
+	kind search.Kind
 	hits []hit
 }
 

@@ -27,14 +27,7 @@ func (w *Pages) search(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := search.PageModel{Header: ui.HeaderModel{Title: k.Words.S("search.title"), Lead: k.Words.S("search.lead")},
-		Filter: ui.FilterBarModel{Action: page.SearchPath, Label: k.Words.S("search.title"), Go: k.Words.S("search.go"),
-			Search: &ui.FieldModel{ID: "search", Name: "q", Kind: ui.SearchField, Label: k.Words.S("search.field"),
-				Placeholder: k.Words.S("search.field"), Value: q.text, MaxLength: longest, Autocomplete: "off",
-				Test: "search"}},
-		Results: results(k, q, groups)}
-	if q.text != "" {
-		m.Filter.ClearURL, m.Filter.Count = page.SearchPath, m.Results.Count
-	}
+		Path: page.SearchPath, Query: q.text, Longest: longest, Results: results(k, q, groups)}
 	return page.View{Title: m.Header.Title, Body: search.Page(m)}, nil
 }
 
@@ -53,7 +46,7 @@ func results(k page.Call, q query, groups []group) search.ResultsModel {
 	m := search.ResultsModel{}
 	n := 0
 	for _, g := range groups {
-		gm := search.GroupModel{ID: g.kind, Title: k.Words.S("search.kind_" + g.kind)}
+		gm := search.GroupModel{Kind: g.kind}
 		for _, h := range g.hits {
 			gm.Hits = append(gm.Hits, h.HitModel)
 		}

@@ -92,7 +92,7 @@ func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice
 	if killed(w) {
 		a.Signs = append(a.Signs, OutOfMemory)
 	}
-	a.Why = doubt(w, e, r)
+	a.Why = uncertainty(w, e, r)
 	if a.Why == "" || a.Why == Patchy { // what was full was full, whatever happened in the gaps
 		a.Signs = append(a.Signs, signs(e, r)...)
 	}
@@ -124,8 +124,8 @@ func silent(w workload.Workload) Why {
 	return ""
 }
 
-// doubt is why the evidence is not enough.
-func doubt(w workload.Workload, e Evidence, r Rule) Why {
+// uncertainty is why the evidence is not enough.
+func uncertainty(w workload.Workload, e Evidence, r Rule) Why {
 	switch {
 	case !w.Size.Technology.OwnReadings():
 		return Shared

@@ -44,8 +44,8 @@ func running(s catalog.Size) workload.Workload {
 		Desired: workload.WantRunning, State: workload.Running, CreatedAt: now.Add(-30 * day)}
 }
 
-// seen is evidence of a fortnight that was measured as a whole.
-func seen(peakGiB, mean, high float64) Evidence {
+// evidence is evidence of a fortnight that was measured as a whole.
+func evidence(peakGiB, mean, high float64) Evidence {
 	return Evidence{From: now.Add(-14 * day), Until: now, Held: 14 * day, Measured: 14 * day, Devices: 1,
 		PeakMiB: peakGiB * 1024, DeviceMiB: peakGiB * 1024, Mean: mean, High: high, Busy: high}
 }
@@ -75,82 +75,84 @@ func TestJudge(t *testing.T) {
 		want  answer
 	}{
 		"the issue's own example: 6 GiB of 40 go into a tenth, at 1.50 less an hour for a month": {running(whole),
-			seen(6, 3, 10), offer, answer{Kind: Smaller, Size: "mig-1g.10gb", Saves: 150 * 730}},
-		"a peak that leaves no room for more is not put into a size that it just fits": {running(whole), seen(9, 3, 10),
+			evidence(6, 3, 10), offer, answer{Kind: Smaller, Size: "mig-1g.10gb", Saves: 150 * 730}},
+		"a peak that leaves no room for more is not put into a size that it just fits": {running(whole), evidence(9, 3, 10),
 			offer, answer{Kind: Smaller, Size: "mig-3g.20gb", Saves: 100 * 730}},
-		"memory alone would fit, the engine would not": {running(whole), seen(6, 30, 40), offer,
+		"memory alone would fit, the engine would not": {running(whole), evidence(6, 30, 40), offer,
 			answer{Why: Fits}},
-		"a busy engine goes into a half that can do it": {running(whole), seen(6, 20, 35), offer,
+		"a busy engine goes into a half that can do it": {running(whole), evidence(6, 20, 35), offer,
 			answer{Kind: Smaller, Size: "mig-3g.20gb", Saves: 100 * 730}},
-		"what is used is kept": {running(whole), seen(30, 60, 95), offer,
+		"what is used is kept": {running(whole), evidence(30, 60, 95), offer,
 			answer{Why: Fits}},
-		"the smallest cannot be smaller": {running(fifth), seen(1, 1, 5), offer,
+		"the smallest cannot be smaller": {running(fifth), evidence(1, 1, 5), offer,
 			answer{Why: Fits}},
 		"half the time held is half the saving": {running(whole),
-			but(seen(6, 3, 10), func(e *Evidence) { e.Held, e.Measured = 7*day, 7*day }), offer,
+			but(evidence(6, 3, 10), func(e *Evidence) { e.Held, e.Measured = 7*day, 7*day }), offer,
 			answer{Kind: Smaller, Size: "mig-1g.10gb", Saves: 150 * 365}},
 		"two cards of which one is used become one": {running(two),
-			but(seen(30, 40, 90), func(e *Evidence) { e.Devices = 2 }), []catalog.Size{whole, two},
+			but(evidence(30, 40, 90), func(e *Evidence) { e.Devices = 2 }), []catalog.Size{whole, two},
 			answer{Kind: Smaller, Size: "a100", Saves: 200 * 730}},
 		"two cards that are both used stay": {running(two),
-			but(seen(60, 90, 95), func(e *Evidence) { e.Devices, e.DeviceMiB, e.Busy = 2, 30*1024, 190 }),
+			but(evidence(60, 90, 95), func(e *Evidence) { e.Devices, e.DeviceMiB, e.Busy = 2, 30*1024, 190 }),
 			[]catalog.Size{whole, two}, answer{Why: Fits}},
-		"of a team that may not have the small one": {running(whole), seen(6, 3, 10),
+		"of a team that may not have the small one": {running(whole), evidence(6, 3, 10),
 			[]catalog.Size{whole, with(tenth, func(s *catalog.Size) { s.Tenants = []string{"speech"} })}, answer{Why: Fits}},
-		"weaker isolation is no advice": {running(whole), seen(6, 3, 10),
+		"weaker isolation is no advice": {running(whole), evidence(6, 3, 10),
 			[]catalog.Size{whole, with(tenth, func(s *catalog.Size) { s.Isolation = catalog.IsolationNone })},
 			answer{Why: Fits}},
-		"nor is another card, one that may be taken away, or one that will be gone": {running(whole), seen(6, 3, 10),
+		"nor is another card, one that may be taken away, or one that will be gone": {running(whole), evidence(6, 3, 10),
 			[]catalog.Size{with(tenth, func(s *catalog.Size) { s.Accelerator.Model = "T4" }),
 				with(tenth, func(s *catalog.Size) { s.Preemptible = true }),
 				with(tenth, func(s *catalog.Size) { s.Deprecated = &catalog.Deprecation{} }),
 				with(tenth, func(s *catalog.Size) { s.Hidden = true }),
 				with(tenth, func(s *catalog.Size) { s.Clusters = []string{"west"} })}, answer{Why: Fits}},
-		"nor is one that costs more": {running(whole), seen(6, 3, 10),
+		"nor is one that costs more": {running(whole), evidence(6, 3, 10),
 			[]catalog.Size{with(tenth, func(s *catalog.Size) { s.PricePerHour.Minor = 201 })}, answer{Why: Fits}},
-		"for the same money it still frees a part of the card": {running(whole), seen(6, 3, 10),
+		"for the same money it still frees a part of the card": {running(whole), evidence(6, 3, 10),
 			[]catalog.Size{with(tenth, func(s *catalog.Size) { s.PricePerHour.Minor = 200 })},
 			answer{Kind: Smaller, Size: "mig-1g.10gb"}},
 		"a shared card's value stands for several": {
-			running(with(whole, func(s *catalog.Size) { s.Technology = catalog.TimeSlicing })), seen(6, 3, 10), offer,
+			running(with(whole, func(s *catalog.Size) { s.Technology = catalog.TimeSlicing })), evidence(6, 3, 10), offer,
 			answer{Why: Shared}},
 		"a technology of the site's own is taken for shared": {
-			running(with(whole, func(s *catalog.Size) { s.Technology = "hami" })), seen(6, 3, 10), offer, answer{Why: Shared}},
+			running(with(whole, func(s *catalog.Size) { s.Technology = "hami" })), evidence(6, 3, 10), offer,
+			answer{Why: Shared}},
 		"two days are not enough": {running(whole),
-			but(seen(6, 3, 10), func(e *Evidence) { e.Held, e.Measured = 2*day, 2*day }), offer, answer{Why: TooNew}},
+			but(evidence(6, 3, 10), func(e *Evidence) { e.Held, e.Measured = 2*day, 2*day }), offer, answer{Why: TooNew}},
 		"a fifth in the dark is too much": {running(whole),
-			but(seen(6, 3, 10), func(e *Evidence) { e.Measured = 11 * day }), offer, answer{Why: Patchy}},
+			but(evidence(6, 3, 10), func(e *Evidence) { e.Measured = 11 * day }), offer, answer{Why: Patchy}},
 		"a value that cannot be spoils the rest": {running(whole),
-			but(seen(6, 3, 10), func(e *Evidence) { e.Patchy = true }), offer, answer{Why: Patchy}},
+			but(evidence(6, 3, 10), func(e *Evidence) { e.Patchy = true }), offer, answer{Why: Patchy}},
 		"nothing measured is nothing known, and not a GPU that nobody uses": {running(whole),
-			but(seen(0, 0, 0), func(e *Evidence) { e.Measured = 0 }), offer, answer{Why: NoMetrics}},
-		"a GPU that was measured and never used goes into the cheapest": {running(whole), seen(0, 0, 0), offer,
+			but(evidence(0, 0, 0), func(e *Evidence) { e.Measured = 0 }), offer, answer{Why: NoMetrics}},
+		"a GPU that was measured and never used goes into the cheapest": {running(whole), evidence(0, 0, 0), offer,
 			answer{Kind: Smaller, Size: "mig-1g.5gb", Saves: 170 * 730}},
 		"a size without its memory in the catalog": {
-			running(with(whole, func(s *catalog.Size) { s.Accelerator.MemoryGiB = 0 })), seen(6, 3, 10), offer,
+			running(with(whole, func(s *catalog.Size) { s.Accelerator.MemoryGiB = 0 })), evidence(6, 3, 10), offer,
 			answer{Why: Unsized}},
-		"no GPU": {running(catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}), seen(6, 3, 10),
+		"no GPU": {running(catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}), evidence(6, 3, 10),
 			offer, answer{Why: NoGPU}},
-		"what stands still holds nothing": {stopped, seen(6, 3, 10), offer,
+		"what stands still holds nothing": {stopped, evidence(6, 3, 10), offer,
 			answer{Why: Over}},
 		"a full memory wants a larger one, which costs more": {running(tenth),
-			but(seen(9.7, 30, 50), func(e *Evidence) { e.Full = day }), offer, answer{Kind: Larger, Size: "mig-3g.20gb",
+			but(evidence(9.7, 30, 50), func(e *Evidence) { e.Full = day }), offer, answer{Kind: Larger, Size: "mig-3g.20gb",
 				Saves: -50 * 730, Signs: []Sign{MemoryFull}}},
 		"a memory that was full for a moment is well used": {running(tenth),
-			but(seen(9.7, 30, 50), func(e *Evidence) { e.Full = time.Hour }), offer, answer{Why: Fits}},
+			but(evidence(9.7, 30, 50), func(e *Evidence) { e.Full = time.Hour }), offer, answer{Why: Fits}},
 		"what was full was full, whatever happened in the gaps": {running(tenth),
-			but(seen(9.7, 30, 50), func(e *Evidence) { e.Full, e.Measured = day, 5*day }), offer,
+			but(evidence(9.7, 30, 50), func(e *Evidence) { e.Full, e.Measured = day, 5*day }), offer,
 			answer{Kind: Larger, Size: "mig-3g.20gb", Saves: -50 * 730, Signs: []Sign{MemoryFull}}},
 		"the largest is full, and there is nothing larger": {running(whole),
-			but(seen(39, 30, 50), func(e *Evidence) { e.Full = day }), offer, answer{Kind: Larger, Signs: []Sign{MemoryFull}}},
+			but(evidence(39, 30, 50), func(e *Evidence) { e.Full = day }), offer,
+			answer{Kind: Larger, Signs: []Sign{MemoryFull}}},
 		"a program ended for its memory wants more of that of the computer, measured or not": {killedOne, Evidence{},
 			append([]catalog.Size{roomier}, offer...), answer{Kind: Larger, Size: "mig-3g-ram", Saves: 60 * 730,
 				Signs: []Sign{OutOfMemory}}},
 		"a card that is busy and slowed down": {running(half),
-			but(seen(10, 85, 99), func(e *Evidence) { e.Throttle, e.Slowed = 14*day, 2*day }), offer,
+			but(evidence(10, 85, 99), func(e *Evidence) { e.Throttle, e.Slowed = 14*day, 2*day }), offer,
 			answer{Kind: Larger, Size: "a100", Saves: -100 * 730, Signs: []Sign{SlowedDown}}},
 		"a card that is slowed down while nobody uses it": {running(half),
-			but(seen(10, 20, 40), func(e *Evidence) { e.Throttle, e.Slowed = 14*day, 2*day }), []catalog.Size{half, whole},
+			but(evidence(10, 20, 40), func(e *Evidence) { e.Throttle, e.Slowed = 14*day, 2*day }), []catalog.Size{half, whole},
 			answer{Why: Fits}},
 	} {
 		got := Judge(c.w, c.e, c.offer, DefaultRule())
@@ -166,7 +168,7 @@ func TestSmallerAlwaysHasRoom(t *testing.T) {
 	for peak := 0.0; peak <= 80; peak += 1.5 {
 		for high := 0.0; high <= 100; high += 7 {
 			for _, from := range offer {
-				e := seen(min(peak, from.Accelerator.MemoryGiB), high/2, high)
+				e := evidence(min(peak, from.Accelerator.MemoryGiB), high/2, high)
 				got := Judge(running(from), e, offer, DefaultRule())
 				if got.Kind != Smaller {
 					continue

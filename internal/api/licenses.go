@@ -291,8 +291,8 @@ type ImportedLine struct {
 	Reasons   []string `json:"reasons,omitempty" doc:"Why it is refused"`
 }
 
-// tell says what becomes of the lines of a file.
-func (v *ImportedLicenses) tell(lines []license.ParsedLine, l *i18n.Localizer) {
+// fill says what becomes of the lines of a file.
+func (v *ImportedLicenses) fill(lines []license.ParsedLine, l *i18n.Localizer) {
 	counts := map[license.ImportOutcome]*int{license.Added: &v.Added, license.Changed: &v.Changed,
 		license.Unchanged: &v.Unchanged,
 		license.Refused:   &v.Refused}
@@ -322,7 +322,7 @@ func (a *API) importLicenses(ctx context.Context, actor identity.Actor,
 	}
 	v := ImportedLicenses{Kept: in.Body.Keep, Entitlements: []Entitlement{}, Ignored: append([]string{}, p.Ignored...),
 		Problems: []LicenseProblem{}, Lines: []ImportedLine{}}
-	v.tell(p.Lines, i18n.From(ctx))
+	v.fill(p.Lines, i18n.From(ctx))
 	if in.Body.Keep && len(p.Problems) > 0 {
 		var fields []fault.Field
 		for _, problem := range p.Problems {

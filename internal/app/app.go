@@ -304,7 +304,7 @@ func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, Initial: a.initial,
 		Now: a.now, Logger: a.log})
 	a.licenses = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
-		Seen: a.seen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
+		Seen: a.devicesSeen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, Initial: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,

@@ -109,8 +109,8 @@ func startPortal(t *testing.T, folder string) *portal {
 	return p
 }
 
-// said is how often a line with the words was written.
-func (p *portal) said(words string) (n int) {
+// countLogLines is how often a line with the words was written.
+func (p *portal) countLogLines(words string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.lines {
@@ -176,9 +176,9 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 	t.Parallel()
 	folder, address := portalFolder(t)
 	first := startPortal(t, folder)
-	eventually(t, "the first one leads", func() bool { return first.said(tookTheLead) == 1 })
+	eventually(t, "the first one leads", func() bool { return first.countLogLines(tookTheLead) == 1 })
 	second := startPortal(t, folder)
-	eventually(t, "the second one serves", func() bool { return second.said("the portal is there") == 1 })
+	eventually(t, "the second one serves", func() bool { return second.countLogLines("the portal is there") == 1 })
 
 	first.signal(syscall.SIGSTOP)
 	frozen := time.Now()
@@ -195,7 +195,7 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second one leads", func() bool { return second.said(tookTheLead) == 1 })
+	eventually(t, "the second one leads", func() bool { return second.countLogLines(tookTheLead) == 1 })
 	took := time.Since(frozen)
 	t.Logf("frozen: replaced after %s", took.Round(100*time.Millisecond))
 	if took > 30*time.Second+takeoverSlack {
@@ -211,10 +211,10 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 	eventually(t, "what is due is done", func() bool { return expired() == 1 })
 
 	first.signal(syscall.SIGCONT)
-	eventually(t, "the first one knows", func() bool { return first.said(leadsNoMore) == 1 })
+	eventually(t, "the first one knows", func() bool { return first.countLogLines(leadsNoMore) == 1 })
 	eventually(t, "the first one is healthy", first.healthy)
 	second.signal(syscall.SIGKILL)
-	took = eventually(t, "the first one leads again", func() bool { return first.said(tookTheLead) == 2 })
+	took = eventually(t, "the first one leads again", func() bool { return first.countLogLines(tookTheLead) == 2 })
 	t.Logf("killed: replaced after %s", took.Round(100*time.Millisecond))
 	if took > 10*time.Second+takeoverSlack {
 		t.Errorf("it took %s", took)
@@ -223,8 +223,8 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 		runs, err := st.JobRuns(t.Context())
 		return err == nil && len(runs) > 0 && runs[len(runs)-1].Started.After(frozen)
 	})
-	if n := expired(); n != 1 || second.said(leadsNoMore) != 0 {
-		t.Errorf("the request expired %d times; the second one stepped back %d times", n, second.said(leadsNoMore))
+	if n := expired(); n != 1 || second.countLogLines(leadsNoMore) != 0 {
+		t.Errorf("the request expired %d times; the second one stepped back %d times", n, second.countLogLines(leadsNoMore))
 	}
 }
 

@@ -67,10 +67,10 @@ func (a *App) vgpus(ctx context.Context) map[license.NodeKey]license.VGPUs {
 	return found
 }
 
-// seen is what the node agents say of the licenses of vGPUs, and of those that they say nothing of, what Prometheus has
-// from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
-// that is too old to be one.
-func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.Device {
+// devicesSeen is what the node agents say of the licenses of vGPUs, and of those that they say nothing of, what
+// Prometheus has from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their
+// last word until that is too old to be one.
+func (a *App) devicesSeen(ctx context.Context, virtual map[string][]string) []license.Device {
 	seen, told := a.agents.licenses(), map[string]bool{}
 	for _, d := range seen {
 		told[d.Cluster+"/"+d.Node+"/"+d.UUID] = true

@@ -114,7 +114,7 @@ func TestReplicasAreRolled(t *testing.T) {
 	e := &endpoints{calls: map[*portal]int{}}
 	replica := func() {
 		p := startPortal(t, folder)
-		eventually(t, "a replica is ready", func() bool { return p.said("the portal is there") == 1 && p.healthy() })
+		eventually(t, "a replica is ready", func() bool { return p.countLogLines("the portal is there") == 1 && p.healthy() })
 		e.add(p)
 	}
 	replica()
@@ -194,9 +194,9 @@ func TestReplicasAreRolled(t *testing.T) {
 			t.Errorf("acknowledged and lost: %s: %d %v", id, a.status, err)
 		}
 	}
-	if n := e.list[0].said(tookTheLead) + e.list[1].said(tookTheLead); n == 0 {
+	if n := e.list[0].countLogLines(tookTheLead) + e.list[1].countLogLines(tookTheLead); n == 0 {
 		eventually(t, "one of the new replicas leads", func() bool {
-			return e.list[0].said(tookTheLead)+e.list[1].said(tookTheLead) > 0
+			return e.list[0].countLogLines(tookTheLead)+e.list[1].countLogLines(tookTheLead) > 0
 		})
 	}
 }

@@ -41,8 +41,8 @@ func row(id string) workload.Workload {
 	}
 }
 
-// made is what the cluster has of a row that was carried out.
-func made(w workload.Workload) drift.ClusterState {
+// clusterState is what the cluster has of a row that was carried out.
+func clusterState(w workload.Workload) drift.ClusterState {
 	return drift.ClusterState{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace,
 		Name: w.Name,
 		Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: w.Name, UID: "u"}}, Generation: w.Generation,
@@ -81,8 +81,8 @@ func TestCompare(t *testing.T) {
 		volumes []workload.Volume
 		want    []string
 	}{
-		"both agree":           {seen: []drift.ClusterState{made(row("a"))}, rows: []workload.Workload{row("a")}},
-		"only in the cluster":  {seen: []drift.ClusterState{made(row("a"))}, want: []string{"workload a cluster []"}},
+		"both agree":           {seen: []drift.ClusterState{clusterState(row("a"))}, rows: []workload.Workload{row("a")}},
+		"only in the cluster":  {seen: []drift.ClusterState{clusterState(row("a"))}, want: []string{"workload a cluster []"}},
 		"only in the database": {rows: []workload.Workload{row("a")}, want: []string{"workload a database []"}},
 		"a row of another cluster": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Cluster = "west" })},
@@ -94,22 +94,25 @@ func TestCompare(t *testing.T) {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Desired = workload.WantDeleted })},
 		},
 		"a later spec in the cluster": {rows: []workload.Workload{row("a")},
-			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Generation, s.Running = 2, false })},
+			seen: []drift.ClusterState{seen(clusterState(row("a")), func(s *drift.ClusterState) {
+				s.Generation, s.Running = 2,
+					false
+			})},
 			want: []string{"workload a different [desired generation]"}},
 		"a later spec in the database": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Generation = 3 })},
-			seen: []drift.ClusterState{made(row("a"))},
+			seen: []drift.ClusterState{clusterState(row("a"))},
 			want: []string{"workload a different [generation]"},
 		},
 		"the same generation of another history": {rows: []workload.Workload{row("a")},
-			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Running = false })},
+			seen: []drift.ClusterState{seen(clusterState(row("a")), func(s *drift.ClusterState) { s.Running = false })},
 			want: []string{"workload a different [desired]"}},
 		"a longer lease": {rows: []workload.Workload{row("a")},
-			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Lease += time.Hour })},
+			seen: []drift.ClusterState{seen(clusterState(row("a")), func(s *drift.ClusterState) { s.Lease += time.Hour })},
 			want: []string{"workload a different [lease]"}},
 		"another size, team and cluster": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Cluster = "west" })},
-			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) {
+			seen: []drift.ClusterState{seen(clusterState(row("a")), func(s *drift.ClusterState) {
 				s.Size, s.Tenant = "h100",
 					"speech"
 			})},
@@ -117,11 +120,11 @@ func TestCompare(t *testing.T) {
 		},
 		"an ended one that is there": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.State = workload.Ended })},
-			seen: []drift.ClusterState{made(row("a"))},
+			seen: []drift.ClusterState{clusterState(row("a"))},
 			want: []string{"workload a different [desired]"},
 		},
 		"what makes the pods is missing": {rows: []workload.Workload{row("a")},
-			seen: []drift.ClusterState{seen(made(row("a")), func(s *drift.ClusterState) { s.Kind = "" })},
+			seen: []drift.ClusterState{seen(clusterState(row("a")), func(s *drift.ClusterState) { s.Kind = "" })},
 			want: []string{"workload a database []"}},
 		"a claim that nobody knows": {seen: []drift.ClusterState{claim("home", 10)},
 			want: []string{"storage home cluster []"}},
@@ -130,12 +133,12 @@ func TestCompare(t *testing.T) {
 		},
 		"the claim of an unknown workload goes with it": {want: []string{"workload a cluster []"},
 			seen: []drift.ClusterState{claim("home", 10),
-				made(with(row("a"), func(w *workload.Workload) { w.Volume = "home" }))}},
+				clusterState(with(row("a"), func(w *workload.Workload) { w.Volume = "home" }))}},
 		"storage without a claim": {volumes: []workload.Volume{volume}, want: []string{"storage home database []"}},
 		"storage of one who starts": {
 			volumes: []workload.Volume{{Name: "home", Cluster: "main", Workload: "a", Version: 1}},
 			rows:    []workload.Workload{row("a")},
-			seen:    []drift.ClusterState{made(row("a"))},
+			seen:    []drift.ClusterState{clusterState(row("a"))},
 		},
 		"storage that is deleted": {
 			seen: []drift.ClusterState{claim("home", 10)},
@@ -190,7 +193,7 @@ func TestDecisionsSettleEverything(t *testing.T) {
 				w.Desired = []workload.Desired{workload.WantRunning, workload.WantStopped}[r.IntN(2)]
 			}
 			if r.IntN(4) > 0 {
-				cluster[string(w.ID)] = made(w)
+				cluster[string(w.ID)] = clusterState(w)
 			}
 		}
 		compare := func() []drift.Difference {
@@ -270,7 +273,7 @@ func decide(t *testing.T, d drift.Difference, decision drift.Decision, w *worklo
 func TestAdoptUnknown(t *testing.T) {
 	w := row("c")
 	w.Volume, w.StorageGiB = "home", 10
-	d := only(t, drift.Compare("main", []drift.ClusterState{made(w)}, rows(), now))
+	d := only(t, drift.Compare("main", []drift.ClusterState{clusterState(w)}, rows(), now))
 	got := decide(t, d, drift.Adopt, nil)
 	if is := got.Workload; is.ID != "c" || is.Owner != "p-dana" || is.Tenant != "vision" || is.Size.Name != "mig" ||
 		is.Desired != workload.WantRunning || is.Generation != 1 || is.Version != 0 || is.Cluster != "main" ||
@@ -306,7 +309,7 @@ func TestAdoptGone(t *testing.T) {
 // What is let go touches nothing but the row.
 func TestRelease(t *testing.T) {
 	w := row("a")
-	s := made(w)
+	s := clusterState(w)
 	if got := decide(t, only(t, drift.Compare("main", []drift.ClusterState{s}, rows(), now)), drift.Release,
 		nil); !cmp.Equal(got,
 		drift.Outcome{}) {

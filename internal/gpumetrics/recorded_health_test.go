@@ -67,8 +67,9 @@ func healthLines(t *testing.T, r gpumetrics.Report) (lines []string) {
 		for _, c := range n.Cards {
 			d := c.DCGM
 			lines = append(lines, fmt.Sprintf("%s %s: %s, ecc %s/%s, remapped %s/%s, failed %s, slow %s, nvlink %s", n.Name,
-				c.UUID[4:8], c.Level(), told(d.ECCCorrected), told(d.ECCUncorrected),
-				told(d.RemapCorrected), told(d.RemapUncorrected), told(d.RemapFailed), told(d.Throttle), told(d.NVLinkErrors)))
+				c.UUID[4:8], c.Level(), describe(d.ECCCorrected), describe(d.ECCUncorrected),
+				describe(d.RemapCorrected), describe(d.RemapUncorrected), describe(d.RemapFailed), describe(d.Throttle),
+				describe(d.NVLinkErrors)))
 			for _, x := range c.Issues {
 				lines = append(lines, "- "+x.Severity.String()+": "+say.Say(x.What))
 			}
@@ -77,7 +78,7 @@ func healthLines(t *testing.T, r gpumetrics.Report) (lines []string) {
 	return lines
 }
 
-func told(r gpumetrics.Reading) string {
+func describe(r gpumetrics.Reading) string {
 	if !r.Known() {
 		return "?"
 	}

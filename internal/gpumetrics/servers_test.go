@@ -45,7 +45,7 @@ func TestBothServersTellTheSame(t *testing.T) {
 	for _, name := range []string{promtest.Prometheus, promtest.Victoria} {
 		server := promtest.Start(t, name)
 		writeSamples(t, server, all, now)
-		told[name] = tell(t, server, len(all), now)
+		told[name] = benchmarkServer(t, server, len(all), now)
 	}
 	one, other := told[promtest.Prometheus], told[promtest.Victoria]
 	for _, what := range slices.Sorted(maps.Keys(one)) {
@@ -91,8 +91,8 @@ func ofNVLink(p diff.Path) bool {
 	return slices.ContainsFunc(p, func(s diff.PathStep) bool { return s.String() == ".NVLinkRate" })
 }
 
-// tell is everything that a server is ever asked.
-func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
+// benchmarkServer is everything that a server is ever asked.
+func benchmarkServer(t *testing.T, server string, rows int, now time.Time) map[string]any {
 	t.Helper()
 	live, err := New(Config{URL: server})
 	if err != nil {

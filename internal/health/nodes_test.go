@@ -26,7 +26,7 @@ func TestTroublesReachTheWorkload(t *testing.T) {
 			t.Errorf("%s: want node-1, got %q", sentence, got)
 		}
 	}
-	w.dcgm.report.Health = []gpumetrics.Card{ill("GPU-1", x.NodeOf(map[string]string{"UUID": "GPU-1"}))}
+	w.dcgm.report.Health = []gpumetrics.Card{brokenCard("GPU-1", x.NodeOf(map[string]string{"UUID": "GPU-1"}))}
 	if c := w.Under(t.Context(), on("node-1", "nb-a", w.memory.living[0].Size)); len(c.Issues) != 1 {
 		t.Errorf("want the error on the workload's card, got %+v", c)
 	}

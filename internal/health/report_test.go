@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// ill is a card of which DCGM says that it fell off the bus.
-func ill(uuid, node string) gpumetrics.Card {
+// brokenCard is a card of which DCGM says that it fell off the bus.
+func brokenCard(uuid, node string) gpumetrics.Card {
 	return gpumetrics.Card{UUID: uuid, Node: node,
 		Issues: []gpumetrics.Issue{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79),
 			Todo: i18n.T("gpumetrics.todo.bus")}}}
@@ -24,7 +24,7 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 		inventory.PhysicalCard{Index: 2, Lost: true})
 	w.memory.snapshot.Nodes[0].Cards.Each[1].Errors = &inventory.CardErrors{Corrected: &one, Uncorrected: &zero}
 	w.memory.snapshot.Nodes[1].Resources = []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}
-	w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
+	w.dcgm.report.Health = append(w.dcgm.report.Health, brokenCard("GPU-1", "node-1"))
 	for _, p := range []Target{{"main", Card, "GPU-9"}, {"main", Node, "node-1"}} {
 		if _, err := w.Quarantine(t.Context(), pat, p, "look at it"); err != nil {
 			t.Fatal(err)
@@ -117,10 +117,10 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		"a neighbour's card": {quarantine(Target{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
 		"perhaps its card":   {quarantine(Target{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
 		"its card fell off": {func(w *world) {
-			w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
+			w.dcgm.report.Health = append(w.dcgm.report.Health, brokenCard("GPU-1", "node-1"))
 		}, "nb-a", false, false, 1},
 		"a neighbour's fell off": {func(w *world) {
-			w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-2", "node-1"))
+			w.dcgm.report.Health = append(w.dcgm.report.Health, brokenCard("GPU-2", "node-1"))
 		}, "nb-a", false, false, 0},
 	} {
 		w := newWorld()

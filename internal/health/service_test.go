@@ -96,8 +96,8 @@ func newWorld() *world {
 
 var pat = identity.Actor{Person: identity.Person{ID: "p-pat", Name: "Pat"}, Global: []identity.Role{identity.Admin}}
 
-// told are the events as "kind workload words".
-func (w *world) told() []string {
+// events are the events as "kind workload words".
+func (w *world) events() []string {
 	var list []string
 	for _, e := range w.memory.events {
 		list = append(list, strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", e.Kind, e.Workload, e.Detail.ID)), " "))
@@ -128,7 +128,7 @@ func TestWhoIsTold(t *testing.T) {
 		if m.Note != "XID 79 again" || m.ByName != "Pat" || !m.At.Equal(noon) || m.Node == "" {
 			t.Errorf("%s: %+v", sentence, m)
 		}
-		if diff := cmp.Diff(c.want, w.told()); diff != "" {
+		if diff := cmp.Diff(c.want, w.events()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)
 		}
 	}
@@ -165,7 +165,7 @@ func TestQuarantineTwiceAndItsEnd(t *testing.T) {
 	events := w.memory.events
 	if last := events[len(events)-1]; last.Kind != audit.QuarantineEnded ||
 		events[len(events)-2].Kind == audit.QuarantineEnded || last.Changes[0].Old != "sent back to the vendor" {
-		t.Errorf("want it taken back once, got %v", w.told())
+		t.Errorf("want it taken back once, got %v", w.events())
 	}
 	if got := w.Quarantined("main"); len(got.Cards) > 0 || w.changes != 3 {
 		t.Errorf("want nothing left, got %+v after %d changes", got, w.changes)

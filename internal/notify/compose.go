@@ -142,10 +142,10 @@ func holdsOrRuns(e audit.Event, f Facts, a identity.Actor) bool {
 
 // turned is owns for an observation that a workload has got into a state, which the event's detail names.
 func turned(to workload.State) func(audit.Event, Facts, identity.Actor) bool {
-	return func(e audit.Event, f Facts, a identity.Actor) bool { return turns(e, to) && owns(e, f, a) }
+	return func(e audit.Event, f Facts, a identity.Actor) bool { return changesTo(e, to) && owns(e, f, a) }
 }
 
-func turns(e audit.Event, to workload.State) bool {
+func changesTo(e audit.Event, to workload.State) bool {
 	state, _ := e.Detail.Args["To"].(i18n.Text)
 	return state.ID == "state."+string(to)
 }
@@ -178,9 +178,9 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 	case Decided:
 		return !inLine(e)
 	case Ready:
-		return turns(e, workload.Running) || turns(e, workload.Succeeded)
+		return changesTo(e, workload.Running) || changesTo(e, workload.Succeeded)
 	case Failed:
-		return turns(e, workload.Failed)
+		return changesTo(e, workload.Failed)
 	case Waiting: // a team hears that a request begins to wait; whom it reaches after that is told to those alone
 		return t.words == "waiting" && f.Request != nil && f.Request.State == request.Pending &&
 			e.Kind != audit.RequestEscalated

@@ -118,7 +118,7 @@ func (l *loop) watchDrift(ctx context.Context) {
 			continue
 		}
 		beat.Beat(ctx, passWithin+jobs.Overrun)
-		if err := bounded(ctx, l.tellDrift); err != nil && ctx.Err() == nil {
+		if err := bounded(ctx, l.reportDrift); err != nil && ctx.Err() == nil {
 			l.log.WarnContext(ctx, "compare the cluster with the database", "error", err)
 			time.AfterFunc(jitter(time.Second), l.drifted.fire)
 		}
@@ -128,7 +128,7 @@ func (l *loop) watchDrift(ctx context.Context) {
 	}
 }
 
-func (l *loop) tellDrift(ctx context.Context) error {
+func (l *loop) reportDrift(ctx context.Context) error {
 	if err := l.takeUpDecisions(ctx); err != nil {
 		return err
 	}

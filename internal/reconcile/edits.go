@@ -126,9 +126,9 @@ func foreign(k Key, e Edit, action workload.EditAction, at time.Time) workload.F
 		At: at.UTC().Truncate(time.Second)}
 }
 
-// tellRepair records what is about to be taken back, or cannot be, before it happens: a controller that is killed in
+// reportRepair records what is about to be taken back, or cannot be, before it happens: a controller that is killed in
 // between tells it twice rather than never.
-func (l *loop) tellRepair(ctx context.Context, r Repair) error {
+func (l *loop) reportRepair(ctx context.Context, r Repair) error {
 	kind, action, outcome := audit.ObjectRepaired, workload.EditRemoved, "removed"
 	if r.Refused != "" {
 		kind, action, outcome = audit.ObjectAltered, workload.EditRefused, "refused"

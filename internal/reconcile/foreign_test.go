@@ -83,8 +83,8 @@ func TestAdditionsAreTakenBack(t *testing.T) {
 		t.Errorf("a label of others must stay: %v, %v", set.Labels, err)
 	}
 	var got []string
-	within(t, 2*time.Minute, "it is told", func() bool { return len(w.store.Told(audit.ObjectRepaired)) >= 3 })
-	for _, e := range w.store.Told(audit.ObjectRepaired) {
+	within(t, 2*time.Minute, "it is told", func() bool { return len(w.store.EventsOf(audit.ObjectRepaired)) >= 3 })
+	for _, e := range w.store.EventsOf(audit.ObjectRepaired) {
 		by := fmt.Sprint(e.Detail.Args["By"])
 		if !strings.HasPrefix(by, "kubectl-edit") || e.Tenant != "vision" {
 			t.Errorf("who did it is not told: %+v", e)
@@ -164,7 +164,7 @@ func TestAdditionsOfThePlatformStay(t *testing.T) {
 		t.Errorf("want what the platform added: %+v, %v", set.Spec.Template.Spec.HostAliases, err)
 	}
 	// The API server names no field manager for what admission adds, and then nothing is told. The fake names one.
-	if told := w.store.Told(audit.ObjectRepaired); len(told) > 1 {
+	if told := w.store.EventsOf(audit.ObjectRepaired); len(told) > 1 {
 		t.Errorf("the platform is told of over and over: %+v", told)
 	}
 }
@@ -227,7 +227,7 @@ func TestSpoofedObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	within(t, 2*time.Minute, "three are told", func() bool { return len(w.store.Told(audit.ObjectSpoofed)) >= 3 })
+	within(t, 2*time.Minute, "three are told", func() bool { return len(w.store.EventsOf(audit.ObjectSpoofed)) >= 3 })
 	within(t, 2*time.Minute, "and counted", func() bool {
 		families, err := registry.Gather()
 		total := 0.
@@ -242,7 +242,7 @@ func TestSpoofedObjects(t *testing.T) {
 	})
 	want := map[string]int{"Pod gpu-vision/thief": 1, "Pod gpu-vision/forger": 1, "Service gpu-vision/door": 1}
 	got := map[string]int{}
-	for _, e := range w.store.Told(audit.ObjectSpoofed) {
+	for _, e := range w.store.EventsOf(audit.ObjectSpoofed) {
 		got[fmt.Sprint(e.Detail.Args["Object"])]++
 		if e.Tenant != "vision" {
 			t.Errorf("the team is not told: %+v", e)

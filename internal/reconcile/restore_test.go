@@ -49,7 +49,7 @@ func (w *world) until(want ...string) {
 	})
 }
 
-func (w *world) held() []drift.Hold {
+func (w *world) holds() []drift.Hold {
 	list, _ := w.store.Holds(context.Background())
 	return list
 }
@@ -124,7 +124,7 @@ func TestRestoredBackupChangesNothing(t *testing.T) {
 	before := w.store.Get("w-r-d")
 	w.run(func(o *reconcile.Options) { o.Every.Compare = 50 * time.Millisecond })
 	w.until("r-a database", "r-c cluster", "r-d different")
-	if h := w.held(); len(h) != 1 || h[0].Cause != drift.Older || h[0].Checkpoint.Audit <= h[0].Database.Audit {
+	if h := w.holds(); len(h) != 1 || h[0].Cause != drift.Older || h[0].Checkpoint.Audit <= h[0].Database.Audit {
 		t.Errorf("held: %+v", h)
 	}
 	w.settled() // with a full comparison every 50 ms
@@ -145,8 +145,8 @@ func TestRestoredBackupChangesNothing(t *testing.T) {
 	w.halt()
 	w.run() // a second start of the old database is as careful as the first
 	w.settled()
-	if got := w.cluster.writes.Load(); got != writes || len(w.held()) != 1 {
-		t.Errorf("%d writes after a second start, held: %v", got-writes, w.held())
+	if got := w.cluster.writes.Load(); got != writes || len(w.holds()) != 1 {
+		t.Errorf("%d writes after a second start, held: %v", got-writes, w.holds())
 	}
 }
 
@@ -159,7 +159,7 @@ func TestAdoptAfterRestore(t *testing.T) {
 	for _, name := range []string{"r-a", "r-c", "r-d"} {
 		w.decide(name, drift.Adopt)
 	}
-	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.held()) == 0 })
+	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.holds()) == 0 })
 	w.state("w-r-a", workload.Ended)
 	w.state("w-r-c", workload.Running)
 	w.state("w-r-d", workload.Stopped)
@@ -177,7 +177,7 @@ func TestAdoptAfterRestore(t *testing.T) {
 	w.halt()
 	w.run() // the checkpoint is this database's again
 	w.settled()
-	if h := w.held(); len(h) != 0 {
+	if h := w.holds(); len(h) != 0 {
 		t.Errorf("held again: %+v", h)
 	}
 }
@@ -189,7 +189,7 @@ func TestApplyAfterRestore(t *testing.T) {
 	w.until("r-a database", "r-c cluster", "r-d different")
 	w.decide("r-d", drift.Apply)
 	within(t, 2*time.Minute, "r-d runs again", func() bool { return w.replicas("r-d") == 1 })
-	if len(w.held()) != 1 || w.replicas("r-a") != -1 || w.replicas("r-c") != 1 {
+	if len(w.holds()) != 1 || w.replicas("r-a") != -1 || w.replicas("r-c") != 1 {
 		t.Error("want the others to wait for their own decision")
 	}
 	w.decide("r-a", drift.Apply)
@@ -199,7 +199,7 @@ func TestApplyAfterRestore(t *testing.T) {
 		return w.replicas("r-c") == -1 && !slices.ContainsFunc(w.cluster.objects(namespace),
 			func(name string) bool { return strings.HasSuffix(name, "/r-c") })
 	})
-	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.held()) == 0 })
+	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.holds()) == 0 })
 	if w.replicas("r-a") != 1 || w.replicas("r-d") != 1 {
 		t.Error("want what was applied to stay")
 	}
@@ -214,7 +214,7 @@ func TestReleaseAfterRestore(t *testing.T) {
 	for _, name := range []string{"r-a", "r-c", "r-d"} {
 		w.decide(name, drift.Release)
 	}
-	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.held()) == 0 })
+	within(t, 2*time.Minute, "work goes on", func() bool { return len(w.holds()) == 0 })
 	w.until("r-c cluster release", "r-d different release")
 	w.state("w-r-a", workload.Ended)
 	w.state("w-r-d", workload.Ended)
@@ -267,10 +267,10 @@ func TestNothingDiffersAndTheDatabaseIsOld(t *testing.T) {
 	w.halt()
 	w.store = backup
 	w.run()
-	within(t, 2*time.Minute, "it is held", func() bool { return len(w.held()) == 1 })
+	within(t, 2*time.Minute, "it is held", func() bool { return len(w.holds()) == 1 })
 	w.until()
 	w.settled()
-	if len(w.held()) != 1 {
+	if len(w.holds()) != 1 {
 		t.Error("want an administrator to have the word")
 	}
 }
@@ -297,9 +297,9 @@ func TestMarkOfAnotherTimeline(t *testing.T) {
 	if err := w.store.SetDesired("w-r-a", workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 2*time.Minute, "it is held", func() bool { return len(w.held()) == 1 })
+	within(t, 2*time.Minute, "it is held", func() bool { return len(w.holds()) == 1 })
 	w.settled()
-	if h := w.held()[0]; h.Cause != drift.Diverged {
+	if h := w.holds()[0]; h.Cause != drift.Diverged {
 		t.Errorf("cause %s", h.Cause)
 	}
 	if w.replicas("r-a") != 1 {
@@ -328,7 +328,7 @@ func TestUnknownObjectsAreListed(t *testing.T) {
 		list[0].Live.Holds) {
 		t.Errorf("holds (-want +got)\n%s", cmp.Diff(want, list[0].Live.Holds))
 	}
-	if len(w.held()) != 0 {
+	if len(w.holds()) != 0 {
 		t.Error("want work to go on: the checkpoint is this database's")
 	}
 	w.settled()
@@ -354,8 +354,8 @@ func TestAheadWithoutMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run()
-	within(t, 2*time.Minute, "it is held", func() bool { return len(w.held()) == 1 })
-	if h := w.held()[0]; h.Cause != drift.NoCheckpoint {
+	within(t, 2*time.Minute, "it is held", func() bool { return len(w.holds()) == 1 })
+	if h := w.holds()[0]; h.Cause != drift.NoCheckpoint {
 		t.Errorf("cause %s", h.Cause)
 	}
 	if kinds := w.store.EventKinds(); !slices.Contains(kinds, audit.ClusterHeld) {

@@ -60,7 +60,7 @@ func (w *world) sized(gib int64, conditions ...corev1.PersistentVolumeClaimCondi
 }
 
 // notice waits until what is written down of the claim is so.
-func (w *world) said(what string, is func(workload.ClaimState) bool) {
+func (w *world) waitForClaim(what string, is func(workload.ClaimState) bool) {
 	w.t.Helper()
 	within(w.t, 2*time.Minute, what, func() bool {
 		claims, err := w.store.Claims(context.Background(), sharedName)
@@ -81,34 +81,34 @@ func TestSharedStorageGrows(t *testing.T) {
 	w.run(func(o *reconcile.Options) {
 		o.Every.Confirm, o.Every.Volumes = 10*time.Millisecond, 100*time.Millisecond
 	})
-	w.said("no claim yet", func(c workload.ClaimState) bool { return c.Phase == workload.NoClaim })
+	w.waitForClaim("no claim yet", func(c workload.ClaimState) bool { return c.Phase == workload.NoClaim })
 	w.claimed(shared(10))
 	within(t, 2*time.Minute, "the claim", func() bool {
 		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")
 	})
-	w.said("it waits, and why", func(c workload.ClaimState) bool {
+	w.waitForClaim("it waits, and why", func(c workload.ClaimState) bool {
 		return c.Phase == workload.ClaimPending && c.Asked == 10<<30 && c.Reason.ID == "explain.disk_first"
 	})
 	w.store.PutVolume(shared(20)) // one that is not bound cannot grow: the API server would refuse
-	w.said("nothing new while it waits", func(c workload.ClaimState) bool {
+	w.waitForClaim("nothing new while it waits", func(c workload.ClaimState) bool {
 		return c.Phase == workload.ClaimPending &&
 			c.Asked == 10<<30
 	})
 	w.sized(10)
 	within(t, 2*time.Minute, "it asks for more once it is bound", func() bool { return asks(w.claim()) == 20 })
-	w.said("it grows", func(c workload.ClaimState) bool { return c.Asked == 20<<30 && c.Has == 10<<30 })
+	w.waitForClaim("it grows", func(c workload.ClaimState) bool { return c.Asked == 20<<30 && c.Has == 10<<30 })
 	w.sized(10, corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimFileSystemResizePending,
 		Status: corev1.ConditionTrue, Message: "waiting for a pod"})
-	w.said("what it waits for", func(c workload.ClaimState) bool {
+	w.waitForClaim("what it waits for", func(c workload.ClaimState) bool {
 		return c.Reason.ID == "explain.grow_pod" && c.Detail == "waiting for a pod"
 	})
 	w.sized(20)
-	w.said("it has grown", func(c workload.ClaimState) bool { return c.Has == 20<<30 && c.Reason.IsZero() })
+	w.waitForClaim("it has grown", func(c workload.ClaimState) bool { return c.Has == 20<<30 && c.Reason.IsZero() })
 
 	w.store.PutVolume(shared(15)) // as a leader that was asleep would see it
 	begun := time.Now()
-	w.said("it was looked at again", func(c workload.ClaimState) bool {
+	w.waitForClaim("it was looked at again", func(c workload.ClaimState) bool {
 		return c.At.After(begun.Add(20 * time.Millisecond))
 	})
 	if got := asks(w.claim()); got != 20 {
@@ -139,7 +139,7 @@ func (r *terminalReasons) NotGrown(_ context.Context, v workload.Volume, claimGi
 	return nil
 }
 
-func (r *terminalReasons) told() int {
+func (r *terminalReasons) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.cause)
@@ -156,7 +156,7 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 			"StatefulSet/nb-a")
 	})
 	w.sized(10)
-	w.said("it is there", func(c workload.ClaimState) bool { return c.Has == 10<<30 })
+	w.waitForClaim("it is there", func(c workload.ClaimState) bool { return c.Has == 10<<30 })
 
 	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
 	var asked sync.Map
@@ -174,13 +174,13 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 	refuse(busy)
 	w.store.PutVolume(shared(20))
 	within(t, 2*time.Minute, "it was tried", func() bool { _, ok := asked.Load(busy.Error()); return ok })
-	if told.told() != 0 {
+	if told.count() != 0 {
 		t.Error("a conflict is taken for a refusal")
 	}
 	refuse(apierrors.NewForbidden(claims, sharedName, errNoResize))
-	within(t, 2*time.Minute, "the refusal is told", func() bool { return told.told() == 1 })
+	within(t, 2*time.Minute, "the refusal is told", func() bool { return told.count() == 1 })
 	w.cluster.refuse.Store(nil)
-	w.said("it is as it was", func(c workload.ClaimState) bool { return c.Has == 10<<30 && c.Asked == 10<<30 })
+	w.waitForClaim("it is as it was", func(c workload.ClaimState) bool { return c.Has == 10<<30 && c.Asked == 10<<30 })
 	told.mu.Lock()
 	defer told.mu.Unlock()
 	if told.cause[0] != "volume.refused_class" || !strings.Contains(told.words, errNoResize.Error()) {

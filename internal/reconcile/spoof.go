@@ -87,7 +87,7 @@ func (l *loop) patrolOnce(ctx context.Context) (again time.Duration) {
 			continue
 		}
 		counts[s.Kind]++
-		if err := l.tellSpoof(ctx, s, now); err != nil {
+		if err := l.reportSpoof(ctx, s, now); err != nil {
 			l.log.WarnContext(ctx, "record a spoofed object", "object", s.Key.String(), "error", err)
 			again = sooner(again, spoofGrace)
 		}
@@ -121,7 +121,7 @@ func (p *patrol) forget(suspects []spoof) {
 	}
 }
 
-func (l *loop) tellSpoof(ctx context.Context, s spoof, now time.Time) error {
+func (l *loop) reportSpoof(ctx context.Context, s spoof, now time.Time) error {
 	l.patrol.mu.Lock()
 	defer l.patrol.mu.Unlock()
 	if l.patrol.reported[s.uid] {

@@ -192,7 +192,7 @@ func TestDevstackForeignEdits(t *testing.T) {
 		}
 		return got.State == workload.Running && removed >= 6 && shown == 2
 	})
-	for _, e := range r.store.Told(audit.ObjectRepaired) {
+	for _, e := range r.store.EventsOf(audit.ObjectRepaired) {
 		if !strings.HasPrefix(fmt.Sprint(e.Detail.Args["By"]), "kubectl-patch") {
 			t.Errorf("who did it is not told: %+v", e)
 		}
@@ -203,7 +203,7 @@ func TestDevstackForeignEdits(t *testing.T) {
 	within(t, 2*time.Minute, "it is told that somebody insists", func() bool {
 		patch("NetworkPolicy", "portal-default-deny", hole)
 		time.Sleep(200 * time.Millisecond)
-		return len(r.store.Told(audit.ObjectContested)) > 0
+		return len(r.store.EventsOf(audit.ObjectContested)) > 0
 	})
 	for path, n := range g.writesSince(begun) {
 		if n > 2+int(time.Since(begun).Seconds()) {

@@ -40,7 +40,7 @@ func failure(err error) error {
 		return fault.Wrap(fault.Conflict, err, i18n.T("store.gone"))
 	case unwritable(err):
 		return notText(err)
-	case retriable(err), away(err):
+	case retriable(err), unreachable(err):
 		f := fault.Wrap(fault.Unavailable, err, i18n.T("store.unavailable"))
 		f.RetryAfter = retryAfter
 		return f
@@ -126,7 +126,7 @@ func retriable(err error) bool {
 	return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
 }
 
-func away(err error) bool {
+func unreachable(err error) bool {
 	if code := pgCode(err); code != "" {
 		for _, prefix := range pgAway {
 			if strings.HasPrefix(code, prefix) {

@@ -90,7 +90,7 @@ func (o listOrder) page(query *gorm.DB, cursor string, limit int) (page *gorm.DB
 			return nil, false, err
 		}
 		if back {
-			query = o.ahead(query, p.at, p.id)
+			query = o.after(query, p.at, p.id)
 		} else {
 			query = query.Where("("+o.column+", id) "+o.sign(true)+" (?, ?)", p.at, p.id)
 		}
@@ -102,8 +102,8 @@ func (o listOrder) page(query *gorm.DB, cursor string, limit int) (page *gorm.DB
 	return query.Order(o.column + way + ", id" + way).Limit(limit + 1), back, nil
 }
 
-// ahead narrows a query to what stands before a row.
-func (o listOrder) ahead(query *gorm.DB, at int64, id string) *gorm.DB {
+// after narrows a query to what stands before a row.
+func (o listOrder) after(query *gorm.DB, at int64, id string) *gorm.DB {
 	return query.Where("("+o.column+", id) "+o.sign(false)+" (?, ?)", at, id)
 }
 

@@ -69,10 +69,10 @@ func (t *tx) tellGroups(ctx context.Context, person string, groups []string) err
 	return err
 }
 
-// Told writes what the provider said of someone at a time: the groups that they are in, and that it stands for them.
-// NotFound for somebody who never signed in.
-func (s *Store) Told(ctx context.Context, id identity.PersonID, groups []string, at time.Time) error {
-	return s.write(ctx, func(t *tx) error { return t.told(ctx, string(id), groups, at) })
+// SaveGroups writes what the provider said of someone at a time: the groups that they are in, and that it stands for
+// them. NotFound for somebody who never signed in.
+func (s *Store) SaveGroups(ctx context.Context, id identity.PersonID, groups []string, at time.Time) error {
+	return s.write(ctx, func(t *tx) error { return t.saveGroups(ctx, string(id), groups, at) })
 }
 
 // EndStanding writes that the provider does not stand for someone any more, with the event that says so, so that their
@@ -96,8 +96,8 @@ func (t *tx) endStanding(ctx context.Context, which string, args ...any) (ended 
 	return true, t.at(ctx).Exec("UPDATE people SET confirmed_at = NULL WHERE id = ?", rows[0].ID).Error
 }
 
-// told keeps the latest time: answers to two sessions may be written in the other order than they were given.
-func (t *tx) told(ctx context.Context, person string, groups []string, at time.Time) error {
+// saveGroups keeps the latest time: answers to two sessions may be written in the other order than they were given.
+func (t *tx) saveGroups(ctx context.Context, person string, groups []string, at time.Time) error {
 	if err := t.tellGroups(ctx, person, groups); err != nil {
 		return err
 	}

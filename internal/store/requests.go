@@ -166,7 +166,7 @@ func (v view) RequestPage(ctx context.Context, f request.Filter) (request.Page, 
 	}
 	o := requestOrder(f.Sort)
 	first := fromRequest(p.Items[0])
-	p.Before, err = v.counted(ctx, o.ahead(requestsIn(v.at(ctx), f), first.key(o), first.ID), request.MostCounted+1)
+	p.Before, err = v.counted(ctx, o.after(requestsIn(v.at(ctx), f), first.key(o), first.ID), request.MostCounted+1)
 	return p, err
 }
 

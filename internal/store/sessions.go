@@ -279,7 +279,7 @@ func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []st
 		if done.RowsAffected == 0 {
 			return fault.New(fault.NotFound, i18n.T("store.session_over"))
 		}
-		return t.told(ctx, string(n.Person), groups, n.GroupsAt)
+		return t.saveGroups(ctx, string(n.Person), groups, n.GroupsAt)
 	})
 }
 

@@ -55,7 +55,7 @@ func (b *books) SendStatementMail(_ context.Context, m Month, events ...audit.Ev
 	return nil
 }
 
-func (b *books) held(tenant string, from, until time.Time) {
+func (b *books) addInterval(tenant string, from, until time.Time) {
 	b.intervals = append(b.intervals, Interval{Workload: "w-" + tenant, Tenant: tenant, Size: "h100",
 		PerHour: Money{200, "EUR"}, From: from, Until: until})
 }
@@ -68,8 +68,8 @@ func (b *books) monthly(zone *time.Location) *StatementMail {
 
 func word(technology string) i18n.Text { return i18n.T("technology." + technology) }
 
-// tell is what one look writes: "team: sentence".
-func (b *books) tell(t *testing.T, zone *time.Location) []string {
+// sendMails is what one look writes: "team: sentence".
+func (b *books) sendMails(t *testing.T, zone *time.Location) []string {
 	t.Helper()
 	b.events = nil
 	if err := b.monthly(zone).Send(t.Context()); err != nil {
@@ -80,13 +80,13 @@ func (b *books) tell(t *testing.T, zone *time.Location) []string {
 		if e.Kind != audit.StatementSent || e.Actor != "system" || !e.At.Equal(b.now) {
 			t.Errorf("strange event %+v", e)
 		}
-		list = append(list, e.Tenant+": "+said(t, e.Detail, "en"))
+		list = append(list, e.Tenant+": "+localized(t, e.Detail, "en"))
 	}
 	return list
 }
 
-// said is a text as it comes back from a database.
-func said(t *testing.T, text i18n.Text, lang string) string {
+// localized is a text as it comes back from a database.
+func localized(t *testing.T, text i18n.Text, lang string) string {
 	t.Helper()
 	data, err := json.Marshal(text)
 	var back i18n.Text
@@ -106,14 +106,14 @@ func TestTell(t *testing.T) {
 		return time.Date(2026, month, day, hour, 0, 0, 0, time.UTC)
 	}
 	b := &books{now: utc(11, 30, 23)}
-	b.held("vision", utc(11, 2, 0), utc(11, 3, 0))
-	b.held("speech", utc(10, 30, 0), utc(10, 31, 0))
-	b.held("fleet", utc(12, 1, 0), time.Time{})
-	b.held("lost", utc(11, 1, 0), utc(11, 1, 0))
+	b.addInterval("vision", utc(11, 2, 0), utc(11, 3, 0))
+	b.addInterval("speech", utc(10, 30, 0), utc(10, 31, 0))
+	b.addInterval("fleet", utc(12, 1, 0), time.Time{})
+	b.addInterval("lost", utc(11, 1, 0), utc(11, 1, 0))
 	b.intervals[3].UnknownUntil = utc(11, 2, 0)
 	want := func(why string, lines ...string) {
 		t.Helper()
-		if diff := cmp.Diff(append([]string{}, lines...), b.tell(t, time.UTC)); diff != "" {
+		if diff := cmp.Diff(append([]string{}, lines...), b.sendMails(t, time.UTC)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
 	}
@@ -146,12 +146,12 @@ func TestTell(t *testing.T) {
 
 func TestTellANewSite(t *testing.T) {
 	b := &books{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	b.held("vision", b.now.Add(-time.Hour), time.Time{})
-	if got := b.tell(t, time.UTC); len(got) != 0 {
+	b.addInterval("vision", b.now.Add(-time.Hour), time.Time{})
+	if got := b.sendMails(t, time.UTC); len(got) != 0 {
 		t.Errorf("nothing was held in October, got %v", got)
 	}
 	b.now = time.Date(2026, 12, 1, 6, 0, 0, 0, time.UTC)
-	if got := b.tell(t, time.UTC); len(got) != 1 || !strings.Contains(got[0], "for 2026-11") {
+	if got := b.sendMails(t, time.UTC); len(got) != 1 || !strings.Contains(got[0], "for 2026-11") {
 		t.Errorf("want November, got %v", got)
 	}
 }
@@ -164,18 +164,18 @@ func TestTellBySiteClocks(t *testing.T) {
 		for m := (Month{2027, time.December}); m.Before(Month{2029, time.January}); m = m.Add(1) {
 			span := m.Span(zone)
 			b := &books{}
-			b.held("before", span.From.Add(-time.Hour), span.From)
-			b.held("last", span.Until.Add(-time.Hour), span.Until.Add(time.Hour))
-			b.held("after", span.Until, time.Time{})
+			b.addInterval("before", span.From.Add(-time.Hour), span.From)
+			b.addInterval("last", span.Until.Add(-time.Hour), span.Until.Add(time.Hour))
+			b.addInterval("after", span.Until, time.Time{})
 			b.told = []Month{m.Add(-1)}
 			for _, early := range []time.Duration{-time.Second, 0, mailAfter - time.Second} {
 				b.now = span.Until.Add(early)
-				if got := b.tell(t, zone); len(got) != 0 {
+				if got := b.sendMails(t, zone); len(got) != 0 {
 					t.Errorf("%s %s: %s after its end is too early, got %v", name, m, early, got)
 				}
 			}
 			b.now = span.Until.Add(mailAfter)
-			if got := b.tell(t, zone); len(got) != 1 || !strings.HasPrefix(got[0], "last: 2.00 EUR for "+m.String()) {
+			if got := b.sendMails(t, zone); len(got) != 1 || !strings.HasPrefix(got[0], "last: 2.00 EUR for "+m.String()) {
 				t.Errorf("%s %s: got %v", name, m, got)
 			}
 		}
@@ -236,7 +236,7 @@ func TestTotalsInWords(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			text := m.totals(Month{2026, time.February}, Statement{Lines: c.lines}.Total())
-			if diff := cmp.Diff([]string{c.en, c.de}, []string{said(t, text, "en"), said(t, text, "de")}); diff != "" {
+			if diff := cmp.Diff([]string{c.en, c.de}, []string{localized(t, text, "en"), localized(t, text, "de")}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -26,8 +26,8 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// said is what a wait that never ends well tells.
-func said(wait func(testing.TB)) string {
+// failureOf is what a wait that never ends well tells.
+func failureOf(wait func(testing.TB)) string {
 	f := &failing{}
 	done := make(chan struct{})
 	go func() { defer close(done); wait(f) }()
@@ -50,11 +50,14 @@ func TestItWaitsUntilItIsSo(t *testing.T) {
 func TestItFailsWithWhatNeverCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		words := said(func(f testing.TB) { waittest.Until(f, "a pod", func() error { return errors.New("it is queued") }) })
+		words := failureOf(func(f testing.TB) {
+			waittest.Until(f, "a pod",
+				func() error { return errors.New("it is queued") })
+		})
 		if !strings.Contains(words, "for a pod: it is queued") || time.Since(begun) < waittest.Patience {
 			t.Errorf("got %q after %s", words, time.Since(begun))
 		}
-		if words := said(func(f testing.TB) {
+		if words := failureOf(func(f testing.TB) {
 			waittest.Within(f, time.Second, "rain", func() bool { return false })
 		}); words != "waited 1s for rain: it never was" {
 			t.Errorf("got %q", words)

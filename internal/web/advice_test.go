@@ -28,11 +28,11 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	w := sized(t)
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
+	wantText(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
 		"At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
-	wantSaid(t, form, "start-replaces", "In place of digits", "digits-home")
+	wantText(t, form, "start-replaces", "In place of digits", "digits-home")
 	if v, _ := form.Find("input[name=replaces]").Attr("value"); v != "w-digits" {
 		t.Errorf("want the form to carry what is to be replaced, got %q", v)
 	}
@@ -54,11 +54,11 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	}
 	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantAbsent(t, doc, "advice")
-	wantSaid(t, doc, "advice-line", "Dismissed by Anna")
+	wantText(t, doc, "advice-line", "Dismissed by Anna")
 	list := read(t, w.Get(webtest.Anna, "/usage/advice"), http.StatusOK)
-	wantSaid(t, list, "advice-put", "digits")
+	wantText(t, list, "advice-put", "digits")
 	wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/restore", back))
-	wantSaid(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "saves")
+	wantText(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "saves")
 
 	read(t, w.Post(webtest.Anna, "/usage/advice/w-train-resnet/dismiss", back), http.StatusConflict)
 	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss",
@@ -77,13 +77,13 @@ func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 	w.PutRequest(request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
 		State: request.Approved, Asker: webtest.Anna.ID, Spec: request.Spec{Tenant: "vision", Replaces: "w-digits"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
-	wantSaid(t, doc, "replaces", "Starts in place of digits")
+	wantText(t, doc, "replaces", "Starts in place of digits")
 	wantAbsent(t, doc, "stop-old")
 	running := w.Work("w-digits-2")
 	running.State = workload.Running
 	w.PutWork(running)
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
-	wantSaid(t, doc, "replaces", "Ready. Stop digits now?", "€3.90")
+	wantText(t, doc, "replaces", "Ready. Stop digits now?", "€3.90")
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-digits/stop", nil))
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK), "replaces")
 }

@@ -61,7 +61,7 @@ func TestEveryPageOfDataTellsItsAge(t *testing.T) {
 				doc.Find(".gp-age").Each(func(_ int, s *goquery.Selection) {
 					at := s.Find("time[data-time=past]")
 					if at.Text() == want {
-						found, old = true, old || s.Is(".gp-age--old") && s.Text() != "" && said(s)[:len("stale:")] == "stale:"
+						found, old = true, old || s.Is(".gp-age--old") && s.Text() != "" && textOf(s)[:len("stale:")] == "stale:"
 					}
 				})
 				if !found || old != (ago > 3*time.Minute) {

@@ -18,11 +18,11 @@ func TestYesBut(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
+	wantText(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
 	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"},
 		"seen": {"1"}}),
 		http.StatusUnprocessableEntity)
-	wantSaid(t, more, "form-errors", "At most 4 h")
+	wantText(t, more, "form-errors", "At most 4 h")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
 		t.Error("what was typed stays and is shown")
 	}
@@ -34,8 +34,8 @@ func TestYesBut(t *testing.T) {
 		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, doc, "request-verdict", "Carla Conti granted less than was asked for: Whole H100", "4 h", "A slice first.")
-	wantSaid(t, doc, "approval-steps", "Less was granted")
+	wantText(t, doc, "request-verdict", "Carla Conti granted less than was asked for: Whole H100", "4 h", "A slice first.")
+	wantText(t, doc, "approval-steps", "Less was granted")
 	last := w.Record()[len(w.Record())-2]
 	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
 		t.Errorf("the record says what was changed, got %+v", last)
@@ -62,7 +62,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"},
 		"seen": {seen}}), http.StatusUnprocessableEntity)
-	wantSaid(t, bad, "form-errors", "length of time")
+	wantText(t, bad, "form-errors", "length of time")
 	if bad.Find("textarea[name=reason]").Text() != "other words" {
 		t.Error("what was typed stays")
 	}
@@ -74,14 +74,14 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 
 	stale := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {seen}}), http.StatusConflict)
-	wantSaid(t, stale, "form-errors", "has changed since you saw it")
+	wantText(t, stale, "form-errors", "has changed since you saw it")
 	if now, _ := stale.Find("#decide input[name=seen]").Attr("value"); now == seen ||
 		w.Request("r-anna1").State != request.Pending {
 		t.Error("nothing was decided, and the page that comes back is the one of now")
 	}
 	// what the stream of the open page draws
 	open := read(t, w.Get(webtest.Carla, "/approvals/r-anna1?seen="+seen), http.StatusOK)
-	wantSaid(t, open, "stale", "has changed")
+	wantText(t, open, "stale", "has changed")
 	if still, _ := open.Find("#decide input[name=seen]").Attr("value"); still != seen {
 		t.Errorf("an open form never comes to mean another version, got %q", still)
 	}
@@ -134,8 +134,8 @@ func TestSeveralAtOnce(t *testing.T) {
 	got := map[string]string{}
 	for i := range part(done, "outcome").Nodes {
 		row := part(done, "outcome").Eq(i)
-		who, _, _ := strings.Cut(said(row), " ·")
-		got[who] = said(row.Find("[data-test=state]"))
+		who, _, _ := strings.Cut(textOf(row), " ·")
+		got[who] = textOf(row.Find("[data-test=state]"))
 	}
 	if len(got) != 2 || !strings.Contains(got["Anna Albers"], "Approved") ||
 		!strings.Contains(got["Olaf Oster"], "Your team uses 1 of 1") {
@@ -145,10 +145,10 @@ func TestSeveralAtOnce(t *testing.T) {
 		t.Error("the note is written down; what could not be granted still waits")
 	}
 	again := read(t, w.Post(webtest.Carla, "/approvals/bulk", form), http.StatusOK)
-	wantSaid(t, again, "outcomes", "already decided: approved")
+	wantText(t, again, "outcomes", "already decided: approved")
 
 	form.Set("verb", "reject")
-	wantSaid(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided",
+	wantText(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided",
 		"There is no request", "Nobody decides their own")
 	if w.Request("r-olaf1").State != request.Pending {
 		t.Error("nobody is turned down by somebody without the right")
@@ -166,22 +166,22 @@ func TestADelegation(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	const path = "/approvals/delegations"
-	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
+	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
 	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"},
 		"until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
 		t.Errorf("who decides nothing names nobody: want 403, got %d", got)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "delegation-nobody", "zz")
+	wantText(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "delegation-nobody", "zz")
 	found := read(t, w.Get(webtest.Carla, path+"?find=ben%40"), http.StatusOK)
-	wantSaid(t, found, "delegation-who", "Ben Brandt", "ben@example.org")
+	wantText(t, found, "delegation-who", "Ben Brandt", "ben@example.org")
 
 	form := url.Values{"find": {"ben"}, "person": {string(webtest.Ben.ID)}, "from": {"soon"}, "until": {"2026-11-22"}}
-	wantSaid(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors",
+	wantText(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors",
 		"year, month and day")
 	form.Set("from", "2026-11-21")
 	self := url.Values{"find": {"carla"}, "person": {string(webtest.Carla.ID)}, "from": {"2026-11-21"},
 		"until": {"2026-11-22"}}
-	wantSaid(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors",
+	wantText(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors",
 		"Nobody stands in for themselves")
 	wantAbsent(t, read(t, w.Get(webtest.Ben, "/approvals/r-olaf1"), http.StatusNotFound), "approve")
 	wantRedirect(t, w.Post(webtest.Carla, path, form))
@@ -194,13 +194,13 @@ func TestADelegation(t *testing.T) {
 	if p.From != webtest.Now || p.Until != time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) {
 		t.Errorf("from now to the end of the last day, got %v", p)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "delegation-mine", "Ben Brandt", "now")
-	wantSaid(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "delegation-others", "Carla Conti")
-	wantSaid(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
+	wantText(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "delegation-mine", "Ben Brandt", "now")
+	wantText(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "delegation-others", "Carla Conti")
+	wantText(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
 
 	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}, "seen": {"1"}}))
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, doc, "request-verdict", "Ben Brandt, standing in for Carla Conti, approved it")
+	wantText(t, doc, "request-verdict", "Ben Brandt, standing in for Carla Conti, approved it")
 
 	if got := w.Post(webtest.Ben, path+"/"+p.ID+"/end", nil).Code; got != http.StatusNotFound {
 		t.Errorf("another's period: want 404, got %d", got)
@@ -241,13 +241,13 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	r.Decision.Since = webtest.Now.Add(-time.Hour)
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
-	wantSaid(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
-	wantSaid(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
-	wantSaid(t, doc, "asker-history", "0 requests granted in the last 30 days")
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history",
+	wantText(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
+	wantText(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
+	wantText(t, doc, "asker-history", "0 requests granted in the last 30 days")
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history",
 		"One request granted in the last 30 days, for €15.60")
 	w.Clock = webtest.Now.Add(2 * time.Hour)
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
 		"administrator can decide as well")
 }
 
@@ -259,9 +259,9 @@ func TestARequestIsGivenAway(t *testing.T) {
 	page := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	to, _ := part(page, "reassign").Attr("href")
 	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
-	wantSaid(t, ask, "reassign-form", "Dora")
+	wantText(t, ask, "reassign-form", "Dora")
 	// a card without a title had swallowed this on every page that asks
-	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided")
+	wantText(t, ask, "ask-lead", "You can take it back until it is decided")
 	if strings.Contains(part(ask, "reassign-form").Text(), "Anna") || strings.Contains(part(ask, "reassign-form").Text(),
 		"Ben") {
 		t.Error("want those alone who may decide it")
@@ -281,11 +281,11 @@ func TestARequestIsGivenAway(t *testing.T) {
 
 	own := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantAbsent(t, own, "approve", "reassign")
-	wantSaid(t, own, "why-not", "Dora")
+	wantText(t, own, "why-not", "Dora")
 	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
-	wantSaid(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
-	wantSaid(t, theirs, "inbox", "from Carla Conti")
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
+	wantText(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
+	wantText(t, theirs, "inbox", "from Carla Conti")
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
 	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))
@@ -315,7 +315,7 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			w := c.world(t)
 			w.WaitForSeat("r-seat", webtest.Busy(t).Request("r-anna1"))
 			doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
-			wantSaid(t, doc, "seat-line", "NVIDIA vWS")
+			wantText(t, doc, "seat-line", "NVIDIA vWS")
 			row := part(doc, "seat-row")
 			if rows := part(doc, "inbox-row").Length(); row.Length() != 1 || rows == 0 != (c.rows == 0) {
 				t.Errorf("want one that waits for a seat, and it among no others: got %d, and %d in the inbox", row.Length(), rows)

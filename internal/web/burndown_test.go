@@ -22,20 +22,20 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	}
 	set("vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
-	wantSaid(t, doc, "burndown", "of €1,000.00", "unspent", "when the month ends")
+	wantText(t, doc, "burndown", "of €1,000.00", "unspent", "when the month ends")
 	days := part(doc, "burndown").Find("tbody tr")
 	if days.Length() != 30 {
 		t.Errorf("want each day of November, got %d", days.Length())
 	}
-	if last := said(days.Last()); !strings.HasPrefix(last, "30 Nov expected €") {
+	if last := textOf(days.Last()); !strings.HasPrefix(last, "30 Nov expected €") {
 		t.Errorf("want the last day expected, got %q", last)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/admin/budgets/vision"), http.StatusOK), "burndown", "of €1,000.00")
+	wantText(t, read(t, w.Get(webtest.Anna, "/admin/budgets/vision"), http.StatusOK), "burndown", "of €1,000.00")
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/budgets/speech"), http.StatusOK), "burndown")
 
 	w = webtest.Busy(t)
 	set("vision", budget.Draft{Unit: "EUR", Amount: 5_000, AtLimit: budget.Approval})
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK), "burndown-note",
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK), "burndown-note",
 		"the budget is used up on 2")
 
 	w = webtest.Busy(t)

@@ -24,15 +24,15 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
-	if got := said(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
+	if got := textOf(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
 		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
 		!strings.Contains(got, "nvidia.com/mig-1g.10gb") {
 		t.Errorf("want what it is and how many are free, got %q", got)
 	}
-	if got := said(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
+	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
 		t.Errorf("want one in use, got %s", got)
 	}
-	wantSaid(t, doc, "history", "Version 0", "as the configuration has it", "counts now")
+	wantText(t, doc, "history", "Version 0", "as the configuration has it", "counts now")
 	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")
 	}
@@ -52,7 +52,7 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/change", hide)); to != "/admin/sizes" {
 		t.Errorf("it leads to %s", to)
 	}
-	if got := said(In(entry(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gpu-shared"),
+	if got := textOf(In(entry(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gpu-shared"),
 		"state")); got != "hidden" {
 		t.Errorf("want it hidden, got %q", got)
 	}
@@ -60,26 +60,26 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	if part(start, "size-gpu-shared").Length() != 0 {
 		t.Error("what is hidden is in the price list")
 	}
-	wantSaid(t, start, "verdict", "“Shared GPU” is no longer on offer")
+	wantText(t, start, "verdict", "“Shared GPU” is no longer on offer")
 	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"gpu-shared"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "key": {"k"}}
-	wantSaid(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors",
+	wantText(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors",
 		"no longer on offer")
 	again := read(t, w.Post(webtest.Dora, "/admin/sizes/change", hide), http.StatusConflict) // from the page as it was
-	wantSaid(t, again, "problem", "Dora Dahl saved version 1")
+	wantText(t, again, "problem", "Dora Dahl saved version 1")
 }
 
 func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	form := url.Values{"list": {"sizes"}, "name": {"vgpu-12q"}, "base": {"0"}}
-	wantSaid(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
+	wantText(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
 		"form-errors", "Say in a sentence why")
 	form.Set("message", "The A40 leave in May.")
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
 	start := read(t, w.Get(webtest.Anna, "/start?size=vgpu-12q"), http.StatusOK)
-	wantSaid(t, start, "deprecated-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
+	wantText(t, start, "deprecated-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
 	if value, _ := part(start, "deprecated-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}
@@ -87,7 +87,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), image, 1); err != nil {
 		t.Fatal(err)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "deprecated-image",
+	wantText(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "deprecated-image",
 		"Take the newer one.")
 }
 
@@ -105,10 +105,10 @@ func TestTheEditor(t *testing.T) {
 		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {do}, "text": {wrong},
 			"note": {"my note"}}), http.StatusUnprocessableEntity)
 		if part(doc, "problem").Length() != 3 { // the notice and two entries of its list
-			t.Errorf("%s: want all problems, got %q", do, said(part(doc, "problems")))
+			t.Errorf("%s: want all problems, got %q", do, textOf(part(doc, "problems")))
 		}
 		line := strings.Count(wrong[:strings.Index(wrong, "isolation: steel")], "\n") + 1
-		wantSaid(t, doc, "problems", "Line "+itoa(line), "isolation: steel", "sizes[1].isolation", "memory: lots")
+		wantText(t, doc, "problems", "Line "+itoa(line), "isolation: steel", "sizes[1].isolation", "memory: lots")
 		if field(doc) != wrong {
 			t.Errorf("%s: what was typed is lost", do)
 		}
@@ -119,15 +119,15 @@ func TestTheEditor(t *testing.T) {
 	dearer := strings.Replace(text, "minor: 55", "minor: 60", 1)
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"}, "text": {dearer}}),
 		http.StatusOK)
-	wantSaid(t, doc, "fine", "Nothing is wrong")
-	wantSaid(t, doc, "change", "MIG slice 10 GB", "pricePerHour.minor", "55", "60")
+	wantText(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "change", "MIG slice 10 GB", "pricePerHour.minor", "55", "60")
 	if saved, err := w.Catalogs(t.Context(), 0, 1); err != nil || len(saved) != 0 {
 		t.Fatal("a check saved something")
 	}
 	held := strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1)
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {held}}),
 		http.StatusUnprocessableEntity)
-	wantSaid(t, doc, "problem", "CPU only would go, and one workload holds it")
+	wantText(t, doc, "problem", "CPU only would go, and one workload holds it")
 	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
@@ -135,13 +135,13 @@ func TestTheEditor(t *testing.T) {
 		"confirm": {"on"}, "note": {"renamed"}})); to != "/admin/sizes/versions/1" {
 		t.Errorf("it leads to %s", to)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gone", "CPU only: one workload")
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gone", "CPU only: one workload")
 	version := read(t, w.Get(webtest.Dora, "/admin/sizes/versions/1"), http.StatusOK)
-	wantSaid(t, version, "version", "Dora Dahl")
-	wantSaid(t, version, "diff", "cpu-2", "new", "gone")
+	wantText(t, version, "version", "Dora Dahl")
+	wantText(t, version, "diff", "cpu-2", "new", "gone")
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {dearer},
 		"confirm": {"on"}}), http.StatusConflict)
-	wantSaid(t, doc, "problem", "Dora Dahl saved version 1")
+	wantText(t, doc, "problem", "Dora Dahl saved version 1")
 	if field(doc) != dearer {
 		t.Error("what was typed is lost to a conflict")
 	}
@@ -160,7 +160,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/admin/sizes/edit",
 			strings.NewReader(url.Values{"action": {"save"}, "text": {compute}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want,
+		wantText(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want,
 			"sizes[4].licensePool")
 	}
 	if part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
@@ -172,7 +172,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/admin/sizes", "/licenses"} {
-		wantSaid(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
+		wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
 			"need a license of NVIDIA AI Enterprise, Virtual Compute Server")
 	}
 	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
@@ -180,8 +180,8 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	}
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"},
 		"text": {strings.Replace(compute, "minor: 55", "minor: 60", 1)}}), http.StatusOK)
-	wantSaid(t, doc, "license-mismatch", "does not license A40-12C")
-	wantSaid(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "license-mismatch", "does not license A40-12C")
+	wantText(t, doc, "fine", "Nothing is wrong")
 }
 
 func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
@@ -195,13 +195,13 @@ func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
 	s.Nodes = append(s.Nodes, node)
 	w.PutInventory(s)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
-	wantSaid(t, doc, "finding-unoffered", "A100")
+	wantText(t, doc, "finding-unoffered", "A100")
 	form := url.Values{}
 	part(doc, "offer-it").First().Closest("form").Find("input[type=hidden]").Each(func(_ int, s *goquery.Selection) {
 		form.Set(s.AttrOr("name", ""), s.AttrOr("value", ""))
 	})
 	first, _ := part(doc, "edit-first").First().Attr("href")
-	wantSaid(t, read(t, w.Get(webtest.Dora, first), http.StatusOK), "change", "new")
+	wantText(t, read(t, w.Get(webtest.Dora, first), http.StatusOK), "change", "new")
 	before := len(w.Offer.Catalog().Sizes)
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/accept", form))
 	if after := len(w.Offer.Catalog().Sizes); after != before+1 {

@@ -19,18 +19,18 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	)
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
-	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
+	if got := textOf(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
 		!strings.Contains(got, "1 2 1") {
 		t.Errorf("one request, two tries, one person; got %q", got)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "Everybody got")
+	wantText(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "Everybody got")
 }
 
 func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
-	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
+	if got := textOf(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
 		strings.Contains(got, "asr-train") {
 		t.Errorf("want a line for each team, and its workloads only when asked for, got %q", got)
 	}

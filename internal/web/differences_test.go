@@ -18,7 +18,7 @@ func TestDifferencesPage(t *testing.T) {
 	w.Restored()
 	page := read(t, w.Get(webtest.Dora, "/admin/differences"), http.StatusOK)
 	var sides []string
-	part(page, "difference").Each(func(_ int, s *goquery.Selection) { sides = append(sides, said(s)) })
+	part(page, "difference").Each(func(_ int, s *goquery.Selection) { sides = append(sides, textOf(s)) })
 	if len(sides) != 5 {
 		t.Fatalf("want five rows, got %d", len(sides))
 	}

@@ -16,10 +16,10 @@ func TestWhatOthersChangedIsSaid(t *testing.T) {
 			w := webtest.Busy(t)
 			w.Add(w.Workload("segment-cells", webtest.Anna, "mig-1g.10gb").ChangedByOthers(refused))
 			page := read(t, w.Get(webtest.Anna, "/workloads/w-segment-cells"), http.StatusOK)
-			wantSaid(t, page, "edits", "containers[sidecar]", "kubectl-edit", "StatefulSet segment-cells")
+			wantText(t, page, "edits", "containers[sidecar]", "kubectl-edit", "StatefulSet segment-cells")
 			objects := read(t, w.Get(webtest.Anna, "/workloads/w-segment-cells/objects"), http.StatusOK)
-			wantSaid(t, objects, "additions", "cost-center", "kustomize-controller")
-			if strings.Contains(said(part(page, "edits")), "cost-center") {
+			wantText(t, objects, "additions", "cost-center", "kustomize-controller")
+			if strings.Contains(textOf(part(page, "edits")), "cost-center") {
 				t.Error("what may stay is told as if it had been taken back")
 			}
 			wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "edits")

@@ -22,7 +22,7 @@ func TestExtensionsByOneClick(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	var adds, costs []string
 	part(doc, "extensions").Find("button, a").Each(func(_ int, s *goquery.Selection) {
-		add, cost, _ := strings.Cut(said(s), " · ")
+		add, cost, _ := strings.Cut(textOf(s), " · ")
 		adds, costs = append(adds, add), append(costs, cost)
 	})
 	if got := strings.Join(adds, ", "); got != "+1 h, +4 h, +1 d" {
@@ -56,7 +56,7 @@ func TestExtensionsByOneClick(t *testing.T) {
 	doc = read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	asks := part(doc, "extend-1d")
 	if !asks.Is("a") || !part(doc, "extend-1h").Is("button") {
-		t.Fatalf("want the long one to ask first: %s", said(part(doc, "extensions")))
+		t.Fatalf("want the long one to ask first: %s", textOf(part(doc, "extensions")))
 	}
 	ask := read(t, w.Get(webtest.Anna, asks.AttrOr("href", "")), http.StatusOK)
 	if got := ask.Find("[data-test=extend-lease]").AttrOr("value", ""); got != "1d" {

@@ -63,11 +63,11 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	w := webtest.Busy(t)
 	const path = "/fleet/use/node?cluster=local&node=gpu-01&card=0"
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	wantSaid(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
+	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
 		"held by another team")
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
+	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
 		"Only what you and your teams hold")
-	wantSaid(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")
+	wantText(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/fleet/use/holders"), http.StatusOK), "others")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "by-money")
 	for _, p := range parts(t, w, webtest.Olaf) {
@@ -113,7 +113,7 @@ func TestTheMapByTeam(t *testing.T) {
 	for who, want := range map[*identity.Person][]string{&webtest.Eli: {"Speech", "Vision", "outside the portal"},
 		&webtest.Anna: {"Vision", "other teams"}} {
 		doc := read(t, w.Get(*who, "/fleet/use?by=team"), http.StatusOK)
-		wantSaid(t, doc, "legend", want...)
+		wantText(t, doc, "legend", want...)
 		if got := doc.Find("#k-local-0-0").AttrOr("aria-label", ""); !strings.Contains(got, "Vision") {
 			t.Errorf("%s: want whose the slices are, got %q", who.Name, got)
 		}
@@ -186,7 +186,7 @@ func TestAnHourOfTheLastWeek(t *testing.T) {
 		t.Errorf("three hours ago it did 41 %%, got %q", got)
 	}
 	silent := read(t, w.Get(webtest.Anna, "/fleet/use?ago=4"), http.StatusOK)
-	wantSaid(t, silent, "past-none", "No metrics are stored")
+	wantText(t, silent, "past-none", "No metrics are stored")
 	if n := silent.Find("[data-test=map-card] i:not(.gp-map__part--unknown):not(.gp-map__part--gap)").Length(); n > 0 {
 		t.Errorf("%d cells of an hour of which nothing is known look as if something were", n)
 	}
@@ -203,7 +203,7 @@ func TestALargeFleetBeginsWithItsGroups(t *testing.T) {
 	if n := part(doc, "map-strip").Length(); n != 4 {
 		t.Errorf("want four groups, got %d", n)
 	}
-	wantSaid(t, doc, "map-strip", "H200", "160 nodes · 1,280 cards")
+	wantText(t, doc, "map-strip", "H200", "160 nodes · 1,280 cards")
 	href := doc.Find("[data-test=map-strip]:contains(MIG)").AttrOr("href", "")
 	opened := read(t, w.Get(webtest.Dora, href), http.StatusOK)
 	drawn, later := part(opened, "map-node").Length(), opened.Find(".gp-map__chunk--later")
@@ -229,7 +229,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	rows := map[string]string{}
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
-		rows[strings.TrimSpace(s.Find("th a").Text())] = said(s)
+		rows[strings.TrimSpace(s.Find("th a").Text())] = textOf(s)
 	})
 	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"},
 		"llm-chat": {"21 %", "known for 9 h 36 min"}, "render-farm": {"2 %"}} {
@@ -243,8 +243,8 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 		t.Errorf("what a shared card does is nobody's use, got %q", shared)
 	}
 	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
-	wantSaid(t, teams, "holder", "Vision", "3 workloads", "unknown for 1 of 1")
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
+	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown for 1 of 1")
+	wantText(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
 		"A40")
 }
 
@@ -261,7 +261,7 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 	if url, ok := still.Find("body").Attr("data-live-url"); ok && url != "" {
 		t.Errorf("a paused page follows %s", url)
 	}
-	wantSaid(t, still, "stream", "Paused at 12:00 UTC")
+	wantText(t, still, "stream", "Paused at 12:00 UTC")
 	if back, _ := part(still, "go-on").Attr("href"); back != "/fleet/use" {
 		t.Errorf("want back to the live page, got %q", back)
 	}
@@ -274,18 +274,18 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
-	wantSaid(t, doc, "heat-unknown", "Prometheus has not answered yet")
+	wantText(t, doc, "heat-unknown", "Prometheus has not answered yet")
 	if n := doc.Find("[data-test=map-card] :is(.gp-map__part--idle, .gp-map__part--free)").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
-		if !strings.Contains(said(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {
-			t.Errorf("want its use unknown, got %q", said(s))
+		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {
+			t.Errorf("want its use unknown, got %q", textOf(s))
 		}
 	})
 
 	old := webtest.Busy(t)
 	old.Fleets["local"].At = webtest.Now.Add(-7 * time.Minute)
-	wantSaid(t, read(t, old.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "heat-unknown", "Unknown for 7 min")
+	wantText(t, read(t, old.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "heat-unknown", "Unknown for 7 min")
 }

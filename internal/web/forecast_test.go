@@ -30,36 +30,36 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	forecast := part(doc, "forecast")
 	times := forecast.Find("time")
 	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
-		t.Errorf("want two times that a script puts into the reader's zone, got %q", said(forecast))
+		t.Errorf("want two times that a script puts into the reader's zone, got %q", textOf(forecast))
 	}
-	wantSaid(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC",
+	wantText(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC",
 		"lease of 1 other ends by then", "would start now")
 	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
 	home := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
-	if got := said(In(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
+	if got := textOf(In(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
 		"and 15:01 UTC" {
 		t.Errorf("the row says it too, got %q", got)
 	}
-	if got := said(In(row(home, "nb-anna-anna1"), "forecast")); got == "" {
+	if got := textOf(In(row(home, "nb-anna-anna1"), "forecast")); got == "" {
 		t.Error("want the same for what waits for people")
 	}
 	if In(row(home, "train-resnet"), "forecast").Length() != 0 {
 		t.Error("what runs is not awaited")
 	}
 	asked := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, asked, "forecast", "Ready between", "5 requests of this team",
+	wantText(t, asked, "forecast", "Ready between", "5 requests of this team",
 		"half within 20 min, nine of ten within 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
 }
 
 func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
+	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
 		"Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
 	w = webtest.Empty(t)
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
+	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
 }

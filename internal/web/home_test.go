@@ -24,25 +24,25 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
 	running := row(doc, "train-resnet")
-	if got := said(In(running, "state")); got != "Running" {
+	if got := textOf(In(running, "state")); got != "Running" {
 		t.Errorf("want Running, got %q", got)
 	}
 	if got, _ := In(running, "open").Attr("href"); got != "http://train-resnet.localhost:8080/lab" {
 		t.Errorf("Open leads to %q", got)
 	}
-	if got := said(In(running, "cost")); got != "€1.65" {
+	if got := textOf(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := said(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
+	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {
 		t.Error("there is nothing to open yet")
 	}
-	if got := said(In(row(doc, "old-notes"), "resume")); got != "Resume" {
+	if got := textOf(In(row(doc, "old-notes"), "resume")); got != "Resume" {
 		t.Errorf("a stopped one can be resumed, got %q", got)
 	}
-	if got := said(In(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
+	if got := textOf(In(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
 		t.Errorf("a request stands among them, got %q", got)
 	}
 	if row(doc, "render-farm").Length() != 0 {
@@ -57,14 +57,14 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/"), http.StatusOK)
-	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
+	wantText(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
 	if got, _ := In(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
 		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
-	wantSaid(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
+	wantText(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
 	wantAbsent(t, doc, "attention-approvals")
-	wantSaid(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision")
 }
 
@@ -72,8 +72,8 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/?scope=team"), http.StatusOK)
 	colleague := row(doc, "render-farm")
-	if !strings.Contains(said(In(colleague, "name")), "Ben Brandt") {
-		t.Errorf("want Ben's with his name, got %q", said(colleague))
+	if !strings.Contains(textOf(In(colleague, "name")), "Ben Brandt") {
+		t.Errorf("want Ben's with his name, got %q", textOf(colleague))
 	}
 	if In(colleague, "open").Length() != 0 {
 		t.Error("it is not shared, so it cannot be opened")
@@ -95,7 +95,7 @@ func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	}
 	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
 	nobody := read(t, webtest.Empty(t).Get(webtest.Nemo, "/"), http.StatusOK)
-	wantSaid(t, nobody, "empty", "ask the owner of a team")
+	wantText(t, nobody, "empty", "ask the owner of a team")
 	wantAbsent(t, nobody, "empty-start", "start")
 }
 
@@ -113,8 +113,8 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 	}
 	last := again() // a whole card
 	doc := read(t, w.Post(webtest.Anna, "/start", last), http.StatusUnprocessableEntity)
-	wantSaid(t, doc, "form-errors", "what it is for")
-	wantSaid(t, doc, "verdict", "Waits for approval by approver")
+	wantText(t, doc, "form-errors", "what it is for")
+	wantText(t, doc, "verdict", "Waits for approval by approver")
 	if got := chosen(doc); got != last.Get("size") || got != "h100" {
 		t.Errorf("want the form filled with the last start, got %q", got)
 	}
@@ -136,7 +136,7 @@ func TestAQuotaIsABarForEachSize(t *testing.T) {
 	if bars.Length() != 6 {
 		t.Fatalf("want six sizes, got %d", bars.Length())
 	}
-	if got := said(bars.Last()); got != "Whole H100 1 of 2" {
+	if got := textOf(bars.Last()); got != "Whole H100 1 of 2" {
 		t.Errorf("want one of two, got %q", got)
 	}
 }
@@ -152,9 +152,9 @@ func TestOutagesAreSaidOnEveryPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc := read(t, answer, http.StatusOK)
-		wantSaid(t, doc, "strip-cluster", "since 11:35 UTC", "what you ask for is kept")
-		wantSaid(t, doc, "strip-prometheus", "since 11:56 UTC")
-		if got := said(In(row(doc, "train-resnet"), "use")); got != "unknown" {
+		wantText(t, doc, "strip-cluster", "since 11:35 UTC", "what you ask for is kept")
+		wantText(t, doc, "strip-prometheus", "since 11:56 UTC")
+		if got := textOf(In(row(doc, "train-resnet"), "use")); got != "unknown" {
 			t.Errorf("a use that nobody measured is unknown, got %q", got)
 		}
 	}

@@ -35,26 +35,26 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	read(t, w.Get(webtest.Anna, "/admin/idle"), http.StatusNotFound)
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "Nothing happens to idle GPUs")
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "Nothing happens to idle GPUs")
 	read(t, w.Post(webtest.Eli, "/admin/idle/preview", idleForm(nil)), http.StatusForbidden)
 
 	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
-	wantSaid(t, doc, "idle-hits", "would be stopped")
-	wantSaid(t, doc, "idle-would", "in the last 30 days")
+	wantText(t, doc, "idle-hits", "would be stopped")
+	wantText(t, doc, "idle-would", "in the last 30 days")
 	if part(doc, "case").Length() == 0 {
 		t.Error("want the workloads that it would affect")
 	}
 	w.Idle.Did = func(time.Time) float64 { return 90 }
 	busy := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
-	wantSaid(t, busy, "idle-hits", "0 would be stopped and 0 warned")
-	wantSaid(t, busy, "idle-spared", "go on as", "train-resnet", "Nothing happens")
+	wantText(t, busy, "idle-hits", "0 would be stopped and 0 warned")
+	wantText(t, busy, "idle-spared", "go on as", "train-resnet", "Nothing happens")
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	nothingSet(t, w, "a preview wrote")
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
-	wantSaid(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
-	wantSaid(t, doc, "preview", "Nothing was measured.")
-	wantSaid(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
+	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
+	wantText(t, doc, "preview", "Nothing was measured.")
+	wantText(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
 	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc,
@@ -63,7 +63,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	}
 	nothingSet(t, w, "what is wrong was saved")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop",
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop",
 		"4h", "5 %", "8h")
 	// somebody was faster
 	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict)
@@ -77,13 +77,13 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	page := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantSaid(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
+	wantText(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
+	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
 	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
 	wantRedirect(t, w.Post(webtest.Anna, page+"/keep-alive", nil))
 	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantSaid(t, doc, "idle-kept", "Anna")
+	wantText(t, doc, "idle-kept", "Anna")
 	wantAbsent(t, doc, "idle")
 
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))

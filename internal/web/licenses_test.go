@@ -222,7 +222,7 @@ func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc := read(t, w.Get(webtest.Dora, "/licenses"), 200)
-		wantSaid(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
+		wantText(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
 		if got := part(doc, "will-end").Length() > 0; got != c.warns {
 			t.Errorf("%s: want a warning %v, got %v", name, c.warns, got)
 		}
@@ -246,7 +246,7 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 		{"each physical GPU, up to 16 devices", "contract 4711", "this site"},
 		{"each virtual machine", "Packaging, Pricing and Licensing Guide"}} {
 		for _, text := range want {
-			if got := said(rows.Eq(i)); !strings.Contains(got, text) {
+			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {
 				t.Errorf("row %d: want %q in %q", i, text, got)
 			}
 		}
@@ -264,7 +264,7 @@ func TestTheLeaseStandsBesideTheSeat(t *testing.T) {
 		if err := w.LicenseService.Refresh(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		return said(part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
+		return textOf(part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
 	}
 	node := ""
 	for _, item := range w.Works() {

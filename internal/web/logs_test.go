@@ -32,10 +32,10 @@ func TestTheLogIsShown(t *testing.T) {
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=EPOCH&tail=2000&since=15m&previous=true"),
 		http.StatusOK)
 	if got := part(doc, "line"); got.Length() != 3 || got.Find("mark").Length() != 4 ||
-		said(got.Find("mark").First()) != "epoch" {
+		textOf(got.Find("mark").First()) != "epoch" {
 		t.Errorf("%d lines, %d marks", got.Length(), got.Find("mark").Length())
 	}
-	wantSaid(t, doc, "log-words", "3 of 7 lines")
+	wantText(t, doc, "log-words", "3 of 7 lines")
 	want := podlogs.Query{Tail: 2000, Since: 15 * time.Minute, Previous: true}
 	if w.Logs.Asked != want {
 		t.Errorf("asked for %+v", w.Logs.Asked)
@@ -48,7 +48,7 @@ func TestTheLogIsShown(t *testing.T) {
 		t.Error("a log that has ended can be followed")
 	}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=<b>nothing"), http.StatusOK)
-	wantSaid(t, doc, "log-words", "No line has these words")
+	wantText(t, doc, "log-words", "No line has these words")
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/logs?container=clone"), http.StatusOK)
 	if got, _ := part(doc, "log-container").Find("option[selected]").Attr("value"); got != "clone" {
@@ -60,12 +60,12 @@ func TestTheLogIsShown(t *testing.T) {
 func TestWhyThereIsNoLog(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why", "There is no pod")
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why", "There is no pod")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
 		"gpu-vision", "Cluster", "local"))
 	for _, tab := range []string{"logs", "events"} {
 		doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/"+tab), http.StatusOK)
-		wantSaid(t, doc, "log-why", "lacks the right to read pods/log in the namespace gpu-vision")
+		wantText(t, doc, "log-why", "lacks the right to read pods/log in the namespace gpu-vision")
 		wantAbsent(t, doc, "line", "cluster-event")
 	}
 }
@@ -94,7 +94,7 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
-	wantSaid(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
+	wantText(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
 	if w.Logs.Asked.Tail != 8 || part(doc, "log-all").Length() != 1 {
 		t.Errorf("asked for %+v", w.Logs.Asked)
 	}
@@ -115,14 +115,14 @@ func TestEventsAreInPlainWords(t *testing.T) {
 	first := rows.First()
 	for _, want := range []string{"The program ended and is being started again", "BackOff", "Back-off restarting failed",
 		"Pod vlm-test-0", "14"} {
-		if !strings.Contains(said(first), want) {
-			t.Errorf("%q is missing: %s", want, said(first))
+		if !strings.Contains(textOf(first), want) {
+			t.Errorf("%q is missing: %s", want, textOf(first))
 		}
 	}
-	if last := rows.Last(); !strings.Contains(said(last), "RevisionKept") ||
-		said(part(doc, "event-words").Last()) != "kept 2 revisions" {
-		t.Errorf("%s", said(last))
+	if last := rows.Last(); !strings.Contains(textOf(last), "RevisionKept") ||
+		textOf(part(doc, "event-words").Last()) != "kept 2 revisions" {
+		t.Errorf("%s", textOf(last))
 	}
-	wantSaid(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),
 		"workload-cluster-events", "No events")
 }

@@ -20,11 +20,11 @@ func metricsHealthOf(t *testing.T, w *webtest.World, who identity.Person, status
 func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 	t.Parallel()
 	doc := metricsHealthOf(t, webtest.Troubled(t), webtest.Dora, http.StatusOK)
-	wantSaid(t, doc, "away", "11:56", "Nothing is stopped or charged")
-	wantSaid(t, doc, "views", "In part", "Unknown", "Not needed here", "Power, Temperature")
-	wantSaid(t, doc, "findings", "2 values are blank", "this is how it is")
-	wantSaid(t, doc, "series", "20 of 22", "not found")
-	wantSaid(t, doc, "cards", "XID 79", "Act now", "gpu-01")
+	wantText(t, doc, "away", "11:56", "Nothing is stopped or charged")
+	wantText(t, doc, "views", "In part", "Unknown", "Not needed here", "Power, Temperature")
+	wantText(t, doc, "findings", "2 values are blank", "this is how it is")
+	wantText(t, doc, "series", "20 of 22", "not found")
+	wantText(t, doc, "cards", "XID 79", "Act now", "gpu-01")
 	if n := part(doc, "card").Length(); n != 1 {
 		t.Errorf("want the one card with trouble, got %d", n)
 	}
@@ -36,10 +36,10 @@ func TestMetricsHealthNeverAnswered(t *testing.T) {
 	w := webtest.Troubled(t)
 	w.Reports["local"] = gpumetrics.Report{}
 	doc := metricsHealthOf(t, w, webtest.Eli, http.StatusOK)
-	wantSaid(t, doc, "away", "never answered")
+	wantText(t, doc, "away", "never answered")
 	wantAbsent(t, doc, "cards", "views")
 	delete(w.Reports, "local")
-	wantSaid(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is set up")
+	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is set up")
 }
 
 func TestMetricsHealthIsForThoseWhoSeeEverything(t *testing.T) {

@@ -62,7 +62,7 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	const address = "https://hooks.example.org/services/hush-hush"
 	doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses",
 		url.Values{"channel": {"webhook"}, "url": {address}}), http.StatusOK)
-	wantSaid(t, doc, "webhook-secret", "whsec_")
+	wantText(t, doc, "webhook-secret", "whsec_")
 	again := w.Get(webtest.Anna, "/account/notifications")
 	if body := again.Body.String(); strings.Contains(body, "whsec_") || strings.Contains(body, "hush-hush") ||
 		!strings.Contains(body, "hooks.example.org") {
@@ -71,7 +71,7 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	for _, bad := range []string{"http://hooks.example.org", "https://", "file:///etc/passwd", "javascript:alert(1)", ""} {
 		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"},
 			"url": {bad}}), http.StatusUnprocessableEntity)
-		wantSaid(t, doc, "address-form", "cannot be used")
+		wantText(t, doc, "address-form", "cannot be used")
 	}
 	for _, e := range w.Record() {
 		if strings.Contains(e.Detail.ID, "hush") {
@@ -112,12 +112,12 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	if n := part(doc, "delivery").Length(); n != 1 {
 		t.Errorf("want the failed one, got %d", n)
 	}
-	wantSaid(t, doc, "state", "refuses the recipient’s address")
-	wantSaid(t, doc, "delivery-said", "“550 no such user”")
+	wantText(t, doc, "state", "refuses the recipient’s address")
+	wantText(t, doc, "delivery-said", "“550 no such user”")
 	wordless := failed
 	wordless.Problem = i18n.Text{} // sent before there were sentences for it
 	w.PutDelivery(wordless)
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
 		"could not be handed over")
 	w.PutDelivery(failed)
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
@@ -160,13 +160,13 @@ func TestAWarningSaysWhetherItGotThere(t *testing.T) {
 			w.Warned("w-llm-chat", audit.LeaseWarned, webtest.Now.Add(-2*time.Minute), c.sent...)
 			w.Looked(c.back)
 			doc := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)
-			wantSaid(t, doc, "attention-ending", c.want...)
+			wantText(t, doc, "attention-ending", c.want...)
 
 			w.EndsWhenIdle(6 * time.Hour)
 			w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 			w.Warned("w-train-resnet", audit.WorkloadIdle, webtest.Now.Add(-5*time.Minute), c.sent...)
 			w.Looked(c.back)
-			wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "idle", c.want...)
+			wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "idle", c.want...)
 		})
 	}
 }

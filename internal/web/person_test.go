@@ -16,20 +16,20 @@ func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 	w := webtest.Busy(t)
 	anna := "/admin/people/" + string(webtest.Anna.ID)
 	page := read(t, w.Get(webtest.Dora, anna), http.StatusOK)
-	wantSaid(t, page, "sessions", "Firefox on Linux", "Safari on iOS", "curl/8.14.1", "198.51.100.24")
-	wantSaid(t, page, "tokens", "nightly training")
-	wantSaid(t, page, "holdings", "train-resnet", "datasets-kept", "Pending request")
+	wantText(t, page, "sessions", "Firefox on Linux", "Safari on iOS", "curl/8.14.1", "198.51.100.24")
+	wantText(t, page, "tokens", "nightly training")
+	wantText(t, page, "holdings", "train-resnet", "datasets-kept", "Pending request")
 	wantAbsent(t, page, "disabled", "current")
 
 	wantRedirect(t, w.Post(webtest.Dora, anna+"/disable", url.Values{"note": {"left us"}}))
 	off := read(t, w.Get(webtest.Dora, anna), http.StatusOK)
-	wantSaid(t, off, "disabled", "Disabled by Dora Dahl", "left us")
-	wantSaid(t, off, "no-sessions", "No sign-ins")
-	if got := said(part(off, "tokens").Find(`[data-test="state"]`)); got != "refused" {
+	wantText(t, off, "disabled", "Disabled by Dora Dahl", "left us")
+	wantText(t, off, "no-sessions", "No sign-ins")
+	if got := textOf(part(off, "tokens").Find(`[data-test="state"]`)); got != "refused" {
 		t.Errorf("a token of somebody who is disabled: want it refused, got %q", got)
 	}
 	wantAbsent(t, off, "disable-form")
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/people"), http.StatusOK), "state", "disabled")
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/people"), http.StatusOK), "state", "disabled")
 	wantRedirect(t, w.Post(webtest.Dora, anna+"/enable", nil))
 	wantAbsent(t, read(t, w.Get(webtest.Dora, anna), http.StatusOK), "disabled")
 
@@ -52,7 +52,7 @@ func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
 	path := "/admin/people/" + string(webtest.Anna.ID) + "/hand-over"
 	back := read(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Olaf.ID)}}),
 		http.StatusUnprocessableEntity)
-	wantSaid(t, back, "form-errors", "Choose a member of the team")
+	wantText(t, back, "form-errors", "Choose a member of the team")
 	wantRedirect(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Ben.ID)}}))
 	for _, item := range w.Works() {
 		if item.Owner == webtest.Anna.ID && item.State != "ended" {
@@ -77,7 +77,7 @@ func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
 	if told[true] < 7 || told[false] > 0 {
 		t.Errorf("want an event for each thing, got %v", told)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/people/"+string(webtest.Anna.ID)), http.StatusOK), "holds-nothing",
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/people/"+string(webtest.Anna.ID)), http.StatusOK), "holds-nothing",
 		"No workloads")
 }
 

@@ -23,10 +23,10 @@ func TestStorage(t *testing.T) {
 		t.Errorf("want three, got %d", n)
 	}
 	used := doc.Find("#volume-train-resnet-home")
-	if got := said(In(used, "volume-user")); got != "train-resnet" || In(used, "volume-delete").Length() != 0 {
+	if got := textOf(In(used, "volume-user")); got != "train-resnet" || In(used, "volume-delete").Length() != 0 {
 		t.Errorf("what is in use says by whom and cannot be deleted, got %q", got)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask",
+	wantText(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask",
 		"200 GiB of Anna Albers, for good")
 	if got := w.Post(webtest.Anna, "/storage/train-resnet-home/delete", nil).Code; got != http.StatusConflict {
 		t.Errorf("storage in use: want 409, got %d", got)
@@ -60,7 +60,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
-	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
+	if got := textOf(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
 		!strings.Contains(got, "0 of 4 free") ||
 		!strings.Contains(got, "is unhealthy") {
 		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
@@ -81,7 +81,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if diff := cmp.Diff(want, cards); diff != "" {
 		t.Errorf("the layout in words (-want +got):\n%s", diff)
 	}
-	if got := said(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got,
+	if got := textOf(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got,
 		"its cut is not known") {
 		t.Errorf("want a card that is not cut to say so, got %q", got)
 	}
@@ -94,16 +94,16 @@ func TestLicenses(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
-	wantSaid(t, doc, "seats", "3 of 4 free", "1 taken")
+	wantText(t, doc, "seats", "3 of 4 free", "1 taken")
 	wantAbsent(t, doc, "seat")
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
+	wantText(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
 }
 
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
-	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
+	if got := textOf(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
 		!strings.Contains(got, "vision-lead") {
 		t.Errorf("want the owners' group, and that Ben is one, got %q", got)
 	}
@@ -120,7 +120,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}),
 		http.StatusOK)
-	secret := said(part(doc, "token-secret").Find("code"))
+	secret := textOf(part(doc, "token-secret").Find("code"))
 	credential, ok := identity.ParseCredential(strings.TrimPrefix(secret, identity.TokenPrefix))
 	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("want a token, got %q", secret)

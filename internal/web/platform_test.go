@@ -17,14 +17,14 @@ func TestPlatformOverview(t *testing.T) {
 	t.Parallel()
 	w := webtest.Ill(t)
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
-	wantSaid(t, doc, "allocated", "17 %")
-	wantSaid(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle")
-	wantSaid(t, doc, "queue-count", "1")
-	wantSaid(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
-	wantSaid(t, doc, "item-approvals", "2", "Oldest: 50 min")
-	wantSaid(t, doc, "item-budgets", "No team has a budget")
-	wantSaid(t, doc, "item-licenses", "3 of 4 seats free")
-	wantSaid(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
+	wantText(t, doc, "allocated", "17 %")
+	wantText(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle")
+	wantText(t, doc, "queue-count", "1")
+	wantText(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
+	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")
+	wantText(t, doc, "item-budgets", "No team has a budget")
+	wantText(t, doc, "item-licenses", "3 of 4 seats free")
+	wantText(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
 	for _, tile := range []string{"tile-danger", "tile-warning", "tile-quarantined"} {
@@ -34,7 +34,7 @@ func TestPlatformOverview(t *testing.T) {
 		}
 		bad += n
 	}
-	wantSaid(t, doc, "item-health", strconv.Itoa(bad))
+	wantText(t, doc, "item-health", strconv.Itoa(bad))
 	first := doc.Find(".gp-overview__item").First()
 	if first.AttrOr("data-test", "") != "item-health" || !first.HasClass("gp-overview__item--danger") {
 		t.Error("what is worst comes first")
@@ -55,7 +55,7 @@ func TestPlatformOverviewIsForThoseWhoSeeAll(t *testing.T) {
 		}
 	}
 	read(t, w.Get(webtest.Eli, "/platform"), http.StatusOK)
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/"), http.StatusOK), "empty", "Platform overview")
+	wantText(t, read(t, w.Get(webtest.Dora, "/"), http.StatusOK), "empty", "Platform overview")
 }
 
 // What is not known is called unknown, and never nought.
@@ -64,13 +64,13 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
-	wantSaid(t, doc, "no-metrics", "No GPU metrics yet")
-	wantSaid(t, doc, "idle-day", "unknown")
-	wantSaid(t, doc, "part-unknown", "1.7")
+	wantText(t, doc, "no-metrics", "No GPU metrics yet")
+	wantText(t, doc, "idle-day", "unknown")
+	wantText(t, doc, "part-unknown", "1.7")
 	w = webtest.Empty(t)
 	doc = read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
-	wantSaid(t, doc, "platform-fleet", "No cluster has been read yet")
-	wantSaid(t, doc, "platform-queue", "No workload waits for a GPU")
-	wantSaid(t, doc, "platform-attention", "Nothing needs attention")
-	wantSaid(t, doc, "platform-changes", "No changes on record yet")
+	wantText(t, doc, "platform-fleet", "No cluster has been read yet")
+	wantText(t, doc, "platform-queue", "No workload waits for a GPU")
+	wantText(t, doc, "platform-attention", "Nothing needs attention")
+	wantText(t, doc, "platform-changes", "No changes on record yet")
 }

@@ -18,16 +18,16 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	w := webtest.Busy(t)
 	read(t, w.Get(webtest.Anna, "/admin/prices"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantSaid(t, doc, "empty", "catalog")
+	wantText(t, doc, "empty", "catalog")
 
-	before := said(part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
+	before := textOf(part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
 	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
 	if got := w.Post(webtest.Dora, "/admin/prices", form); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)
 	}
 	doc = read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantSaid(t, doc, "price", "7.77 EUR")
-	wantSaid(t, doc, "price", "in force")
+	wantText(t, doc, "price", "7.77 EUR")
+	wantText(t, doc, "price", "in force")
 	after := read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK).Text()
 	if strings.Contains(before, "7.77") || !strings.Contains(after, "7.77") {
 		t.Errorf("the start page says what it costs now")
@@ -42,7 +42,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList()[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
 	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"},
 		"amount": {"8"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)
@@ -66,8 +66,8 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
 		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, AuthorName: "Root"})
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantSaid(t, doc, "price", "to come")
-	wantSaid(t, doc, "price-next-row", "9.00")
+	wantText(t, doc, "price", "to come")
+	wantText(t, doc, "price-next-row", "9.00")
 }
 
 func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
@@ -75,8 +75,8 @@ func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 	w := webtest.Busy(t)
 	form := url.Values{"subject": {"cpu:"}, "amount": {"much <b>"}, "from": {"2020-01-01"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices", form), http.StatusUnprocessableEntity)
-	wantSaid(t, doc, "price-form", "at most five digits")
-	wantSaid(t, doc, "price-form", "cannot begin in the past")
+	wantText(t, doc, "price-form", "at most five digits")
+	wantText(t, doc, "price-form", "cannot begin in the past")
 	if value, _ := part(doc, "price-amount").Attr("value"); value != "much <b>" {
 		t.Errorf("what was typed comes back, got %q", value)
 	}

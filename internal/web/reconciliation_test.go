@@ -23,7 +23,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 			physical += d.Physical
 		}
 	}
-	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(part(doc, "fleet-physical")), ",",
+	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(textOf(part(doc, "fleet-physical")), ",",
 		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
@@ -32,11 +32,11 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	}
 	all := part(doc, "reconciliation-day").Length()
 	for _, want := range []string{"By the portal", "Unknown", "Difference", "Free"} {
-		wantSaid(t, doc, "reconciliation-whole", want)
+		wantText(t, doc, "reconciliation-whole", want)
 	}
 	total := part(doc, "reconciliation-matched-total")
 	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0"} {
-		got := said(total.Find("[data-test=" + name + "]"))
+		got := textOf(total.Find("[data-test=" + name + "]"))
 		if want != "" && got != want || want == "" && (got == "0" || got == "") {
 			t.Errorf("%s of the month: want %q, got %q", name, want, got)
 		}
@@ -45,12 +45,12 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want %d days, got %d", all, n)
 	}
 	one := read(t, w.Get(webtest.Eli, "/usage/reconciliation?cluster=east&model=NVIDIA-L40S"), http.StatusOK)
-	wantSaid(t, one, "reconciliation-only", "NVIDIA-L40S in east")
+	wantText(t, one, "reconciliation-only", "NVIDIA-L40S in east")
 	if n := part(one, "reconciliation-day").Length(); n != all {
 		t.Errorf("want %d days of one model, got %d", all, n)
 	}
 	first := part(one, "reconciliation-day").First()
-	if got := said(first.Find("[data-test=difference]")); got != "24.0" {
+	if got := textOf(first.Find("[data-test=difference]")); got != "24.0" {
 		t.Errorf("want the card that nobody offers, got %q", got)
 	}
 	if part(one, "reconciliation-matched-day").Length() != 0 {
@@ -65,7 +65,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 func TestAnEmptyFleetIsNoDifference(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "empty", "Nothing was counted")
+	wantText(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "empty", "Nothing was counted")
 	w.FleetDay(usage.FleetDay{Day: webtest.Now.Format("2006-01-02"), Cluster: "west", Model: "H100"})
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "fleet-physical", "0")
+	wantText(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "fleet-physical", "0")
 }

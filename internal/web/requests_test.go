@@ -14,8 +14,8 @@ func TestARequestIsASentence(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, doc, "request-verdict", "Has been waiting 12 min", "approver", "whole-gpus")
-	wantSaid(t, doc, "estimate", "€15.60")
+	wantText(t, doc, "request-verdict", "Has been waiting 12 min", "approver", "whole-gpus")
+	wantText(t, doc, "estimate", "€15.60")
 	wantAbsent(t, doc, "again") // while nobody has decided, one changes it
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
 	if w.Request("r-anna1").State != request.Withdrawn {
@@ -28,7 +28,7 @@ func TestARequestIsASentence(t *testing.T) {
 		t.Errorf("asking again begins with what was asked, got %s", again)
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
-	wantSaid(t, rejected, "request-verdict", "Carla Conti turned it down", "Try the 40 GB slice first")
+	wantText(t, rejected, "request-verdict", "Carla Conti turned it down", "Try the 40 GB slice first")
 }
 
 func TestListsOfRequests(t *testing.T) {
@@ -44,7 +44,7 @@ func TestListsOfRequests(t *testing.T) {
 		t.Errorf("an approver sees all four, got %d", n)
 	}
 	none := read(t, w.Get(webtest.Anna, "/requests?state=expired"), http.StatusOK)
-	wantSaid(t, none, "empty", "No requests")
+	wantText(t, none, "empty", "No requests")
 	if part(none, "filter-state").Length() == 0 {
 		t.Error("an empty list keeps its filter")
 	}
@@ -54,14 +54,14 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
-	if got := said(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
+	if got := textOf(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantSaid(t, anna, "approval", "Anna Albers asks for Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
-	wantSaid(t, anna, "capacity", "1 of 2 free, 0 after")
-	wantSaid(t, anna, "quota", "1 of 2")
-	wantSaid(t, anna, "asker-history", "Carla Conti turned it down")
+	wantText(t, anna, "approval", "Anna Albers asks for Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
+	wantText(t, anna, "capacity", "1 of 2 free, 0 after")
+	wantText(t, anna, "quota", "1 of 2")
+	wantText(t, anna, "asker-history", "Carla Conti turned it down")
 	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
 		t.Errorf("a approves, got %q", got)
 	}
@@ -90,12 +90,12 @@ func TestDeciding(t *testing.T) {
 	if r.State != request.Approved || r.Decision.Note != "For today." || r.Decision.By != webtest.Carla.ID {
 		t.Errorf("want it approved by Carla with a note, got %+v", r.Decision)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
 		"Carla Conti approved it", "For today.", "Go to the workload")
 
 	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}, "seen": {"1"}}),
 		http.StatusConflict)
-	wantSaid(t, full, "form-errors", "Your team uses 1 of 1")
+	wantText(t, full, "form-errors", "Your team uses 1 of 1")
 	if got := full.Find("textarea[name=note]").Text(); got != "kept note" {
 		t.Errorf("the note stays, got %q", got)
 	}
@@ -104,8 +104,8 @@ func TestDeciding(t *testing.T) {
 	if w.Request("r-olaf1").State != request.Rejected {
 		t.Error("it was turned down")
 	}
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing waits for you")
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing waits for you")
 	if got := w.Post(webtest.Anna, "/approvals/r-anna0/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("nobody decides their own: want 403, got %d", got)
 	}

@@ -21,7 +21,7 @@ func TestTheRulesAreATableInWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Eli, "/admin/rules"), http.StatusOK)
-	wantSaid(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
+	wantText(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
 	wantAbsent(t, doc, "edit")
 	if got := w.Get(webtest.Anna, "/admin/rules").Code; got != http.StatusNotFound {
 		t.Errorf("for a developer the page does not exist, got %d", got)
@@ -39,7 +39,7 @@ func TestTheEditorNamesThePlaceOfAProblem(t *testing.T) {
 		got := w.Post(webtest.Dora, path, url.Values{"text": {bad}, "base": {"0"}, "note": {"why"}})
 		doc := read(t, got, map[string]int{"/admin/rules": http.StatusUnprocessableEntity,
 			"/admin/rules/check": http.StatusOK}[path])
-		wantSaid(t, doc, "form-errors", "line 2, column 16", "undefined field 'gpu'")
+		wantText(t, doc, "form-errors", "line 2, column 16", "undefined field 'gpu'")
 		if doc.Find("textarea[name=text]").Text() != bad {
 			t.Error("the text stays")
 		}
@@ -64,20 +64,20 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	doc := read(t, w.Post(webtest.Dora, "/admin/rules/check", url.Values{"text": {twoSteps}, "base": {"0"}}),
 		http.StatusOK)
 	// two need two steps now; a third was decided by a person and would start at once
-	wantSaid(t, doc, "differ", "3 of 3 requests of the last 30 days")
-	wantSaid(t, doc, "preview", "approval by: team owner, then approver")
-	wantSaid(t, doc, "rules-examples", "A whole GPU for 8 hours", "team owner, then approver")
+	wantText(t, doc, "differ", "3 of 3 requests of the last 30 days")
+	wantText(t, doc, "preview", "approval by: team owner, then approver")
+	wantText(t, doc, "rules-examples", "A whole GPU for 8 hours", "team owner, then approver")
 	if _, err := w.LatestRules(t.Context()); !fault.Is(err, fault.NotFound) ||
 		len(w.Record()) != len(webtest.Busy(t).Record()) {
 		t.Errorf("checking writes nothing, got %v", err)
 	}
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/rules", url.Values{"text": {strings.ReplaceAll(twoSteps, "\n", "\r\n")},
 		"base": {"0"}, "note": {"Owners first."}}))
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/rules"), http.StatusOK), "rules-history", "Version 1", "Dora Dahl",
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/rules"), http.StatusOK), "rules-history", "Version 1", "Dora Dahl",
 		"Owners first.", "From the configuration")
 	clash := read(t, w.Post(webtest.Dora, "/admin/rules", url.Values{"text": {twoSteps + "# more\n"}, "base": {"0"}}),
 		http.StatusConflict)
-	wantSaid(t, clash, "form-errors", "Dora Dahl saved version 1 meanwhile")
+	wantText(t, clash, "form-errors", "Dora Dahl saved version 1 meanwhile")
 
 	wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"},
 		"image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"x"}, "name": {"two-steps"}}))
@@ -87,14 +87,14 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 			id = r.ID
 		}
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/"+string(id)), http.StatusOK), "approval-steps", "Team owner",
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/"+string(id)), http.StatusOK), "approval-steps", "Team owner",
 		"Approver")
 	if got := w.Post(webtest.Carla, "/approvals/"+string(id)+"/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("it is not the approver's turn, got %d", got)
 	}
 	wantRedirect(t, w.Post(webtest.Ben, "/approvals/"+string(id)+"/approve", url.Values{"note": {"Within the plan."},
 		"seen": {"1"}}))
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/"+string(id)), http.StatusOK), "approval-steps",
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/"+string(id)), http.StatusOK), "approval-steps",
 		"Ben Brandt approved it.", "Within the plan.")
 	if w.Request(id).State != request.Pending {
 		t.Error("one step is not all")
@@ -117,6 +117,6 @@ func TestRulesThatCannotBeReadAreABanner(t *testing.T) {
 		w.Rules.Refresh(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "None of the saved approval rules")
+	wantText(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "None of the saved approval rules")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "strip-rules")
 }

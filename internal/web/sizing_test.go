@@ -102,12 +102,12 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 	}
 	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Free now: ",
 		"proposal-price": "/h"} {
-		if got := said(In(first, test)); !strings.Contains(got, words) {
+		if got := textOf(In(first, test)); !strings.Contains(got, words) {
 			t.Errorf("%s: want %q, got %q", test, words, got)
 		}
 	}
-	wantSaid(t, doc, "estimate", "17.3 GiB", "8.03 × 10⁹ × 2 bytes")
-	wantSaid(t, doc, "remarks", "CUDA streams")
+	wantText(t, doc, "estimate", "17.3 GiB", "8.03 × 10⁹ × 2 bytes")
+	wantText(t, doc, "remarks", "CUDA streams")
 	href, _ := In(first, "take").Attr("href")
 	back := read(t, w.Get(webtest.Anna, href), http.StatusOK)
 	if got, _ := back.Find("input[name=size][checked]").Attr("value"); got != "mig-3g.40gb" {
@@ -127,7 +127,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 func TestNoSizeWillDo(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)
-	wantSaid(t, doc, "nothing", "GiB")
+	wantText(t, doc, "nothing", "GiB")
 	if part(doc, "proposal").Length() != 0 {
 		t.Error("nothing is proposed that would not do")
 	}
@@ -155,7 +155,7 @@ func TestGermansWriteCommas(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet,
 		"/start/size?work=train&billions=0,5", nil)), http.StatusOK)
-	wantSaid(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
+	wantText(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
 }
 
 // The platform ranks the technologies there, in the reader's language, with what is no choice and why.
@@ -171,19 +171,19 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 	for i, want := range map[int][]string{0: {"Whole GPU", "recommended", "An instance type"},
 		6: {"not here"}} {
 		for _, text := range want {
-			if got := said(rows.Eq(i)); !strings.Contains(got, text) {
+			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {
 				t.Errorf("row %d: want %q in %q", i, text, got)
 			}
 		}
 	}
-	wantSaid(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
+	wantText(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
 		"Do not share like this where response times count")
-	wantSaid(t, doc, "remarks", "Where response times count, do not share compute")
+	wantText(t, doc, "remarks", "Where response times count, do not share compute")
 	if part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
 		t.Error("what was answered is not kept")
 	}
 	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, ask, nil)), http.StatusOK)
-	wantSaid(t, german, "ways", "empfohlen", "hier nicht", "Ein Instanztyp mit eigenen Karten")
+	wantText(t, german, "ways", "empfohlen", "hier nicht", "Ein Instanztyp mit eigenen Karten")
 	if part(read(t, w.Get(webtest.Anna, "/start/size?work=inference"), http.StatusOK), "ways").Length() != 0 {
 		t.Error("nobody asked for a platform")
 	}

@@ -40,7 +40,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
 	want := []string{"CPU only", "Up to 10 GB", "Up to 24 GB", "Up to 80 GB"}
 	titles := doc.Find("[data-test=size-tile] label")
-	if got := titles.Map(func(_ int, s *goquery.Selection) string { return said(s) }); !slices.Equal(got, want) {
+	if got := titles.Map(func(_ int, s *goquery.Selection) string { return textOf(s) }); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 	for size, want := range map[string][]string{
@@ -49,7 +49,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
-			if got := said(tile(doc, size)); !strings.Contains(got, text) {
+			if got := textOf(tile(doc, size)); !strings.Contains(got, text) {
 				t.Errorf("%s: want %q, got %q", size, text, got)
 			}
 		}
@@ -79,7 +79,7 @@ func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := said(tile(read(t, answer, http.StatusOK), "mig-1g.10gb"))
+	got := textOf(tile(read(t, answer, http.StatusOK), "mig-1g.10gb"))
 	if !strings.Contains(got, "no approval") || strings.Contains(got, "instant") {
 		t.Errorf("got %q", got)
 	}
@@ -90,7 +90,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	wantAbsent(t, doc, "size-row")
-	wantSaid(t, doc, "compare", "Compare all 6 sizes")
+	wantText(t, doc, "compare", "Compare all 6 sizes")
 	show := part(doc, "show-all")
 	if action, _ := show.Attr("formaction"); action != "/start/form" || show.AttrOr("name", "") != "all" {
 		t.Errorf("without scripts a button of the form asks for the table, got %q", action)
@@ -99,16 +99,16 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	whole := doc.Find(`tr[data-size="h100"]`)
 	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
-		if got := said(In(whole, name)); got != want {
+		if got := textOf(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
-	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "H100 80GB") ||
+	if got := textOf(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "H100 80GB") ||
 		!strings.Contains(got, "10 GiB") || !strings.Contains(got, "MIG") ||
 		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
-	if got := said(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
+	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
 	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 1 {
@@ -127,13 +127,13 @@ func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	w.Site.Directory.Tenants[0].Quota["mig-1g.10gb"] = 1
 	doc := read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
 	full := tile(doc, "mig-1g.10gb")
-	if got := said(In(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
+	if got := textOf(In(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
 		t.Errorf("want the quota as the reason, got %q", got)
 	}
 	if _, off := full.Find("input").Attr("disabled"); !off || In(full, "more-quota").Length() != 1 {
 		t.Error("it cannot be chosen, and more can be asked for")
 	}
-	wantSaid(t, doc, "refused", "1 size is not available to your team", "MIG slice 10 GB", "Your team uses 1 of 1")
+	wantText(t, doc, "refused", "1 size is not available to your team", "MIG slice 10 GB", "Your team uses 1 of 1")
 	if doc.Find(`tr[data-size="mig-1g.10gb"]`).Length() != 0 {
 		t.Error("what cannot be requested is folded, not in the table")
 	}
@@ -156,7 +156,7 @@ func TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves(t *testing.T) {
 		t.Errorf("what was typed stays for another size, got %q", got)
 	}
 	for _, text := range []string{"MIG slice 10 GB", "8 h", "€4.40", "Starts now"} {
-		wantSaid(t, doc, "bar", text)
+		wantText(t, doc, "bar", text)
 	}
 }
 
@@ -166,10 +166,10 @@ func TestDurationsAreThoseOfTheSize(t *testing.T) {
 	for size, want := range map[string]string{"mig-1g.10gb": "1 h 4 h 8 h 1 d max. 7 d",
 		"h100": "1 h 4 h 8 h 1 d max. 3 d"} {
 		doc := read(t, w.Get(webtest.Anna, "/start?lease=4h&size="+size), http.StatusOK)
-		if got := said(part(doc, "lease-presets")); got != want {
+		if got := textOf(part(doc, "lease-presets")); got != want {
 			t.Errorf("%s: want %q, got %q", size, want, got)
 		}
-		if got := said(doc.Find("[data-test=lease-presets] [aria-pressed=true]")); got != "4 h" {
+		if got := textOf(doc.Find("[data-test=lease-presets] [aria-pressed=true]")); got != "4 h" {
 			t.Errorf("want the chosen one marked, got %q", got)
 		}
 	}
@@ -200,8 +200,8 @@ func TestTheSummaryIsTrue(t *testing.T) {
 			if doc.Find("h1").Length() != 0 {
 				t.Error("htmx gets the part alone")
 			}
-			wantSaid(t, doc, "verdict", c.verdict...)
-			if got := said(part(doc, "total")); !strings.Contains(got, c.total) {
+			wantText(t, doc, "verdict", c.verdict...)
+			if got := textOf(part(doc, "total")); !strings.Contains(got, c.total) {
 				t.Errorf("want the price %s, got %q", c.total, got)
 			}
 		})
@@ -231,9 +231,9 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 			}
 			w.PutInventory(s)
 			doc := read(t, w.Post(webtest.Anna, "/start/summary", form("all", "1")), http.StatusOK)
-			wantSaid(t, doc, "verdict", c.want...)
+			wantText(t, doc, "verdict", c.want...)
 			line := doc.Find(`[data-test=size-row][data-size="mig-1g.10gb"], [data-test=size-refused][data-size="mig-1g.10gb"]`)
-			if got := said(line); !strings.Contains(got, c.want[len(c.want)-1]) {
+			if got := textOf(line); !strings.Contains(got, c.want[len(c.want)-1]) {
 				t.Errorf("the line says the same, got %q", got)
 			}
 		})
@@ -259,10 +259,11 @@ func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	if got, _ := doc.Find("input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("the preset is taken, got %q", got)
 	}
-	if got := said(doc.Find("select[name=image]")); !strings.Contains(got, "vLLM") || strings.Contains(got, "JupyterLab") {
+	if got := textOf(doc.Find("select[name=image]")); !strings.Contains(got, "vLLM") ||
+		strings.Contains(got, "JupyterLab") {
 		t.Errorf("images follow the kind, got %q", got)
 	}
-	if got := said(part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+	if got := textOf(part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
 		t.Errorf("what will be created is shown, got %.80q", got)
 	}
 }
@@ -272,7 +273,7 @@ func TestASliceStartsAtOnce(t *testing.T) {
 	w := webtest.Empty(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	if got := said(part(doc, "state")); got != "Queued" {
+	if got := textOf(part(doc, "state")); got != "Queued" {
 		t.Errorf("want it queued, got %q", got)
 	}
 	again := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
@@ -286,8 +287,8 @@ func TestAWholeCardBecomesARequest(t *testing.T) {
 	w := webtest.Busy(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	wantSaid(t, doc, "request-verdict", "approval by: approver", "whole-gpus")
-	wantSaid(t, doc, "reason", "the demo")
+	wantText(t, doc, "request-verdict", "approval by: approver", "whole-gpus")
+	wantText(t, doc, "reason", "the demo")
 }
 
 func TestWhatIsWrongComesBack(t *testing.T) {
@@ -315,13 +316,13 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 			works, asks := w.Works(), w.AllRequests()
 			doc := read(t, w.Post(webtest.Anna, "/start", c.form), http.StatusUnprocessableEntity)
 			link := part(doc, "form-errors").Find("a")
-			if got := said(link); !strings.Contains(got, c.words) {
-				t.Errorf("want %q at the top, got %q", c.words, said(part(doc, "form-errors")))
+			if got := textOf(link); !strings.Contains(got, c.words) {
+				t.Errorf("want %q at the top, got %q", c.words, textOf(part(doc, "form-errors")))
 			}
 			if got, _ := link.Attr("href"); got != "#"+c.field {
 				t.Errorf("want it to lead to #%s, got %s", c.field, got)
 			}
-			if beside := said(doc.Find("#" + c.field + "-error")); !strings.Contains(beside, c.words) {
+			if beside := textOf(doc.Find("#" + c.field + "-error")); !strings.Contains(beside, c.words) {
 				t.Errorf("want %q beside the field, got %q", c.words, beside)
 			}
 			for _, kept := range []string{"lease", "storage", "name"} {
@@ -344,7 +345,7 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	changed := form("name", "second", "lease", "2h")
 	doc := read(t, w.Post(webtest.Anna, "/start", changed), http.StatusConflict)
-	wantSaid(t, doc, "form-errors", "sent already", "first")
+	wantText(t, doc, "form-errors", "sent already", "first")
 	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("what was typed stays, got %q", got)
 	}

@@ -13,7 +13,7 @@ import (
 func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	wantSaid(t, doc, "volume-row", "kept until")
+	wantText(t, doc, "volume-row", "kept until")
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
 		t.Errorf("want a button where something ends, got %d", n)
 	}

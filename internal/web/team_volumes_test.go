@@ -28,7 +28,7 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 			"waiting": {"state", "no room left", "delete"},
 		} {
 			row := doc.Find("#volume-" + name)
-			if got := said(In(row, c.test)); !strings.Contains(got, c.says) {
+			if got := textOf(In(row, c.test)); !strings.Contains(got, c.says) {
 				t.Errorf("%s: want %q, got %q", name, c.says, got)
 			}
 			if In(row, c.button).Length() != 1 {
@@ -38,7 +38,7 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 		if pending := doc.Find("#volume-going"); In(pending, "delete").Length()+In(pending, "grow").Length() != 0 {
 			t.Error("what is pending deletion can be deleted once more")
 		}
-		if used := said(In(doc.Find("#volume-data"), "used")); used != "in 1 workload" {
+		if used := textOf(In(doc.Find("#volume-data"), "used")); used != "in 1 workload" {
 			t.Errorf("who has it: %q", used)
 		}
 		return

@@ -24,14 +24,14 @@ func TestADecisionCanBeUndone(t *testing.T) {
 		t.Errorf("the list stays as it was narrowed, got %s", to)
 	}
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
-	wantSaid(t, doc, "undo-notice", "Approved Whole H100 for Anna Albers.", "10 s", "Undo")
+	wantText(t, doc, "undo-notice", "Approved Whole H100 for Anna Albers.", "10 s", "Undo")
 	if n := part(doc, "inbox-row").Length(); n != 1 {
 		t.Errorf("what is answered waits no more: want one row, got %d", n)
 	}
 	if key, _ := part(doc, "undo").Attr("data-key"); key != "u" {
 		t.Errorf("u undoes, got %q", key)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
 		"Carla Conti approved it.", "unless it is undone")
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK), "approve", "undo")
 	if got := w.Post(webtest.Dora, "/approvals/r-anna1/undo", nil).Code; got != http.StatusForbidden {
@@ -72,7 +72,7 @@ func TestSeveralDecisionsAreUndoneOneByOne(t *testing.T) {
 	if n := part(done, "outcome").Find("[data-test=undo]").Length(); n != 2 {
 		t.Fatalf("want an undo for each, got %d", n)
 	}
-	wantSaid(t, done, "outcome", "Takes effect in a few seconds.")
+	wantText(t, done, "outcome", "Takes effect in a few seconds.")
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 	if n := part(doc, "undo-notice").Length(); n != 2 || doc.Find("[data-key=u]").Length() != 1 {
 		t.Errorf("want two notices and one key, got %d", n)
@@ -108,7 +108,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	})
 	at := func(path string) (rows int, told string) {
 		doc := read(t, w.Get(webtest.Carla, "/requests?scope=all"+path), http.StatusOK)
-		return part(doc, "request-row").Length(), said(doc.Find("[data-filter-count]"))
+		return part(doc, "request-row").Length(), textOf(doc.Find("[data-filter-count]"))
 	}
 	for path, want := range map[string]struct {
 		rows int
@@ -130,7 +130,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	if u, _ := url.Parse(stream); u.Query().Get("team") != "vision" || u.Query().Get("sort") != "oldest" {
 		t.Errorf("the stream is of the same list, got %s", stream)
 	}
-	wantSaid(t, doc, "rules-left-out", "Decided by a rule, not shown: 30 requests.")
+	wantText(t, doc, "rules-left-out", "Decided by a rule, not shown: 30 requests.")
 	show, _ := part(doc, "show-rules").Attr("href")
 	all := read(t, w.Get(webtest.Carla, show), http.StatusOK)
 	wantAbsent(t, all, "rules-left-out")
@@ -146,7 +146,7 @@ func TestAFilterThatFindsNothingSaysSo(t *testing.T) {
 	w := webtest.Busy(t)
 	for _, path := range []string{"/requests?scope=all&sort=price&q=zzz", "/approvals?sort=price&q=zzz"} {
 		doc := read(t, w.Get(webtest.Carla, path), http.StatusOK)
-		wantSaid(t, doc, "empty", "No requests match the filter", "Clear filter")
+		wantText(t, doc, "empty", "No requests match the filter", "Clear filter")
 		clear, _ := part(doc, "clear-filter").Attr("href")
 		if u, _ := url.Parse(clear); u.Query().Has("q") || u.Query().Get("sort") != "price" {
 			t.Errorf("%s: want the filter cleared and the order kept, got %s", path, clear)
@@ -167,10 +167,10 @@ func TestTheInboxKeepsItsFilter(t *testing.T) {
 	many(w, 40, func(int, *request.Request) {})
 	doc := read(t, w.Get(webtest.Carla, "/approvals?q=anna&sort=newest"), http.StatusOK)
 	rows := part(doc, "inbox-row")
-	if rows.Length() != 25 || strings.Contains(said(rows), "Olaf") {
+	if rows.Length() != 25 || strings.Contains(textOf(rows), "Olaf") {
 		t.Fatalf("want 25 of Anna's, got %d", rows.Length())
 	}
-	if got := said(doc.Find(".gp-pagination__shown")); got != "1–25 of 41 requests" {
+	if got := textOf(doc.Find(".gp-pagination__shown")); got != "1–25 of 41 requests" {
 		t.Errorf("want the count, got %q", got)
 	}
 	for _, link := range []string{rows.First().Find("a").AttrOr("href", ""), doc.Find("#decide").AttrOr("action", ""),

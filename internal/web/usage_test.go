@@ -18,9 +18,9 @@ func TestUsageOfAMonth(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
-	wantSaid(t, doc, "usage-cost", "€40.27")
-	wantSaid(t, doc, "usage-idle", "unknown")
-	if got := said(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
+	wantText(t, doc, "usage-cost", "€40.27")
+	wantText(t, doc, "usage-idle", "unknown")
+	if got := textOf(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
 		!strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
 		t.Errorf("the smaller slice by itself, got %q", got)
 	}
@@ -30,11 +30,11 @@ func TestUsageOfAMonth(t *testing.T) {
 	if n := part(doc, "usage-row").Length(); n != 3 {
 		t.Errorf("want her three workloads, got %d", n)
 	}
-	first := said(part(doc, "usage-row").First())
+	first := textOf(part(doc, "usage-row").First())
 	if !strings.Contains(first, "llm-chat") || !strings.Contains(first, "€38.56") || !strings.Contains(first, "96") {
 		t.Errorf("the dearest comes first with its share, got %q", first)
 	}
-	wantSaid(t, doc, "usage-sum", "€40.27")
+	wantText(t, doc, "usage-sum", "€40.27")
 	wantAbsent(t, doc, "scope-all")
 }
 
@@ -44,10 +44,10 @@ func TestUsageBeforeTheFirstRecordedHour(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Unrecorded()
 	doc := read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK)
-	wantSaid(t, doc, "usage-mean", "58 %", "Live, since 11:11 UTC")
-	wantSaid(t, doc, "usage-row", "58 %", "live, since 11:11 UTC")
+	wantText(t, doc, "usage-mean", "58 %", "Live, since 11:11 UTC")
+	wantText(t, doc, "usage-row", "58 %", "live, since 11:11 UTC")
 	w.Tail[0].From = w.Tail[0].From.AddDate(0, -1, 0)
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK), "usage-mean", "unknown")
+	wantText(t, read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK), "usage-mean", "unknown")
 }
 
 func TestUsageIsNarrowedByRights(t *testing.T) {
@@ -59,7 +59,7 @@ func TestUsageIsNarrowedByRights(t *testing.T) {
 		t.Error("a developer reads of another team")
 	}
 	doc := read(t, w.Get(webtest.Ben, "/usage?scope=team&by=person"), http.StatusOK)
-	if got := said(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") ||
+	if got := textOf(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") ||
 		strings.Contains(got, "Olaf") {
 		t.Errorf("want the people of his team, got %q", got)
 	}
@@ -75,9 +75,9 @@ func TestUsageTellsUnknownTime(t *testing.T) {
 	i.UnknownUntil = i.Until.Add(30 * time.Minute)
 	w.Meter("w-old-notes", i)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
-	wantSaid(t, doc, "usage-cost", "€40.27")
-	wantSaid(t, doc, "usage-unknown", "0.5 h")
-	wantSaid(t, doc, "unknown", "0.5 h unknown, not charged")
+	wantText(t, doc, "usage-cost", "€40.27")
+	wantText(t, doc, "usage-unknown", "0.5 h")
+	wantText(t, doc, "unknown", "0.5 h unknown, not charged")
 }
 
 func TestUsageMonths(t *testing.T) {
@@ -85,14 +85,14 @@ func TestUsageMonths(t *testing.T) {
 	w := webtest.Busy(t)
 	for _, strange := range []string{"", "?month=2031-01", "?month=x&by=y&scope=z", "?month=2026-11"} {
 		doc := read(t, w.Get(webtest.Anna, "/usage"+strange), http.StatusOK)
-		if got := said(doc.Find(`[data-test^="month-"][aria-current]`)); got != "November 2026" {
+		if got := textOf(doc.Find(`[data-test^="month-"][aria-current]`)); got != "November 2026" {
 			t.Errorf("%q: want this month, got %q", strange, got)
 		}
 		wantAbsent(t, doc, "month-2026-12")
 	}
 	doc := read(t, w.Get(webtest.Anna, "/usage?month=2026-09"), http.StatusOK)
-	wantSaid(t, doc, "empty", "Nothing was held")
-	wantSaid(t, doc, "month-2026-10", "October 2026")
+	wantText(t, doc, "empty", "Nothing was held")
+	wantText(t, doc, "month-2026-10", "October 2026")
 }
 
 func TestUsageTable(t *testing.T) {
@@ -143,10 +143,11 @@ func TestUsageOfStorage(t *testing.T) {
 			gib += v.GiB
 		}
 	}
-	if got := said(row); !strings.Contains(got, "GiB-months") || !strings.Contains(got, "Storage") {
+	if got := textOf(row); !strings.Contains(got, "GiB-months") || !strings.Contains(got, "Storage") {
 		t.Errorf("want her storage in its own unit, got %q", got)
 	}
-	wantSaid(t, doc, "usage-kinds", fmt.Sprintf("€%d.%02d", gib*10/100, gib*10%100)) // a hundred hours at ten cents a GiB
+	// a hundred hours at ten cents a GiB
+	wantText(t, doc, "usage-kinds", fmt.Sprintf("€%d.%02d", gib*10/100, gib*10%100))
 	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); !strings.Contains(file,
 		"Other (Storage)") {
 		t.Errorf("want storage among the charges, got %s", file)
@@ -159,25 +160,25 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
-	wantSaid(t, doc, "usage-mean", "unknown")
+	wantText(t, doc, "usage-mean", "unknown")
 	for _, cell := range []string{"mean", "idle"} {
-		if got := said(part(doc, cell).First()); got != "unknown" {
+		if got := textOf(part(doc, cell).First()); got != "unknown" {
 			t.Errorf("want nothing made up in %s, got %q", cell, got)
 		}
 	}
 	held := 3 * time.Hour
 	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}})
 	doc = read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
-	wantSaid(t, doc, "usage-idle", "€1.10")
-	wantSaid(t, doc, "usage-mean", "Mean use 10")
+	wantText(t, doc, "usage-idle", "€1.10")
+	wantText(t, doc, "usage-mean", "Mean use 10")
 	row := doc.Find("[data-test=usage-row]:contains(train-resnet)")
-	if got := said(row.Find("[data-test=idle]")); got != "€1.10" {
+	if got := textOf(row.Find("[data-test=idle]")); got != "€1.10" {
 		t.Errorf("two hours of it at 0.55 were idle, got %q", got)
 	}
-	if got := said(row.Find("[data-test=mean]")); !strings.HasPrefix(got, "10") || strings.Contains(got, "measured") {
+	if got := textOf(row.Find("[data-test=mean]")); !strings.HasPrefix(got, "10") || strings.Contains(got, "measured") {
 		t.Errorf("all of it was measured, got %q", got)
 	}
-	if got := said(doc.Find("[data-test=usage-row]:contains(llm-chat) [data-test=idle]")); got != "unknown" {
+	if got := textOf(doc.Find("[data-test=usage-row]:contains(llm-chat) [data-test=idle]")); got != "unknown" {
 		t.Errorf("of the other one nobody knows, got %q", got)
 	}
 	file := w.Get(webtest.Anna, "/usage/export?format=csv").Body.String()
@@ -198,14 +199,14 @@ func TestUsageOfSeats(t *testing.T) {
 		From: webtest.Now.Add(-100 * time.Hour)})
 	doc := read(t, w.Get(webtest.Ben, "/usage?by=workload"), http.StatusOK)
 	kind := doc.Find("[data-test=usage-kind]:contains('NVIDIA vWS')")
-	if got := said(kind); !strings.Contains(got, "0.5 seat hours") || !strings.Contains(got, "€1.00") {
+	if got := textOf(kind); !strings.Contains(got, "0.5 seat hours") || !strings.Contains(got, "€1.00") {
 		t.Errorf("half an hour of one seat at two euros, got %q", got)
 	}
-	row := said(doc.Find("[data-test=usage-row]:contains(render-farm)"))
+	row := textOf(doc.Find("[data-test=usage-row]:contains(render-farm)"))
 	if !strings.Contains(row, "0.5 seat hours") || !strings.Contains(row, "vGPU") {
 		t.Errorf("want the workload by its name, its GPU and its seat, got %q", row)
 	}
-	if got := said(read(t, w.Get(webtest.Ben, "/usage?by=size"),
+	if got := textOf(read(t, w.Get(webtest.Ben, "/usage?by=size"),
 		http.StatusOK).Find("[data-test=usage-row]:contains('License seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
 		t.Errorf("want the seats by themselves, got %q", got)
 	}
@@ -221,7 +222,8 @@ func TestPriceBeforeStart(t *testing.T) {
 	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
 		From: webtest.Now.Add(-100 * time.Hour)},
 		usage.Price{ID: "p-2", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)})
-	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "cost-note"))
+	got := textOf(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK),
+		"cost-note"))
 	for _, want := range []string{"License seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in the price before the start, got %q", want, got)
@@ -250,7 +252,7 @@ func TestCostPerDay(t *testing.T) {
 		if rows := chart.Find("table tbody tr").Length(); rows != 21 {
 			t.Errorf("by %s: want the 21 days so far in the table, got %d", by, rows)
 		}
-		wantSaid(t, doc, "usage-expected", "€91.")
+		wantText(t, doc, "usage-expected", "€91.")
 		wantAbsent(t, read(t, w.Get(webtest.Anna, "/usage?month=2026-10&by="+by), http.StatusOK), "usage-expected")
 	}
 }

@@ -37,11 +37,11 @@ func part(doc *goquery.Document, name string) *goquery.Selection {
 	return doc.Find(`[data-test="` + name + `"]`)
 }
 
-// said is what a person reads in it, with single spaces.
-func said(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
+// textOf is what a person reads in it, with single spaces.
+func textOf(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
-// wantSaid asks that an element is there and says all of this.
-func wantSaid(t *testing.T, doc *goquery.Document, name string, words ...string) {
+// wantText asks that an element is there and says all of this.
+func wantText(t *testing.T, doc *goquery.Document, name string, words ...string) {
 	t.Helper()
 	s := part(doc, name)
 	if s.Length() == 0 {
@@ -49,8 +49,8 @@ func wantSaid(t *testing.T, doc *goquery.Document, name string, words ...string)
 		return
 	}
 	for _, w := range words {
-		if !strings.Contains(said(s), w) {
-			t.Errorf("%s: want %q, got %q", name, w, said(s))
+		if !strings.Contains(textOf(s), w) {
+			t.Errorf("%s: want %q, got %q", name, w, textOf(s))
 		}
 	}
 }
@@ -59,7 +59,7 @@ func wantAbsent(t *testing.T, doc *goquery.Document, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if s := part(doc, name); s.Length() > 0 {
-			t.Errorf("%s should not be there, it says %q", name, said(s))
+			t.Errorf("%s should not be there, it says %q", name, textOf(s))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
 	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
-	wantSaid(t, none, "empty", "No events")
+	wantText(t, none, "empty", "No events")
 }
 
 func TestAnEventCanBeLookedInto(t *testing.T) {
@@ -179,12 +179,12 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := read(t, w.Get(webtest.Eli, "/audit?kind=rules.saved"), http.StatusOK)
-	wantSaid(t, doc, "event-change", "whole-gpus.outcome")
-	wantSaid(t, doc, "event-change", "approve")
-	wantSaid(t, doc, "event-change", "<b>refuse</b>")
-	wantSaid(t, doc, "event-behalf", webtest.Olaf.Name)
+	wantText(t, doc, "event-change", "whole-gpus.outcome")
+	wantText(t, doc, "event-change", "approve")
+	wantText(t, doc, "event-change", "<b>refuse</b>")
+	wantText(t, doc, "event-behalf", webtest.Olaf.Name)
 	all := read(t, w.Get(webtest.Eli, "/audit?kind=workload.created"), http.StatusOK)
-	wantSaid(t, all, "event-credential", "nightly training (gpp_q7)")
+	wantText(t, all, "event-credential", "nightly training (gpp_q7)")
 	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0,
 		"from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {
 		if got := part(read(t, w.Get(webtest.Eli, "/audit?"+query), http.StatusOK), "event").Length(); got != want {

@@ -16,16 +16,16 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantSaid(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
-	wantSaid(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
-	wantSaid(t, doc, "chart-tensor", "Unknown: nothing was measured")
-	wantSaid(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
-	wantSaid(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")
+	wantText(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
+	wantText(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
+	wantText(t, doc, "chart-tensor", "Unknown: nothing was measured")
+	wantText(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
+	wantText(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")
 	line, _ := part(doc, "chart-engine").Find(".gp-spark__line").Attr("d")
 	if got := strings.Count(line, "M"); got != 2 {
 		t.Errorf("want two strokes with the gap between them, got %d", got)
 	}
-	if rows := part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(said(rows), "unknown") {
+	if rows := part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(textOf(rows), "unknown") {
 		t.Errorf("want a row for each of 101 points, and one for the gap, got %d", rows.Length())
 	}
 	if n := doc.Find("[data-test^=range-]").Length(); n != 6 {
@@ -69,7 +69,7 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 			w := webtest.Busy(t)
 			c.world(w)
 			doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=7d"), http.StatusOK)
-			wantSaid(t, doc, "metrics-words", c.words)
+			wantText(t, doc, "metrics-words", c.words)
 			wantAbsent(t, doc, "metrics-row", "chart-engine")
 		})
 	}
@@ -85,6 +85,6 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 	}
 	w.Pasts["train-resnet-0"] = past
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantSaid(t, doc, "metrics-since", "Nothing new is known since 21 Nov 2026, 11:40")
-	wantSaid(t, doc, "chart-engine", "unknown since 11:40 UTC")
+	wantText(t, doc, "metrics-since", "Nothing new is known since 21 Nov 2026, 11:40")
+	wantText(t, doc, "chart-engine", "unknown since 11:40 UTC")
 }

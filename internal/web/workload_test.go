@@ -22,7 +22,7 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 		"price": "€0.55/h", "node": "gpu-01", "address": "http://train-resnet.localhost:8080/lab",
 		"access-list": "Anna Albers", "workload-id": "w-train-resnet", "kernel": "busy",
 	} {
-		wantSaid(t, doc, name, want)
+		wantText(t, doc, name, want)
 	}
 	for _, name := range []string{"open", "stop", "extend", "share", "delete"} {
 		if part(doc, name).Length() == 0 {
@@ -41,16 +41,16 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: live, History: []gpumetrics.Point{{At: webtest.Now}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	for _, name := range []string{"engine", "memory", "power", "temperature"} {
-		wantSaid(t, doc, name, "unknown")
-		if strings.ContainsAny(said(part(doc, name)), "0123456789") {
-			t.Errorf("%s shows a number that nobody measured: %s", name, said(part(doc, name)))
+		wantText(t, doc, name, "unknown")
+		if strings.ContainsAny(textOf(part(doc, name)), "0123456789") {
+			t.Errorf("%s shows a number that nobody measured: %s", name, textOf(part(doc, name)))
 		}
 		if part(doc, name).Find("svg").Length() > 0 {
 			t.Errorf("%s draws a bar of nothing", name)
 		}
 	}
 	w.Readings = webtest.Readings{}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown",
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown",
 		"metrics source does not answer")
 }
 
@@ -61,7 +61,7 @@ func TestOldReadingsSaySo(t *testing.T) {
 	r.Live.At = webtest.Now.Add(-5 * time.Minute)
 	r.Live.Devices[0].Engine.At = webtest.Now.Add(-5 * time.Minute)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	if got := said(part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
+	if got := textOf(part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
 		t.Errorf("want the age with a warning, got %q", got)
 	}
 }
@@ -82,10 +82,10 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantSaid(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
-	wantSaid(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
-	wantSaid(t, doc, "power", "unknown", "no new value", "for 6 min")
-	wantSaid(t, doc, "temperature", "unknown", "nobody measures it here")
+	wantText(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
+	wantText(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
+	wantText(t, doc, "power", "unknown", "no new value", "for 6 min")
+	wantText(t, doc, "temperature", "unknown", "nobody measures it here")
 
 	item := w.Work("w-train-resnet")
 	item.Size.Technology = catalog.TimeSlicing
@@ -93,7 +93,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantSaid(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
+	wantText(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
 	if part(doc, "engine").Find("svg").Length() > 0 {
 		t.Error("a bar is drawn for a part that nobody knows")
 	}
@@ -102,8 +102,8 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantSaid(t, doc, "reason", "All 2 of H100 80 GB are in use")
-	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
+	wantText(t, doc, "reason", "All 2 of H100 80 GB are in use")
+	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
 		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
@@ -115,7 +115,7 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
-	wantSaid(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
+	wantText(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
 	// not shared
 	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open")
 }
@@ -149,9 +149,9 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	if to, _ := part(doc, "stop").Attr("href"); to != path+"/stop" || part(doc, "stop").Closest("form").Length() > 0 {
 		t.Errorf("the button stops without asking; it leads to %q", to)
 	}
-	wantSaid(t, doc, "stop-now", "One kernel is busy right now")
+	wantText(t, doc, "stop-now", "One kernel is busy right now")
 	ask := read(t, w.Get(webtest.Anna, path+"/stop"), http.StatusOK)
-	wantSaid(t, ask, "stop-form", "Stop")
+	wantText(t, ask, "stop-form", "Stop")
 	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool",
 		"All files on"} {
 		if !strings.Contains(ask.Text(), want) {
@@ -166,7 +166,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	old.At = webtest.Now.Add(-time.Hour)
 	item.Observed.Activity = &old
 	w.PutWork(item)
-	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
+	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
 	w.PutWork(item)
 	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {
@@ -197,7 +197,7 @@ func TestStopResumeShareDelete(t *testing.T) {
 		t.Error("it was not to be shared any more")
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
-	wantSaid(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
+	wantText(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
 	if _, ticked := part(ask, "delete-storage").Attr("checked"); ticked {
 		t.Error("nobody loses their files by not looking")
 	}
@@ -239,21 +239,21 @@ func TestExtend(t *testing.T) {
 		t.Errorf("a long one waits for an approval, got %s", long)
 	}
 	asked := read(t, w.Get(webtest.Anna, long), http.StatusOK)
-	if got := said(asked.Find("h1")); !strings.Contains(got, "Extension of train-resnet: ") ||
+	if got := textOf(asked.Find("h1")); !strings.Contains(got, "Extension of train-resnet: ") ||
 		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
 		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
 	}
-	wantSaid(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026", "The lease becomes longer")
-	title := said(asked.Find("h1"))
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",
+	wantText(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026", "The lease becomes longer")
+	title := textOf(asked.Find("h1"))
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",
 		title[:strings.Index(title, ")")+1])
-	wantSaid(t, read(t, w.Get(webtest.Carla, strings.Replace(long, "/requests/", "/approvals/", 1)), http.StatusOK),
+	wantText(t, read(t, w.Get(webtest.Carla, strings.Replace(long, "/requests/", "/approvals/", 1)), http.StatusOK),
 		"approval", "Anna Albers: Extension of train-resnet", "Added price")
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
 		"An extension waits for approval by approver", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
-	if got := said(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
+	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
 		t.Errorf("want the most beside the field, got %q", got)
 	}
 	if got := doc.Find("textarea[name=reason]").Text(); got != "why not" {
@@ -264,11 +264,11 @@ func TestExtend(t *testing.T) {
 func TestObjectsAndHistory(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects",
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects",
 		"kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
 	w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"1h"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/history"), http.StatusOK)
-	first := said(part(doc, "event").First())
+	first := textOf(part(doc, "event").First())
 	if !strings.Contains(first, "Anna Albers") || !strings.Contains(first, "extended the lease") ||
 		!strings.Contains(first, "21 Nov 2026, 18:00 UTC") {
 		t.Errorf("the newest comes first, in words, got %q", first)

@@ -33,7 +33,7 @@ func page(number, pages int, features ...string) string {
 		strings.Join(features, ","), pages, number)
 }
 
-func told(name string, total, used int) string {
+func featureJSON(name string, total, used int) string {
 	return fmt.Sprintf(
 		`{"featureName":"%s","productName":"P","startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31","totalQuantity":%d,"inUseQuantity":%d,"new":{}}`, name, total, used)
 }
@@ -61,11 +61,11 @@ func TestAllPagesAreRead(t *testing.T) {
 		}
 		switch r.URL.Query().Get("page-number") {
 		case "0":
-			_, _ = w.Write([]byte(page(0, 3, told(`A\u0007`, 5, 2), told("B", 1, 1))))
+			_, _ = w.Write([]byte(page(0, 3, featureJSON(`A\u0007`, 5, 2), featureJSON("B", 1, 1))))
 		case "1":
 			_, _ = w.Write([]byte(page(1, 3)))
 		default:
-			_, _ = w.Write([]byte(page(2, 3, told("A", 7, 0))))
+			_, _ = w.Write([]byte(page(2, 3, featureJSON("A", 7, 0))))
 		}
 	}, nil)
 	from, until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -102,9 +102,9 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 		}, nil, "licenses.why_status"},
 		"a sign-in page":              {always(200, "<html>"), nil, "licenses.why_nonsense"},
 		"an answer to something else": {always(200, `{"items":[]}`), nil, "licenses.why_nonsense"},
-		"a negative number":           {always(200, page(0, 1, told("A", -1, 0))), nil, "licenses.why_nonsense"},
+		"a negative number":           {always(200, page(0, 1, featureJSON("A", -1, 0))), nil, "licenses.why_nonsense"},
 		"no number":                   {always(200, page(0, 1, `{"featureName":"A"}`)), nil, "licenses.why_nonsense"},
-		"a date that is none": {always(200, page(0, 1, strings.Replace(told("A", 1, 0), "2026-12-31", "soon", 1))),
+		"a date that is none": {always(200, page(0, 1, strings.Replace(featureJSON("A", 1, 0), "2026-12-31", "soon", 1))),
 			nil, "licenses.why_nonsense"},
 		"pages without end": {always(200, page(0, 1000000)), nil, "licenses.why_nonsense"},
 		"too long":          {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licenses.why_nonsense"},
@@ -114,7 +114,7 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 				w.WriteHeader(http.StatusBadGateway)
 				return
 			}
-			_, _ = w.Write([]byte(page(0, 2, told("A", 1, 0))))
+			_, _ = w.Write([]byte(page(0, 2, featureJSON("A", 1, 0))))
 		}, nil, "licenses.why_status"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 
 func TestCertificates(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(page(0, 1, told("A", 1, 0))))
+		_, _ = w.Write([]byte(page(0, 1, featureJSON("A", 1, 0))))
 	}))
 	t.Cleanup(server.Close)
 	c := Config{Name: "dls", URL: server.URL, Org: "lic"}
@@ -202,7 +202,7 @@ func TestLeasesAreAskedWhereTheServerTells(t *testing.T) {
 					w.WriteHeader(c.status)
 					_, _ = w.Write([]byte(c.leases))
 				default:
-					_, _ = w.Write([]byte(page(0, 1, told("A", 5, 2))))
+					_, _ = w.Write([]byte(page(0, 1, featureJSON("A", 5, 2))))
 				}
 			}, func(config *Config) { config.Leases = c.asked })
 			if err != nil || len(answer.Features) != 1 || answer.LeasesKnown != (c.want >= 0) ||

@@ -293,8 +293,8 @@ func (s *Store) Append(_ context.Context, events ...audit.Event) error {
 	return s.write(func() error { s.events = append(s.events, events...); return nil })
 }
 
-// Told gives what the audit has of a kind, in order.
-func (s *Store) Told(k audit.Kind) []audit.Event {
+// EventsOf gives what the audit has of a kind, in order.
+func (s *Store) EventsOf(k audit.Kind) []audit.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.events), func(e audit.Event) bool { return e.Kind != k })

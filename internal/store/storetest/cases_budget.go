@@ -188,7 +188,7 @@ var budgetCases = cases{
 		}
 		group.Wait()
 		equal(t, int32(enough), granted.Load())
-		equal(t, enough, held(t, s))
+		equal(t, enough, countHeld(t, s))
 		balance := got(s.BudgetBalance(context.Background(), book))(t)
 		equal(t, budget.Amounts{Left: 74, Held: enough * 75, Platform: -(enough*75 + 74)}, balance.Amounts)
 	},

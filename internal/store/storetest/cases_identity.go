@@ -135,11 +135,11 @@ var identityCases = cases{
 		t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		told := func() time.Time { return got(s.Person(ctx, "p-ada"))(t).ConfirmedAt }
-		must(t, s.Told(ctx, "p-ada", []string{"others"}, later(50)))
+		must(t, s.SaveGroups(ctx, "p-ada", []string{"others"}, later(50)))
 		equal(t, []string{"others"}, got(s.Person(ctx, "p-ada"))(t).Groups)
-		must(t, s.Told(ctx, "p-ada", Person("p-ada").Groups, later(40)))
+		must(t, s.SaveGroups(ctx, "p-ada", Person("p-ada").Groups, later(40)))
 		equal(t, later(50), told())
-		fails(t, fault.NotFound, s.Told(ctx, "p-eve", nil, later(50)))
+		fails(t, fault.NotFound, s.SaveGroups(ctx, "p-eve", nil, later(50)))
 		mute, second := session("s-2", ""), session("s-3", "")
 		mute.RefreshToken = ""
 		must(t, s.CreateSession(ctx, mute))

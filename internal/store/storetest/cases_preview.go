@@ -127,8 +127,8 @@ func furnish(t *testing.T, s *store.Store) {
 	}
 }
 
-// said is a field problem for comparing: its words, but for names that are drawn anew each time.
-func said(fields []fault.Field) []string {
+// sentencesOf is a field problem for comparing: its words, but for names that are drawn anew each time.
+func sentencesOf(fields []fault.Field) []string {
 	var list []string
 	for _, f := range fields {
 		list = append(list, f.Name+": "+f.Reason.ID)
@@ -192,7 +192,7 @@ var previewCases = cases{
 			if fault.Is(err, fault.Invalid) {
 				fields = fault.As(err).Fields
 			}
-			equal(t, said(p.Fields), said(fields))
+			equal(t, sentencesOf(p.Fields), sentencesOf(fields))
 			tally[cameTo(p)]++
 			for _, f := range p.Fields {
 				tally[f.Reason.ID]++
@@ -225,9 +225,9 @@ var previewCases = cases{
 		offers := got(services.Offers.List(ctx, ada, "vision"))(t)
 		equal(t, "budget.over", offers[0].Problem.ID) // its default lease is longer than the hour that is left
 		p := got(services.Requests.Preview(ctx, ada, short))(t)
-		equal(t, []string{"lease: budget.over"}, said(p.Fields))
+		equal(t, []string{"lease: budget.over"}, sentencesOf(p.Fields))
 		f := fails(t, fault.Invalid, one(services.Requests.Submit(ctx, ada, short)))
-		equal(t, said(p.Fields), said(f.Fields))
+		equal(t, sentencesOf(p.Fields), sentencesOf(f.Fields))
 		equal(t, false, got(s.BudgetBalance(ctx, budget.Book{Tenant: "vision", Month: month.Add(1), Unit: "EUR"}))(t).Opened)
 	},
 	"a preview in a cluster that is held says so": func(t *testing.T, s *store.Store) {
@@ -235,7 +235,7 @@ var previewCases = cases{
 		service, ada, _ := previewed(t, s)
 		must(t, s.SaveHold(ctx, drift.Hold{Cluster: "west", Since: later(0), Cause: drift.Older}))
 		p := got(service.Preview(ctx, ada, Draft("nb-1")))(t)
-		equal(t, []string{"cluster: drift.held"}, said(p.Fields))
+		equal(t, []string{"cluster: drift.held"}, sentencesOf(p.Fields))
 		equal(t, false, p.StartsNow())
 		f := fails(t, fault.Unavailable, one(service.Submit(ctx, ada, Draft("nb-1"))))
 		equal(t, p.Fields[0].Reason, f.Sentence)

@@ -275,7 +275,7 @@ var raceCases = cases{
 		}
 		group.Wait()
 		equal(t, int32(slots), granted.Load())
-		equal(t, slots, held(t, s))
+		equal(t, slots, countHeld(t, s))
 		equal(t, slots, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
 		for kind, want := range map[audit.Kind]int{audit.RequestRefused: people - slots, audit.RequestAutoApproved: slots,
 			audit.WorkloadCreated: slots} {
@@ -313,7 +313,7 @@ var raceCases = cases{
 			})
 		}
 		group.Wait()
-		equal(t, 1, held(t, s))
+		equal(t, 1, countHeld(t, s))
 	},
 	"of many who change one version, one wins and no change is lost": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
@@ -375,7 +375,7 @@ var raceCases = cases{
 			group.Go(func() { _ = got(s.Living(ctx))(t) })
 		}
 		group.Wait()
-		equal(t, 20, held(t, s))
+		equal(t, 20, countHeld(t, s))
 	},
 }
 
@@ -458,8 +458,8 @@ var textCases = cases{
 	},
 }
 
-// held is how many workloads of vision hold a size.
-func held(t *testing.T, s *store.Store) (n int) {
+// countHeld is how many workloads of vision hold a size.
+func countHeld(t *testing.T, s *store.Store) (n int) {
 	t.Helper()
 	for _, h := range got(s.Holdings(context.Background(), "vision"))(t) {
 		n += h.Count

@@ -145,7 +145,7 @@ func (s *oneSite) agree(when string, live bool) {
 		"preview": s.preview()}
 	for _, h := range allHeld {
 		l, want := lines[h.name], liveUse{h.percent, h.idle}
-		places["statement"][h.name] = toldBy(l.Engine)
+		places["statement"][h.name] = liveUseOf(l.Engine)
 		if began := s.now.Add(-since); live && h.percent >= 0 && !l.LiveSince.Equal(began) ||
 			(!live || h.percent < 0) && !l.LiveSince.IsZero() {
 			s.t.Errorf("%s, %s: live since %s, want %s: %t", when, h.name, l.LiveSince, began, live)
@@ -161,7 +161,7 @@ func (s *oneSite) agree(when string, live bool) {
 	}
 }
 
-func toldBy(e usage.EngineUse) liveUse {
+func liveUseOf(e usage.EngineUse) liveUse {
 	if !e.Known() {
 		return liveUse{percent: -1}
 	}
@@ -191,7 +191,7 @@ func (s *oneSite) holders() map[string]liveUse {
 	}
 	of := map[string]liveUse{}
 	for _, h := range list {
-		of[h.Name] = toldBy(h.Use)
+		of[h.Name] = liveUseOf(h.Use)
 	}
 	return of
 }

@@ -118,15 +118,15 @@ func importVerdict(say page.Words, p license.Parsed) ui.NoticeModel {
 	n.Kind, n.Title, n.Body, n.Alert = ui.Danger, say.S("licenses.csv_refused"), say.S("licenses.csv_whole", "Count",
 		count[license.Refused]), true
 	for _, problem := range p.Problems {
-		if !saidByLine(p.Lines, problem) {
+		if !reportedByLine(p.Lines, problem) {
 			n.Items = append(n.Items, say.Text(problem.Sentence()))
 		}
 	}
 	return n
 }
 
-// saidByLine reports whether a problem stands beside its line anyway.
-func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
+// reportedByLine reports whether a problem stands beside its line anyway.
+func reportedByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 	for _, l := range lines {
 		if l.Line == problem.Line && l.Outcome == license.Refused {
 			return true

@@ -131,7 +131,7 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 		NavFolded: slices.Contains(closed, navBar), Help: w.help(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
-		Strips: slices.Concat(impersonationStrip(k), w.strips(k.Words), w.Banners(k)),
+		Strips: slices.Concat(impersonationStrip(k), w.banners(k.Words), w.Banners(k)),
 		Flash:  w.takeFlash(c, k.Words), Path: c.Request().URL.RequestURI(), Wide: v.Wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {
@@ -218,8 +218,8 @@ func (w *Frame) teamChoice(k Call) []layout.TeamModel {
 	return models
 }
 
-// strips say what is away, since when, and what still works.
-func (w *Frame) strips(say Words) []ui.StripModel {
+// banners say what is away, since when, and what still works.
+func (w *Frame) banners(say Words) []ui.StripModel {
 	var strips []ui.StripModel
 	for _, o := range w.Health() {
 		strips = append(strips, ui.StripModel{

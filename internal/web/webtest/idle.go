@@ -101,8 +101,8 @@ func needed(s Scope) *World {
 	return w
 }
 
-// untold is idling without a Prometheus.
-func untold(s Scope) *World {
+// idleUnknown is idling without a Prometheus.
+func idleUnknown(s Scope) *World {
 	w := idling(s)
 	w.Idle.Away = true
 	return w

@@ -31,7 +31,7 @@ var homeScenes = []Scene{
 	{"home", "approver", Carla, Busy, "/", nil},
 	{"home", "many", Anna, many, "/", nil},
 	{"home", "long texts", Anna, long, "/", nil},
-	{"home", "cluster and metrics away", Anna, away, "/", nil},
+	{"home", "cluster and metrics away", Anna, unreachable, "/", nil},
 }
 
 var startScenes = []Scene{
@@ -78,7 +78,7 @@ var workloadScenes = []Scene{
 	{"workload", "job, succeeded", Anna, batch, "/workloads/w-eval-sweep", nil},
 	{"workload", "job, failed", Anna, batch, "/workloads/w-pretrain", nil},
 	{"workload", "some readings unknown", Anna, quiet, "/workloads/w-train-resnet", nil},
-	{"workload", "metrics away", Anna, away, "/workloads/w-train-resnet", nil},
+	{"workload", "metrics away", Anna, unreachable, "/workloads/w-train-resnet", nil},
 	{"workload", "a colleague's", Ben, Busy, "/workloads/w-llm-chat", nil},
 	{"workload", "an auditor's look", Eli, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "changed by others", Anna, changed, "/workloads/w-segment-cells", nil},
@@ -180,7 +180,7 @@ var budgetsScenes = []Scene{
 var fleetScenes = []Scene{
 	{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
 	{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
-	{"fleet", "old", Anna, away, "/fleet", nil},
+	{"fleet", "old", Anna, unreachable, "/fleet", nil},
 	{"fleet", "map", Dora, Mixed, "/fleet/use", nil},
 	{"fleet", "map, by team", Eli, Mixed, "/fleet/use?by=team", nil},
 	{"fleet", "map, by health", Dora, Mixed, "/fleet/use?by=health", nil},
@@ -191,7 +191,7 @@ var fleetScenes = []Scene{
 	{"fleet", "map, as a developer sees it", Anna, Mixed, "/fleet/use?by=team", nil},
 	{"fleet", "map, health as a developer sees it", Anna, Mixed, "/fleet/use?by=health", nil},
 	{"fleet", "map, of nothing", Dora, vanished, "/fleet/use", nil},
-	{"fleet", "map, old", Dora, away, "/fleet/use", nil},
+	{"fleet", "map, old", Dora, unreachable, "/fleet/use", nil},
 	{"fleet", "map, Prometheus never answered", Anna, dark, "/fleet/use", nil},
 	{"fleet", "map of 5,000 nodes", Dora, huge, "/fleet/use", nil},
 	{"fleet", "map of 5,000 nodes, a group", Dora, huge, "/fleet/use?cluster=local&group=gfho23t", nil},
@@ -226,7 +226,7 @@ var idleScenes = []Scene{
 	{"idle", "a setting", Dora, idling, "/admin/idle", nil},
 	{"idle", "an auditor's look", Eli, idling, "/admin/idle", nil},
 	{"idle", "what another setting would do", Dora, idling, "/admin/idle/preview", idleTried},
-	{"idle", "what it would do is not known", Dora, untold, "/admin/idle/preview", idleTried},
+	{"idle", "what it would do is not known", Dora, idleUnknown, "/admin/idle/preview", idleTried},
 	{"idle", "with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "for-0": {"all"},
 		"action-0": {"stop"}, "after-0": {"soon"}, "below-0": {"99"}, "keep-0": {""}}},
 	{"idle", "a workload is stopped soon", Anna, idling, "/workloads/w-train-resnet", nil},

@@ -70,7 +70,7 @@ var (
 		check(d.Migrate(context.Background()))
 		for _, p := range people() {
 			check(d.SavePerson(context.Background(), p))
-			check(d.Told(context.Background(), p.ID, p.Groups, p.ConfirmedAt))
+			check(d.SaveGroups(context.Background(), p.ID, p.Groups, p.ConfirmedAt))
 		}
 		d.exec("INSERT INTO idle_observed (cluster, until_at) VALUES ('local', ?)", micro(Now.Add(-time.Minute)))
 		return d.image()

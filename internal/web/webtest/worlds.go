@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-func away(s Scope) *World {
+func unreachable(s Scope) *World {
 	w := Busy(s)
 	w.SetAway(page.Outage{System: page.ClusterSystem, Name: "local", Since: Now.Add(-25 * time.Minute)},
 		page.Outage{System: page.PrometheusSystem, Since: Now.Add(-4 * time.Minute)})

@@ -70,8 +70,8 @@ type HitModel struct {
 var (
 	kindIcons = map[Kind]string{Request: "requests", Size: "sizes", Node: "fleet", Team: "team", Person: "user",
 		Document: "help"}
-	actionIcons = map[string]string{"notebook": "notebook", "endpoint": "endpoint", "job": "job", "sizing": "sizes", "quota": "plus",
-		"token": "key", "delegate": "team", "rules": "rules", "catalog": "sizes", "team": "tenants",
+	actionIcons = map[string]string{"notebook": "notebook", "endpoint": "endpoint", "job": "job",
+		"sizing": "sizes", "quota": "plus", "token": "key", "delegate": "team", "rules": "rules", "catalog": "sizes", "team": "tenants",
 		"quarantine": "warning", "dark": "moon", "light": "sun", "signout": "sign-out"}
 )
 

@@ -8,7 +8,12 @@ package storage
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"cmp"
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is the list of volumes.
 type PageModel struct {
@@ -18,22 +23,44 @@ type PageModel struct {
 
 // ListModel is the region that changes.
 type ListModel struct {
-	Filter ui.FilterBarModel
-	Rows   []RowModel
-	Empty  *ui.EmptyStateModel
+	Team bool // of all teams of the reader; else their own
+	Rows []RowModel
 }
+
+// State is what becomes of a volume.
+type State string
+
+// The states of a volume.
+const (
+	Kept      State = "kept"       // nobody uses it
+	KeptUntil State = "kept_until" // nobody uses it, and it is reclaimed at Until
+	InUse     State = "in_use"
+	OfTeam    State = "of_team"
+	Deleting  State = "deleting"
+)
+
+var stateKinds = map[State]ui.Kind{Kept: ui.Off, KeptUntil: ui.Off, InUse: ui.OK, OfTeam: ui.Info,
+	Deleting: ui.Progress}
 
 // RowModel is one volume.
 type RowModel struct {
-	Row     ui.RowModel
-	Name    ui.StackModel
+	ID      string // of the row
+	Name    string
+	Title   string // what people read, where it is not the name
+	Href    string
+	Detail  string
 	Size    string
-	State   ui.StateModel
+	State   State
+	Warned  bool          // its owner was told that it will be reclaimed
 	Until   *ui.TimeModel // when unused storage is reclaimed
-	User    *ui.LinkButtonModel
+	User    *UserModel
 	Created ui.TimeModel
-	Actions []ui.ActionModel
+	Keep    string // address that keeps it for longer; "" for those who may not
+	Delete  string // page that asks before it is deleted; "" for those who may not
 }
+
+// UserModel is the workload that uses a volume.
+type UserModel struct{ Name, Href string }
 
 // Page lists storage.
 func Page(m PageModel) templ.Component {
@@ -107,7 +134,7 @@ func List(m ListModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(m.Filter).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(filter(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -135,7 +162,7 @@ func List(m ListModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: m.Empty, ClientSort: true,
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: empty(ctx, m), ClientSort: true,
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("storage.col_name"), Sort: true},
 					{Label: ui.L(ctx).S("storage.col_size"), Numeric: true, Sort: true},
@@ -204,7 +231,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: cmp.Or(r.Title, r.Name), Href: r.Href, Detail: r.Detail, Icon: "storage"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -238,7 +265,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(state(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -257,7 +284,8 @@ func row(r RowModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if r.User != nil {
-					templ_7745c5c3_Err = ui.LinkButton(*r.User).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: r.User.Name, Href: r.User.Href, Kind: ui.LinkLike, Small: true,
+						Test: "volume-user"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -310,7 +338,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: r.Actions, End: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: actions(ctx, r), End: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -322,12 +350,53 @@ func row(r RowModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(r.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: r.ID, Test: "volume-row"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func filter(ctx context.Context, m ListModel) ui.FilterBarModel {
+	say := ui.L(ctx)
+	return ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), Client: "volumes",
+		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"),
+			Placeholder: say.S("storage.filter")},
+		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
+			{Label: say.S("home.scope_mine"), Href: "/storage", Current: !m.Team, Test: "scope-mine"},
+			{Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: m.Team, Test: "scope-team"}}}}
+}
+
+func empty(ctx context.Context, m ListModel) *ui.EmptyStateModel {
+	if len(m.Rows) > 0 {
+		return nil
+	}
+	return &ui.EmptyStateModel{Icon: "storage", Title: ui.L(ctx).S("storage.empty"),
+		Lines: []string{ui.L(ctx).S("storage.empty_why")}, Test: "empty", Level: 3}
+}
+
+func state(ctx context.Context, r RowModel) ui.StateModel {
+	m := ui.StateModel{Kind: stateKinds[r.State], Word: ui.L(ctx).S("storage." + string(r.State)), Test: "state"}
+	if r.State == KeptUntil && r.Warned {
+		m.Kind = ui.Warning
+	}
+	return m
+}
+
+func actions(ctx context.Context, r RowModel) []ui.ActionModel {
+	say := ui.L(ctx)
+	var list []ui.ActionModel
+	if r.Keep != "" {
+		list = append(list, ui.ActionModel{Post: &ui.PostButtonModel{Action: r.Keep,
+			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
+				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", r.Name)}}}})
+	}
+	if r.Delete != "" {
+		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: r.Delete,
+			Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
+	}
+	return list
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -8,7 +8,11 @@ package team
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // ImagesModel are a team's own images.
 type ImagesModel struct {
@@ -16,31 +20,54 @@ type ImagesModel struct {
 	Tabs   ui.TabsModel
 	Errors ui.FormErrorsModel
 	Images []ImageModel
-	Empty  *ui.EmptyStateModel
 	// Change is nil for those who may only read.
 	Change *ImageFormModel
 }
 
+// ImageState is whether an image can be started.
+type ImageState string
+
+// The states of an image.
+const (
+	ImageOffered    ImageState = "offered"
+	ImageRetired    ImageState = "retired"
+	ImageNotAllowed ImageState = "not_allowed" // its registry is none that the team may use
+	ImageUnlike     ImageState = "unlike"      // the catalog's image that it is started like is gone
+)
+
+var imageKinds = map[ImageState]ui.Kind{ImageOffered: ui.OK, ImageRetired: ui.Off, ImageNotAllowed: ui.Warning,
+	ImageUnlike: ui.Warning}
+
 // ImageModel is one image.
 type ImageModel struct {
-	Row       ui.RowModel
-	Name      ui.StackModel
+	Name      string
+	Title     string
+	Note      string
 	Kind      string
-	Reference ui.CopyModel
-	State     ui.StateModel
-	Actions   []ui.ActionModel
+	Reference string
+	Short     string // of the reference
+	State     ImageState
+	Edit      string // page of the form; "" for those who may not change it
+	Turn      string // address that retires it, or offers it again
+	Retired   bool
 }
 
 // ImageFormModel adds an image or changes one.
 type ImageFormModel struct {
-	Title   string
-	Lead    string
-	Notices []ui.NoticeModel
-	Form    ui.FormModel
-	Fields  []ui.FieldModel
-	Save    ui.ButtonModel
-	Cancel  *ui.LinkButtonModel
+	Action  string
+	New     bool
+	Title   FieldModel
+	Ref     FieldModel
+	Like    FieldModel
+	Likes   []ui.OptionModel
+	Note    FieldModel
+	Allowed string // registries, for people; "" where the team may use none
+	Back    string // page without the form of one image
+	Heading string // title of the image that is changed
 }
+
+// FieldModel is what was typed, and what is wrong with it.
+type FieldModel struct{ Value, Error string }
 
 // Images lists a team's own images, with the form for its owners.
 func Images(m ImagesModel) templ.Component {
@@ -120,7 +147,7 @@ func Images(m ImagesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-images", Caption: ui.L(ctx).S("team.images"), Empty: m.Empty,
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-images", Caption: ui.L(ctx).S("team.images"), Empty: noImages(ctx, m.Images),
 					Columns: []ui.ColumnModel{
 						{Label: ui.L(ctx).S("team.col_image"), Width: "wide"}, {Label: ui.L(ctx).S("team.col_kind")},
 						{Label: ui.L(ctx).S("team.col_reference")},
@@ -201,7 +228,7 @@ func imageRow(i ImageModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(i.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: i.Title, Detail: i.Note, Icon: "image"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -235,7 +262,8 @@ func imageRow(i ImageModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Copy(i.Reference).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Copy(ui.CopyModel{Value: i.Reference, Shown: i.Short, Label: ui.L(ctx).S("team.col_reference"),
+					Test: "reference"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -261,7 +289,7 @@ func imageRow(i ImageModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(i.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(imageState(ctx, i.State)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -287,7 +315,7 @@ func imageRow(i ImageModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: i.Actions, End: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: imageActions(ctx, i), End: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -299,7 +327,7 @@ func imageRow(i ImageModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(i.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: "image-" + i.Name, Test: "image-row"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -340,8 +368,9 @@ func imageForm(m ImageFormModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			for _, n := range m.Notices {
-				templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Allowed == "" {
+				templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("team.image_none_allowed"),
+					Body: ui.L(ctx).S("team.image_none_allowed_why"), Test: "none-allowed"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -362,13 +391,43 @@ func imageForm(m ImageFormModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for _, f := range m.Fields {
-					templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "title", Name: "title", Label: ui.L(ctx).S("team.image_title"),
+					Hint: ui.L(ctx).S("team.image_title_hint"), Value: m.Title.Value, Error: m.Title.Error, Required: true,
+					MaxLength: 80, Autocomplete: "off", Test: "image-title"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "reference", Name: "reference", Label: ui.L(ctx).S("team.col_reference"),
+					Hint: referenceHint(ctx, m), Value: m.Ref.Value, Error: m.Ref.Error, Required: true, MaxLength: 400,
+					Mono: true, Autocomplete: "off", Test: "image-reference"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "like", Name: "like", Kind: ui.SelectField, Label: ui.L(ctx).S("team.image_like"),
+					Hint: ui.L(ctx).S("team.image_like_hint"), Value: m.Like.Value, Error: m.Like.Error, Options: m.Likes,
+					Test: "image-like"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "note", Name: "note", Label: ui.L(ctx).S("team.image_note"),
+					Hint: ui.L(ctx).S("team.image_note_hint"), Value: m.Note.Value, Error: m.Note.Error, MaxLength: 300,
+					Autocomplete: "off", Test: "image-note"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -384,16 +443,22 @@ func imageForm(m ImageFormModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(m.Save).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if m.Cancel != nil {
-						templ_7745c5c3_Err = ui.LinkButton(*m.Cancel).Render(ctx, templ_7745c5c3_Buffer)
+					if m.New {
+						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("team.image_add_send"), Kind: ui.Primary, Icon: "plus",
+							Test: "image-save"}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					} else {
+						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("team.image_save"), Kind: ui.Primary, Test: "image-save"}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("web.back"), Href: m.Back, Kind: ui.LinkLike}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -406,18 +471,62 @@ func imageForm(m ImageFormModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Form(m.Form).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "image-form", Action: m.Action, Test: "image-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: "image", Title: m.Title, Lead: m.Lead, Test: "image-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: "image", Title: imageHeading(ctx, m), Lead: ui.L(ctx).S("team.image_lead"),
+			Test: "image-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func imageHeading(ctx context.Context, m ImageFormModel) string {
+	if m.New {
+		return ui.L(ctx).S("team.image_add")
+	}
+	return ui.L(ctx).S("team.image_change", "Title", m.Heading)
+}
+
+func referenceHint(ctx context.Context, m ImageFormModel) string {
+	hint := ui.L(ctx).S("team.image_reference_hint")
+	if m.Allowed != "" {
+		hint += " " + ui.L(ctx).S("team.image_allowed", "Allowed", m.Allowed)
+	}
+	return hint
+}
+
+func noImages(ctx context.Context, list []ImageModel) *ui.EmptyStateModel {
+	if len(list) > 0 {
+		return nil
+	}
+	return &ui.EmptyStateModel{Icon: "image", Title: ui.L(ctx).S("team.images_none"),
+		Lines: []string{ui.L(ctx).S("team.images_none_why")}, Level: 3, Test: "empty"}
+}
+
+func imageState(ctx context.Context, state ImageState) ui.StateModel {
+	m := ui.StateModel{Kind: imageKinds[state], Word: ui.L(ctx).S("team.image_" + string(state)), Test: "state"}
+	if state != ImageOffered {
+		m.Detail = ui.L(ctx).S("team.image_" + string(state) + "_why")
+	}
+	return m
+}
+
+func imageActions(ctx context.Context, i ImageModel) []ui.ActionModel {
+	if i.Edit == "" {
+		return nil
+	}
+	turn := ui.ButtonModel{Label: ui.L(ctx).S("team.image_retire"), Kind: ui.Secondary, Small: true, Test: "retire"}
+	if i.Retired {
+		turn.Label, turn.Test = ui.L(ctx).S("team.image_offer"), "offer"
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("team.image_edit"), Href: i.Edit,
+		Kind: ui.Secondary, Small: true, Test: "edit"}}, {Post: &ui.PostButtonModel{Action: i.Turn, Button: turn}}}
 }
 
 var _ = templruntime.GeneratedTemplate

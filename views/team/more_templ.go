@@ -14,9 +14,12 @@ import "github.com/gpu-portal/gpu-portal/views/ui"
 type MoreModel struct {
 	Header ui.HeaderModel
 	Errors ui.FormErrorsModel
-	Form   ui.FormModel
-	Fields []ui.FieldModel
-	Send   ui.ButtonModel
+	Action string
+	Key    string // idempotency key
+	Size   FieldModel
+	Sizes  []ui.OptionModel
+	Amount FieldModel
+	Reason FieldModel
 	Quotas QuotasModel
 }
 
@@ -86,13 +89,32 @@ func More(m MoreModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					for _, f := range m.Fields {
-						templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "size", Name: "size", Kind: ui.SelectField, Label: ui.L(ctx).S("team.default_size"),
+						Value: m.Size.Value, Error: m.Size.Error, Options: m.Sizes, Test: "size"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "amount", Name: "amount", Kind: ui.NumberField,
+						Label: ui.L(ctx).S("team.more_amount"), Hint: ui.L(ctx).S("team.more_amount_hint"), Value: m.Amount.Value,
+						Error: m.Amount.Error, Min: "1", Short: true, Test: "amount"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
+						Label: ui.L(ctx).S("start.reason"), Value: m.Reason.Value, Error: m.Reason.Error, MaxLength: 500,
+						Test: "reason"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -108,7 +130,7 @@ func More(m MoreModel) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(m.Send).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("team.more_send"), Kind: ui.Primary, Test: "send"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -120,7 +142,8 @@ func More(m MoreModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Form(m.Form).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "more-quota", Action: m.Action, Hidden: []ui.HiddenModel{{Name: "key", Value: m.Key}},
+					Test: "more-quota-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -130,7 +153,7 @@ func More(m MoreModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

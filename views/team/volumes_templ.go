@@ -8,7 +8,12 @@ package team
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+	"strconv"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // VolumesModel is storage that a team shares.
 type VolumesModel struct {
@@ -16,22 +21,42 @@ type VolumesModel struct {
 	Tabs    ui.TabsModel
 	Errors  ui.FormErrorsModel
 	Volumes []VolumeModel
-	Empty   *ui.EmptyStateModel
 	// Add is nil for those who may only read.
-	Add *ImageFormModel
+	Add *VolumeFormModel
 }
 
 // VolumeModel is one volume.
 type VolumeModel struct {
-	Row     ui.RowModel
-	Name    ui.StackModel
+	Name    string // in the team
+	Path    string // in a workload
+	Detail  string
 	Size    ui.StackModel
 	Access  string
 	About   string
 	States  []ui.StateModel
-	Used    string // how many have it
-	Users   []ui.LinkButtonModel
-	Actions []ui.ActionModel
+	Users   []VolumeUserModel
+	Restore string // address that takes its deletion back; Grow and Delete are pages. "" for what cannot be done
+	Grow    string
+	Delete  string
+}
+
+// VolumeUserModel is a workload that has a volume.
+type VolumeUserModel struct {
+	Label string
+	Href  string
+}
+
+// VolumeFormModel makes a volume of the team.
+type VolumeFormModel struct {
+	Action   string
+	Name     FieldModel
+	Class    FieldModel
+	Classes  []ui.OptionModel // by cluster; none: no class is offered
+	GiB      FieldModel
+	MostGiB  int
+	Limit    string // the same for people
+	ReadOnly bool
+	Note     FieldModel
 }
 
 // Volumes lists storage that a team shares, with the form for its owners.
@@ -112,7 +137,7 @@ func Volumes(m VolumesModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-volumes", Caption: ui.L(ctx).S("team.volumes"), Empty: m.Empty,
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "team-volumes", Caption: ui.L(ctx).S("team.volumes"), Empty: noVolumes(ctx, m.Volumes),
 					Columns: []ui.ColumnModel{
 						{Label: ui.L(ctx).S("storage.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("storage.col_size"), Numeric: true},
 						{Label: ui.L(ctx).S("team.col_claim")}, {Label: ui.L(ctx).S("storage.col_state")},
@@ -133,7 +158,7 @@ func Volumes(m VolumesModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Add != nil {
-				templ_7745c5c3_Err = imageForm(*m.Add).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = volumeForm(*m.Add).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -197,7 +222,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Stack(v.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: v.Path, Detail: v.Detail, Icon: "storage"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -208,7 +233,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(v.About)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 59, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 84, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 				if templ_7745c5c3_Err != nil {
@@ -221,7 +246,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Access)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 59, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 84, Col: 81}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -328,9 +353,9 @@ func volumeRow(v VolumeModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var13 string
-				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Used)
+				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(volumeUse(ctx, v))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 76, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 101, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -341,7 +366,8 @@ func volumeRow(v VolumeModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, u := range v.Users {
-					templ_7745c5c3_Err = ui.LinkButton(u).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: u.Label, Href: u.Href, Kind: ui.LinkLike, Small: true,
+						Test: "user"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -372,7 +398,7 @@ func volumeRow(v VolumeModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: v.Actions, End: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: volumeActions(ctx, v), End: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -384,12 +410,198 @@ func volumeRow(v VolumeModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(v.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: "volume-" + v.Name, Test: "team-volume"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func volumeForm(m VolumeFormModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var15 == nil {
+			templ_7745c5c3_Var15 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+			if !templ_7745c5c3_IsBuffer {
+				defer func() {
+					templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err == nil {
+						templ_7745c5c3_Err = templ_7745c5c3_BufErr
+					}
+				}()
+			}
+			ctx = templ.InitializeContext(ctx)
+			if len(m.Classes) == 0 {
+				templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("team.volume_none_offered"),
+					Body: ui.L(ctx).S("team.volume_none_offered_why"), Test: "none-offered"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+				if !templ_7745c5c3_IsBuffer {
+					defer func() {
+						templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err == nil {
+							templ_7745c5c3_Err = templ_7745c5c3_BufErr
+						}
+					}()
+				}
+				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "name", Name: "name", Label: ui.L(ctx).S("team.name"),
+					Hint: ui.L(ctx).S("team.volume_name_hint"), Value: m.Name.Value, Error: m.Name.Error, Required: true,
+					MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "class", Name: "class", Kind: ui.SelectField, Label: ui.L(ctx).S("team.volume_class"),
+					Hint: ui.L(ctx).S("team.volume_class_hint"), Value: m.Class.Value, Error: m.Class.Error, Options: m.Classes,
+					Test: "volume-class"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: ui.L(ctx).S("storage.col_size"),
+					Hint: ui.L(ctx).S("team.volume_size_hint", "Limit", m.Limit), Unit: "GiB", Value: m.GiB.Value,
+					Error: m.GiB.Error, Min: "1", Max: strconv.Itoa(m.MostGiB), Required: true, Short: true, Test: "volume-gib"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField,
+					Label: ui.L(ctx).S("team.volume_read_only"), Hint: ui.L(ctx).S("team.volume_read_only_hint"),
+					Checked: m.ReadOnly, Test: "volume-read-only"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "note", Name: "note", Label: ui.L(ctx).S("team.image_note"),
+					Hint: ui.L(ctx).S("team.volume_note_hint"), Value: m.Note.Value, Error: m.Note.Error, MaxLength: 300,
+					Autocomplete: "off", Test: "volume-note"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					templ_7745c5c3_Err = ui.Button(volumeSave(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				return nil
+			})
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "volume-form", Action: m.Action, Test: "volume-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			return nil
+		})
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: "image", Title: ui.L(ctx).S("team.volume_add"), Lead: ui.L(ctx).S("team.volume_lead"),
+			Test: "image-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func volumeSave(ctx context.Context, m VolumeFormModel) ui.ButtonModel {
+	b := ui.ButtonModel{Label: ui.L(ctx).S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save"}
+	if len(m.Classes) == 0 {
+		b.Disabled, b.Why = true, ui.L(ctx).S("team.volume_none_offered")
+	}
+	return b
+}
+
+func noVolumes(ctx context.Context, list []VolumeModel) *ui.EmptyStateModel {
+	if len(list) > 0 {
+		return nil
+	}
+	return &ui.EmptyStateModel{Icon: "storage", Title: ui.L(ctx).S("team.volumes_none"),
+		Lines: []string{ui.L(ctx).S("team.volumes_none_why")}, Level: 3, Test: "empty"}
+}
+
+func volumeUse(ctx context.Context, v VolumeModel) string {
+	if len(v.Users) == 0 {
+		return ui.L(ctx).S("team.volume_unused")
+	}
+	return ui.L(ctx).S("team.volume_used", "Count", len(v.Users))
+}
+
+func volumeActions(ctx context.Context, v VolumeModel) []ui.ActionModel {
+	say := ui.L(ctx)
+	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", v.Name)} }
+	switch {
+	case v.Restore != "":
+		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: v.Restore, Button: ui.ButtonModel{
+			Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
+			Attrs: labelled("team.volume_restore_name")}}}}
+	case v.Grow == "":
+		return nil
+	}
+	return []ui.ActionModel{
+		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: v.Grow, Kind: ui.Secondary, Small: true,
+			Test: "grow", Attrs: labelled("team.volume_grow_name")}},
+		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: v.Delete, Kind: ui.DangerSecondary, Icon: "trash",
+			Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -67,81 +67,43 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 	for _, o := range own {
 		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
 	}
-	if len(own) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "image", Title: say.S("team.images_none"),
-			Lines: []string{say.S("team.images_none_why")}, Level: 3, Test: "empty"}
-	}
 	if changes {
 		m.Change = w.teamImageForm(say, e, draft, problems)
 	}
 	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Images(m)}, nil
 }
 
-// imageStates are how the states of a team's image look.
-var imageStates = map[tenant.ImageState]ui.Kind{tenant.ImageOffered: ui.OK, tenant.ImageRetired: ui.Off,
-	tenant.ImageNotAllowed: ui.Warning, tenant.ImageUnlike: ui.Warning}
-
 func (w *Pages) teamImage(say page.Words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {
-	m := teamview.ImageModel{Row: ui.RowModel{ID: "image-" + o.Name, Test: "image-row"},
-		Name: ui.StackModel{Title: o.Title, Detail: o.Note, Icon: "image"},
-		Reference: ui.CopyModel{Value: o.Reference, Shown: blocks.ShortReference(o.Reference),
-			Label: say.S("team.col_reference"),
-			Test:  "reference"},
-		State: ui.StateModel{Kind: imageStates[o.State], Word: say.S("team.image_" + string(o.State)), Test: "state"},
-		Kind:  o.Like}
-	if o.State != tenant.ImageOffered {
-		m.State.Detail = say.S("team.image_" + string(o.State) + "_why")
-	}
+	m := teamview.ImageModel{Name: o.Name, Title: o.Title, Note: o.Note, Kind: o.Like, Reference: o.Reference,
+		Short: blocks.ShortReference(o.Reference), State: teamview.ImageState(o.State), Retired: o.Retired}
 	if like, ok := w.Site().Catalog.Image(o.Like); ok {
 		m.Kind = say.S("team.image_kind", "Kind", i18n.T("kind."+string(like.Kind)), "Like", like.Title)
 	}
-	if !changes {
-		return m
+	if changes {
+		verb := "/retire"
+		if o.Retired {
+			verb = "/offer"
+		}
+		m.Edit = page.TeamImagesPath(e.Name) + "?edit=" + url.QueryEscape(o.Name) + "#image"
+		m.Turn = teamImagePath(e.Name, o.Name) + verb
 	}
-	m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("team.image_edit"),
-		Href: page.TeamImagesPath(e.Name) +
-			"?edit=" + url.QueryEscape(o.Name) + "#image", Kind: ui.Secondary, Small: true, Test: "edit"}}}
-	verb, label := "retire", say.S("team.image_retire")
-	if o.Retired {
-		verb, label = "offer", say.S("team.image_offer")
-	}
-	m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: teamImagePath(e.Name, o.Name) + "/" +
-		verb, Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Small: true, Test: verb}}})
 	return m
 }
 
 func (w *Pages) teamImageForm(say page.Words, e tenant.Entry, d tenant.ImageDraft,
 	problems []fault.Field) *teamview.ImageFormModel {
-	m := &teamview.ImageFormModel{Title: say.S("team.image_add"), Lead: say.S("team.image_lead"),
-		Form: ui.FormModel{ID: "image-form", Action: page.TeamImagesPath(e.Name), Test: "image-form"},
-		Save: ui.ButtonModel{Label: say.S("team.image_add_send"), Kind: ui.Primary, Icon: "plus", Test: "image-save"}}
+	field := func(name, value string) teamview.FieldModel {
+		return teamview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
+	}
+	m := &teamview.ImageFormModel{Action: page.TeamImagesPath(e.Name), New: d.New, Title: field("title", d.Title),
+		Ref: field("reference", d.Reference), Like: field("like", d.Like), Likes: w.likes(say, e.Name),
+		Note: field("note", d.Note), Allowed: strings.Join(w.Site().Directory.Allowed(e.Name), ", "),
+		Back: page.TeamImagesPath(e.Name), Heading: d.Title}
 	if !d.New {
-		m.Title, m.Form.Action = say.S("team.image_change", "Title", d.Title), teamImagePath(e.Name, d.Name)
-		m.Save = ui.ButtonModel{Label: say.S("team.image_save"), Kind: ui.Primary, Test: "image-save"}
-		m.Cancel = &ui.LinkButtonModel{Label: say.S("web.back"), Href: page.TeamImagesPath(e.Name), Kind: ui.LinkLike}
+		m.Action = teamImagePath(e.Name, d.Name)
 	}
-	hint, allowed := say.S("team.image_reference_hint"), w.Site().Directory.Allowed(e.Name)
-	if len(allowed) == 0 {
-		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.image_none_allowed"),
-			Body: say.S("team.image_none_allowed_why"), Test: "none-allowed"})
-	} else {
-		hint += " " + say.S("team.image_allowed", "Allowed", strings.Join(allowed, ", "))
-	}
-	m.Fields = []ui.FieldModel{
-		{ID: "title", Name: "title", Label: say.S("team.image_title"), Hint: say.S("team.image_title_hint"), Value: d.Title,
-			Required: true, MaxLength: 80, Autocomplete: "off", Test: "image-title"},
-		{ID: "reference", Name: "reference", Label: say.S("team.col_reference"), Hint: hint, Value: d.Reference,
-			Required: true, MaxLength: 400, Mono: true, Autocomplete: "off", Test: "image-reference"},
-		{ID: "like", Name: "like", Kind: ui.SelectField, Label: say.S("team.image_like"), Hint: say.S("team.image_like_hint"),
-			Value: d.Like, Options: w.likes(say, e.Name), Test: "image-like"},
-		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.image_note_hint"), Value: d.Note,
-			MaxLength: 300, Autocomplete: "off", Test: "image-note"}}
-	for i := range m.Fields {
-		for _, p := range problems {
-			if p.Name == m.Fields[i].Name || p.Name == "name" && i == 0 { // a new image is named after its title
-				m.Fields[i].Error = say.Text(p.Reason)
-			}
-		}
+	if wrong := page.WrongIn(say, problems, "name"); wrong != "" { // a new image is named after its title
+		m.Title.Error = wrong
 	}
 	return m
 }

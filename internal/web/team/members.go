@@ -30,23 +30,15 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 	}
 	say, manages := k.Words, identity.Can(k.Actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: blocks.TeamTabs(k, e.Name, page.TeamPath(e.Name)),
-		Errors: page.FormErrors(say, problems),
+		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 			Crumbs: teamCrumbs(k, e, "")}}
-	if e.Disabled {
-		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"),
-			Body: say.S("team.disabled_why"), Test: "disabled"})
-	}
 	for _, member := range members {
 		m.Members = append(m.Members, w.memberModel(k, e.Name, member, manages))
 	}
 	for _, role := range tenant.MemberRoles {
-		m.Rights = append(m.Rights, ui.DefModel{Term: page.UpperFirst(say.Say(page.RoleWord(role))),
-			Value: say.S("team.may." + string(role)), Test: "may-" + string(role)})
-	}
-	if len(members) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.nobody"), Lines: []string{say.S("team.nobody_why")},
-			Level: 3, Test: "empty"}
+		m.Roles = append(m.Roles, teamview.RoleChoiceModel{ID: string(role),
+			Word: page.UpperFirst(say.Say(page.RoleWord(role)))})
 	}
 	if manages {
 		if m.Manage, err = w.teamManage(k, e, problems); err != nil {
@@ -58,21 +50,19 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 
 func (w *Pages) memberModel(k page.Call, team string, member tenant.Membership, manages bool) teamview.MemberModel {
 	say := k.Words
-	m := teamview.MemberModel{Person: ui.StackModel{Title: member.Person.Name, Detail: member.Person.Email},
-		Role: say.Say(page.RoleWord(member.Role)), From: say.S("team.from_group", "Group", member.Group)}
+	m := teamview.MemberModel{Name: member.Person.Name, Email: member.Person.Email,
+		Role: say.Say(page.RoleWord(member.Role)), Group: member.Group, By: member.By}
 	if member.Group != "" {
 		return m
 	}
-	m.From, m.Note = say.S("team.from_hand", "By", member.By), barredWords(say, member)
+	m.Note = barredWords(say, member)
 	own := member.Person.ID == k.Actor.Person.ID
 	if err := w.Tenants.MayName(k.Actor); manages && err != nil && member.Role == identity.Approver && !own {
 		m.Note = strings.TrimSpace(m.Note + " " + say.Text(fault.As(err).Sentence))
 		manages = false
 	}
 	if manages {
-		m.Remove = &ui.PostButtonModel{Action: page.TeamPath(team) + "/members/" + string(member.Person.ID) + "/" +
-			string(member.Role) + "/remove",
-			Button: ui.ButtonModel{Label: say.S("team.remove"), Kind: ui.DangerSecondary, Small: true, Test: "remove"}}
+		m.Remove = page.TeamPath(team) + "/members/" + string(member.Person.ID) + "/" + string(member.Role) + "/remove"
 	}
 	return m
 }
@@ -95,28 +85,20 @@ func barredWords(say page.Words, member tenant.Membership) string {
 func (w *Pages) teamManage(k page.Call, e tenant.Entry, problems []fault.Field) (*teamview.ManageModel, error) {
 	say, typed := k.Words, k.Get("q")
 	m := &teamview.ManageModel{Search: blocks.PeopleSearch(say, page.TeamPath(e.Name), typed),
-		TokenLead: say.S("team.tokens_lead"),
-		Defaults:  ui.FormModel{ID: "defaults", Action: page.TeamPath(e.Name) + "/defaults", Test: "defaults-form"},
-		Fields:    w.defaultFields(say, e, problems),
-		Save:      ui.ButtonModel{Label: say.S("team.defaults_save"), Kind: ui.Primary, Test: "defaults-save"}}
+		Add: page.TeamPath(e.Name) + "/members", Role: string(identity.Developer),
+		Defaults: w.defaultsModel(say, e, problems)}
 	if err := w.Tenants.MayName(k.Actor); err != nil {
 		m.NoApprovers = say.Text(fault.As(err).Sentence)
 	}
+	m.Roles = roleOptions(say, m.NoApprovers == "")
 	found, err := w.Tenants.Search(k.Ctx, k.Actor, e.Name, typed)
 	if err != nil {
 		return nil, err
 	}
-	if typed != "" && len(found) == 0 {
-		m.NotFound = say.S("team.not_found")
-	}
+	m.NotFound = typed != "" && len(found) == 0
 	for _, p := range found {
-		id := "role-" + page.Slug(string(p.ID))
-		m.Found = append(m.Found, teamview.FoundModel{Person: ui.StackModel{Title: p.Name, Detail: p.Email, Icon: "team"},
-			Form: ui.FormModel{Action: page.TeamPath(e.Name) + "/members",
-				Hidden: []ui.HiddenModel{{Name: "person", Value: string(p.ID)}}, Test: "found"},
-			Role: ui.FieldModel{ID: id, Name: "role", Kind: ui.SelectField, Label: say.S("team.col_role"),
-				Value: string(identity.Developer), Options: roleOptions(say, m.NoApprovers == ""), Test: "role"},
-			Add: ui.ButtonModel{Label: say.S("team.add_person", "Name", p.Name), Kind: ui.Secondary, Icon: "plus", Test: "add"}})
+		m.Found = append(m.Found, teamview.FoundModel{ID: string(p.ID), Slug: page.Slug(string(p.ID)), Name: p.Name,
+			Email: p.Email})
 	}
 	tokens, err := w.Tenants.Tokens(k.Ctx, k.Actor, e.Name)
 	if err != nil {
@@ -124,9 +106,6 @@ func (w *Pages) teamManage(k page.Call, e tenant.Entry, problems []fault.Field) 
 	}
 	for _, t := range tokens {
 		m.Tokens = append(m.Tokens, heldToken(say, e.Name, t))
-	}
-	if len(tokens) == 0 {
-		m.NoTokens = &ui.EmptyStateModel{Icon: "key", Title: say.S("team.no_tokens"), Level: 3, Test: "no-tokens"}
 	}
 	return m, nil
 }
@@ -143,45 +122,33 @@ func roleOptions(say page.Words, approver bool) []ui.OptionModel {
 }
 
 func heldToken(say page.Words, team string, t tenant.HeldToken) teamview.TokenModel {
-	m := teamview.TokenModel{Name: ui.StackModel{Title: t.Name, Detail: identity.TokenPrefix + t.ID, Icon: "key"},
-		Holder: t.Holder.Name, Expires: say.Around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
-		Revoke: ui.PostButtonModel{Action: page.TeamPath(team) + "/tokens/" + t.ID + "/revoke",
-			Button: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "revoke"}}}
+	m := teamview.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID, Holder: t.Holder.Name,
+		Expires: say.Around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
+		Revoke: page.TeamPath(team) + "/tokens/" + t.ID + "/revoke"}
 	if !t.LastUsedAt.IsZero() {
 		m.Used = say.Ago(t.LastUsedAt)
 	}
 	return m
 }
 
-// defaultFields offer what the team may use; nothing chosen leaves it to the portal.
-func (w *Pages) defaultFields(say page.Words, e tenant.Entry, problems []fault.Field) []ui.FieldModel {
-	none := ui.OptionModel{Label: say.S("team.no_default")}
-	sizes, images := []ui.OptionModel{none}, []ui.OptionModel{none}
+// defaultsModel offers what the team may use.
+func (w *Pages) defaultsModel(say page.Words, e tenant.Entry, problems []fault.Field) teamview.DefaultsModel {
+	field := func(name, value string) teamview.FieldModel {
+		return teamview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
+	}
+	m := teamview.DefaultsModel{Action: page.TeamPath(e.Name) + "/defaults", Size: field("size", e.Defaults.Size),
+		Image: field("image", e.Defaults.Image), Lease: field("lease", e.Defaults.Lease)}
 	for _, s := range w.Site().Catalog.Sizes {
 		if s.OfferedTo(e.Name) {
-			sizes = append(sizes, ui.OptionModel{Value: s.Name, Label: s.Title})
+			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name, Label: s.Title})
 		}
 	}
 	for _, i := range w.Site().ImagesFor(e.Name) {
 		if i.OfferedTo(e.Name) {
-			images = append(images, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(say, i)})
+			m.Images = append(m.Images, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(say, i)})
 		}
 	}
-	fields := []ui.FieldModel{
-		{ID: "size", Name: "size", Kind: ui.SelectField, Label: say.S("team.default_size"), Value: e.Defaults.Size,
-			Options: sizes, Test: "default-size"},
-		{ID: "image", Name: "image", Kind: ui.SelectField, Label: say.S("team.default_image"), Value: e.Defaults.Image,
-			Options: images, Test: "default-image"},
-		{ID: "lease", Name: "lease", Label: say.S("team.default_lease"), Hint: say.S("team.default_lease_hint"),
-			Value: e.Defaults.Lease, Short: true, MaxLength: 32, Autocomplete: "off", Test: "default-lease"}}
-	for i := range fields {
-		for _, p := range problems {
-			if p.Name == fields[i].Name {
-				fields[i].Error = say.Text(p.Reason)
-			}
-		}
-	}
-	return fields
+	return m
 }
 
 // teamChanged answers a change of a team: back to its page, or the page with what is wrong.

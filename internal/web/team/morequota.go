@@ -37,28 +37,21 @@ func (w *Pages) moreQuotaView(k page.Call, f quotaForm, problems []fault.Field) 
 		return page.View{}, err
 	}
 	title := say.S("team.more_quota")
-	size := ui.FieldModel{ID: "size", Name: "size", Kind: ui.SelectField, Label: say.S("team.default_size"), Value: f.Size,
-		Error: page.WrongIn(say, problems, "size"), Test: "size"}
-	for _, s := range w.Site().Catalog.Sizes {
-		if s.OfferedTo(name) && !s.Hidden {
-			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " + say.S("team.may_hold",
-				"Limit", t.QuotaOf(s.Name))})
-		}
+	field := func(name, value string) teamview.FieldModel {
+		return teamview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	m := teamview.MoreModel{Header: ui.HeaderModel{Title: title, Lead: say.S("team.more_lead"),
 		Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: t.Display(), Href: page.TeamPath(name)},
 			{Label: title}}},
-		Errors: page.AskErrors(say, problems, "more-quota"), Form: ui.FormModel{ID: "more-quota",
-			Action: page.TeamPath(name) +
-				"/quota", Hidden: []ui.HiddenModel{{Name: "key", Value: f.Key}}, Test: "more-quota-form"},
-		Fields: []ui.FieldModel{size,
-			{ID: "amount", Name: "amount", Kind: ui.NumberField, Label: say.S("team.more_amount"),
-				Hint: say.S("team.more_amount_hint"), Value: f.Amount, Error: page.WrongIn(say, problems, "amount"), Min: "1",
-				Short: true, Test: "amount"},
-			{ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: f.Reason,
-				Error: page.WrongIn(say, problems, "reason"), MaxLength: 500, Test: "reason"}},
-		Send:   ui.ButtonModel{Label: say.S("team.more_send"), Kind: ui.Primary, Test: "send"},
+		Errors: page.AskErrors(say, problems, "more-quota"), Action: page.TeamPath(name) + "/quota", Key: f.Key,
+		Size: field("size", f.Size), Amount: field("amount", f.Amount), Reason: field("reason", f.Reason),
 		Quotas: teamview.QuotasModel{ID: "quotas", Bars: bars}}
+	for _, s := range w.Site().Catalog.Sizes {
+		if s.OfferedTo(name) && !s.Hidden {
+			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name,
+				Label: s.Title + " · " + say.S("team.may_hold", "Limit", t.QuotaOf(s.Name))})
+		}
+	}
 	return page.View{Title: title, Nav: "/team", Body: teamview.More(m)}, nil
 }
 

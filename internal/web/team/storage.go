@@ -27,18 +27,9 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Filter: ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), Client: "volumes",
-		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"),
-			Placeholder: say.S("storage.filter")},
-		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
-			{Label: say.S("home.scope_mine"), Href: "/storage", Current: onlyMine, Test: "scope-mine"},
-			{Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: !onlyMine, Test: "scope-team"}}}}}
+	m := storage.ListModel{Team: !onlyMine}
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
-	}
-	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("storage.empty"),
-			Lines: []string{say.S("storage.empty_why")}, Test: "empty", Level: 3}
 	}
 	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
 		keptFor(say, w.Workloads.Retention)}, List: m}
@@ -57,48 +48,37 @@ func keptFor(say page.Words, k workload.Retention) string {
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
 func (w *Pages) volumeRow(k page.Call, v workload.Volume, names map[workload.ID]workload.Workload) storage.RowModel {
-	say := k.Words
-	row := storage.RowModel{Row: ui.RowModel{ID: "volume-" + page.Slug(v.Name), Test: "volume-row"},
-		Name: ui.StackModel{Title: v.Name, Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Icon: "storage"},
-		Size: say.GiB(float64(v.GiB)), Created: say.Ago(v.CreatedAt),
-		State: ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept"), Test: "state"}}
+	row := storage.RowModel{ID: "volume-" + page.Slug(v.Name), Name: v.Name,
+		Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
+		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept}
 	if v.OfTeam() {
-		row.Name.Title, row.Name.Href = workload.SharedDir+"/"+v.Share.Name, page.TeamVolumesPath(v.Tenant)
-		row.State = ui.StateModel{Kind: ui.Info, Word: say.S("storage.of_team"), Test: "state"}
+		row.Title, row.Href = workload.SharedDir+"/"+v.Share.Name, page.TeamVolumesPath(v.Tenant)
+		row.State = storage.OfTeam
 		return row
 	}
 	until := w.Workloads.Retention.Until(v)
 	if !until.IsZero() {
-		row.State = ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept_until"), Test: "state"}
-		if !v.WarnedAt.IsZero() {
-			row.State.Kind = ui.Warning
-		}
-		when := say.At(until)
-		row.Until = &when
+		when := k.Words.At(until)
+		row.State, row.Until, row.Warned = storage.KeptUntil, &when, !v.WarnedAt.IsZero()
 	}
 	if !until.IsZero() && identity.Can(k.Actor, identity.KeepVolume, v.Resource()) {
-		row.Actions = append(row.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: "/storage/" + v.Name + "/keep",
-			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
-				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", v.Name)}}}})
+		row.Keep = "/storage/" + v.Name + "/keep"
 	}
-	user, known := names[v.Workload]
-	if known {
-		row.User = &ui.LinkButtonModel{Label: user.Name, Href: page.WorkloadPath(user.ID), Kind: ui.LinkLike, Small: true,
-			Test: "volume-user"}
+	if user, known := names[v.Workload]; known {
+		row.User = &storage.UserModel{Name: user.Name, Href: page.WorkloadPath(user.ID)}
 	}
 	switch {
 	case v.Deleted:
-		row.State = ui.StateModel{Kind: ui.Progress, Word: say.S("storage.deleting"), Test: "state"}
+		row.State = storage.Deleting
 		return row
 	case v.Workload != "" && !until.IsZero():
 		return row
 	case v.Workload != "":
-		row.State = ui.StateModel{Kind: ui.OK, Word: say.S("storage.in_use"), Test: "state"}
+		row.State = storage.InUse
 		return row
 	}
 	if identity.Can(k.Actor, identity.DeleteVolume, v.Resource()) {
-		row.Actions = append(row.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"),
-			Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
+		row.Delete = volumePath(v.Name)
 	}
 	return row
 }

@@ -1,11 +1,9 @@
 package team
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -51,10 +49,6 @@ func (w *Pages) teamVolumesView(k page.Call, team string, f volumeForm, problems
 	for _, v := range volumes {
 		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
 	}
-	if len(volumes) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"),
-			Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
-	}
 	if changes {
 		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
 	}
@@ -63,58 +57,33 @@ func (w *Pages) teamVolumesView(k page.Call, team string, f volumeForm, problems
 
 func teamVolume(say page.Words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
 	access, about := blocks.AccessWords(say, v.Share)
-	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"},
-		Size: volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about,
-		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name,
-			Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)),
-			Icon:   "storage"}}
-	m.Used = say.S("team.volume_unused")
-	if len(v.Users) > 0 {
-		m.Used = say.S("team.volume_used", "Count", len(v.Users))
-	}
+	m := teamview.VolumeModel{Name: v.Share.Name, Path: workload.SharedDir + "/" + v.Share.Name,
+		Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)),
+		Size:   volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about}
 	for _, u := range v.Users {
 		label := u.Name + " · " + u.OwnerName
 		if !u.Observed.PodPresent {
 			label = say.S("team.volume_user_still", "User", label)
 		}
-		m.Users = append(m.Users, ui.LinkButtonModel{Label: label, Href: page.WorkloadPath(u.ID), Kind: ui.LinkLike,
-			Small: true,
-			Test:  "user"})
+		m.Users = append(m.Users, teamview.VolumeUserModel{Label: label, Href: page.WorkloadPath(u.ID)})
 	}
-	if changes {
-		m.Actions = teamVolumeActions(say, v)
+	switch {
+	case changes && v.PendingDeletion():
+		m.Restore = teamVolumePath(v.Tenant, v.Share.Name, "restore")
+	case changes:
+		m.Grow = teamVolumePath(v.Tenant, v.Share.Name, "grow")
+		m.Delete = teamVolumeDeletePath(v.Tenant, v.Share.Name)
 	}
 	return m
 }
 
-func teamVolumeActions(say page.Words, v workload.TeamVolume) []ui.ActionModel {
-	name := v.Share.Name
-	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", name)} }
-	if v.PendingDeletion() {
-		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: teamVolumePath(v.Tenant, name, "restore"),
-			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
-				Attrs: labelled("team.volume_restore_name")}}}}
-	}
-	return []ui.ActionModel{
-		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: teamVolumePath(v.Tenant, name, "grow"),
-			Kind: ui.Secondary, Small: true, Test: "grow", Attrs: labelled("team.volume_grow_name")}},
-		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, name),
-			Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
-}
-
 func teamVolumeForm(say page.Words, team string, s workload.Sharing, volumes []workload.TeamVolume, f volumeForm,
-	problems []fault.Field) *teamview.ImageFormModel {
-	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"),
-		Form: ui.FormModel{ID: "volume-form", Action: page.TeamVolumesPath(team), Test: "volume-form"},
-		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save",
-			Disabled: len(s.Offered) == 0}}
-	if len(s.Offered) == 0 {
-		m.Notices = []ui.NoticeModel{{Kind: ui.Warning, Title: say.S("team.volume_none_offered"),
-			Body: say.S("team.volume_none_offered_why"), Test: "none-offered"}}
-		m.Save.Why = say.S("team.volume_none_offered")
+	problems []fault.Field) *teamview.VolumeFormModel {
+	field := func(name, value string) teamview.FieldModel {
+		return teamview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
-	var classes []ui.OptionModel
-	most := 0 // of one volume, of whatever class
+	m := &teamview.VolumeFormModel{Action: page.TeamVolumesPath(team), Name: field("name", f.name),
+		Class: field("class", f.class), GiB: field("gib", f.gib), ReadOnly: f.readOnly != "", Note: field("note", f.note)}
 	for _, o := range s.Offered {
 		word, _ := blocks.AccessWords(say, workload.TeamShare{Access: o.Access})
 		label := []string{o.Cluster, o.Name, word}
@@ -122,28 +91,10 @@ func teamVolumeForm(say page.Words, team string, s workload.Sharing, volumes []w
 			label = append(label, say.S("team.volume_left", "Left", say.GiB(float64(room.Left())), "Limit",
 				say.GiB(float64(room.Most))))
 		}
-		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: strings.Join(label, " · ")})
-		most = max(most, s.Most(o.Class))
+		m.Classes = append(m.Classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: strings.Join(label, " · ")})
+		m.MostGiB = max(m.MostGiB, s.Most(o.Class)) // of one volume, of whatever class
 	}
-	m.Fields = []ui.FieldModel{
-		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name,
-			Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
-		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"),
-			Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
-		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint",
-			"Limit", say.GiB(float64(most))), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(most), Required: true,
-			Short: true, Test: "volume-gib"},
-		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"),
-			Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
-		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note,
-			MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
-	for i := range m.Fields {
-		for _, p := range problems {
-			if p.Name == m.Fields[i].Name {
-				m.Fields[i].Error = say.Text(p.Reason)
-			}
-		}
-	}
+	m.Limit = say.GiB(float64(m.MostGiB))
 	return m
 }
 

@@ -114,3 +114,12 @@ func Percent(l *i18n.Localizer, share float64) string {
 func Amount(l *i18n.Localizer, minor int64, currency string) MoneyModel {
 	return MoneyModel{Amount: Number(l, float64(minor)/100, 2), Currency: currency}
 }
+
+// UpperFirst begins a sentence or a cell with what stands in the middle of one elsewhere.
+func UpperFirst(s string) string {
+	runes := []rune(s)
+	if len(runes) == 0 {
+		return s
+	}
+	return strings.ToUpper(string(runes[:1])) + string(runes[1:])
+}

@@ -8,7 +8,11 @@ package usage
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PricesModel is the price list, what it changes for what runs, and for administrators the way to add to it.
 type PricesModel struct {
@@ -17,7 +21,6 @@ type PricesModel struct {
 	Rows   []PriceModel
 	Next   []NextModel
 	Enter  *EnterModel
-	Empty  *ui.EmptyStateModel
 }
 
 // PriceModel is one price.
@@ -27,12 +30,23 @@ type PriceModel struct {
 	Team   string
 	From   string
 	Until  string
-	State  ui.StateModel
+	State  PriceState
 	Who    string
-	// End is nil for readers who may not, and for what is over.
-	End    *ui.FormModel
-	Button ui.ButtonModel
+	ID     string // for ids
+	End    string // address that ends it; "" for readers who may not, and for what is over
 }
+
+// PriceState is whether a price counts now.
+type PriceState string
+
+// The states of a price.
+const (
+	PriceComing PriceState = "coming"
+	PriceCounts PriceState = "counts"
+	PriceOver   PriceState = "over"
+)
+
+var priceKinds = map[PriceState]ui.Kind{PriceComing: ui.Waiting, PriceCounts: ui.OK, PriceOver: ui.Off}
 
 // NextModel is what something that runs will cost.
 type NextModel struct {
@@ -43,12 +57,20 @@ type NextModel struct {
 	At   string
 }
 
-// EnterModel is a form.
+// EnterModel is the form of a new price, as it was typed.
 type EnterModel struct {
-	Form   ui.FormModel
-	Fields []ui.FieldModel
-	Button ui.ButtonModel
+	Path     string
+	Currency string
+	What     TypedModel
+	Whats    []ui.OptionModel
+	Team     TypedModel
+	Teams    []ui.OptionModel
+	Amount   TypedModel
+	From     TypedModel
 }
+
+// TypedModel is what was typed, and what is wrong with it.
+type TypedModel struct{ Value, Error string }
 
 // PricesPage shows the list.
 func PricesPage(m PricesModel) templ.Component {
@@ -142,8 +164,9 @@ func Prices(m PricesModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Rows) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "price", Title: ui.L(ctx).S("prices.empty"),
+				Lines: []string{ui.L(ctx).S("prices.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +336,7 @@ func price(p PriceModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(p.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: priceKinds[p.State], Word: ui.L(ctx).S("prices." + string(p.State))}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -347,7 +370,7 @@ func price(p PriceModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				if p.End != nil {
+				if p.End != "" {
 					templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -360,13 +383,13 @@ func price(p PriceModel) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.Button(p.Button).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("prices.end"), Kind: ui.DangerSecondary, Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Form(*p.End).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "end-" + p.ID, Action: p.End, Test: "price-end"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -584,11 +607,38 @@ func enterPrice(m EnterModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					for _, f := range m.Fields {
-						templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "subject", Kind: ui.SelectField, Label: ui.L(ctx).S("prices.enter_what"),
+						Value: m.What.Value, Error: m.What.Error, Options: m.Whats, Test: "price-what"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: ui.L(ctx).S("prices.enter_team"),
+						Value: m.Team.Value, Error: m.Team.Error, Options: everybodyOr(ctx, m.Teams), Test: "price-team"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "amount", Label: ui.L(ctx).S("prices.enter_amount", "Currency", m.Currency),
+						Value: m.Amount.Value, Error: m.Amount.Error, Hint: ui.L(ctx).S("prices.amount_hint"), MaxLength: 20,
+						Autocomplete: "off", Test: "price-amount"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "from", Kind: ui.DateField, Label: ui.L(ctx).S("prices.enter_from"),
+						Value: m.From.Value, Error: m.From.Error, Hint: ui.L(ctx).S("prices.from_hint"), Test: "price-from"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
 					}
 					return nil
 				})
@@ -596,21 +646,21 @@ func enterPrice(m EnterModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " <div class=\"gp-actions\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " <div class=\"gp-actions\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(m.Button).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("prices.add"), Kind: ui.Primary, Icon: "plus", Test: "price-add"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Form(m.Form).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "price-form", Action: m.Path, Test: "price-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -623,6 +673,10 @@ func enterPrice(m EnterModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func everybodyOr(ctx context.Context, teams []ui.OptionModel) []ui.OptionModel {
+	return append([]ui.OptionModel{{Label: ui.L(ctx).S("prices.everybody")}}, teams...)
 }
 
 var _ = templruntime.GeneratedTemplate

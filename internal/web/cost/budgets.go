@@ -33,19 +33,13 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	say := k.Words
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
 	for _, t := range w.Site().Directory.Tenants {
-		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: page.BudgetPath(t.Name), Icon: "team"},
-			Amount: "–",
-			Left:   "–", AtLimit: say.S("budgets.unlimited")}
+		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name)}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
-			row.AtLimit, row.Bar = page.UpperFirst(say.S("budget.limit."+string(st.Budget.AtLimit))), blocks.BudgetBar(say, st)
+			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
 			row.Bar.Bare = true
 		}
 		m.Rows = append(m.Rows, row)
-	}
-	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("budgets.empty"),
-			Lines: []string{say.S("budgets.empty_why")}, Test: "empty"}
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Page(m),
 		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
@@ -65,9 +59,7 @@ func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field
 	title := w.TeamTitle(team)
 	m := budgets.TeamModel{Header: ui.HeaderModel{Title: say.S("budgets.of", "Team", title),
 		Lead: say.S("budgets.of_lead", "Month", say.Month(month))},
-		Budget: budgetStanding(say, "budget-standing", st), NoLines: say.S("budgets.no_lines"),
-		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: page.NextURL(page.BudgetPath(team), url.Values{},
-			next)}}
+		Budget: budgetStanding(say, st), NextURL: page.NextURL(page.BudgetPath(team), url.Values{}, next)}
 	if m.Budget.Burndown, err = w.burndown(k, st); err != nil {
 		return page.View{}, err
 	}
@@ -90,28 +82,25 @@ func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field
 	m.Sum = lineModel(say, st.Budget.Unit, st.Balance.Amounts)
 	m.Sum.What, m.Sum.At = ui.StackModel{Title: say.S("budgets.balance")}, say.At(k.Words.Now)
 	if identity.Can(k.Actor, identity.ChangeBudget, identity.Resource{}) {
-		w.budgetForms(say, &m, team, st, typed, problems)
+		m.Forms = w.budgetForms(say, team, st, typed, problems)
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Team(m),
-			Parts: []page.Part{{ID: m.Budget.ID, Draw: func(page.Words) templ.Component { return budgets.Standing(m.Budget) }}}},
+			Parts: []page.Part{{ID: "budget-standing",
+				Draw: func(page.Words) templ.Component { return budgets.Standing(m.Budget) }}}},
 		nil
 }
 
-func budgetStanding(say page.Words, id string, st budget.Status) budgets.StandingModel {
+func budgetStanding(say page.Words, st budget.Status) budgets.StandingModel {
 	if !st.Set() {
-		return budgets.StandingModel{ID: id, None: say.S("budget.not_set")}
+		return budgets.StandingModel{}
 	}
 	u := st.Budget.Unit
-	fact := func(id string, amount int64) ui.DefModel {
-		return ui.DefModel{Term: say.S("budgets." + id), Value: say.InUnit(u, amount), Test: "budget-" + id}
-	}
-	m := budgets.StandingModel{ID: id, Bar: blocks.BudgetBar(say, st), Facts: []ui.DefModel{fact("left", st.Balance.Left),
-		fact("held", st.Balance.Held), fact("spent", st.Balance.Spent)}}
+	m := budgets.StandingModel{Bar: blocks.BudgetBar(say, st), Left: say.InUnit(u, st.Balance.Left),
+		Held: say.InUnit(u, st.Balance.Held), Spent: say.InUnit(u, st.Balance.Spent),
+		AtLimit: budgets.Limit(st.Budget.AtLimit)}
 	if st.Balance.Refunded != 0 {
-		m.Facts = append(m.Facts, fact("refunded", -st.Balance.Refunded))
+		m.Refunded = say.InUnit(u, -st.Balance.Refunded)
 	}
-	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("budgets.at_limit"),
-		Value: page.UpperFirst(say.S("budget.limit." + string(st.Budget.AtLimit)))})
 	return m
 }
 
@@ -145,17 +134,14 @@ func bookLine(say page.Words, t budget.Transaction, names map[workload.ID]worklo
 }
 
 // budgetForms is what an administrator can do, with what was typed.
-func (w *Pages) budgetForms(say page.Words, m *budgets.TeamModel, team string, st budget.Status, typed url.Values,
-	problems []fault.Field) {
-	wrong := map[string]string{}
-	for _, p := range problems {
-		wrong[p.Name] = say.Text(p.Reason)
-	}
-	value := func(name, usual string) string {
+func (w *Pages) budgetForms(say page.Words, team string, st budget.Status, typed url.Values,
+	problems []fault.Field) *budgets.FormsModel {
+	field := func(name, usual string) budgets.FieldModel {
+		m := budgets.FieldModel{Value: usual, Error: page.WrongIn(say, problems, name)}
 		if typed.Has(name) {
-			return typed.Get(name)
+			m.Value = typed.Get(name)
 		}
-		return usual
+		return m
 	}
 	money := w.Budgets.Money()
 	now := budget.Budget{Unit: money, AtLimit: budget.Stop}
@@ -163,39 +149,14 @@ func (w *Pages) budgetForms(say page.Words, m *budgets.TeamModel, team string, s
 	if st.Set() {
 		now, amount = st.Budget, st.Budget.Unit.Write(st.Budget.Amount)
 	}
-	path, version := page.BudgetPath(team), []ui.HiddenModel{{Name: "version", Value: strconv.FormatInt(now.Version, 10)}}
-	m.Set = &budgets.FormModel{Title: say.S("budgets.set"), Lead: say.S("budgets.set_lead"),
-		Form: ui.FormModel{ID: "budget-form", Action: path, Hidden: version, Test: "budget-form"}, Test: "set",
-		Button: ui.ButtonModel{Label: say.S("budgets.save"), Kind: ui.Primary, Test: "save"}, Fields: []ui.FieldModel{
-			{ID: "amount", Name: "amount", Label: say.S("budgets.amount"), Value: value("amount", amount), InputMode: "decimal",
-				Required: true, Short: true, Autocomplete: "off", Error: wrong["amount"], Test: "amount"},
-			{ID: "unit", Name: "unit", Kind: ui.SelectField, Label: say.S("budgets.unit"),
-				Hint: say.S("budgets.unit_hours_hint"), Value: value("unit", string(now.Unit)), Error: wrong["unit"], Test: "unit",
-				Options: []ui.OptionModel{{Value: string(money), Label: string(money)},
-					{Value: string(budget.GPUHours), Label: say.S("budgets.unit_hours")}}},
-			{ID: "atLimit", Name: "atLimit", Kind: ui.SelectField, Label: say.S("budgets.at_limit"),
-				Value: value("atLimit", string(now.AtLimit)), Error: wrong["atLimit"], Test: "at-limit",
-				Options: []ui.OptionModel{{Value: string(budget.Stop), Label: page.UpperFirst(say.S("budget.limit.stop"))},
-					{Value: string(budget.Approval), Label: page.UpperFirst(say.S("budget.limit.approval"))}}}}}
-	if !st.Set() {
-		return
+	m := &budgets.FormsModel{Path: page.BudgetPath(team), Version: strconv.FormatInt(now.Version, 10),
+		Money: string(money), Amount: field("amount", amount), Unit: field("unit", string(now.Unit)),
+		AtLimit: field("atLimit", string(now.AtLimit))}
+	if st.Set() {
+		m.Refund = &budgets.RefundModel{Workload: field("workload", ""), From: field("from", ""),
+			Until: field("until", ""), Note: field("note", "")}
 	}
-	m.Refund = &budgets.FormModel{Title: say.S("budgets.refund"), Lead: say.S("budgets.refund_lead"),
-		Form: ui.FormModel{ID: "refund-form", Action: path + "/refund", Test: "refund-form"}, Test: "refund",
-		Button: ui.ButtonModel{Label: say.S("budgets.refund"), Kind: ui.Secondary, Test: "refund-send"},
-		Fields: []ui.FieldModel{
-			{ID: "workload", Name: "workload", Label: say.S("budgets.refund_workload"),
-				Hint: say.S("budgets.refund_workload_hint"), Value: typed.Get("workload"), Required: true, Autocomplete: "off",
-				Error: wrong["workload"], Test: "refund-workload"},
-			{ID: "from", Name: "from", Kind: ui.DateTimeField, Label: say.S("budgets.refund_from"), Value: typed.Get("from"),
-				Required: true, Error: wrong["from"], Test: "refund-from"},
-			{ID: "until", Name: "until", Kind: ui.DateTimeField, Label: say.S("budgets.refund_until"), Value: typed.Get("until"),
-				Required: true, Error: wrong["until"], Test: "refund-until"},
-			{ID: "note", Name: "note", Label: say.S("budgets.refund_note"), Value: typed.Get("note"), Required: true,
-				MaxLength: 300, Autocomplete: "off", Error: wrong["note"], Test: "refund-note"}}}
-	m.Remove = &budgets.FormModel{Title: say.S("budgets.remove"), Lead: say.S("budgets.remove_lead"),
-		Form: ui.FormModel{ID: "remove-form", Action: path + "/remove", Hidden: version, Test: "remove-form"}, Test: "remove",
-		Button: ui.ButtonModel{Label: say.S("budgets.remove"), Kind: ui.DangerSecondary, Test: "remove-send"}}
+	return m
 }
 
 // budgetAnswer shows the page again with what was typed when it was not right, and goes on when it was.

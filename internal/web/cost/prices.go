@@ -38,10 +38,6 @@ func (w *Pages) pricesView(k page.Call, d usage.PriceDraft, problems []fault.Fie
 	for _, p := range list {
 		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
 	}
-	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "price", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")},
-			Level: 2, Test: "empty"}
-	}
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return page.View{}, err
 	}
@@ -67,15 +63,14 @@ func (w *Pages) priceModel(say page.Words, p usage.Price, changes bool) usagevie
 	over := !p.Until.IsZero() && !say.Now.Before(p.Until)
 	switch {
 	case over || p.Until.Equal(p.From):
-		m.State = ui.StateModel{Kind: ui.Off, Word: say.S("prices.over")}
+		m.State = usageview.PriceOver
 	case p.Counts(say.Now):
-		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("prices.counts")}
+		m.State = usageview.PriceCounts
 	default:
-		m.State = ui.StateModel{Kind: ui.Waiting, Word: say.S("prices.coming")}
+		m.State = usageview.PriceComing
 	}
-	if changes && !over && !p.Until.Equal(p.From) {
-		m.End = &ui.FormModel{ID: "end-" + page.Slug(p.ID), Action: page.PricesPath + "/" + p.ID + "/end", Test: "price-end"}
-		m.Button = ui.ButtonModel{Label: say.S("prices.end"), Kind: ui.DangerSecondary, Small: true}
+	if changes && m.State != usageview.PriceOver {
+		m.ID, m.End = page.Slug(p.ID), page.PricesPath+"/"+p.ID+"/end"
 	}
 	return m
 }
@@ -147,19 +142,16 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 }
 
 func (w *Pages) priceForm(say page.Words, d usage.PriceDraft, problems []fault.Field) *usageview.EnterModel {
-	wrong := func(names ...string) string {
-		for _, p := range problems {
-			if slices.Contains(names, p.Name) {
-				return say.Text(p.Reason)
-			}
-		}
-		return ""
+	field := func(name, value string) usageview.TypedModel {
+		return usageview.TypedModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	known := w.Prices.Known()
-	what := ui.FieldModel{Name: "subject", Kind: ui.SelectField, Label: say.S("prices.enter_what"), Value: d.Kind + ":" +
-		d.Subject, Error: wrong("kind", "subject"), Test: "price-what"}
+	m := &usageview.EnterModel{Path: page.PricesPath, Currency: w.Prices.Currency(),
+		What: field("subject", d.Kind+":"+d.Subject), Team: field("tenant", d.Tenant), Amount: field("amount", d.Amount),
+		From: field("from", d.From)}
+	m.What.Error = cmp.Or(page.WrongIn(say, problems, "kind"), m.What.Error)
 	option := func(kind usage.PriceKind, subject, title string) {
-		what.Options = append(what.Options, ui.OptionModel{Value: string(kind) + ":" + subject, Label: title})
+		m.Whats = append(m.Whats, ui.OptionModel{Value: string(kind) + ":" + subject, Label: title})
 	}
 	for _, size := range known.Sizes {
 		option(usage.PriceSize, size, say.S("prices.option_size", "Title", w.priceOf(say, usage.PriceSize, size).Title))
@@ -173,21 +165,10 @@ func (w *Pages) priceForm(say page.Words, d usage.PriceDraft, problems []fault.F
 	for _, kind := range []usage.PriceKind{usage.PriceCPU, usage.PriceMemory, usage.PriceStorage} {
 		option(kind, "", say.Say(i18n.T("prices.kind_"+string(kind))))
 	}
-	team := ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: say.S("prices.enter_team"), Value: d.Tenant,
-		Error: wrong("tenant"), Options: []ui.OptionModel{{Label: say.S("prices.everybody")}}, Test: "price-team"}
 	for _, name := range known.Tenants {
-		team.Options = append(team.Options, ui.OptionModel{Value: name, Label: w.TeamTitle(name)})
+		m.Teams = append(m.Teams, ui.OptionModel{Value: name, Label: w.TeamTitle(name)})
 	}
-	return &usageview.EnterModel{
-		Form: ui.FormModel{ID: "price-form", Action: page.PricesPath, Test: "price-form"},
-		Fields: []ui.FieldModel{what, team,
-			{Name: "amount", Label: say.S("prices.enter_amount", "Currency", w.Prices.Currency()), Value: d.Amount,
-				Error: wrong("amount"), Hint: say.S("prices.amount_hint"), MaxLength: 20, Autocomplete: "off",
-				Test: "price-amount"},
-			{Name: "from", Kind: ui.DateField, Label: say.S("prices.enter_from"), Value: d.From, Error: wrong("from"),
-				Hint: say.S("prices.from_hint"), Test: "price-from"}},
-		Button: ui.ButtonModel{Label: say.S("prices.add"), Kind: ui.Primary, Icon: "plus", Test: "price-add"},
-	}
+	return m
 }
 
 // priceAdd keeps what an administrator typed.

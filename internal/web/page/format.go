@@ -182,13 +182,7 @@ func (w Words) Amount(r gpumetrics.Reading) string {
 }
 
 // UpperFirst begins a sentence with a word that stands in the middle of others.
-func UpperFirst(s string) string {
-	runes := []rune(s)
-	if len(runes) == 0 {
-		return s
-	}
-	return strings.ToUpper(string(runes[:1])) + string(runes[1:])
-}
+func UpperFirst(s string) string { return ui.UpperFirst(s) }
 
 // OrElse is value, or otherwise where value is empty.
 func OrElse(value, otherwise string) string {

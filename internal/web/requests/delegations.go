@@ -59,17 +59,11 @@ func (w *Pages) delegationsView(k page.Call, form delegationForm, problems []fau
 	m := requests.DelegationsModel{
 		Header: ui.HeaderModel{Title: say.S("delegation.title"),
 			Tabs: w.RequestTabs(k, page.DelegationsPath, waiting)},
-		Errors: page.FormErrors(say, problems),
-		Search: ui.FormModel{ID: "delegation-search", Action: page.DelegationsPath, Get: true, Test: "delegation-search"},
-		Find: ui.FieldModel{ID: "find", Name: "find", Kind: ui.SearchField, Label: say.S("delegation.find"),
-			Hint: say.S("delegation.find_hint"), Value: form.Find, MaxLength: 100, Autocomplete: "off", Test: "delegation-find"},
-		Go: ui.ButtonModel{Label: say.S("delegation.search"), Icon: "search", Test: "delegation-go"},
+		Errors: page.FormErrors(say, problems), Path: page.DelegationsPath, Find: form.Find,
 	}
 	for _, p := range mine {
 		row := periodModel(say, p, p.DelegateName)
-		row.End = &ui.PostButtonModel{Action: page.DelegationsPath + "/" + p.ID + "/end",
-			Button: ui.ButtonModel{Label: say.S("delegation.end"), Kind: ui.DangerSecondary, Small: true,
-				Test: "delegation-end"}}
+		row.End = page.DelegationsPath + "/" + p.ID + "/end"
 		m.Mine = append(m.Mine, row)
 	}
 	for _, p := range others {
@@ -80,9 +74,6 @@ func (w *Pages) delegationsView(k page.Call, form delegationForm, problems []fau
 	} else if form.Find != "" {
 		if m.Name, err = w.nameForm(k, form, problems); err != nil {
 			return page.View{}, err
-		}
-		if m.Name == nil {
-			m.Nobody = say.S("delegation.nobody", "Text", form.Find)
 		}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Delegations(m)}, nil
@@ -95,31 +86,17 @@ func (w *Pages) nameForm(k page.Call, form delegationForm, problems []fault.Fiel
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("delegation.who"),
-		Value: form.Person, Required: true, Error: page.WrongIn(say, problems, "person"), Test: "delegation-who"}
+	m := &requests.NameModel{Person: form.Person, PersonError: page.WrongIn(say, problems, "person"), From: form.From,
+		FromError: page.WrongIn(say, problems, "from"), Until: form.Until, UntilError: page.WrongIn(say, problems, "until")}
 	for _, p := range found {
-		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
+		m.Found = append(m.Found, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
 			Selected: len(found) == 1})
 	}
-	return &requests.NameModel{
-		Form: ui.FormModel{ID: "delegation-create", Action: page.DelegationsPath,
-			Hidden: []ui.HiddenModel{{Name: "find", Value: form.Find}}, Test: "delegation-form"},
-		Fields: []ui.FieldModel{who,
-			{ID: "from", Name: "from", Kind: ui.DateField, Label: say.S("delegation.first_day"), Value: form.From,
-				Error: page.WrongIn(say, problems, "from"), Required: true, Short: true, Test: "delegation-from"},
-			{ID: "until", Name: "until", Kind: ui.DateField, Label: say.S("delegation.last_day"), Value: form.Until,
-				Error: page.WrongIn(say, problems, "until"), Required: true, Short: true, Test: "delegation-until"}},
-		Button: ui.ButtonModel{Label: say.S("delegation.create"), Kind: ui.Primary, Icon: "check", Test: "delegation-create"},
-	}, nil
+	return m, nil
 }
 
 func periodModel(say page.Words, p delegation.Delegation, name string) requests.DelegationModel {
-	m := requests.DelegationModel{Name: name, From: say.At(p.From), Until: say.At(p.Until),
-		State: ui.StateModel{Kind: ui.Waiting, Word: say.S("delegation.later"), Test: "state"}}
-	if p.Counts(say.Now) {
-		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("delegation.now"), Test: "state"}
-	}
-	return m
+	return requests.DelegationModel{Name: name, From: say.At(p.From), Until: say.At(p.Until), Now: p.Counts(say.Now)}
 }
 
 func (w *Pages) delegationCreate(c echo.Context) error {

@@ -236,6 +236,7 @@ func detailItems(say page.Words, r request.Request) []ui.DefModel {
 			Test:  "estimate"},
 		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
 	}
+	spec = append(spec, blocks.JobFacts(say, r.Spec.Job)...)
 	switch r.Kind {
 	case request.QuotaKind:
 		spec = askedItems(say, r)

@@ -273,6 +273,7 @@ func requestItems(say page.Words, r request.Request) []ui.DefModel {
 		{Term: say.S("start.lease"), Value: say.Duration(r.Spec.Lease.Std())},
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
 	}
+	spec = append(spec, blocks.JobFacts(say, r.Spec.Job)...)
 	switch r.Kind {
 	case request.QuotaKind:
 		spec = askedItems(say, r)

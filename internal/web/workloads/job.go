@@ -1,12 +1,9 @@
 package workloads
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
-	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -44,24 +41,4 @@ func result(say page.Words, item workload.Workload) workloadview.StartModel {
 	}
 	m.Lead = strings.Join(parts, " · ")
 	return m
-}
-
-// jobFacts is what a job runs; the values of its variables are not shown.
-func jobFacts(say page.Words, item workload.Workload) []ui.DefModel {
-	if item.Job == nil {
-		return nil
-	}
-	var items []ui.DefModel
-	add := func(term, value, test string) {
-		if value != "" {
-			items = append(items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
-		}
-	}
-	add("start.command", page.OrElse(request.CommandLine(*item.Job), say.S("workload.command_own")), "command")
-	add("start.env", strings.Join(slices.Sorted(maps.Keys(item.Job.Env)), ", "), "env")
-	add("start.retries", say.Number(float64(item.Job.Retries)), "retries")
-	if item.Job.TimeLimit > 0 {
-		add("start.time_limit", say.Duration(item.Job.TimeLimit.Std()), "time-limit")
-	}
-	return items
 }

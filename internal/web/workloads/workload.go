@@ -470,7 +470,7 @@ func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
 			About: say.Say(catalog.IsolationText(item.Size.Isolation))})
 	add(&m.Items, "workload.node", item.Observed.Node, "node")
 	add(&m.Items, "start.image", item.Image.Title, "image")
-	m.Items = append(m.Items, jobFacts(say, item)...)
+	m.Items = append(m.Items, blocks.JobFacts(say, item.Job)...)
 	if len(item.Mounts) > 0 {
 		add(&m.Items, "start.mounts", blocks.MountWords(item.Mounts), "mounts")
 	}

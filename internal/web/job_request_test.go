@@ -1,0 +1,35 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// TestWhoDecidesAJobSeesWhatItRuns: the approver and the asker read the command, and the names of the variables; their
+// values may be secrets.
+func TestWhoDecidesAJobSeesWhatItRuns(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"h100"},
+		"image": {"pytorch-job"}, "lease": {"8h"}, "reason": {"the sweep"}, "name": {"sweep"}, "retries": {"2"},
+		"command": {"python 'my train.py' --epochs 3"}, "env": {"HUB_TOKEN=hf_geheim"}, "timeLimit": {"2h"}}))
+	if !strings.HasPrefix(to, "/requests/") {
+		t.Fatalf("want it to wait for an approver, got %s", to)
+	}
+	own := read(t, w.Get(webtest.Anna, to), http.StatusOK)
+	decides := read(t, w.Get(webtest.Carla, strings.Replace(to, "/requests/", "/approvals/", 1)), http.StatusOK)
+	for name, doc := range map[string]string{"asker": textOf(own.Find("main")), "approver": textOf(decides.Find("main"))} {
+		for _, want := range []string{"python 'my train.py' --epochs 3", "HUB_TOKEN", "2 h"} {
+			if !strings.Contains(doc, want) {
+				t.Errorf("%s: want %q on the page", name, want)
+			}
+		}
+		if strings.Contains(doc, "hf_geheim") {
+			t.Errorf("%s: the value of a variable is on the page", name)
+		}
+	}
+}

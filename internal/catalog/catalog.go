@@ -42,6 +42,7 @@ const (
 type Size struct {
 	Name         string      `json:"name"`               // DNS label, the word in API and SQL
 	Title        string      `json:"title"`              // "MIG slice 10 GB"
+	Titles       Titles      `json:"titles,omitempty"`   // in other languages
 	Clusters     []string    `json:"clusters,omitempty"` // where it is offered; empty: everywhere
 	Technology   Technology  `json:"technology"`
 	Isolation    Isolation   `json:"isolation"`
@@ -208,12 +209,30 @@ const (
 // WorkloadKinds lists every kind.
 func WorkloadKinds() []WorkloadKind { return []WorkloadKind{Notebook, Endpoint, Job} }
 
+// Titles are a title in other languages, by language: "de".
+type Titles map[string]string
+
+// In is the title in a language, as far as there is one; else the usual one.
+func (t Titles) In(lang, usual string) string {
+	if title := t[lang]; title != "" {
+		return title
+	}
+	return usual
+}
+
+// TitleIn is what people who read a language see.
+func (s Size) TitleIn(lang string) string { return s.Titles.In(lang, s.Title) }
+
+// TitleIn is what people who read a language see.
+func (i Image) TitleIn(lang string) string { return i.Titles.In(lang, i.Title) }
+
 // Image is one entry of the image catalog: what a container starts and where it answers. One of kind job answers
 // nowhere.
 type Image struct {
-	Name  string       `json:"name"`
-	Title string       `json:"title"`
-	Kind  WorkloadKind `json:"kind"`
+	Name   string       `json:"name"`
+	Title  string       `json:"title"`
+	Titles Titles       `json:"titles,omitempty"` // in other languages
+	Kind   WorkloadKind `json:"kind"`
 	// with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"
 	Reference string            `json:"reference"`
 	Command   []string          `json:"command,omitempty"`

@@ -11,9 +11,11 @@ import (
 	"unicode"
 
 	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
@@ -156,6 +158,7 @@ func (k *checker) size(at string, s Size) {
 			"letter or digit", s.Name)
 	}
 	k.title(at, s.Title)
+	k.titles(at, s.Titles)
 	cpu := k.quantity(at+".cpu", s.CPU, true)
 	memory := k.quantity(at+".memory", s.Memory, true)
 	shared := k.quantity(at+".sharedMemory", s.SharedMem, false)
@@ -185,6 +188,15 @@ func (k *checker) size(at string, s Size) {
 func (k *checker) title(at, title string) {
 	if strings.TrimSpace(title) == "" || len(title) > 100 || strings.ContainsFunc(title, unicode.IsControl) {
 		k.at(at+".title", "a title is wanted: what people read, at most 100 characters on one line")
+	}
+}
+
+func (k *checker) titles(at string, titles Titles) {
+	for _, lang := range slices.Sorted(maps.Keys(titles)) {
+		if !slices.ContainsFunc(i18n.Languages, func(tag language.Tag) bool { return tag.String() == lang }) {
+			k.at(at+".titles."+lang, "%q is none of the languages of the pages: %v", lang, i18n.Languages)
+		}
+		k.title(at+".titles."+lang, titles[lang])
 	}
 }
 
@@ -247,6 +259,7 @@ func (k *checker) image(at string, i Image) {
 		k.at(at+".name", "%q is not a name: small letters, digits and dashes, at most 63", i.Name)
 	}
 	k.title(at, i.Title)
+	k.titles(at, i.Titles)
 	if !slices.Contains(WorkloadKinds(), i.Kind) {
 		k.at(at+".kind", "%q is none of notebook, endpoint, job", i.Kind)
 	}

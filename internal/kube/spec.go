@@ -41,7 +41,8 @@ type Spec struct {
 
 func specOf(w workload.Workload) Spec {
 	size, image := w.Size, w.Image
-	size.Title, size.Deprecated, image.Title, image.Deprecated = "", nil, "", nil
+	size.Title, size.Titles, size.Deprecated = "", nil, nil
+	image.Title, image.Titles, image.Deprecated = "", nil, nil
 	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Shared: w.Shared,
 		Job: w.Job, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {

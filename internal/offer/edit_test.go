@@ -157,7 +157,7 @@ func TestAnEditMeansWhatTheNodesSay(t *testing.T) {
 func TestASizeIsAppendedAsPeopleWrite(t *testing.T) {
 	t.Parallel()
 	size, _ := catalog.Default().Size("mig-1g.10gb")
-	size.Name, size.Title = "mig-1g.12gb", "MIG slice 12 GB"
+	size.Name, size.Title, size.Titles = "mig-1g.12gb", "MIG slice 12 GB", nil
 	got, err := appendSize(string(catalog.DefaultYAML()), size)
 	if err != nil {
 		t.Fatal(err)

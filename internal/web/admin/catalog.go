@@ -164,14 +164,15 @@ func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.Row
 			free = say.S("start.free_of", "Free", s.Fit.Free, "Total", s.Fit.Total)
 		}
 		row := sizes.RowModel{Row: ui.RowModel{ID: "size-" + page.Slug(s.Size.Name), Test: "entry",
-			Attrs: templ.Attributes{"data-name": s.Size.Name}}, Name: ui.StackModel{Title: s.Size.Title, Detail: s.Size.Name},
+			Attrs: templ.Attributes{"data-name": s.Size.Name}}, Name: ui.StackModel{
+			Title: say.SizeTitle(s.Size), Detail: s.Size.Name},
 			State: entryState(say, s.Size.Hidden, s.Size.Deprecated),
 			What: ui.StackModel{Title: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)),
 				Detail: say.S("web.isolation_" + string(s.Size.Isolation))},
 			Mono: s.Size.Accelerator.Resource, Price: say.MoneyPerHour(s.Size.PricePerHour), Who: offeredTo(say, s.Size.Tenants,
 				s.Size.Clusters), NoTeam: w.noTeam(say, s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
 		if may {
-			row.Menu = entryMenu(say, o, offer.Sizes, s.Size.Name, s.Size.Title, s.Size.Hidden, s.Size.Deprecated, i,
+			row.Menu = entryMenu(say, o, offer.Sizes, s.Size.Name, say.SizeTitle(s.Size), s.Size.Hidden, s.Size.Deprecated, i,
 				len(o.Sizes))
 		}
 		rows = append(rows, row)
@@ -204,13 +205,14 @@ func imageRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
 	var rows []sizes.RowModel
 	for i, s := range o.Images {
 		row := sizes.RowModel{Row: ui.RowModel{ID: "image-" + page.Slug(s.Image.Name), Test: "entry",
-			Attrs: templ.Attributes{"data-name": s.Image.Name}}, Name: ui.StackModel{Title: s.Image.Title, Detail: s.Image.Name},
+			Attrs: templ.Attributes{"data-name": s.Image.Name}}, Name: ui.StackModel{
+			Title: say.ImageTitle(s.Image), Detail: s.Image.Name},
 			State: entryState(say, s.Image.Hidden, s.Image.Deprecated),
 			What:  ui.StackModel{Title: say.Say(i18n.T("kind." + string(s.Image.Kind)))}, Mono: s.Image.Reference,
 			Who: ui.StackModel{Title: offeredTo(say, s.Image.Tenants, nil).Title}, InUse: strconv.Itoa(s.InUse)}
 		if may {
-			row.Menu = entryMenu(say, o, offer.Images, s.Image.Name, s.Image.Title, s.Image.Hidden, s.Image.Deprecated, i,
-				len(o.Images))
+			row.Menu = entryMenu(say, o, offer.Images, s.Image.Name, say.ImageTitle(s.Image), s.Image.Hidden,
+				s.Image.Deprecated, i, len(o.Images))
 		}
 		rows = append(rows, row)
 	}

@@ -217,7 +217,7 @@ func (w *Pages) idleScopes(say page.Words, now string) []ui.OptionModel {
 	site := w.Site()
 	for _, s := range site.Catalog.Sizes {
 		if s.Devices() > 0 {
-			list = append(list, ui.OptionModel{Value: "sizes." + s.Name, Label: say.S("idle.of_size", "Size", s.Title)})
+			list = append(list, ui.OptionModel{Value: "sizes." + s.Name, Label: say.S("idle.of_size", "Size", say.SizeTitle(s))})
 		}
 	}
 	for _, t := range site.Directory.Tenants {
@@ -299,7 +299,7 @@ func (w *Pages) idleCases(say page.Words, list []idle.PreviewRow,
 	for _, c := range list[:min(len(list), mostShown)] {
 		item := c.Workload
 		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
-			Detail: strings.Join([]string{item.OwnerName, w.TeamTitle(item.Tenant), item.Size.Title}, " · ")},
+			Detail: strings.Join([]string{item.OwnerName, w.TeamTitle(item.Tenant), say.SizeTitle(item.Size)}, " · ")},
 			What: ui.StateModel{Kind: idleKinds[c.Outcome], Word: say.S("idle.case_" + string(c.Outcome)), Test: "state"},
 			Idle: idleFor(say, c.Idle), Known: say.Percent(100 * c.Known)}
 		switch {

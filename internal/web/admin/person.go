@@ -156,7 +156,7 @@ func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 	var rows []account.HeldRowModel
 	for _, item := range held.Workloads {
 		rows = append(rows, account.HeldRowModel{Kind: account.HeldWorkload, Title: item.Name,
-			Href: page.WorkloadPath(item.ID), Detail: item.Size.Title + " · " + say.S("state."+string(item.State))})
+			Href: page.WorkloadPath(item.ID), Detail: say.SizeTitle(item.Size) + " · " + say.S("state."+string(item.State))})
 	}
 	for _, v := range held.Volumes {
 		rows = append(rows, account.HeldRowModel{Kind: account.HeldVolume, Title: v.Name, Href: "/storage?scope=all",
@@ -164,7 +164,7 @@ func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 	}
 	for _, r := range held.Requests {
 		rows = append(rows, account.HeldRowModel{Kind: account.HeldRequest, Title: blocks.RequestWhat(say, r),
-			Href: page.RequestPath(r.ID), Detail: r.Spec.Size.Title})
+			Href: page.RequestPath(r.ID), Detail: say.SizeTitle(r.Spec.Size)})
 	}
 	return rows
 }

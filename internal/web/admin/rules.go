@@ -259,7 +259,7 @@ func differenceModels(say page.Words, list []request.Difference) []rules.Differe
 // comparedName leads to a request; what was refused when it was sent has no page.
 func comparedName(say page.Words, c request.Compared) ui.StackModel {
 	r := request.Request{Kind: c.Kind, AskerName: c.AskerName, Spec: c.Spec}
-	m := ui.StackModel{Title: r.AskerName + " · " + r.Spec.Size.Title, Detail: blocks.RequestWhat(say, r)}
+	m := ui.StackModel{Title: r.AskerName + " · " + say.SizeTitle(r.Spec.Size), Detail: blocks.RequestWhat(say, r)}
 	if c.Request != "" {
 		m.Href = page.RequestPath(c.Request)
 	}

@@ -10,9 +10,9 @@ import (
 // ImageTitle is how an image stands in a list to choose from.
 func ImageTitle(say page.Words, i catalog.Image) string {
 	if i.OfTeam() {
-		return say.S("team.image_own", "Title", i.Title)
+		return say.S("team.image_own", "Title", say.ImageTitle(i))
 	}
-	return i.Title
+	return say.ImageTitle(i)
 }
 
 // ShortReference leaves the digest out, and the registry: the copy button has it all.

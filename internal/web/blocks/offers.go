@@ -9,7 +9,7 @@ import (
 
 // InsteadLabel names an alternative and what it has less of.
 func InsteadLabel(say page.Words, id string, a request.Alternative) string {
-	label := say.S(id, "Size", a.Offer.Size.Title)
+	label := say.S(id, "Size", say.SizeTitle(a.Offer.Size))
 	if len(a.Weaker) == 0 {
 		return label
 	}

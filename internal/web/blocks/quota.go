@@ -25,7 +25,7 @@ func (w *Blocks) QuotaParts(k page.Call, t tenant.Tenant) (bars, others []ui.Met
 	for _, size := range w.Site().Catalog.Sizes {
 		q, ok := quotas[size.Name]
 		_, named := t.Quota[size.Name]
-		switch bar := quotaBar(k.Words, size.Title, q); {
+		switch bar := quotaBar(k.Words, k.Words.SizeTitle(size), q); {
 		case !ok:
 		case named || q.Used > 0:
 			bars = append(bars, bar)

@@ -13,7 +13,7 @@ import (
 
 // SizeModel is a size in words with its picture.
 func SizeModel(say page.Words, s catalog.Size) workload.SizeModel {
-	return workload.SizeModel{Title: s.Title, Detail: sizeDetail(say, s), Glyph: Glyph(s)}
+	return workload.SizeModel{Title: say.SizeTitle(s), Detail: sizeDetail(say, s), Glyph: Glyph(s)}
 }
 
 // sizeDetail is "10 GiB · hard isolation", or processor and memory where there is no GPU.

@@ -43,7 +43,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*ui.PostButtonModel, error) {
 		return nil, nil
 	}
 	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
-		Icon: "bolt", Test: "repeat", Label: k.Words.S("home.repeat", "Size", size.Title, "Duration",
+		Icon: "bolt", Test: "repeat", Label: k.Words.S("home.repeat", "Size", k.Words.SizeTitle(size), "Duration",
 			k.Words.Duration(last.Lease.Std()))}}, nil
 }
 
@@ -52,6 +52,6 @@ func (w *Blocks) StartSize(k page.Call, team string, offers []request.Offer, o r
 	form := w.Settle(w.TeamDefaultsIn(StartForm{Tenant: team, Kind: string(catalog.Notebook), Size: o.Size.Name,
 		Key: w.Requests.NewKey()}, offers), offers)
 	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
-		Icon: "bolt", Test: "start-smallest", Label: k.Words.S("home.start_size", "Size", o.Size.Title, "Price",
+		Icon: "bolt", Test: "start-smallest", Label: k.Words.S("home.start_size", "Size", k.Words.SizeTitle(o.Size), "Price",
 			k.Words.MoneyPerHour(o.Size.PricePerHour))}}
 }

@@ -67,7 +67,7 @@ func rowKind(w workload.Workload) ui.Kind {
 }
 
 func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
-	detail := k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + item.Image.Title
+	detail := k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + k.Words.ImageTitle(item.Image)
 	if item.Owner != k.Actor.Person.ID {
 		detail += " · " + item.OwnerName
 	}

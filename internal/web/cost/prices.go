@@ -82,7 +82,7 @@ func (w *Pages) priceOf(say page.Words, kind usage.PriceKind, subject string) ui
 		m.Title, m.Detail = subject, m.Title
 	}
 	if size, ok := w.Site().Catalog.Size(subject); ok && kind == usage.PriceSize {
-		m.Title = size.Title
+		m.Title = say.SizeTitle(size)
 	}
 	if kind == usage.PriceSeat {
 		m.Title = w.poolTitle(subject)
@@ -129,7 +129,7 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 		if at.IsZero() {
 			continue
 		}
-		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: size.Title,
+		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: say.SizeTitle(size),
 			Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.TeamTitle(key.tenant),
 			Now: say.MoneyPerHour(list.PerHour(size.SKU(), key.tenant, say.Now)), Then: say.MoneyPerHour(then),
 			At: w.priceTime(at)})

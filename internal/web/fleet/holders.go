@@ -24,10 +24,9 @@ type held struct {
 	idleKnown                       bool
 }
 
-func heldOf(h holders.Holder, now time.Time) held {
-	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName, size: h.Size.Title,
-		count:   1,
-		longest: max(0, now.Sub(h.Since)), money: h.Money}
+func heldOf(say page.Words, h holders.Holder) held {
+	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName,
+		size: say.SizeTitle(h.Size), count: 1, longest: max(0, say.Now.Sub(h.Since)), money: h.Money}
 	if !h.Use.Known() {
 		out.unknown = 1
 		return out
@@ -69,7 +68,7 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	}
 	groups := map[string]*held{}
 	for _, h := range all {
-		one := heldOf(h, say.Now)
+		one := heldOf(say, h)
 		id := string(h.ID)
 		if key != nil {
 			id = key(w, say, h)

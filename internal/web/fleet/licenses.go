@@ -104,7 +104,7 @@ func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []work
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,
 			State:    blocks.StateModel(say, item),
 			Lease:    leaseWords(say, l, item.Observed.Node),
-			Workload: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: item.Size.Title}})
+			Workload: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: say.SizeTitle(item.Size)}})
 	}
 	for _, t := range l.Status.Tenants {
 		name := t.Tenant

@@ -54,6 +54,12 @@ func (w Words) Money(m usage.Money) string {
 	return sign + amount + " " + m.Currency
 }
 
+// SizeTitle is the title of a size in the reader's language.
+func (w Words) SizeTitle(s catalog.Size) string { return s.TitleIn(w.Lang()) }
+
+// ImageTitle is the title of an image in the reader's language.
+func (w Words) ImageTitle(i catalog.Image) string { return i.TitleIn(w.Lang()) }
+
 // MoneyPerHour is a price.
 func (w Words) MoneyPerHour(m usage.Money) string {
 	if m.Minor == 0 {

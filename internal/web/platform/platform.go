@@ -296,7 +296,8 @@ func (w *Pages) queueModel(say page.Words, queue []workload.Workload, more bool)
 	for _, item := range queue[:min(len(queue), mostListed)] {
 		m.Items = append(m.Items, platformview.WaitModel{Name: ui.StackModel{Title: item.Name,
 			Href:   page.WorkloadPath(item.ID),
-			Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)}, Size: item.Size.Title, Since: say.Since(item.CreatedAt)})
+			Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)}, Size: say.SizeTitle(item.Size),
+			Since: say.Since(item.CreatedAt)})
 	}
 	return m
 }

@@ -167,7 +167,7 @@ func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.In
 	return requests.InboxRowModel{
 		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
 		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
-			"Size", r.Spec.Size.Title), Checked: ticked},
+			"Size", say.SizeTitle(r.Spec.Size)), Checked: ticked},
 		Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Detail: what,
 			Href: approvalPath(r.ID) + keptOf(k, inboxNames...)},
 		Asked: say.Ago(r.CreatedAt),
@@ -176,12 +176,12 @@ func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.In
 
 func inboxWhat(say page.Words, r request.Request) string {
 	if r.Kind == request.QuotaKind {
-		return r.Spec.Size.Title + " · " + blocks.RequestKind(say, r)
+		return say.SizeTitle(r.Spec.Size) + " · " + blocks.RequestKind(say, r)
 	}
 	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
 		return requestName(say, r)
 	}
-	return r.Spec.Size.Title + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
+	return say.SizeTitle(r.Spec.Size) + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
 }
 
 func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request.Request, was typed,
@@ -234,7 +234,7 @@ func detailItems(say page.Words, r request.Request) []ui.DefModel {
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r),
 			About: strings.TrimSuffix(say.MoneyPerHour(r.Spec.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
 			Test:  "estimate"},
-		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
+		{Term: say.S("start.image"), Value: say.ImageTitle(r.Spec.Image)},
 	}
 	spec = append(spec, blocks.JobFacts(say, r.Spec.Job)...)
 	switch r.Kind {
@@ -340,7 +340,7 @@ func (w *Pages) askedFor(say page.Words, c *policy.Change) string {
 	if c.Size != "" {
 		title := c.Size
 		if s, ok := w.Site().Catalog.Size(c.Size); ok {
-			title = s.Title
+			title = say.SizeTitle(s)
 		}
 		parts = append(parts, title)
 	}
@@ -405,9 +405,9 @@ func (w *Pages) lessFields(say page.Words, r request.Request, was typed, problem
 	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
 		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"),
 			Value: was.Size, Error: page.WrongIn(say, problems, "size"), Test: "less-size",
-			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Spec.Size.Title)}}}
+			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", say.SizeTitle(r.Spec.Size))}}}
 		for _, s := range smaller {
-			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " +
+			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s) + " · " +
 				say.MoneyPerHour(s.PricePerHour)})
 		}
 		fields = append(fields, size)
@@ -436,7 +436,7 @@ func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error
 		if err != nil {
 			return m, err
 		}
-		bar := blocks.QuotaAfter(say, quotas[r.Spec.Size.Name], r.Spec.Size.Title)
+		bar := blocks.QuotaAfter(say, quotas[r.Spec.Size.Name], say.SizeTitle(r.Spec.Size))
 		bar.Label, bar.Test = say.S("requests.quota", "Team", t.Display()), "quota"
 		if quotas[r.Spec.Size.Name].Full() && r.Kind == request.StartKind {
 			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")

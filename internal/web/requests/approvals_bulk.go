@@ -98,8 +98,8 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(id), said)
 	if err == nil && r.Decision.Deferred != nil {
 		undo := undoButton(k, r)
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID),
-			Detail: r.Spec.Size.Title}, Undo: &undo,
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant,
+			Href: approvalPath(r.ID), Detail: k.Words.SizeTitle(r.Spec.Size)}, Undo: &undo,
 			State: ui.StateModel{Kind: ui.OK, Word: k.Words.S("requests.deferred_" + string(said.Verb)),
 				Detail: k.Words.S("requests.takes_effect"), Test: "state"}}
 	}
@@ -108,8 +108,8 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 		if said.Verb == request.RejectVerb {
 			kind = ui.OK // it was done as it was meant
 		}
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID),
-			Detail: r.Spec.Size.Title},
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant,
+			Href: approvalPath(r.ID), Detail: k.Words.SizeTitle(r.Spec.Size)},
 			State: ui.StateModel{Kind: kind, Word: page.UpperFirst(k.Words.Say(i18n.T("request.state." + string(r.State)))),
 				Test: "state"}}
 	}
@@ -117,7 +117,7 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 		State: ui.StateModel{Kind: ui.Danger, Word: k.Words.S("requests.not_done"),
 			Detail: k.Words.Text(fault.As(err).Sentence), Test: "state"}}
 	if r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id)); err == nil {
-		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, r.Spec.Size.Title
+		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, k.Words.SizeTitle(r.Spec.Size)
 	}
 	return m
 }

@@ -36,7 +36,7 @@ func (w *Pages) requestEditView(k page.Call, r request.Request, was request.Edit
 	size := ui.FieldModel{ID: "edit-size", Name: "size", Kind: ui.SelectField, Label: say.S("start.size"), Value: was.Size,
 		Error: page.WrongIn(say, problems, "size"), Test: "edit-size"}
 	for _, s := range w.Requests.Choices(k.Actor, r) {
-		size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " +
+		size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s) + " · " +
 			say.MoneyPerHour(s.PricePerHour)})
 	}
 	m := workloadview.AskModel{

@@ -143,7 +143,7 @@ func requestRow(say page.Words, r request.Request) requests.RowModel {
 func requestName(say page.Words, r request.Request) string {
 	switch r.Kind {
 	case request.QuotaKind:
-		return say.S("requests.quota_name", "Size", r.Spec.Size.Title)
+		return say.S("requests.quota_name", "Size", say.SizeTitle(r.Spec.Size))
 	case request.ExtendKind:
 		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", blocks.LeaseChange(say, r), "Price",
 			say.Money(r.Estimate))
@@ -269,7 +269,7 @@ func (w *Pages) requestVerdict(k page.Call, r request.Request) ui.NoticeModel {
 
 func requestItems(say page.Words, r request.Request) []ui.DefModel {
 	spec := []ui.DefModel{
-		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
+		{Term: say.S("start.image"), Value: say.ImageTitle(r.Spec.Image)},
 		{Term: say.S("start.lease"), Value: say.Duration(r.Spec.Lease.Std())},
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
 	}

@@ -29,5 +29,5 @@ func asksFor(say page.Words, r request.Request) string {
 	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
 		return r.AskerName + ": " + requestName(say, r)
 	}
-	return say.S("requests.asks", "Name", r.AskerName, "Size", r.Spec.Size.Title)
+	return say.S("requests.asks", "Name", r.AskerName, "Size", say.SizeTitle(r.Spec.Size))
 }

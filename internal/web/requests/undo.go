@@ -31,8 +31,8 @@ func (w *Pages) undoable(k page.Call) ([]requests.UndoModel, error) {
 	var models []requests.UndoModel
 	for i, r := range list {
 		m := requests.UndoModel{Title: k.Words.S("requests.undo_"+string(r.Decision.Deferred.Verb), "What",
-			r.Spec.Size.Title, "Name", r.AskerName), Left: k.Words.Left(r.Decision.Deferred.Until), Button: undoButton(k, r),
-			Newest: i == 0}
+			k.Words.SizeTitle(r.Spec.Size), "Name", r.AskerName),
+			Left: k.Words.Left(r.Decision.Deferred.Until), Button: undoButton(k, r), Newest: i == 0}
 		if m.Newest {
 			m.Button.Button.Shortcut = "u"
 		}

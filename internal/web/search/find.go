@@ -99,7 +99,7 @@ func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
 func workloadHit(say page.Words, item workload.Workload) search.HitModel {
 	return search.HitModel{Kind: search.Workload, Title: item.Name, Icon: string(item.Kind),
 		Href:   page.WorkloadPath(item.ID),
-		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, item.Size.Title, item.OwnerName}, " · ")}
+		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, say.SizeTitle(item.Size), item.OwnerName}, " · ")}
 }
 
 // requestsSince bounds how many requests are looked at: they are never deleted.
@@ -129,10 +129,11 @@ func (w *Pages) requests(k page.Call, q query, most int) ([]hit, error) {
 func requestHit(say page.Words, r request.Request) search.HitModel {
 	title := r.Spec.Name
 	if title == "" { // a request for quota
-		title = say.S("requests.quota_name", "Size", r.Spec.Size.Title)
+		title = say.S("requests.quota_name", "Size", say.SizeTitle(r.Spec.Size))
 	}
 	return search.HitModel{Kind: search.Request, Title: title, Href: page.RequestPath(r.ID),
-		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, r.Spec.Size.Title, r.AskerName}, " · ")}
+		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, say.SizeTitle(r.Spec.Size),
+			r.AskerName}, " · ")}
 }
 
 // teams are one's own, and for some everybody's.
@@ -196,7 +197,7 @@ func (w *Pages) sizes(k page.Call, q query, _ int) ([]hit, error) {
 func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size) string) []hit {
 	var hits []hit
 	for _, s := range sizes {
-		hits = matching(hits, q, search.HitModel{Kind: search.Size, Title: s.Title, Href: path(s),
+		hits = matching(hits, q, search.HitModel{Kind: search.Size, Title: k.Words.SizeTitle(s), Href: path(s),
 			Detail: k.Words.S("search.size")}, s.Name, s.Accelerator.Model, string(s.Technology))
 	}
 	return hits

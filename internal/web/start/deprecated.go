@@ -25,16 +25,16 @@ func (w *Pages) deprecated(k page.Call, form blocks.StartForm, offers []request.
 	}
 	if d := spec.Size.Deprecated; d != nil {
 		next := blocks.OfferNamed(offers, d.Successor)
-		warn("deprecated-size", spec.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
+		warn("deprecated-size", say.SizeTitle(spec.Size), "instead", next.Size.Name, say.SizeTitle(next.Size), d)
 	}
 	if d := spec.Image.Deprecated; d != nil {
 		title := ""
 		for _, i := range w.Images(form) {
 			if i.Name == d.Successor {
-				title = i.Title
+				title = say.ImageTitle(i)
 			}
 		}
-		warn("deprecated-image", spec.Image.Title, "instead_image", d.Successor, title, d)
+		warn("deprecated-image", say.ImageTitle(spec.Image), "instead_image", d.Successor, title, d)
 	}
 	return list
 }

@@ -29,8 +29,9 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
 	say, o := k.Words, t.Offer
 	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: say.S("start.class." + string(t.Class)),
-		Size: o.Size.Title, What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size), Checked: o.Size.Name == form.Size,
-		Price: say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
+		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size),
+		Checked: o.Size.Name == form.Size,
+		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
 	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
 		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
 	}
@@ -109,7 +110,7 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 	}
 	for _, o := range offers {
 		if why := whyNot(say, o); why != "" {
-			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: o.Size.Title,
+			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: say.SizeTitle(o.Size),
 				Why: strings.TrimSpace(why + " " + freeModel(say, o).Detail), More: moreFor(say, form, o)})
 			continue
 		}

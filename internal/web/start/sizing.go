@@ -262,7 +262,7 @@ func (w *Pages) proposalModel(say page.Words, p sizing.Proposal, kept blocks.Sta
 	if sizing.Work(form.Work) == sizing.Inference {
 		take.Set("kind", string(catalog.Endpoint)) // a served model is one; the image follows the kind
 	}
-	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", s.Title), Href: "/start?" + take.Encode(),
+	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", say.SizeTitle(s)), Href: "/start?" + take.Encode(),
 		Kind: ui.Secondary, Test: "take"}
 	return m
 }

@@ -37,7 +37,7 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	if p.Spec.Size.Name == "" {
 		return m, nil
 	}
-	m.Size = p.Spec.Size.Title
+	m.Size = say.SizeTitle(p.Spec.Size)
 	if !badLease(p) {
 		m.Duration = say.Duration(p.Spec.Lease.Std())
 	}
@@ -51,7 +51,7 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	m.Deprecated = w.deprecated(k, form, offers, p.Spec)
 	m.Items, m.Forecast = summaryItems(say, p), w.PreviewOutlook(k, p)
 	if p.Quota.Limit > 0 {
-		m.Quota = blocks.QuotaAfter(say, p.Quota, p.Spec.Size.Title)
+		m.Quota = blocks.QuotaAfter(say, p.Quota, say.SizeTitle(p.Spec.Size))
 	}
 	m.Budget = blocks.BudgetAfter(say, p.Budget)
 	return m, nil

@@ -140,7 +140,7 @@ func (w *Pages) defaultsModel(say page.Words, e tenant.Entry, problems []fault.F
 		Image: field("image", e.Defaults.Image), Lease: field("lease", e.Defaults.Lease)}
 	for _, s := range w.Site().Catalog.Sizes {
 		if s.OfferedTo(e.Name) {
-			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name, Label: s.Title})
+			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s)})
 		}
 	}
 	for _, i := range w.Site().ImagesFor(e.Name) {

@@ -49,7 +49,7 @@ func (w *Pages) moreQuotaView(k page.Call, f quotaForm, problems []fault.Field) 
 	for _, s := range w.Site().Catalog.Sizes {
 		if s.OfferedTo(name) && !s.Hidden {
 			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name,
-				Label: s.Title + " · " + say.S("team.may_hold", "Limit", t.QuotaOf(s.Name))})
+				Label: say.SizeTitle(s) + " · " + say.S("team.may_hold", "Limit", t.QuotaOf(s.Name))})
 		}
 	}
 	return page.View{Title: title, Nav: "/team", Body: teamview.More(m)}, nil

@@ -47,7 +47,7 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 	back := page.AdvicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
 	for _, a := range r.Advice {
 		item := w.adviceItem(k, a, back)
-		item.Workload = adviceWorkload(w, a)
+		item.Workload = w.adviceWorkload(k, a)
 		m.Items = append(m.Items, item)
 	}
 	m.PutTitle = say.S("advice.put", "Count", len(r.Put))
@@ -60,7 +60,7 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 		if len(m.None) == 0 || m.None[len(m.None)-1].Words != words {
 			m.None = append(m.None, adviceview.CauseModel{Words: words})
 		}
-		m.None[len(m.None)-1].Names = append(m.None[len(m.None)-1].Names, *adviceWorkload(w, a))
+		m.None[len(m.None)-1].Names = append(m.None[len(m.None)-1].Names, *w.adviceWorkload(k, a))
 	}
 	if len(m.Items) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("advice.empty"), Lines: []string{say.S("advice.empty_why")},
@@ -90,22 +90,23 @@ func adviceScopes(k page.Call, current usage.Scope) *ui.TabsModel {
 	return m
 }
 
-func adviceWorkload(w *Pages, a advice.Advice) *ui.StackModel {
+func (w *Pages) adviceWorkload(k page.Call, a advice.Advice) *ui.StackModel {
 	return &ui.StackModel{Title: a.Workload.Name, Href: page.WorkloadPath(a.Workload.ID), Icon: "gpu",
-		Detail: strings.Join([]string{a.Workload.OwnerName, w.TeamTitle(a.Workload.Tenant), a.Workload.Size.Title}, " · ")}
+		Detail: strings.Join([]string{a.Workload.OwnerName, w.TeamTitle(a.Workload.Tenant),
+			k.Words.SizeTitle(a.Workload.Size)}, " · ")}
 }
 
 // adviceTitle is the advice in one line.
 func adviceTitle(say page.Words, a advice.Advice) string {
 	switch {
 	case a.Kind == advice.Smaller && a.Saves.Minor > 0:
-		return say.S("advice.smaller_saves", "Size", a.Size.Title, "Money", say.Money(a.Saves))
+		return say.S("advice.smaller_saves", "Size", say.SizeTitle(a.Size), "Money", say.Money(a.Saves))
 	case a.Kind == advice.Smaller:
-		return say.S("advice.smaller", "Size", a.Size.Title)
+		return say.S("advice.smaller", "Size", say.SizeTitle(a.Size))
 	case a.Size.Name == "":
 		return say.S("advice.larger_none")
 	}
-	return say.S("advice.larger", "Size", a.Size.Title)
+	return say.S("advice.larger", "Size", say.SizeTitle(a.Size))
 }
 
 // adviceItem shows what the advice rests on; back is where its buttons lead.
@@ -123,7 +124,7 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 	if identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
 		if a.Size.Name != "" && identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: a.Workload.Tenant}) {
 			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.take", "Size",
-				a.Size.Title), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
+				say.SizeTitle(a.Size)), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
 		}
 		m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: page.AdvicePath + "/" +
 			string(a.Workload.ID) + "/dismiss", Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
@@ -179,7 +180,8 @@ func adviceNotes(say page.Words, a advice.Advice) []string {
 	notes := []string{say.S("advice.prices", "Now", say.MoneyPerHour(now.PricePerHour), "Then",
 		say.MoneyPerHour(then.PricePerHour))}
 	if a.Kind == advice.Smaller && then.Accelerator.MemoryGiB > 0 {
-		notes = append([]string{say.S("advice.room", "Size", then.Title, "Has", say.GiB(then.Accelerator.MemoryGiB))},
+		notes = append([]string{say.S("advice.room", "Size", say.SizeTitle(then),
+			"Has", say.GiB(then.Accelerator.MemoryGiB))},
 			notes...)
 	}
 	if now.CPU != then.CPU || now.Memory != then.Memory {

@@ -179,8 +179,8 @@ func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
 	state := blocks.StateModel(say, s.Workload)
 	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name, State: &state,
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
-		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName},
-			" · ")}}
+		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), say.ImageTitle(s.Image),
+			say.SizeTitle(s.Size), s.OwnerName}, " · ")}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Notice, m.Concern = w.EndingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
 	m.Edits = editsNotice(say, s.Workload)
@@ -405,7 +405,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 	return m
 }
 
-// extensions are what one click adds to the lease, and what each costs; those that an approver decides lead to the form.
+// extensions are what one click adds to the lease, and what each costs; one that an approver decides leads to the form.
 func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workloadview.ExtensionModel, error) {
 	if !s.change || longer.ID != "" {
 		return nil, nil
@@ -469,7 +469,7 @@ func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
 			Value: page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 			About: say.Say(catalog.IsolationText(item.Size.Isolation))})
 	add(&m.Items, "workload.node", item.Observed.Node, "node")
-	add(&m.Items, "start.image", item.Image.Title, "image")
+	add(&m.Items, "start.image", say.ImageTitle(item.Image), "image")
 	m.Items = append(m.Items, blocks.JobFacts(say, item.Job)...)
 	if len(item.Mounts) > 0 {
 		add(&m.Items, "start.mounts", blocks.MountWords(item.Mounts), "mounts")

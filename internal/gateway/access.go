@@ -77,7 +77,7 @@ func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
 		return grant{}, errSignIn
 	case c.token != "" && w.Kind != catalog.Endpoint:
 		return grant{}, notFoundFault()
-	case !identity.Can(actor, identity.OpenWorkload, w.Resource()) || w.State == workload.Ended:
+	case !identity.Can(actor, identity.OpenWorkload, w.Resource()) || !w.Answers():
 		return grant{}, notFoundFault()
 	}
 	out := grant{person: actor.Person.ID, workload: w}

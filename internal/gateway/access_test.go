@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -120,6 +121,9 @@ var ends = map[string]struct {
 	}, http.StatusServiceUnavailable},
 	"ended": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Ended }) },
 		http.StatusNotFound},
+	"a job, which answers nowhere": {func(w *world) {
+		w.change("nb-anna", func(wl *workload.Workload) { wl.Kind, wl.State = catalog.Job, workload.Succeeded })
+	}, http.StatusNotFound},
 	"crashed": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Failed }) },
 		http.StatusServiceUnavailable},
 	"moved on": {func(w *world) {

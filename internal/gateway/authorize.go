@@ -13,7 +13,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
-	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 const (
@@ -88,7 +87,7 @@ func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession
 	if err != nil {
 		return "", err
 	}
-	if !identity.Can(a, identity.OpenWorkload, w.Resource()) || w.State == workload.Ended {
+	if !identity.Can(a, identity.OpenWorkload, w.Resource()) || !w.Answers() {
 		return "", notFoundFault()
 	}
 	code := identity.NewCredential().Secret

@@ -75,12 +75,13 @@ func callsIn(path string, accounts []string) ([]Call, error) {
 // Refused lists what RBAC or the admission policy refused, each once. What a quota or another admission plugin refuses
 // is not about rights. Neither is a refusal by an API server that has just started: until its authorizer has read the
 // bindings and the roles it refuses everything. That shows between two answers to the same call, and where it misses a
-// role that every cluster has.
+// role that every cluster has. A watch that nobody begins again is answered once: there it shows between that answer and
+// another watch of the account in the same namespace.
 func Refused(calls []Call) []string {
 	var list []string
 	for n, c := range calls {
 		text, lacking := c.String(), c.unauthorized()
-		if lacking && (c.beforeRoles() || answered(c, calls[:n]) && answered(c, calls[n+1:])) {
+		if lacking && (c.beforeRoles() || answered(c, calls[:n]) && (answered(c, calls[n+1:]) || watches(c, calls[n+1:]))) {
 			continue
 		}
 		denied := lacking || strings.Contains(c.ResponseStatus.Message, "ValidatingAdmissionPolicy")
@@ -109,6 +110,14 @@ func answered(c Call, calls []Call) bool {
 			o.ObjectRef.Resource == c.ObjectRef.Resource && o.ObjectRef.Subresource == c.ObjectRef.Subresource &&
 			o.ObjectRef.Namespace == c.ObjectRef.Namespace
 		return same && o.ResponseStatus.Code < 300
+	})
+}
+
+// watches reports whether the authorizer let the same account watch something else in the same namespace.
+func watches(c Call, calls []Call) bool {
+	return c.Verb == "watch" && slices.ContainsFunc(calls, func(o Call) bool {
+		return o.User == c.User && o.Verb == c.Verb && o.ObjectRef.Namespace == c.ObjectRef.Namespace &&
+			o.ResponseStatus.Code < 300
 	})
 }
 

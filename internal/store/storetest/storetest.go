@@ -56,8 +56,8 @@ func Workload(id string) workload.Workload {
 		ID: workload.ID(id), Name: "name-of-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-ada",
 		OwnerName: "Ada Lovelace",
 		Size:      Size("mig-10gb"), Image: catalog.Image{Name: "torch", Title: "PyTorch", Kind: catalog.Notebook,
-			Reference: "example.org/torch@sha256:00",
-			Command:   []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
+			Titles: catalog.Titles{"ko": "파이토치"}, Reference: "example.org/torch@sha256:00",
+			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
 			Auth: "token", Port: 8888,
 			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user,
 			Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
@@ -84,8 +84,8 @@ func Workload(id string) workload.Workload {
 // Size is a size with every field set.
 func Size(name string) catalog.Size {
 	return catalog.Size{
-		Name: name, Title: "MIG slice 10 GB", Clusters: []string{"west"}, Technology: catalog.MIG,
-		Isolation: catalog.IsolationHard,
+		Name: name, Title: "MIG slice 10 GB", Titles: catalog.Titles{"de": "MIG-Slice 10 GB"}, Clusters: []string{"west"},
+		Technology: catalog.MIG, Isolation: catalog.IsolationHard,
 		Accelerator: catalog.Accelerator{Vendor: "nvidia", Model: "H100 80GB", Profile: "1g.10gb",
 			Resource: "nvidia.com/mig-1g.10gb", Count: 1, MemoryGiB: 9.75, Share: 1.0 / 7},
 		CPU: "4", Memory: "16Gi", SharedMem: "1Gi",

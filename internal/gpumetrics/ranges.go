@@ -187,8 +187,8 @@ func inSeconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) +
 // rows of the same labels.
 const nameLabel = "portal_name"
 
-// ranges gives every value of the devices whose rows some matchers choose. Where a step is longer than the exporter's, it is the mean of the step,
-// or for errors and reasons the largest; values that cannot be are left out before that.
+// ranges gives every value of the devices whose rows some matchers choose. Where a step is longer than the exporter's,
+// it is the mean of the step, or for errors and reasons the largest; values that cannot be are left out before that.
 func (q queries) ranges(rows []string, step time.Duration) string {
 	of := func(largest, bytes bool) string { // series in bytes and milliwatts reach further
 		var names []string

@@ -25,8 +25,8 @@ func (t transformer) table(n ast.Node) {
 	}
 }
 
-// tables writes the frame of a table: a region that scrolls sideways where the table is wider than the page, by keyboard
-// too, so that the page itself never does.
+// tables writes the frame of a table: a region that scrolls sideways where the table is wider than the page, by
+// keyboard too, so that the page itself never does.
 type tables struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

@@ -10,16 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-func job(name string) workload.Workload {
-	w := notebook(name)
-	w.Kind, w.Image = catalog.Job, w.Image.ForJob()
-	w.Job = &workload.Job{Command: []string{"train"}, Retries: 1, TimeLimit: catalog.Duration(2 * time.Hour)}
-	return w
-}
+func job(name string) workload.Workload { return reconciletest.Job(notebook(name), "train") }
 
 // attempt plays a pod of a job: on a node, and ended with a code where it is not below zero.
 func (c *fakeCluster) attempt(t *testing.T, name string, n int, code int32) {

@@ -201,8 +201,8 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 	return true, nil
 }
 
-// ownedBy tells pods of a StatefulSet, of a Job, or of a ReplicaSet of a Deployment, of that name from pods that only carry a
-// copy of our label.
+// ownedBy tells pods of a StatefulSet, of a Job, or of a ReplicaSet of a Deployment, of that name from pods that only
+// carry a copy of our label.
 func ownedBy(owner *metav1.OwnerReference, name string) bool {
 	if owner.Kind == "ReplicaSet" {
 		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"

@@ -63,10 +63,12 @@ func (r *restricted) life(prefix string) {
 		r.claiming(prefix+"c")
 	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
 		Namespace: r.namespace, Workload: nb.ID})
+	job := reconciletest.Job(r.notebook(prefix+"j"), "sleep", "3600")
 	all := []workload.Workload{nb, ep, dra}
-	for _, w := range all {
+	for _, w := range append(all, job) {
 		r.store.Put(w)
 	}
+	r.state(job.ID, workload.Running)
 	for _, w := range all {
 		r.state(w.ID, workload.Running)
 		r.want(w.ID, workload.Stop)
@@ -79,6 +81,7 @@ func (r *restricted) life(prefix string) {
 		r.state(w.ID, workload.Running)
 	}
 	r.unlabel()
+	all = append(all, job)
 	for _, w := range all {
 		r.want(w.ID, workload.Delete)
 	}
@@ -96,7 +99,8 @@ var labelled = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "limitranges"}, {Version: "v1", Resource: "persistentvolumeclaims"},
 	{Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
 	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
-	{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "apps", Version: "v1", Resource: "deployments"},
+	{Group: "batch", Version: "v1", Resource: "jobs"}, {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	{Group: "apps", Version: "v1", Resource: "deployments"},
 	{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaimtemplates"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 }

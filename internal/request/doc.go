@@ -2,9 +2,9 @@
 //
 // A [Draft] is what somebody typed; [Check] makes a [Spec] of it, and a [Request] is a Spec with its asker, its
 // [State] and its [Decision]. [Facts] are what a decision sees of quota, budget, license seats, cluster and rules. Pure
-// functions (Submit, Edit, Decide, Defer, Undo, Apply, Seat, Withdraw, Expire, Escalate, Reassign) make an [Outcome] of a
-// request and its Facts: the request as it then is, the workload that comes of it, and the audit events. A [Refusal] says
-// why nothing comes of it.
+// functions (Submit, Edit, Decide, Defer, Undo, Apply, Seat, Withdraw, Expire, Escalate, Reassign) make an [Outcome] of
+// a request and its Facts: the request as it then is, the workload that comes of it, and the audit events. A [Refusal]
+// says why nothing comes of it.
 //
 // The services around them share one core, which gathers the Facts (gather.go) and saves the Outcome (core.go) in one
 // transaction that no other grant runs beside:

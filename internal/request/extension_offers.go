@@ -24,7 +24,8 @@ var usualExtensions = []catalog.Duration{catalog.Duration(time.Hour), catalog.Du
 
 // ExtensionOffers are the usual extensions that would not be refused, by a dry run of each. A workload that is gone
 // has none.
-func (s *Service) ExtensionOffers(ctx context.Context, a identity.Actor, w workload.Workload) ([]ExtensionOffer, error) {
+func (s *Service) ExtensionOffers(ctx context.Context, a identity.Actor,
+	w workload.Workload) ([]ExtensionOffer, error) {
 	if err := workload.Permit(a, identity.ChangeWorkload, w); err != nil || !w.CanExtend() {
 		return nil, err
 	}

@@ -166,11 +166,11 @@ func (c *checker) timeLimit(text string, lease catalog.Duration) catalog.Duratio
 func splitCommand(line string) ([]string, error) {
 	var words []*syntax.Word
 	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
-	if err := parser.Words(strings.NewReader(line), func(w *syntax.Word) bool {
+	for w, err := range parser.WordsSeq(strings.NewReader(line)) {
+		if err != nil {
+			return nil, fmt.Errorf("%s", strings.TrimLeft(err.Error(), "0123456789: "))
+		}
 		words = append(words, w)
-		return true
-	}); err != nil {
-		return nil, fmt.Errorf("%s", strings.TrimLeft(err.Error(), "0123456789: "))
 	}
 	config := &expand.Config{Env: expand.FuncEnviron(func(name string) string {
 		if name == "IFS" || name == "HOME" || !catalog.VariableName(name) {

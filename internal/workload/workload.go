@@ -1,5 +1,5 @@
-// Package workload is what runs: a notebook, an endpoint or a job with its spec (desired state), its lease and what was last
-// observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through. The
+// Package workload is what runs: a notebook, an endpoint or a job with its spec (desired state), its lease and what was
+// last observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through. The
 // controller carries specs out.
 package workload
 
@@ -56,8 +56,8 @@ func (l Lease) Over(now time.Time) bool { return !now.Before(l.Until) }
 // Left is what remains, never below zero.
 func (l Lease) Left(now time.Time) time.Duration { return max(0, l.Until.Sub(now)) }
 
-// Workload is one notebook, endpoint or job. Size and Image are frozen when it is approved: what was approved is what is
-// applied.
+// Workload is one notebook, endpoint or job. Size and Image are frozen when it is approved: what was approved is what
+// is applied.
 type Workload struct {
 	ID         ID
 	Name       string // DNS label, unique over the portal: host name and name of the Kubernetes objects

@@ -75,8 +75,8 @@ func callsIn(path string, accounts []string) ([]Call, error) {
 // Refused lists what RBAC or the admission policy refused, each once. What a quota or another admission plugin refuses
 // is not about rights. Neither is a refusal by an API server that has just started: until its authorizer has read the
 // bindings and the roles it refuses everything. That shows between two answers to the same call, and where it misses a
-// role that every cluster has. A watch that nobody begins again is answered once: there it shows between that answer and
-// another watch of the account in the same namespace.
+// role that every cluster has. A watch that nobody begins again is answered once: there it shows between that answer
+// and another watch of the account in the same namespace.
 func Refused(calls []Call) []string {
 	var list []string
 	for n, c := range calls {

@@ -85,6 +85,13 @@ func Endpoint(w workload.Workload) workload.Workload {
 	return w
 }
 
+// Job makes a job of a notebook, which runs a command.
+func Job(w workload.Workload, command ...string) workload.Workload {
+	w.Kind, w.Image = catalog.Job, w.Image.ForJob()
+	w.Job = &workload.Job{Command: command, Retries: 1, TimeLimit: catalog.Duration(2 * time.Hour)}
+	return w
+}
+
 // instance is a portal of its own for each namespace of a real cluster: a portal watches all namespaces that are its
 // own, and tests run beside each other.
 func instance(namespace string) string {

@@ -92,7 +92,7 @@ func (w undoWorld) holds() (n int) {
 }
 
 var undoCases = cases{
-	"a deferred approval takes nothing, is in no inbox, and comes back when it is undone; later it takes effect once": func(
+	"a deferred approval takes nothing, is in no inbox, and comes back when it is undone; later it counts once": func(
 		t *testing.T, s *store.Store) {
 		w, ctx := undoable(t, s, 1), context.Background()
 		r := w.asked("undone")
@@ -155,7 +155,7 @@ var undoCases = cases{
 		fails(t, fault.Conflict, one(w.answer(0, w.eve, second, request.ApproveVerb)))
 		equal(t, "submitted", w.kinds(second.ID))
 	},
-	"an undo that races the effect, two undos and two controllers, at the moment when the time is over: one of them wins": func(
+	"an undo that races the effect, two undos and two controllers, when the time is over: one of them wins": func(
 		t *testing.T, s *store.Store) {
 		const rounds = 60
 		w, ctx := undoable(t, s, rounds), context.Background()

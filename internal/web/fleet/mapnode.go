@@ -76,8 +76,8 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 	if err := w.gpuHealth(k, n, c, &m); err != nil {
 		return fleet.GPUModel{}, err
 	}
-	use, paint := useScheme(), fleetmap.Paint{}
-	paint = w.paintOf(k, j, use)
+	use := useScheme()
+	paint := w.paintOf(k, j, use)
 	for i := range n.Cards {
 		card := &n.Cards[i]
 		colors := paint.Of(card)

@@ -107,7 +107,8 @@ func addPools(s *inventory.Snapshot, f *gpumetrics.Fleet, pools []pool) {
 // node is one of a pool, with what its cards do.
 func (p pool) node(name string, seed int) (inventory.Node, gpumetrics.Node) {
 	n := inventory.Node{Name: name, Ready: true, Model: p.product,
-		Labels: map[string]string{"nvidia.com/gpu.product": p.product}, Cards: inventory.Cards{Known: true, Count: int64(p.cards)}}
+		Labels: map[string]string{"nvidia.com/gpu.product": p.product},
+		Cards:  inventory.Cards{Known: true, Count: int64(p.cards)}}
 	if p.shares > 0 {
 		n.Labels["nvidia.com/gpu.replicas"] = fmt.Sprint(p.shares)
 		n.Labels["nvidia.com/gpu.sharing-strategy"] = "time-slicing"

@@ -116,7 +116,8 @@ func (b *Work) Ran(code int32, took time.Duration, attempts int) *Work {
 		b.Observed.Detail = "Error (exit code 1)\nBackoffLimitExceeded: Job has reached the specified backoff limit"
 	}
 	b.Observed.PodPresent, b.Observed.Ready, b.Observed.Node, b.Observed.Activity = false, false, "", nil
-	b.Result = &workload.Result{Succeeded: code == 0, ExitCode: &code, Attempts: attempts, StartedAt: Now.Add(-took), At: Now}
+	b.Result = &workload.Result{Succeeded: code == 0, ExitCode: &code, Attempts: attempts,
+		StartedAt: Now.Add(-took), At: Now}
 	b.meters[0].Until = Now
 	return b
 }

@@ -68,8 +68,8 @@ func (a *API) register() {
 		identity.SubmitRequest, a.submit)
 	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with "+
 		"the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
-	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first unless sort says otherwise", "Requests"),
-		identity.ReadRequest, a.requests)
+	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first unless sort says otherwise",
+		"Requests"), identity.ReadRequest, a.requests)
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
 	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request",
 		"Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)

@@ -128,8 +128,8 @@ func (r renderer) container() corev1.Container {
 const podUID = "POD_UID"
 
 // env is the variables of image, job and size by name, and the workload's secret. Without a GPU the runtime is told to
-// show none: many images ask for all GPUs of the node in their own environment, and NVIDIA's runtime heeds that even where
-// the pod asked for no device.
+// show none: many images ask for all GPUs of the node in their own environment, and NVIDIA's runtime heeds that even
+// where the pod asked for no device.
 func (r renderer) env() []corev1.EnvVar {
 	i := r.Workload.Image
 	values := map[string]string{}

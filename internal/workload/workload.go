@@ -1,6 +1,6 @@
 // Package workload is what runs: a notebook, an endpoint or a job with its spec (desired state), its lease and what was
-// last observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through. The
-// controller carries specs out.
+// last observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through.
+// The controller carries specs out.
 package workload
 
 import (

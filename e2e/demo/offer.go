@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -17,7 +18,13 @@ func offer(dir string) (func(config map[string]any), error) {
 	c := catalog.EveryRow()
 	c.Images = catalog.Default().Images
 	for i, s := range c.Sizes {
-		c.Sizes[i].Hidden = s.Placement.SchedulerName != ""
+		c.Sizes[i].Hidden, c.Sizes[i].Tenants = s.Placement.SchedulerName != "", []string{"lab"}
+		for team, quota := range quotas {
+			if quota[s.Name] > 0 {
+				c.Sizes[i].Tenants = append(c.Sizes[i].Tenants, team)
+			}
+		}
+		slices.Sort(c.Sizes[i].Tenants)
 	}
 	text, err := yaml.Marshal(c)
 	if err != nil {

@@ -143,7 +143,8 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:not(:checked)")).ToHaveCount(0))
 }
 
-// presses sends a key to whatever has the focus, once the scripts of the page listen: after a key that leads to another page, too.
+// presses sends a key to whatever has the focus, once the scripts of the page listen: after a key that leads to another
+// page, too.
 func (p *person) presses(key string) {
 	p.t.Helper()
 	p.do(p.page.WaitForLoadState(playwright.PageWaitForLoadStateOptions{State: playwright.LoadStateDomcontentloaded}))

@@ -56,7 +56,8 @@ func TestJobsOverREST(t *testing.T) {
 		t.Errorf("want success with exit code 0 and nothing held, got %v", w)
 	}
 	job := w["job"].(map[string]any)
-	if job["attempts"] != 1. || job["finishedAt"] == nil || job["timeLimit"] != "1h" || str(job["variables"]) != "[EPOCHS]" {
+	if job["attempts"] != 1. || job["finishedAt"] == nil || job["timeLimit"] != "1h" ||
+		str(job["variables"]) != "[EPOCHS]" {
 		t.Errorf("unexpected job %v", job)
 	}
 	if now := dana.held(); now != before {
@@ -83,7 +84,8 @@ func TestJobsOverREST(t *testing.T) {
 		!strings.Contains(str(failed["reason"]), "exit code 3") {
 		t.Errorf("want exit code 3 after two attempts, got %v", failed)
 	}
-	if now := str(dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)["cost"].(map[string]any)["amount"]); now != cost {
+	over := dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)
+	if now := str(over["cost"].(map[string]any)["amount"]); now != cost {
 		t.Errorf("want the meter of the first to stand still, got %s after %s", now, cost)
 	}
 
@@ -145,18 +147,21 @@ func TestBadJobsOverREST(t *testing.T) {
 	}{
 		"no command in a notebook's image": {"command", map[string]any{"image": "jupyterlab"}},
 		"an empty program":                 {"command", map[string]any{"command": []string{""}}},
-		"a NUL in an argument":             {"command", map[string]any{"command": []string{"sh"}, "args": []string{"a\x00b"}}},
-		"a command of 40 KiB":              {"command", map[string]any{"command": []string{strings.Repeat("x", 40<<10)}}},
-		"a name that is none":              {"env", map[string]any{"env": map[string]string{"2BAD": "x"}}},
-		"what chooses the GPU":             {"env", map[string]any{"env": map[string]string{"NVIDIA_VISIBLE_DEVICES": "all"}}},
-		"variables of 40 KiB":              {"env", map[string]any{"env": map[string]string{"BIG": strings.Repeat("x", 40<<10)}}},
-		"a million retries":                {"retries", map[string]any{"retries": 1000000}},
-		"a limit beyond the lease":         {"timeLimit", map[string]any{"timeLimit": "3h"}},
-		"a limit of nothing":               {"timeLimit", map[string]any{"timeLimit": "0s"}},
-		"a limit that is no time":          {"timeLimit", map[string]any{"timeLimit": "soon"}},
-		"a notebook with retries":          {"kind", map[string]any{"kind": "notebook", "image": "jupyterlab", "retries": 2}},
-		"a job's image as a notebook":      {"image", map[string]any{"kind": "notebook"}},
-		"a kind that is none":              {"kind", map[string]any{"kind": "cronjob"}},
+		"a NUL in an argument": {"command",
+			map[string]any{"command": []string{"sh"}, "args": []string{"a\x00b"}}},
+		"a command of 40 KiB": {"command", map[string]any{"command": []string{strings.Repeat("x", 40<<10)}}},
+		"a name that is none": {"env", map[string]any{"env": map[string]string{"2BAD": "x"}}},
+		"what chooses the GPU": {"env",
+			map[string]any{"env": map[string]string{"NVIDIA_VISIBLE_DEVICES": "all"}}},
+		"variables of 40 KiB": {"env",
+			map[string]any{"env": map[string]string{"BIG": strings.Repeat("x", 40<<10)}}},
+		"a million retries":           {"retries", map[string]any{"retries": 1000000}},
+		"a limit beyond the lease":    {"timeLimit", map[string]any{"timeLimit": "3h"}},
+		"a limit of nothing":          {"timeLimit", map[string]any{"timeLimit": "0s"}},
+		"a limit that is no time":     {"timeLimit", map[string]any{"timeLimit": "soon"}},
+		"a notebook with retries":     {"kind", map[string]any{"kind": "notebook", "image": "jupyterlab", "retries": 2}},
+		"a job's image as a notebook": {"image", map[string]any{"kind": "notebook"}},
+		"a kind that is none":         {"kind", map[string]any{"kind": "cronjob"}},
 	} {
 		a := dana.call(http.MethodPost, "/requests", body(bad.change))
 		if a.Status != http.StatusUnprocessableEntity || !strings.Contains(string(a.Raw), bad.field) {

@@ -29,7 +29,9 @@ func TestAnEndedSessionKeepsTheStartForm(t *testing.T) {
 	p.shows("mig-3g.40gb")
 	back := p.session()
 	p.expecting("401")
-	p.do(p.at("[data-test='size-mig-3g.40gb']").Click())
+	// a press as long as a person's: the name's field is left, and its answer is there, before the button is let go
+	press := playwright.LocatorClickOptions{Delay: playwright.Float(300)}
+	p.do(p.at("[data-test='size-mig-3g.40gb']").Click(press))
 	p.sees("[data-test=session-ended]")
 	p.accessible()
 	p.shot("ended")

@@ -13,9 +13,27 @@ if (person) document.addEventListener('DOMContentLoaded', () => setTimeout(resto
 document.addEventListener('htmx:before:response', (event) => {
   if (event.detail?.ctx?.response?.status !== 401) return;
   event.preventDefault();
-  keep();
-  document.getElementById('gp-session-ended')?.showModal();
+  if (pressing) waiting = true;
+  else ended();
 });
+
+// Pressing something leaves the field before, which is asked about at once: a dialog that opened before the button is
+// let go would take the press away from what it was for.
+let pressing = false;
+let waiting = false;
+for (const type of ['pointerdown', 'pointerup', 'pointercancel']) {
+  document.addEventListener(type, () => {
+    pressing = type === 'pointerdown';
+    if (!pressing && waiting) setTimeout(ended);
+  }, true);
+}
+
+function ended() {
+  waiting = false;
+  keep();
+  const dialog = document.getElementById('gp-session-ended');
+  if (!dialog?.open) dialog?.showModal();
+}
 
 // a form that is sent whole meets the sign-in page; where it got through, the next page throws this away
 let sent = false;

@@ -86,15 +86,22 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 
 func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Empty(t).Get(webtest.Anna, "/"), http.StatusOK)
-	if n := part(doc, "empty").Find("p").Length(); n != 3 {
-		t.Errorf("want three sentences, got %d", n)
-	}
+	w := webtest.Empty(t)
+	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+	wantText(t, doc, "step-size", "Choose a size")
+	wantText(t, doc, "step-start", "notebook", "endpoint", "job")
+	wantText(t, doc, "step-open", "Jupyter", "address", "log")
+	part(doc, "empty").Find("li a").Each(func(_ int, a *goquery.Selection) {
+		read(t, w.Get(webtest.Anna, a.AttrOr("href", "")), http.StatusOK)
+	})
 	if got, _ := part(doc, "empty-start").Attr("href"); got != "/start" {
 		t.Errorf("Start leads to %q", got)
 	}
 	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
-	nobody := read(t, webtest.Empty(t).Get(webtest.Nemo, "/"), http.StatusOK)
+	team := read(t, w.Get(webtest.Anna, "/?scope=team"), http.StatusOK)
+	wantText(t, team, "empty", "Your teams have no GPU yet")
+	wantAbsent(t, team, "step-size")
+	nobody := read(t, w.Get(webtest.Nemo, "/"), http.StatusOK)
 	wantText(t, nobody, "empty", "ask the owner of a team")
 	wantAbsent(t, nobody, "empty-start", "start")
 }

@@ -139,7 +139,9 @@ type ListModel struct {
 	Switch *ui.TabsModel
 	Filter ui.FilterBarModel
 	Empty  *ui.EmptyStateModel
-	More   ui.PaginationModel
+	// Welcome stands there for somebody who has nothing at all.
+	Welcome *WelcomeModel
+	More    ui.PaginationModel
 }
 
 // List is the table of the page.
@@ -168,7 +170,7 @@ func List(m ListModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
+		if m.Empty != nil || m.Welcome != nil {
 			if m.Switch != nil {
 				templ_7745c5c3_Err = ui.Switch(*m.Switch).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -179,9 +181,16 @@ func List(m ListModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
+			if m.Empty != nil {
+				templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else {
+				templ_7745c5c3_Err = Welcome(*m.Welcome).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 		} else {
 			templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -339,7 +348,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 95, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 101, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/manual"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -123,7 +125,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, items []workload.Worklo
 	}
 	m := home.ListModel{Switch: scopeSwitch(k, chosen)}
 	if len(items)+len(pending) == 0 {
-		m.Empty = w.homeEmpty(k, chosen)
+		w.nothingOf(k, chosen, &m)
 		return m, nil
 	}
 	for _, item := range byUse(items) {
@@ -228,24 +230,33 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 	return m, err
 }
 
-// homeEmpty says what this place is, and what could start now.
-func (w *Pages) homeEmpty(k page.Call, chosen page.Scope) *ui.EmptyStateModel {
-	say := k.Words
-	m := &ui.EmptyStateModel{Icon: "gpu", Test: "empty", Title: say.S("home.empty_" + string(chosen))}
-	teams := w.Startable(k)
-	if len(teams) == 0 {
-		m.Lines = []string{say.S("home.empty_nobody")}
-		if identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
-			m.Lines = []string{say.S("platform.from_home")}
-			m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"), Href: page.PlatformPath,
-				Kind: ui.Primary, Test: "open-platform"}}}
-		}
-		return m
+// nothingOf stands in place of an empty list: for one's own the way to a first workload, else a sentence.
+func (w *Pages) nothingOf(k page.Call, chosen page.Scope, m *home.ListModel) {
+	say, teams := k.Words, w.Startable(k)
+	if chosen == page.ScopeMine && len(teams) > 0 {
+		m.Welcome = w.welcome(k, teams)
+		return
 	}
-	m.Lines = []string{say.S("home.empty_1"), say.S("home.empty_2"), say.S("home.empty_3")}
-	start := &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start", Kind: ui.Primary, Icon: "plus",
-		Test: "empty-start"}
-	m.Actions = []ui.ActionModel{{Link: start}}
+	m.Empty = &ui.EmptyStateModel{Icon: "gpu", Test: "empty", Title: say.S("home.empty_" + string(chosen))}
+	switch {
+	case len(teams) > 0:
+		m.Empty.Lines = []string{say.S("home.empty_others")}
+		m.Empty.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start",
+			Kind: ui.Primary, Icon: "plus", Test: "empty-start"}}}
+	case identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}):
+		m.Empty.Lines = []string{say.S("platform.from_home")}
+		m.Empty.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"),
+			Href: page.PlatformPath, Kind: ui.Primary, Test: "open-platform"}}}
+	default:
+		m.Empty.Lines = []string{say.S("home.empty_nobody")}
+	}
+}
+
+// welcome offers to start with the smallest GPU that is available now, where one is.
+func (w *Pages) welcome(k page.Call, teams []tenant.Tenant) *home.WelcomeModel {
+	m := &home.WelcomeModel{SizingHref: "/start/size", CapacityHref: "/fleet", GuideHref: manual.Path("users"),
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("home.step_size"), Href: "/start",
+			Kind: ui.Primary, Icon: "arrow-right", Test: "empty-start"}}}}
 	team := page.ChooseTeam(k, teams)
 	offers, err := w.Offers.List(k.Ctx, k.Actor, team)
 	if o, ok := blocks.StartsNow(offers); ok && err == nil {

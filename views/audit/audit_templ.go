@@ -8,33 +8,58 @@ package audit
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is a page of the record.
 type PageModel struct {
 	Header ui.HeaderModel
-	Filter ui.FilterBarModel
+	CSV    string // address of what is shown as a file
+	Record string // address of the whole record, which proves itself
+	Filter FilterModel
 	Rows   []RowModel
-	Empty  *ui.EmptyStateModel
-	// Further says that a search has looked through a part of the record only; More leads on.
-	Further *ui.NoticeModel
-	More    ui.PaginationModel
+	// Partial says that a search has looked through a part of the record only; NextURL leads on.
+	Partial bool
+	NextURL string
+}
+
+// FilterModel is what the record is narrowed by.
+type FilterModel struct {
+	Kind    string
+	Kinds   []string
+	Team    string
+	Teams   []ui.OptionModel
+	Person  string
+	Text    string
+	From    string
+	Until   string
+	Hidden  []ui.HiddenModel // what a link from elsewhere narrowed it by
+	Narrows bool             // anything at all
 }
 
 // RowModel is one event.
 type RowModel struct {
-	Row    ui.RowModel
-	Seq    string
-	Time   ui.TimeModel
-	Who    ui.StackModel
-	What   string
-	Detail string
-	Team   string
-	Links  []LinkModel
-	Rule   string
+	Seq     string
+	Time    ui.TimeModel
+	Who     string
+	Address string
+	What    string
+	Detail  string
+	Team    string
+	Links   []LinkModel
+	Rule    string
 	// Facts and Changes are shown when the row is opened: from where, in whose place, what was before and after.
-	Facts   []ui.DefModel
+	Facts   []FactModel
 	Changes []ChangeModel
+}
+
+// FactModel is one more thing that is known of an event.
+type FactModel struct {
+	ID    string
+	Value string
 }
 
 // ChangeModel is one value before and after; "" where there was or is none.
@@ -65,7 +90,7 @@ func Page(m PageModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(header(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -81,7 +106,7 @@ func Page(m PageModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(m.Filter).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(filter(ctx, m.Filter)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -89,8 +114,9 @@ func Page(m PageModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Further != nil {
-				templ_7745c5c3_Err = ui.Notice(*m.Further).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Partial {
+				templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("audit.further"),
+					Body: ui.L(ctx).S("audit.further_why"), Test: "further"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -119,7 +145,7 @@ func Page(m PageModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: m.Empty, Compact: true,
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: empty(ctx, m.Rows), Compact: true,
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"}, {Label: ui.L(ctx).S("workload.event_who")},
@@ -133,7 +159,7 @@ func Page(m PageModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Pagination(m.More).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Pagination(ui.PaginationModel{Label: ui.L(ctx).S("audit.pages"), NextURL: m.NextURL}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -226,7 +252,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.Who).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Who, Detail: r.Address}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -272,7 +298,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var9 string
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Detail)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 74, Col: 21}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 100, Col: 21}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -291,7 +317,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(r.Rule)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 77, Col: 44}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 103, Col: 44}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -314,7 +340,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var11 templ.SafeURL
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(l.Href))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 81, Col: 37}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 107, Col: 37}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -327,7 +353,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var12 string
 					templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(l.Label)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 81, Col: 55}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 107, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 					if templ_7745c5c3_Err != nil {
@@ -366,7 +392,7 @@ func row(r RowModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(r.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: "event-" + r.Seq, Test: "event"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -403,7 +429,7 @@ func more(r RowModel) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("audit.more"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 95, Col: 31}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 121, Col: 31}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -416,7 +442,7 @@ func more(r RowModel) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Seq)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 96, Col: 45}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 122, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -426,7 +452,7 @@ func more(r RowModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: r.Facts}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, r.Facts)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -436,9 +462,9 @@ func more(r RowModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.ResolveAttributeValue(r.Row.ID + "-changes")
+				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.ResolveAttributeValue("event-" + r.Seq + "-changes")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 100, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 126, Col: 65}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var16)
 				if templ_7745c5c3_Err != nil {
@@ -451,7 +477,7 @@ func more(r RowModel) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("audit.changes"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 100, Col: 90}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 126, Col: 98}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -462,9 +488,9 @@ func more(r RowModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var18 string
-				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue(r.Row.ID + "-changes")
+				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue("event-" + r.Seq + "-changes")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 101, Col: 86}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 127, Col: 94}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var18)
 				if templ_7745c5c3_Err != nil {
@@ -482,7 +508,7 @@ func more(r RowModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(c.Field)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 104, Col: 22}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 130, Col: 22}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -500,7 +526,7 @@ func more(r RowModel) templ.Component {
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(c.Old)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 106, Col: 20}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 132, Col: 20}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {
@@ -525,7 +551,7 @@ func more(r RowModel) templ.Component {
 						var templ_7745c5c3_Var21 string
 						templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(c.New)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 112, Col: 20}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 138, Col: 20}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 						if templ_7745c5c3_Err != nil {
@@ -553,6 +579,58 @@ func more(r RowModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func header(ctx context.Context, m PageModel) ui.HeaderModel {
+	m.Header.Actions = []ui.ActionModel{
+		{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("audit.export_csv"), Href: m.CSV, Icon: "download",
+			Test: "export-csv"}},
+		{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("audit.export_record"), Href: m.Record, Icon: "download",
+			Test: "export-record"}}}
+	return m.Header
+}
+
+func filter(ctx context.Context, f FilterModel) ui.FilterBarModel {
+	say := ui.L(ctx)
+	kinds := []ui.OptionModel{{Value: "", Label: say.S("start.any")}}
+	for _, kind := range f.Kinds {
+		kinds = append(kinds, ui.OptionModel{Value: kind, Label: kind})
+	}
+	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Hidden: f.Hidden,
+		Search: &ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"),
+			Value: f.Text, Placeholder: say.S("audit.filter_text"), MaxLength: 100, Autocomplete: "off",
+			Test: "filter-text"},
+		Fields: []ui.FieldModel{
+			{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"), Value: f.Kind,
+				Test: "filter-kind", Options: kinds},
+			{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"), Value: f.Team,
+				Test: "filter-tenant", Options: append([]ui.OptionModel{{Value: "", Label: say.S("start.any")}}, f.Teams...)},
+			{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"), Value: f.Person, Short: true,
+				Autocomplete: "off", Test: "filter-person"},
+			{ID: "audit-from", Name: "from", Kind: ui.DateField, Label: say.S("audit.filter_from"), Value: f.From,
+				Test: "filter-from"},
+			{ID: "audit-until", Name: "until", Kind: ui.DateField, Label: say.S("audit.filter_until"), Value: f.Until,
+				Test: "filter-until"}}}
+	if f.Narrows {
+		m.ClearURL = "/audit"
+	}
+	return m
+}
+
+func facts(ctx context.Context, list []FactModel) []ui.DefModel {
+	items := make([]ui.DefModel, len(list))
+	for i, f := range list {
+		items[i] = ui.DefModel{Term: ui.L(ctx).S("audit." + f.ID), Value: f.Value, Test: "event-" + f.ID}
+	}
+	return items
+}
+
+func empty(ctx context.Context, rows []RowModel) *ui.EmptyStateModel {
+	if len(rows) > 0 {
+		return nil
+	}
+	return &ui.EmptyStateModel{Icon: "audit", Title: ui.L(ctx).S("audit.empty"),
+		Lines: []string{ui.L(ctx).S("audit.empty_why")}, Level: 3, Test: "empty"}
 }
 
 var _ = templruntime.GeneratedTemplate

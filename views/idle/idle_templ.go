@@ -8,31 +8,43 @@ package idle
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+	"strconv"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is what counts, as a form for those who may change it.
 type PageModel struct {
 	Header ui.HeaderModel
 	Errors ui.FormErrorsModel
-	// Notices say what is not as one would expect.
-	Notices []ui.NoticeModel
 	// Rows are what counts, as everybody reads it who may not change it.
-	Rows  []RowModel
-	Empty *ui.EmptyStateModel
+	Rows []RowModel
 	// Form is nil for those who may only read.
 	Form *FormModel
 	// Saved says who set this, and when; "" for nobody.
 	Saved string
 	// Preview is what the form would do; nil until somebody asked.
 	Preview *PreviewModel
-	// How says what counts as idle.
-	How []string
 }
+
+// Action is what becomes of what is idle.
+type Action string
+
+// The actions.
+const (
+	Off  Action = "off"
+	Warn Action = "warn"
+	Stop Action = "stop"
+)
+
+var actionKinds = map[Action]ui.Kind{Off: ui.Off, Warn: ui.Warning, Stop: ui.Danger}
 
 // RowModel is one setting in words.
 type RowModel struct {
-	Whom   ui.StackModel
-	Action ui.StateModel
+	Whom   string
+	Action Action
 	After  string
 	Below  string
 	Keep   string
@@ -40,38 +52,72 @@ type RowModel struct {
 
 // FormModel is all settings, one group of fields each.
 type FormModel struct {
-	Form  ui.FormModel
-	Rows  []GroupModel
-	Check ui.ButtonModel
-	Save  ui.ButtonModel
+	Action  string // address
+	Check   string // address that says what the settings would do
+	Base    string // version that is changed
+	Actions []Action
+	Below   string // usual share
+	Rows    []GroupModel
 }
 
-// GroupModel is one setting.
+// GroupModel is one setting; the last one is for another.
 type GroupModel struct {
-	Title  string
-	Fields []ui.FieldModel
+	Title  string // "" for another
+	For    FieldModel
+	Whom   []ui.OptionModel
+	Action FieldModel
+	After  FieldModel
+	Below  FieldModel
+	Keep   FieldModel
 }
+
+// FieldModel is what was typed, and what is wrong with it.
+type FieldModel struct{ Value, Error string }
 
 // PreviewModel is what settings would do to what runs, and would have done to what ran.
 type PreviewModel struct {
-	Running  ui.NoticeModel
+	Running  VerdictModel
 	Affected []CaseModel
 	// Spared run and go on: nothing follows for them. The fold has a title of its own.
 	Spared      []CaseModel
 	SparedTitle string
 	SparedCut   string
-	Past        ui.NoticeModel
+	Past        VerdictModel
 	Would       []CaseModel
 	Shown       string // that the lists are cut; "" where they are not
 	WouldCut    string
 }
 
+// VerdictModel is what settings do to some workloads.
+type VerdictModel struct {
+	Title   string
+	Body    string
+	Items   []string
+	Touches bool // somebody is warned or stopped
+	Unknown bool // of some nobody can tell
+}
+
+// verdict is good news only where all is known.
+func verdict(v VerdictModel, test string) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.OK, Title: v.Title, Body: v.Body, Items: v.Items, Test: test}
+	switch {
+	case v.Touches:
+		n.Kind = ui.Warning
+	case v.Unknown:
+		n.Kind = ui.Info
+	}
+	return n
+}
+
 // CaseModel is one workload.
 type CaseModel struct {
-	Name  ui.StackModel
-	What  ui.StateModel
-	Idle  string
-	Known string
+	Name    ui.StackModel
+	Outcome Action
+	Unknown bool   // whether it is idle
+	Was     bool   // it happened
+	Detail  string // when, or why nobody knows
+	Idle    string
+	Known   string
 }
 
 // Page is the form above what it would do.
@@ -108,14 +154,9 @@ func Page(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, n := range m.Notices {
-			templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if m.Form == nil && len(m.Rows) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "usage", Title: ui.L(ctx).S("idle.empty"),
+				Lines: []string{ui.L(ctx).S("idle.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -140,7 +181,7 @@ func Page(m PageModel) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(m.Saved)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 87, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 131, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -173,15 +214,15 @@ func Page(m PageModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, h := range m.How {
+			for _, h := range []string{"measured", "own", "notebook", "told", "doubt", "order"} {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var4 string
-				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(h)
+				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("idle.how_" + h))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 95, Col: 12}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 139, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -255,15 +296,15 @@ func form(m FormModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for _, g := range m.Rows {
+				for i, g := range m.Rows {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<fieldset class=\"gp-idle\" data-test=\"idle-group\"><legend class=\"gp-idle__title\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(g.Title)
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(groupTitle(ctx, g))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 108, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 153, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -273,7 +314,7 @@ func form(m FormModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					for _, f := range g.Fields {
+					for _, f := range groupFields(ctx, m, g, "-"+strconv.Itoa(i)) {
 						templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -288,11 +329,12 @@ func form(m FormModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(m.Check).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("idle.check"), Kind: ui.Secondary, FormAction: m.Check,
+					Test: "check"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(m.Save).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("idle.save"), Kind: ui.Primary, Test: "save"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -302,7 +344,8 @@ func form(m FormModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Form(m.Form).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "idle-form", Action: m.Action, Hidden: []ui.HiddenModel{{Name: "base", Value: m.Base}},
+				Test: "idle-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -315,6 +358,34 @@ func form(m FormModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func groupTitle(ctx context.Context, g GroupModel) string {
+	if g.Title == "" {
+		return ui.L(ctx).S("idle.another")
+	}
+	return g.Title
+}
+
+func groupFields(ctx context.Context, m FormModel, g GroupModel, n string) []ui.FieldModel {
+	say := ui.L(ctx)
+	var actions []ui.OptionModel
+	for _, a := range m.Actions {
+		actions = append(actions, ui.OptionModel{Value: string(a), Label: say.S("idle.action_" + string(a))})
+	}
+	text := func(name string, f FieldModel) ui.FieldModel {
+		return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: f.Value, Short: true,
+			Autocomplete: "off", MaxLength: 16, Error: f.Error, Test: name}
+	}
+	after, below, keep := text("after", g.After), text("below", g.Below), text("keepAlive", g.Keep)
+	after.Placeholder, keep.Placeholder = "4h", "8h"
+	below.Unit, below.InputMode, below.Placeholder = "%", "numeric", m.Below
+	return []ui.FieldModel{
+		{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: g.For.Value,
+			Error: g.For.Error, Options: g.Whom, Test: "for"},
+		{ID: "action" + n, Name: "action" + n, Kind: ui.SelectField, Label: say.S("idle.action"), Value: g.Action.Value,
+			Error: g.Action.Error, Options: actions, Test: "action"},
+		after, below, keep}
 }
 
 func settings(rows []RowModel) templ.Component {
@@ -387,7 +458,7 @@ func settings(rows []RowModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Stack(r.Whom).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Whom}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -413,7 +484,8 @@ func settings(rows []RowModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.State(r.Action).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: actionKinds[r.Action],
+								Word: ui.L(ctx).S("idle.action_" + string(r.Action))}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -505,7 +577,7 @@ func preview(m PreviewModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Notice(m.Running).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(verdict(m.Running, "idle-hits")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -531,7 +603,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(m.Shown)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 151, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 226, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -554,7 +626,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedTitle)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 155, Col: 28}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 230, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -576,7 +648,7 @@ func preview(m PreviewModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedCut)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 158, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 233, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -596,7 +668,7 @@ func preview(m PreviewModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Notice(m.Past).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(verdict(m.Past, "idle-would")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -622,7 +694,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(m.WouldCut)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 167, Col: 36}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 242, Col: 36}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -727,7 +799,7 @@ func cases(id, caption string, rows []CaseModel) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.State(r.What).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.State(outcome(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -771,6 +843,18 @@ func cases(id, caption string, rows []CaseModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func outcome(ctx context.Context, c CaseModel) ui.StateModel {
+	switch {
+	case c.Unknown:
+		return ui.StateModel{Kind: ui.Info, Word: ui.L(ctx).S("web.unknown"), Detail: c.Detail}
+	case c.Was:
+		return ui.StateModel{Kind: actionKinds[c.Outcome], Word: ui.L(ctx).S("idle.case_was_" + string(c.Outcome)),
+			Detail: c.Detail, Test: "state"}
+	}
+	return ui.StateModel{Kind: actionKinds[c.Outcome], Word: ui.L(ctx).S("idle.case_" + string(c.Outcome)),
+		Detail: c.Detail, Test: "state"}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -35,19 +35,11 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead"),
-		Actions: auditExports(k)}, Filter: w.auditFilter(k),
-		More: ui.PaginationModel{Label: say.S("audit.pages"), NextURL: page.NextURL("/audit", k.Query, next)}}
+	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead")},
+		CSV: auditTable(k), Record: "/audit/export?format=record", Filter: w.auditFilter(k),
+		Partial: f.Text != "" && next != "", NextURL: page.NextURL("/audit", k.Query, next)}
 	for _, e := range events {
 		m.Rows = append(m.Rows, auditRow(say, e))
-	}
-	if f.Text != "" && next != "" {
-		m.Further = &ui.NoticeModel{Kind: ui.Info, Title: say.S("audit.further"), Body: say.S("audit.further_why"),
-			Test: "further"}
-	}
-	if len(events) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")},
-			Level: 3, Test: "empty"}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/audit", Wide: true, Body: auditview.Page(m)}, nil
 }
@@ -75,20 +67,15 @@ func dayOf(text string) time.Time {
 // auditKeys are what the address of the page narrows the record by.
 var auditKeys = []string{"kind", "tenant", "person", "text", "from", "until", "workload", "request"}
 
-// auditExports: a table of what is shown, and the whole record that proves itself.
-func auditExports(k page.Call) []ui.ActionModel {
+// auditTable is the address of what is shown as a file.
+func auditTable(k page.Call) string {
 	table := url.Values{"format": {"csv"}}
 	for _, name := range auditKeys {
 		if k.Get(name) != "" {
 			table.Set(name, k.Get(name))
 		}
 	}
-	link := func(label, query, test string) ui.ActionModel {
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S(label), Href: "/audit/export?" + query,
-			Icon: "download", Test: test}}
-	}
-	return []ui.ActionModel{link("audit.export_csv", table.Encode(), "export-csv"),
-		link("audit.export_record", "format=record", "export-record")}
+	return "/audit/export?" + table.Encode()
 }
 
 // auditExport sends the record as a file. A fault on the way cuts the answer off, so that half a file is never taken
@@ -123,47 +110,28 @@ func (w *Pages) auditExport(c echo.Context) error {
 	return err
 }
 
-func (w *Pages) auditFilter(k page.Call) ui.FilterBarModel {
-	say := k.Words
-	kinds := ui.FieldModel{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"),
-		Value: k.Get("kind"), Test: "filter-kind", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+func (w *Pages) auditFilter(k page.Call) auditview.FilterModel {
+	m := auditview.FilterModel{Kind: k.Get("kind"), Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
+		From: k.Get("from"), Until: k.Get("until")}
 	for _, kind := range audit.Kinds() {
-		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind), Label: string(kind)})
+		m.Kinds = append(m.Kinds, string(kind))
 	}
-	teams := ui.FieldModel{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"),
-		Value: k.Get("tenant"), Test: "filter-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, t := range w.Site().Directory.Tenants {
-		teams.Options = append(teams.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
+		m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
 	}
-	person := ui.FieldModel{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"),
-		Value: k.Get("person"), Short: true, Autocomplete: "off", Test: "filter-person"}
-	text := ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"),
-		Value: k.Get("text"), Placeholder: say.S("audit.filter_text"), MaxLength: 100, Autocomplete: "off",
-		Test: "filter-text"}
-	day := func(name, label string) ui.FieldModel {
-		return ui.FieldModel{ID: "audit-" + name, Name: name, Kind: ui.DateField, Label: say.S(label), Value: k.Get(name),
-			Test: "filter-" + name}
-	}
-	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Search: &text,
-		Fields: []ui.FieldModel{kinds, teams, person, day("from", "audit.filter_from"), day("until", "audit.filter_until")}}
 	for _, name := range []string{"workload", "request"} {
 		if k.Get(name) != "" {
 			m.Hidden = append(m.Hidden, ui.HiddenModel{Name: name, Value: k.Get(name)})
 		}
 	}
-	for _, name := range auditKeys {
-		if k.Get(name) != "" {
-			m.ClearURL = "/audit"
-		}
-	}
+	m.Narrows = slices.ContainsFunc(auditKeys, func(name string) bool { return k.Get(name) != "" })
 	return m
 }
 
 func auditRow(say page.Words, e audit.Event) auditview.RowModel {
-	row := auditview.RowModel{Row: ui.RowModel{ID: "event-" + strconv.FormatInt(e.Seq, 10), Test: "event"},
-		Seq: strconv.FormatInt(e.Seq, 10), Time: say.At(e.At), Who: ui.StackModel{Title: blocks.WhoDid(say, e),
-			Detail: e.Address},
-		What: say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: e.Tenant, Rule: e.Rule}
+	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: say.At(e.At), Who: blocks.WhoDid(say, e),
+		Address: e.Address,
+		What:    say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: e.Tenant, Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
 	}
@@ -181,20 +149,17 @@ func auditRow(say page.Words, e audit.Event) auditview.RowModel {
 }
 
 // auditFacts are from where and in whose place something was done; what an event does not say is not shown.
-func auditFacts(say page.Words, e audit.Event) []ui.DefModel {
-	var facts []ui.DefModel
+func auditFacts(say page.Words, e audit.Event) []auditview.FactModel {
+	var facts []auditview.FactModel
 	via := ""
 	if e.Via != "" {
 		via = say.S("audit.via." + string(e.Via))
 	}
-	for _, f := range []struct{ label, value, test string }{
-		{"audit.behalf", e.BehalfName, "event-behalf"}, {"audit.address", e.Address, "event-address"},
-		{"audit.via", via, "event-via"},
-		{"audit.credential", e.CredentialOf(), "event-credential"}, {"audit.rule", e.Rule, "event-rule"},
-		{"audit.volume", e.Volume, "event-volume"}, {"audit.person", string(e.Actor), "event-person"},
-	} {
-		if f.value != "" {
-			facts = append(facts, ui.DefModel{Term: say.S(f.label), Value: f.value, Test: f.test})
+	for _, f := range []auditview.FactModel{{ID: "behalf", Value: e.BehalfName}, {ID: "address", Value: e.Address},
+		{ID: "via", Value: via}, {ID: "credential", Value: e.CredentialOf()}, {ID: "rule", Value: e.Rule},
+		{ID: "volume", Value: e.Volume}, {ID: "person", Value: string(e.Actor)}} {
+		if f.Value != "" {
+			facts = append(facts, f)
 		}
 	}
 	return facts

@@ -129,11 +129,7 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 
 func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) page.View {
 	say := k.Words
-	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")},
-		Errors: ui.FormErrorsModel{}}
-	for _, how := range []string{"measured", "own", "notebook", "told", "doubt", "order"} {
-		m.How = append(m.How, say.S("idle.how_"+how))
-	}
+	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")}}
 	if r.Version > 0 {
 		m.Saved = say.S("idle.saved", "Name", r.AuthorName, "Time", say.At(r.At).Exact)
 	}
@@ -142,10 +138,6 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 		m.Errors = page.FormErrors(say, idleAnchors(f, problems))
 	} else {
 		m.Rows = w.idleRows(say, r)
-		if len(m.Rows) == 0 {
-			m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("idle.empty"), Lines: []string{say.S("idle.empty_why")},
-				Level: 2, Test: "empty"}
-		}
 	}
 	if p != nil {
 		m.Preview = w.idlePreviewModel(say, *p)
@@ -177,36 +169,25 @@ func (w *Pages) idleFields(say page.Words, f *idleForm, problems []fault.Field) 
 	for _, p := range idleAnchors(*f, problems) {
 		wrong[p.Name] = say.Text(p.Reason)
 	}
-	m := &idleview.FormModel{Form: ui.FormModel{ID: "idle-form", Action: page.IdlePath,
-		Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(f.base, 10)}}, Test: "idle-form"},
-		Check: ui.ButtonModel{Label: say.S("idle.check"), Kind: ui.Secondary, FormAction: page.IdlePath + "/preview",
-			Test: "check"}, Save: ui.ButtonModel{Label: say.S("idle.save"), Kind: ui.Primary, Test: "save"}}
+	m := &idleview.FormModel{Action: page.IdlePath, Check: page.IdlePath + "/preview",
+		Base: strconv.FormatInt(f.base, 10), Below: strconv.Itoa(idle.UsualBelow)}
+	for _, a := range idle.Actions() {
+		m.Actions = append(m.Actions, idleview.Action(a))
+	}
 	lines := f.lines
 	if len(lines) == 0 || lines[len(lines)-1].For != "" {
 		lines = append(slices.Clone(lines), idleLine{Action: string(idle.Warn)})
 	}
 	for i, l := range lines {
-		n := "-" + strconv.Itoa(i)
-		text := func(name, value, unit string) ui.FieldModel {
-			return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: value, Unit: unit,
-				Short: true, Autocomplete: "off", MaxLength: 16, Error: wrong[name+n], Test: name}
+		field := func(name, value string) idleview.FieldModel {
+			return idleview.FieldModel{Value: value, Error: wrong[name+"-"+strconv.Itoa(i)]}
 		}
-		whom := ui.FieldModel{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: l.For,
-			Error: wrong["for"+n], Options: w.idleScopes(say, l.For), Test: "for"}
-		action := ui.FieldModel{ID: "action" + n, Name: "action" + n, Kind: ui.SelectField, Label: say.S("idle.action"),
-			Value: l.Action, Error: wrong["action"+n], Test: "action"}
-		for _, a := range idle.Actions() {
-			action.Options = append(action.Options, ui.OptionModel{Value: string(a), Label: say.S("idle.action_" + string(a))})
-		}
-		below := text("below", l.Below, "%")
-		below.InputMode, below.Placeholder = "numeric", strconv.Itoa(idle.UsualBelow)
-		after, keep := text("after", l.After, ""), text("keepAlive", l.Keep, "")
-		after.Placeholder, keep.Placeholder = "4h", "8h"
-		title := say.S("idle.another")
+		g := idleview.GroupModel{For: field("for", l.For), Whom: w.idleScopes(say, l.For), Action: field("action", l.Action),
+			After: field("after", l.After), Below: field("below", l.Below), Keep: field("keepAlive", l.Keep)}
 		if l.For != "" {
-			title = w.idleWhom(say, l.For).Title
+			g.Title = w.idleWhom(say, l.For)
 		}
-		m.Rows = append(m.Rows, idleview.GroupModel{Title: title, Fields: []ui.FieldModel{whom, action, after, below, keep}})
+		m.Rows = append(m.Rows, g)
 	}
 	return m
 }
@@ -229,23 +210,20 @@ func (w *Pages) idleScopes(say page.Words, now string) []ui.OptionModel {
 	return list
 }
 
-func (w *Pages) idleWhom(say page.Words, scope string) ui.StackModel {
+func (w *Pages) idleWhom(say page.Words, scope string) string {
 	for _, o := range w.idleScopes(say, scope) {
 		if o.Value == scope {
-			return ui.StackModel{Title: o.Label}
+			return o.Label
 		}
 	}
-	return ui.StackModel{Title: scope}
+	return scope
 }
-
-var idleKinds = map[idle.Action]ui.Kind{idle.Off: ui.Off, idle.Warn: ui.Warning, idle.Stop: ui.Danger}
 
 func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
 	var rows []idleview.RowModel
 	for _, l := range idleFormFor(r).lines {
-		action := idle.Action(l.Action)
-		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: ui.StateModel{Kind: idleKinds[action],
-			Word: say.S("idle.action_" + l.Action)}, After: "–", Below: "–", Keep: "–"}
+		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: idleview.Action(l.Action), After: "–", Below: "–",
+			Keep: "–"}
 		if l.After != "" {
 			row.After, row.Below, row.Keep = l.After, l.Below+" %", l.Keep
 		}
@@ -256,24 +234,11 @@ func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
 
 func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.PreviewModel {
 	m := &idleview.PreviewModel{
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.hits", "Stopped", p.RunningTally.Stopped, "Warned",
-			p.RunningTally.Warned, "Count", p.RunningTally.Seen), Test: "idle-hits"},
-		Past: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.would", "Stopped", p.PastTally.Stopped, "Warned",
-			p.PastTally.Warned, "Count", p.PastTally.Seen), Body: say.S("idle.would_body"), Test: "idle-would"}}
-	for _, of := range []struct {
-		notice *ui.NoticeModel
-		t      idle.Tally
-	}{{&m.Running, p.RunningTally}, {&m.Past, p.PastTally}} {
-		if of.t.Unknown > 0 { // not knowing is no good news
-			of.notice.Kind = ui.Info
-		}
-		if of.t.Stopped+of.t.Warned > 0 {
-			of.notice.Kind = ui.Warning
-		}
-		if of.t.Unknown > 0 {
-			of.notice.Items = append(of.notice.Items, say.S("idle.unknown", "Count", of.t.Unknown))
-		}
-	}
+		Running: idleVerdict(say, p.RunningTally, say.S("idle.hits", "Stopped", p.RunningTally.Stopped, "Warned",
+			p.RunningTally.Warned, "Count", p.RunningTally.Seen)),
+		Past: idleVerdict(say, p.PastTally, say.S("idle.would", "Stopped", p.PastTally.Stopped, "Warned",
+			p.PastTally.Warned, "Count", p.PastTally.Seen))}
+	m.Past.Body = say.S("idle.would_body")
 	if p.RunningTally.Stopped > 0 {
 		m.Running.Body = say.S("idle.hits_body")
 	}
@@ -294,25 +259,32 @@ func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.Previ
 	return m
 }
 
+func idleVerdict(say page.Words, t idle.Tally, title string) idleview.VerdictModel {
+	v := idleview.VerdictModel{Title: title, Touches: t.Stopped+t.Warned > 0, Unknown: t.Unknown > 0}
+	if v.Unknown {
+		v.Items = []string{say.S("idle.unknown", "Count", t.Unknown)}
+	}
+	return v
+}
+
 func (w *Pages) idleCases(say page.Words, list []idle.PreviewRow,
 	running bool) (models []idleview.CaseModel, cut string) {
 	for _, c := range list[:min(len(list), mostShown)] {
 		item := c.Workload
 		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
 			Detail: strings.Join([]string{item.OwnerName, w.TeamTitle(item.Tenant), say.SizeTitle(item.Size)}, " · ")},
-			What: ui.StateModel{Kind: idleKinds[c.Outcome], Word: say.S("idle.case_" + string(c.Outcome)), Test: "state"},
+			Outcome: idleview.Action(c.Outcome), Unknown: c.Unknown(),
 			Idle: idleFor(say, c.Idle), Known: say.Percent(100 * c.Known)}
 		switch {
 		case c.Unknown():
-			row.What, row.Idle = ui.StateModel{Kind: ui.Info, Word: say.S("web.unknown")}, "–"
-			row.What.Detail = say.S("idle.why_" + string(whyUnknown(c)))
+			row.Idle, row.Detail = "–", say.S("idle.why_"+string(whyUnknown(c)))
 			if c.Recorded.Idle >= time.Minute {
 				row.Idle = say.S("idle.recorded_for", "For", say.Duration(c.Recorded.Idle))
 			}
 		case !c.At.IsZero() && running:
-			row.What.Detail = say.S("idle.case_at", "At", page.ClockOn(say, c.At))
+			row.Detail = say.S("idle.case_at", "At", page.ClockOn(say, c.At))
 		case !c.At.IsZero():
-			row.What.Word, row.What.Detail = say.S("idle.case_was_"+string(c.Outcome)), say.At(c.At).Exact
+			row.Was, row.Detail = true, say.At(c.At).Exact
 		}
 		models = append(models, row)
 	}

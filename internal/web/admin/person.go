@@ -15,16 +15,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// seeAs lets an administrator see the portal as somebody who is none.
-func seeAs(k page.Call, seen identity.Actor) *ui.PostButtonModel {
+// seeAs is where an administrator sees the portal as somebody who is none; "" where that is not possible.
+func seeAs(k page.Call, seen identity.Actor) string {
 	if !identity.Can(k.Actor, identity.Impersonate, identity.Resource{}) || seen.Is(identity.Admin) ||
 		seen.Person.Disabled ||
 		seen.Person.ID == k.Actor.Person.ID {
-		return nil
+		return ""
 	}
-	return &ui.PostButtonModel{Action: page.PeoplePath + "/" + string(seen.Person.ID) + "/see",
-		Button: ui.ButtonModel{Label: k.Words.S("tenants.see_as"), Kind: ui.Secondary, Small: true, Icon: "eye",
-			Test: "see-as"}}
+	return page.PeoplePath + "/" + string(seen.Person.ID) + "/see"
 }
 
 // personOf answers, for administrators and auditors: who is this, how can they get in, and what do they hold.

@@ -57,9 +57,11 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath},
 			{Label: say.S("rules.version", "Version", version)}}
 	}
-	m.Notices = rulesNotices(say, standing, shown)
-	m.Text = ui.CodeModel{ID: "rules-text", Title: say.S("rules.text"), Language: "YAML", Text: shown.Text, Folded: true,
-		Tall: true}
+	m.Shown, m.Running, m.Newest = shown.Version, standing.Active.Version, standing.Newest.Version
+	m.Text, m.Unreadable = shown.Text, standing.Unreadable
+	for _, p := range standing.Problems {
+		m.Problems = append(m.Problems, p.Error())
+	}
 	if compiled != nil {
 		for i, r := range compiled.Rules() {
 			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, Words: ruleWords(say, r),
@@ -67,13 +69,9 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		}
 	}
 	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("rules.edit"), Href: rulesPath + "/edit",
-			Icon: "edit", Kind: ui.Primary, Test: "edit"}}}
+		m.Edit = rulesPath + "/edit"
 		if shown.Version != standing.Newest.Version {
-			m.Revert = &rules.RevertModel{Form: ui.FormModel{ID: "revert", Action: rulesAt(shown.Version) + "/revert",
-				Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(standing.Newest.Version, 10)}}},
-				Button: ui.ButtonModel{Label: say.S("rules.revert", "Version", shown.Version), Kind: ui.Secondary, Icon: "undo",
-					Test: "revert"}}
+			m.Revert = rulesAt(shown.Version) + "/revert"
 		}
 	}
 	before, _ := strconv.ParseInt(k.Get("before"), 10, 64)
@@ -84,33 +82,11 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 	for _, r := range list {
 		m.History = append(m.History, revisionModel(say, r))
 	}
-	m.More.Label = say.S("rules.pages")
 	if more {
-		m.More.NextURL = rulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
+		m.NextURL = rulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
 	}
 	return page.View{Title: m.Header.Title, Nav: rulesPath, Wide: true, Body: rules.Page(m),
 		Parts: []page.Part{{ID: "rules", Draw: func(page.Words) templ.Component { return rules.Page(m) }}}}, nil
-}
-
-func rulesNotices(say page.Words, standing policy.Status, shown policy.Revision) []ui.NoticeModel {
-	var list []ui.NoticeModel
-	if shown.Version != standing.Active.Version {
-		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("rules.old", "Version", shown.Version, "Running",
-			standing.Active.Version), Test: "old"})
-	}
-	if len(standing.Problems) > 0 {
-		id := "rules.unusable"
-		if standing.Unreadable {
-			id = "rules.strip_none"
-		}
-		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S(id, "Version", standing.Newest.Version, "Running",
-			standing.Active.Version), Test: "unusable"}
-		for _, p := range standing.Problems {
-			n.Items = append(n.Items, p.Error())
-		}
-		list = append(list, n)
-	}
-	return list
 }
 
 // RulesStrip tells administrators and auditors on every page that what was saved last does not decide.
@@ -171,15 +147,7 @@ func (w *Pages) rulesEditor(k page.Call, d policy.Draft, cause error, compare bo
 	m := rules.EditModel{
 		Header: ui.HeaderModel{Title: say.S("rules.edit"), Lead: say.S("rules.edit_lead"),
 			Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.edit")}}},
-		Form: ui.FormModel{ID: "rules-form", Action: rulesPath,
-			Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "rules-form"},
-		Text: ui.FieldModel{ID: "text", Name: "text", Kind: ui.TextareaField, Rows: 24, Mono: true,
-			Label: say.S("rules.text"), Hint: say.S("rules.text_hint"), Value: d.Text, Test: "text"},
-		Note: ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: d.Note, MaxLength: 300,
-			Autocomplete: "off", Test: "note"},
-		Check: ui.ButtonModel{Label: say.S("rules.check"), Kind: ui.Secondary, FormAction: rulesPath + "/check",
-			Test: "check"},
-		Save: ui.ButtonModel{Label: say.S("rules.save"), Kind: ui.Primary, Test: "save"},
+		Action: rulesPath, Check: rulesPath + "/check", Base: d.Base, Text: d.Text, Note: d.Note,
 	}
 	for _, f := range policy.FactNames() {
 		m.Facts = append(m.Facts, rules.FactModel{Name: f.Name, Type: f.Type, Meaning: say.Text(f.Meaning)})
@@ -196,7 +164,7 @@ func (w *Pages) rulesEditor(k page.Call, d policy.Draft, cause error, compare bo
 		wrong = page.ProblemsOf(cause)
 	}
 	if m.Errors = page.FormErrors(say, wrong); len(problems) > 0 {
-		m.Text.Error = problems[0].Error()
+		m.TextError = problems[0].Error()
 	}
 	if tried != nil {
 		m.Examples = examples(say, w.Rules.Policy(), tried)
@@ -225,20 +193,17 @@ func examples(say page.Words, now, then *policy.Policy) []rules.ExampleModel {
 const mostShown = 50
 
 func comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
-	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ),
-		"Count", c.Seen), Test: "differ"},
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.affected", "Affected", len(c.Stricter), "Count", c.Running),
-			Test: "affected"}}
-	if len(c.Differ) > 0 {
-		m.Notice.Kind = ui.Info
-	}
+	m := rules.ComparedModel{
+		Past: rules.VerdictModel{Title: say.S("rules.differ", "Differ", len(c.Differ), "Count", c.Seen),
+			Body: say.S("rules.no_refused"), Differs: len(c.Differ) > 0},
+		Running: rules.VerdictModel{Title: say.S("rules.affected", "Affected", len(c.Stricter), "Count", c.Running),
+			Differs: len(c.Stricter) > 0}}
 	if len(c.Stricter) > 0 {
-		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.affected_body")
+		m.Running.Body = say.S("rules.affected_body")
 	}
 	if c.Capped {
-		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", c.Seen))
+		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", c.Seen))
 	}
-	m.Notice.Body = say.S("rules.no_refused")
 	m.Rows, m.Affected = differenceModels(say, c.Differ), differenceModels(say, c.Stricter)
 	if len(c.Differ) > mostShown {
 		m.Shown = say.S("rules.shown", "Shown", mostShown, "Count", len(c.Differ))

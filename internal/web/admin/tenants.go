@@ -33,43 +33,25 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 	say := k.Words
 	m := tenants.PageModel{Header: ui.HeaderModel{Title: say.S("tenants.title"), Lead: say.S("tenants.lead")}}
 	if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("tenants.create"),
-			Href: page.TenantsPath +
-				"/edit", Icon: "plus", Kind: ui.Primary, Test: "create"}}}
+		m.Create = page.TenantsPath + "/edit"
 	}
 	for _, e := range list {
-		m.Rows = append(m.Rows, tenantRow(say, e))
-	}
-	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.empty"),
-			Lines: []string{say.S("tenants.empty_why")}, Test: "empty"}
+		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: tenantPath(e.Name),
+			From: tenantSource(e), Space: e.NamespaceName(), Disabled: e.Disabled,
+			Quota: strings.ReplaceAll(quotaText(e.Quota), "\n", " · "), Members: page.TeamPath(e.Name)})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.TenantsPath, Wide: true, Body: tenants.Page(m),
 		Parts: []page.Part{{ID: "tenants", Draw: func(page.Words) templ.Component { return tenants.Page(m) }}}}, nil
 }
 
-func tenantRow(say page.Words, e tenant.Entry) tenants.RowModel {
-	r := tenants.RowModel{Name: ui.StackModel{Title: e.Display(), Href: tenantPath(e.Name), Detail: e.Name},
-		From: tenantFrom(say, e), Space: e.NamespaceName(),
-		State: ui.StateModel{Kind: ui.OK, Word: say.S("tenants.on"), Test: "state"},
-		Quota: strings.ReplaceAll(quotaText(e.Quota), "\n", " · "),
-		Members: ui.LinkButtonModel{Label: say.S("team.members"), Href: page.TeamPath(e.Name), Kind: ui.Secondary,
-			Small: true,
-			Test:  "members"}}
-	if e.Disabled {
-		r.State = ui.StateModel{Kind: ui.Warning, Word: say.S("team.disabled"), Test: "state"}
-	}
-	return r
-}
-
-func tenantFrom(say page.Words, e tenant.Entry) string {
+func tenantSource(e tenant.Entry) tenants.Source {
 	switch {
 	case e.Configured == nil:
-		return say.S("tenants.by_hand")
+		return tenants.ByHand
 	case e.Newest == nil:
-		return say.S("tenants.from_config")
+		return tenants.FromConfig
 	}
-	return say.S("tenants.from_both")
+	return tenants.FromBoth
 }
 
 // quotaText is "size: number", one a line, in a stated order.
@@ -122,79 +104,43 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	page.View, error) {
 	say := k.Words
 	title := say.S("tenants.create")
-	m := tenants.EditModel{Form: ui.FormModel{ID: "tenant-form", Action: page.TenantsPath + "/edit", Test: "tenant-form"},
-		Errors: page.FormErrors(say, problems), Fields: tenantFields(say, f, problems),
-		Save: ui.ButtonModel{Label: say.S("tenants.save"), Kind: ui.Primary, Test: "save"}}
+	m := tenants.EditModel{Errors: page.FormErrors(say, problems), Form: formModel(say, f, problems)}
+	may := identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{})
 	if !f.New {
 		e, err := w.Tenants.Entry(k.Actor, f.Name)
 		if err != nil {
 			return page.View{}, err
 		}
 		title = e.Display()
-		m.Form.Hidden = []ui.HiddenModel{{Name: "name", Value: f.Name}, {Name: "base", Value: strconv.FormatInt(f.Base, 10)}}
-		m.Notices, m.Compared = tenantNotices(say, e), compared
-		if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
-			m.Check = &ui.ButtonModel{Label: say.S("tenants.check"), Kind: ui.Secondary, FormAction: page.TenantsPath + "/check",
-				Test: "check"}
+		m.Configured, m.Shut, m.Compared = e.Configured != nil, e.Disabled, compared
+		if may {
+			m.Form.Check = page.TenantsPath + "/check"
 		}
 		if err := w.tenantHistory(k, &m, f.Name); err != nil {
 			return page.View{}, err
 		}
 	}
-	if !identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
-		m.Save.Disabled, m.Save.Why = true, say.S("tenant.admins_only")
+	if !may {
+		m.Form.Refused = say.S("tenant.admins_only")
 	}
 	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"),
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: page.TenantsPath}, {Label: title}}}
 	return page.View{Title: title, Nav: page.TenantsPath, Body: tenants.Edit(m)}, nil
 }
 
-func tenantNotices(say page.Words, e tenant.Entry) []ui.NoticeModel {
-	var list []ui.NoticeModel
-	if e.Configured != nil {
-		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("tenants.over_config"),
-			Body: say.S("tenants.over_config_body"), Test: "over-config"})
+func formModel(say page.Words, f tenantForm, problems []fault.Field) tenants.FormModel {
+	field := func(name, value string) tenants.FieldModel {
+		return tenants.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
-	if e.Disabled {
-		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"),
-			Test: "disabled"})
-	}
-	return list
-}
-
-func tenantFields(say page.Words, f tenantForm, problems []fault.Field) []ui.FieldModel {
-	wrong := func(name string) string {
-		for _, p := range problems {
-			if p.Name == name {
-				return say.Text(p.Reason)
-			}
-		}
-		return ""
-	}
-	fields := []ui.FieldModel{{ID: "title", Name: "title", Label: say.S("tenants.field_title"), Value: f.Title,
-		Error: wrong("title"), MaxLength: 80, Autocomplete: "off", Test: "title"}}
-	if f.New {
-		fields = append([]ui.FieldModel{{ID: "name", Name: "name", Label: say.S("team.name"),
-			Hint: say.S("tenants.name_hint"), Value: f.Name, Error: wrong("name"), Required: true, MaxLength: 50,
-			Autocomplete: "off", Mono: true, Test: "name"}},
-			append(fields, ui.FieldModel{ID: "namespace", Name: "namespace", Label: say.S("workload.namespace"),
-				Hint: say.S("tenants.namespace_hint"), Value: f.Namespace, Error: wrong("namespace"), MaxLength: 63,
-				Autocomplete: "off", Mono: true, Test: "namespace"})...)
-	}
+	m := tenants.FormModel{Action: page.TenantsPath + "/edit", New: f.New, Known: f.Name,
+		Base: strconv.FormatInt(f.Base, 10), Name: field("name", f.Name), Title: field("title", f.Title),
+		Namespace: field("namespace", f.Namespace), Quota: field("quota", f.quota), Disabled: f.Disabled,
+		Note: field("note", f.Note)}
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
-		id := "groups." + string(role)
-		fields = append(fields, ui.FieldModel{ID: id, Name: id, Kind: ui.TextareaField, Rows: 3, Mono: true,
-			Label: say.S("tenants.field_groups", "Role", page.RoleWord(role)), Hint: say.S("tenants.groups_hint"),
-			Value: f.groups[role], Error: wrong(id), Test: "groups-" + string(role)})
+		m.Groups = append(m.Groups, tenants.GroupModel{ID: string(role), Role: say.Say(page.RoleWord(role)),
+			FieldModel: field("groups."+string(role), f.groups[role])})
 	}
-	return append(fields,
-		ui.FieldModel{ID: "quota", Name: "quota", Kind: ui.TextareaField, Rows: 6, Mono: true,
-			Label: say.S("tenants.field_quota"), Hint: say.S("tenants.quota_hint"), Value: f.quota, Error: wrong("quota"),
-			Test: "quota"},
-		ui.FieldModel{ID: "disabled", Name: "disabled", Kind: ui.CheckboxField, Label: say.S("tenants.field_disabled"),
-			Hint: say.S("team.disabled_why"), Checked: f.Disabled, Test: "disabled"},
-		ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: f.Note, Error: wrong("note"),
-			MaxLength: 300, Autocomplete: "off", Test: "note"})
+	return m
 }
 
 func (w *Pages) tenantHistory(k page.Call, m *tenants.EditModel, name string) error {
@@ -294,15 +240,13 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	for _, o := range q.Excesses {
 		over += o.Holds - o.Limit
 	}
-	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ",
-		len(q.Refused)+len(q.Allowed), "Count", q.Seen), Body: say.S("tenants.differ_body"), Test: "differ"},
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.over", "Over", over, "Count", q.Running),
-			Test: "affected"}}
-	if len(q.Refused)+len(q.Allowed) > 0 {
-		m.Notice.Kind = ui.Info
-	}
+	m := rules.ComparedModel{
+		Past: rules.VerdictModel{Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen),
+			Body: say.S("tenants.differ_body"), Differs: len(q.Refused)+len(q.Allowed) > 0},
+		Running: rules.VerdictModel{Title: say.S("tenants.over", "Over", over, "Count", q.Running),
+			Differs: len(q.Excesses) > 0}}
 	if q.Capped {
-		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", q.Seen))
+		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", q.Seen))
 	}
 	inside := ui.StateModel{Kind: ui.OK, Word: say.S("tenants.inside_quota")}
 	outside := ui.StateModel{Kind: ui.Danger, Word: say.S("tenants.over_quota")}
@@ -318,7 +262,7 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 		m.Shown = say.S("rules.shown", "Shown", len(m.Rows), "Count", all)
 	}
 	for _, o := range q.Excesses {
-		m.Running.Kind, m.Running.Body = ui.Warning, say.S("tenants.over_body")
+		m.Running.Body = say.S("tenants.over_body")
 		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
 			o.Limit))
 		m.Affected = add(m.Affected, o.Started, inside, outside)
@@ -359,14 +303,9 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
 		Search: blocks.PeopleSearch(say, page.PeoplePath, k.Get("q"))}
 	for _, a := range list {
-		m.Rows = append(m.Rows, tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email,
-			Href: page.PersonPath(a.Person.ID)}, Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),
-			See:   seeAs(k, a),
-			State: disabledState(say, a.Person)})
-	}
-	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.nobody"),
-			Lines: []string{say.S("tenants.nobody_why")}, Test: "empty"}
+		m.Rows = append(m.Rows, tenants.PersonModel{Name: a.Person.Name, Email: a.Person.Email,
+			Href: page.PersonPath(a.Person.ID), Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),
+			See: seeAs(k, a), Disabled: a.Person.Disabled})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.PeoplePath, Body: tenants.People(m)}, nil
 }

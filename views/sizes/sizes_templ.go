@@ -8,19 +8,53 @@ package sizes
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"cmp"
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// List is sizes or images.
+type List string
+
+// The lists.
+const (
+	Sizes  List = "sizes"
+	Images List = "images"
+)
 
 // PageModel is the list of sizes or of images.
 type PageModel struct {
 	Header ui.HeaderModel
-	Tabs   ui.TabsModel
-	// Problem says that the newest version cannot be used, or that a change could not be made; nil while all is well.
-	Problem *ui.NoticeModel
+	List   List
+	Edit   string // page of the editor; "" for those who may not
+	// Trouble says that the newest version cannot be used, or that a change could not be made; nil while all is well.
+	Trouble *TroubleModel
 	// Licenses warns of license pools that do not license the vGPU of their size; nil where all do.
 	Licenses *ui.NoticeModel
 	Findings FindingsModel
 	Table    TableModel
 	History  HistoryModel
+}
+
+// Trouble is what is the matter with the catalog.
+type Trouble string
+
+// The troubles.
+const (
+	Failed     Trouble = "problem"    // a change could not be made
+	Unreadable Trouble = "unreadable" // the newest version cannot be used
+	Gone       Trouble = "gone"       // what is still held is not in the catalog any more
+)
+
+// TroubleModel is one of them, with its particulars.
+type TroubleModel struct {
+	Kind    Trouble
+	Words   string // why a change could not be made
+	Newest  int64  // version that cannot be used
+	Running int64  // version that is used in its place
+	Items   []string
 }
 
 // Page is the list with what the nodes propose over it and the history below.
@@ -57,18 +91,18 @@ func Page(m PageModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Tabs(m.Tabs).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tabs(tabs(ctx, m.List)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(header(ctx, m)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Problem != nil {
-			templ_7745c5c3_Err = ui.Notice(*m.Problem).Render(ctx, templ_7745c5c3_Buffer)
+		if m.Trouble != nil {
+			templ_7745c5c3_Err = ui.Notice(trouble(ctx, *m.Trouble)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -121,14 +155,94 @@ func Page(m PageModel) templ.Component {
 	})
 }
 
+func header(ctx context.Context, m PageModel) ui.HeaderModel {
+	if m.Edit != "" {
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("sizes.edit"), Href: m.Edit,
+			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
+	}
+	return m.Header
+}
+
+func tabs(ctx context.Context, current List) ui.TabsModel {
+	m := ui.TabsModel{Label: ui.L(ctx).S("sizes.tabs")}
+	for _, l := range []List{Sizes, Images} {
+		m.Items = append(m.Items, ui.TabModel{Label: ui.L(ctx).S("sizes.title_" + string(l)), Href: "/admin/" + string(l),
+			Current: l == current, Test: "tab-" + string(l)})
+	}
+	return m
+}
+
+func trouble(ctx context.Context, t TroubleModel) ui.NoticeModel {
+	n := ui.NoticeModel{Items: t.Items, Test: string(t.Kind)}
+	switch t.Kind {
+	case Failed:
+		n.Kind, n.Title, n.Alert = ui.Danger, t.Words, true
+	case Unreadable:
+		n.Kind, n.Title = ui.Warning, ui.L(ctx).S("sizes.unreadable", "Newest", t.Newest, "Running", t.Running)
+	case Gone:
+		n.Kind, n.Title = ui.Info, ui.L(ctx).S("sizes.gone")
+	}
+	return n
+}
+
 // FindingsModel is where catalog and nodes do not agree; it is a region.
 type FindingsModel struct{ Items []FindingModel }
 
 // FindingModel is one of them.
 type FindingModel struct {
-	Notice ui.NoticeModel
-	// Proposal is what would be added; empty where there is nothing to add.
-	Proposal ui.CodeModel
+	Kind    string
+	Size    string // title of a size that can never run; "" where nodes have what nobody is offered
+	Reason  string
+	Count   int64
+	Model   string // and the resource
+	Cluster string
+	// Proposal is what would be added; nil where there is nothing to add.
+	Proposal *ProposalModel
+	Accept   *AcceptModel // nil for those who may not
+}
+
+// ProposalModel is a size that would suit.
+type ProposalModel struct {
+	Key   string
+	Title string
+	Price string
+	Text  string
+}
+
+// AcceptModel is where a finding is put right, and what is sent there.
+type AcceptModel struct {
+	Action string
+	Edit   string // page of the editor with the proposal
+	Key    string
+	Base   string // version that is changed
+}
+
+func finding(ctx context.Context, f FindingModel) ui.NoticeModel {
+	say := ui.L(ctx)
+	n := ui.NoticeModel{Kind: ui.Info, Body: f.Reason, Test: "finding-" + f.Kind}
+	switch {
+	case f.Size != "":
+		n.Kind, n.Title = ui.Warning, say.S("sizes.never", "Size", f.Size)
+		n.Actions = accept(f.Accept, say.S("sizes.hide_it"), "eye", "hide-it")
+		return n
+	case f.Proposal != nil:
+		n.Body = "" // the title says it
+		if n.Actions = accept(f.Accept, say.S("sizes.offer_it"), "plus", "offer-it"); f.Accept != nil {
+			n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit_first"),
+				Href: f.Accept.Edit, Kind: ui.LinkLike, Small: true, Test: "edit-first"}})
+		}
+	}
+	n.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", f.Model, "Cluster", f.Cluster)
+	return n
+}
+
+func accept(a *AcceptModel, label, icon, test string) []ui.ActionModel {
+	if a == nil {
+		return nil
+	}
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: a.Action,
+		Hidden: []ui.HiddenModel{{Name: "finding", Value: a.Key}, {Name: "base", Value: a.Base}},
+		Button: ui.ButtonModel{Label: label, Icon: icon, Small: true, Test: test}}}}
 }
 
 // Findings shows nothing where all is well, and keeps its place.
@@ -186,7 +300,7 @@ func Findings(m FindingsModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.findings_more", "Count", len(m.Items)-few))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 55, Col: 78}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 169, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -262,15 +376,17 @@ func findings(items []FindingModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				if f.Proposal.Text != "" {
-					templ_7745c5c3_Err = ui.Code(f.Proposal).Render(ctx, templ_7745c5c3_Buffer)
+				if f.Proposal != nil {
+					templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: "proposal-" + f.Proposal.Key, Language: "YAML", Text: f.Proposal.Text,
+						Folded: true, Title: ui.L(ctx).S("sizes.proposal", "Title", f.Proposal.Title, "Price",
+							f.Proposal.Price)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(f.Notice).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(finding(ctx, f)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -285,25 +401,108 @@ func findings(items []FindingModel) templ.Component {
 
 // TableModel is the entries; it is a region.
 type TableModel struct {
-	Images bool
-	Title  string
-	Filter ui.FilterBarModel
-	Rows   []RowModel
+	List List
+	Rows []RowModel
 }
+
+// State is whether an entry is offered.
+type State string
+
+// The states of an entry.
+const (
+	OnOffer    State = "on_offer"
+	Hidden     State = "hidden"
+	Deprecated State = "deprecated"
+)
+
+var stateKinds = map[State]ui.Kind{OnOffer: ui.OK, Hidden: ui.Off, Deprecated: ui.Warning}
 
 // RowModel is one entry as an administrator sees it.
 type RowModel struct {
-	Row    ui.RowModel
-	Name   ui.StackModel
-	State  ui.StateModel
-	What   ui.StackModel // technology and isolation; of an image what it is for
-	Mono   string        // resource, or reference
-	Price  string
-	Who    ui.StackModel // teams and clusters
-	NoTeam string        // said where no team has a quota for it
-	Free   string
-	InUse  string
-	Menu   *ui.MenuModel
+	Slug      string
+	Name      string
+	Title     string
+	State     State
+	Successor string // of a deprecated entry
+	What      string // technology; of an image what it is for
+	Isolation string // id; "" for images
+	Mono      string // resource, or reference
+	Price     string
+	Teams     string // "" for everyone
+	Clusters  string // "" for everywhere
+	NoTeam    bool   // no team has a quota for it
+	Free      string
+	InUse     string
+	Change    *ChangeModel // nil for those who may not
+}
+
+// ChangeModel is the quick changes of an entry, in their order.
+type ChangeModel struct {
+	Base    string // version that is changed
+	Actions []Action
+}
+
+// Action is a quick change.
+type Action string
+
+// Deprecate asks for a reason first; the others are done at once.
+const Deprecate Action = "deprecate"
+
+var actionIcons = map[Action]string{"show": "eye", "hide": "off", "undeprecate": "check", Deprecate: "warning", "up": "up",
+	"down": "down"}
+
+func menu(ctx context.Context, list List, r RowModel) ui.MenuModel {
+	m := ui.MenuModel{Label: ui.L(ctx).S("sizes.change", "Name", r.Title), IconOnly: true, End: true}
+	for _, a := range r.Change.Actions {
+		item := ui.MenuItemModel{Label: ui.L(ctx).S("sizes.action_" + string(a)), Icon: actionIcons[a],
+			Test: "do-" + string(a)}
+		if a == Deprecate {
+			item.Href = "/admin/sizes/deprecate?list=" + string(list) + "&name=" + r.Name
+		} else {
+			item.Action, item.Hidden = "/admin/sizes/change", []ui.HiddenModel{{Name: "action", Value: string(a)},
+				{Name: "list", Value: string(list)}, {Name: "name", Value: r.Name}, {Name: "base", Value: r.Change.Base}}
+		}
+		m.Items = append(m.Items, item)
+	}
+	return m
+}
+
+func state(ctx context.Context, r RowModel) ui.StateModel {
+	m := ui.StateModel{Kind: stateKinds[r.State], Word: ui.L(ctx).S("sizes." + string(r.State)), Test: "state"}
+	if r.State == Deprecated && r.Successor != "" {
+		m.Detail = ui.L(ctx).S("sizes.successor", "Name", r.Successor)
+	}
+	return m
+}
+
+// rowID names a row: sizes and images may have the same names.
+func rowID(list List, r RowModel) string {
+	if list == Images {
+		return "image-" + r.Slug
+	}
+	return "size-" + r.Slug
+}
+
+func what(ctx context.Context, r RowModel) ui.StackModel {
+	m := ui.StackModel{Title: r.What}
+	if r.Isolation != "" {
+		m.Detail = ui.L(ctx).S("web.isolation_" + r.Isolation)
+	}
+	return m
+}
+
+func who(ctx context.Context, list List, r RowModel) ui.StackModel {
+	m := ui.StackModel{Title: cmp.Or(r.Teams, ui.L(ctx).S("sizes.everyone"))}
+	if list == Sizes {
+		m.Detail = cmp.Or(r.Clusters, ui.L(ctx).S("sizes.everywhere"))
+	}
+	return m
+}
+
+func filter(ctx context.Context, list List) ui.FilterBarModel {
+	return ui.FilterBarModel{Action: "/admin/" + string(list), Label: ui.L(ctx).S("sizes.filter"), Client: "entries",
+		Search: &ui.FieldModel{ID: "entries-filter", Name: "q", Kind: ui.SearchField, Label: ui.L(ctx).S("sizes.filter"),
+			Placeholder: ui.L(ctx).S("sizes.filter")}}
 }
 
 // Table is sizes or images.
@@ -344,7 +543,7 @@ func Table(m TableModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(m.Filter).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(filter(ctx, m.List)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -365,14 +564,15 @@ func Table(m TableModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				for _, r := range m.Rows {
-					templ_7745c5c3_Err = row(r, m.Images).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = row(r, m.List).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "entries", Caption: m.Title, Columns: columns(ui.L(ctx).S, m.Images)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "entries", Caption: ui.L(ctx).S("sizes.title_" + string(m.List)),
+				Columns: columns(ui.L(ctx).S, m.List == Images)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -404,7 +604,7 @@ func columns(say func(string, ...any) string, images bool) []ui.ColumnModel {
 		ui.ColumnModel{Label: say("home.col_actions"), Hidden: true})
 }
 
-func row(r RowModel, images bool) templ.Component {
+func row(r RowModel, list List) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -449,7 +649,7 @@ func row(r RowModel, images bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Title, Detail: r.Name}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -475,7 +675,7 @@ func row(r RowModel, images bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(state(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -501,7 +701,7 @@ func row(r RowModel, images bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.What).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(what(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -517,7 +717,7 @@ func row(r RowModel, images bool) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mono)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 141, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 341, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -538,7 +738,7 @@ func row(r RowModel, images bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if !images {
+			if list == Sizes {
 				templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("sizes.col_price"), Numeric: true, Text: r.Price, Test: "price"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -560,7 +760,7 @@ func row(r RowModel, images bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.Who).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(who(ctx, list, r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -568,15 +768,15 @@ func row(r RowModel, images bool) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if r.NoTeam != "" {
+				if r.NoTeam {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"gp-why\" data-test=\"no-quota\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var19 string
-					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.NoTeam)
+					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 150, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 350, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -597,7 +797,7 @@ func row(r RowModel, images bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if !images {
+			if list == Sizes {
 				templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("sizes.col_free"), Numeric: true, Text: r.Free, Test: "free"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -627,8 +827,8 @@ func row(r RowModel, images bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				if r.Menu != nil {
-					templ_7745c5c3_Err = ui.Menu(*r.Menu).Render(ctx, templ_7745c5c3_Buffer)
+				if r.Change != nil {
+					templ_7745c5c3_Err = ui.Menu(menu(ctx, list, r)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -641,7 +841,7 @@ func row(r RowModel, images bool) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(r.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: rowID(list, r), Test: "entry", Attrs: templ.Attributes{"data-name": r.Name}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -662,7 +862,7 @@ type VersionModel struct {
 	Who     string
 	When    ui.TimeModel
 	Started bool // version 0 has no time
-	State   *ui.StateModel
+	Counts  bool
 }
 
 // History is who changed what, when and why.
@@ -807,8 +1007,8 @@ func History(m HistoryModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							if r.State != nil {
-								templ_7745c5c3_Err = ui.State(*r.State).Render(ctx, templ_7745c5c3_Buffer)
+							if r.Counts {
+								templ_7745c5c3_Err = ui.State(counts(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -848,7 +1048,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 templ.SafeURL
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 212, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 412, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -861,7 +1061,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 212, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 412, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {
@@ -884,6 +1084,11 @@ func History(m HistoryModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// counts marks the version that is used.
+func counts(ctx context.Context) ui.StateModel {
+	return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("sizes.counts"), Test: "counts"}
 }
 
 var _ = templruntime.GeneratedTemplate

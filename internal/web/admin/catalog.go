@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/sizes"
@@ -41,20 +43,11 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	}
 	say, may := k.Words, identity.Can(k.Actor, identity.ChangeOffer, identity.Resource{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
-		Problem: catalogProblem(say, o, problem), Licenses: blocks.MismatchNotice(say, w.Catalog.Mismatches())}
+		List: sizes.List(list), Trouble: catalogTrouble(say, o, problem),
+		Licenses: blocks.MismatchNotice(say, w.Catalog.Mismatches()), Table: sizes.TableModel{List: sizes.List(list)}}
 	if may {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit"), Href: "/admin/sizes/edit",
-			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
+		m.Edit = "/admin/sizes/edit"
 	}
-	for _, l := range offer.Lists() {
-		m.Tabs.Items = append(m.Tabs.Items, ui.TabModel{Label: say.S("sizes.title_" + string(l)), Href: catalogPath(l),
-			Current: l == list, Test: "tab-" + string(l)})
-	}
-	m.Tabs.Label = say.S("sizes.tabs")
-	m.Table = sizes.TableModel{Images: list == offer.Images, Title: m.Header.Title,
-		Filter: ui.FilterBarModel{Action: catalogPath(list), Label: say.S("sizes.filter"), Client: "entries",
-			Search: &ui.FieldModel{ID: "entries-filter", Name: "q", Kind: ui.SearchField, Label: say.S("sizes.filter"),
-				Placeholder: say.S("sizes.filter")}}}
 	if list == offer.Sizes {
 		m.Findings, m.Table.Rows = findings(say, o, may), w.sizeRows(say, o, may)
 	} else {
@@ -70,63 +63,51 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	return v, nil
 }
 
-// catalogProblem says what could not be done, else that the newest version cannot be used, else what is gone and
-// still held.
-func catalogProblem(say page.Words, o offer.Overview, problem error) *ui.NoticeModel {
+// catalogTrouble is what could not be done, else that the newest version cannot be used, else what is gone and still
+// held.
+func catalogTrouble(say page.Words, o offer.Overview, problem error) *sizes.TroubleModel {
 	switch {
 	case problem != nil:
 		f := fault.As(problem)
-		n := &ui.NoticeModel{Kind: ui.Danger, Title: say.Text(f.Sentence), Alert: true, Test: "problem"}
-		for _, field := range f.Fields {
-			n.Items = append(n.Items, say.Text(field.Reason))
-		}
-		return n
+		return &sizes.TroubleModel{Kind: sizes.Failed, Words: say.Text(f.Sentence), Items: reasons(say, f.Fields)}
 	case len(o.Problems) > 0:
-		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.unreadable", "Newest", o.Newest.Version, "Running",
-			o.Active.Version), Test: "unreadable"}
+		m := &sizes.TroubleModel{Kind: sizes.Unreadable, Newest: o.Newest.Version, Running: o.Active.Version}
 		for _, p := range o.Problems[:min(len(o.Problems), 10)] {
-			n.Items = append(n.Items, p.Error())
+			m.Items = append(m.Items, p.Error())
 		}
-		return n
+		return m
 	case len(o.Gone) > 0:
-		n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("sizes.gone"), Test: "gone"}
+		m := &sizes.TroubleModel{Kind: sizes.Gone}
 		for _, r := range o.Gone {
-			n.Items = append(n.Items, say.S("sizes.gone_held", "Name", cmp.Or(r.Title, r.Name), "Count", r.Count))
+			m.Items = append(m.Items, say.S("sizes.gone_held", "Name", cmp.Or(r.Title, r.Name), "Count", r.Count))
 		}
-		return n
+		return m
 	}
 	return nil
+}
+
+func reasons(say page.Words, fields []fault.Field) (words []string) {
+	for _, f := range fields {
+		words = append(words, say.Text(f.Reason))
+	}
+	return words
 }
 
 // findings are what the nodes have and nobody is offered, and what is offered and no node has.
 func findings(say page.Words, o offer.Overview, may bool) sizes.FindingsModel {
 	var m sizes.FindingsModel
 	for _, f := range o.Findings {
-		hidden := []ui.HiddenModel{{Name: "finding", Value: f.Key}, {Name: "base", Value: version(o.Newest)}}
-		accept := func(label, icon, test string) ui.ActionModel {
-			return ui.ActionModel{Post: &ui.PostButtonModel{Action: "/admin/sizes/accept", Hidden: hidden,
-				Button: ui.ButtonModel{Label: label, Icon: icon, Small: true, Test: test}}}
+		item := sizes.FindingModel{Kind: string(f.Kind), Reason: say.Text(f.Reason), Count: f.Count,
+			Model: strings.TrimSpace(f.Model + " " + f.Resource), Cluster: f.Cluster}
+		if may {
+			item.Accept = &sizes.AcceptModel{Action: "/admin/sizes/accept", Edit: "/admin/sizes/edit?finding=" + f.Key,
+				Key: f.Key, Base: version(o.Newest)}
 		}
-		item := sizes.FindingModel{Notice: ui.NoticeModel{Kind: ui.Info, Body: say.Text(f.Reason), Test: "finding-" +
-			string(f.Kind)}}
-		switch {
-		case f.Kind == capacity.NeverRuns:
-			item.Notice.Kind, item.Notice.Title = ui.Warning, say.S("sizes.never", "Size", sizeTitle(o.Catalog, f.Size))
-			item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.hide_it"), "eye", "hide-it")}
-		default:
-			item.Notice.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", strings.TrimSpace(f.Model+" "+f.Resource),
-				"Cluster", f.Cluster)
-			if f.Proposal != nil {
-				item.Notice.Body = "" // the title says it
-				item.Proposal = ui.CodeModel{ID: "proposal-" + f.Key, Title: say.S("sizes.proposal", "Title", f.Proposal.Title,
-					"Price", say.MoneyPerHour(f.Proposal.PricePerHour)), Language: "YAML", Text: f.Written(), Folded: true}
-				item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.offer_it"), "plus", "offer-it"),
-					{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit_first"), Href: "/admin/sizes/edit?finding=" + f.Key,
-						Kind: ui.LinkLike, Small: true, Test: "edit-first"}}}
-			}
-		}
-		if !may {
-			item.Notice.Actions = nil
+		if f.Kind == capacity.NeverRuns {
+			item.Size = sizeTitle(o.Catalog, f.Size)
+		} else if f.Proposal != nil {
+			item.Proposal = &sizes.ProposalModel{Key: f.Key, Title: f.Proposal.Title,
+				Price: say.MoneyPerHour(f.Proposal.PricePerHour), Text: f.Written()}
 		}
 		m.Items = append(m.Items, item)
 	}
@@ -142,18 +123,14 @@ func sizeTitle(c catalog.Catalog, name string) string {
 
 func version(r offer.Revision) string { return strconv.FormatInt(r.Version, 10) }
 
-// entryState is on offer, hidden, or deprecated with its successor.
-func entryState(say page.Words, hidden bool, d *catalog.Deprecation) ui.StateModel {
+func entryState(hidden bool, d *catalog.Deprecation) (state sizes.State, successor string) {
 	switch {
 	case hidden:
-		return ui.StateModel{Kind: ui.Off, Word: say.S("sizes.hidden"), Test: "state"}
-	case d != nil && d.Successor != "":
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.deprecated"), Detail: say.S("sizes.successor", "Name",
-			d.Successor), Test: "state"}
+		return sizes.Hidden, ""
 	case d != nil:
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.deprecated"), Test: "state"}
+		return sizes.Deprecated, d.Successor
 	}
-	return ui.StateModel{Kind: ui.OK, Word: say.S("sizes.on_offer"), Test: "state"}
+	return sizes.OnOffer, ""
 }
 
 func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
@@ -163,90 +140,54 @@ func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.Row
 		if s.Fit.Known {
 			free = say.S("start.free_of", "Free", s.Fit.Free, "Total", s.Fit.Total)
 		}
-		row := sizes.RowModel{Row: ui.RowModel{ID: "size-" + page.Slug(s.Size.Name), Test: "entry",
-			Attrs: templ.Attributes{"data-name": s.Size.Name}}, Name: ui.StackModel{
-			Title: say.SizeTitle(s.Size), Detail: s.Size.Name},
-			State: entryState(say, s.Size.Hidden, s.Size.Deprecated),
-			What: ui.StackModel{Title: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)),
-				Detail: say.S("web.isolation_" + string(s.Size.Isolation))},
-			Mono: s.Size.Accelerator.Resource, Price: say.MoneyPerHour(s.Size.PricePerHour), Who: offeredTo(say, s.Size.Tenants,
-				s.Size.Clusters), NoTeam: w.noTeam(say, s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
+		row := sizes.RowModel{Slug: page.Slug(s.Size.Name), Name: s.Size.Name, Title: say.SizeTitle(s.Size),
+			What: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)), Isolation: string(s.Size.Isolation),
+			Mono: s.Size.Accelerator.Resource, Price: say.MoneyPerHour(s.Size.PricePerHour),
+			Teams: strings.Join(s.Size.Tenants, ", "), Clusters: strings.Join(s.Size.Clusters, ", "),
+			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
+		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
 		if may {
-			row.Menu = entryMenu(say, o, offer.Sizes, s.Size.Name, say.SizeTitle(s.Size), s.Size.Hidden, s.Size.Deprecated, i,
-				len(o.Sizes))
+			row.Change = entryChange(o, s.Size.Hidden, s.Size.Deprecated, i, len(o.Sizes))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// noTeam is said of a size that nobody could start: quotas are by size, and none names it.
-func (w *Pages) noTeam(say page.Words, s catalog.Size) string {
-	for _, t := range w.Site().Directory.Tenants {
-		if t.QuotaOf(s.Name) > 0 {
-			return ""
-		}
-	}
-	return say.S("sizes.no_quota")
-}
-
-func offeredTo(say page.Words, tenants, clusters []string) ui.StackModel {
-	m := ui.StackModel{Title: say.S("sizes.everyone"), Detail: say.S("sizes.everywhere")}
-	if len(tenants) > 0 {
-		m.Title = strings.Join(tenants, ", ")
-	}
-	if len(clusters) > 0 {
-		m.Detail = strings.Join(clusters, ", ")
-	}
-	return m
+// anyQuota reports whether anybody could start a size: quotas are by size.
+func (w *Pages) anyQuota(s catalog.Size) bool {
+	return slices.ContainsFunc(w.Site().Directory.Tenants, func(t tenant.Tenant) bool { return t.QuotaOf(s.Name) > 0 })
 }
 
 func imageRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
 	var rows []sizes.RowModel
 	for i, s := range o.Images {
-		row := sizes.RowModel{Row: ui.RowModel{ID: "image-" + page.Slug(s.Image.Name), Test: "entry",
-			Attrs: templ.Attributes{"data-name": s.Image.Name}}, Name: ui.StackModel{
-			Title: say.ImageTitle(s.Image), Detail: s.Image.Name},
-			State: entryState(say, s.Image.Hidden, s.Image.Deprecated),
-			What:  ui.StackModel{Title: say.Say(i18n.T("kind." + string(s.Image.Kind)))}, Mono: s.Image.Reference,
-			Who: ui.StackModel{Title: offeredTo(say, s.Image.Tenants, nil).Title}, InUse: strconv.Itoa(s.InUse)}
+		row := sizes.RowModel{Slug: page.Slug(s.Image.Name), Name: s.Image.Name, Title: say.ImageTitle(s.Image),
+			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Mono: s.Image.Reference,
+			Teams: strings.Join(s.Image.Tenants, ", "), InUse: strconv.Itoa(s.InUse)}
+		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
 		if may {
-			row.Menu = entryMenu(say, o, offer.Images, s.Image.Name, say.ImageTitle(s.Image), s.Image.Hidden,
-				s.Image.Deprecated, i, len(o.Images))
+			row.Change = entryChange(o, s.Image.Hidden, s.Image.Deprecated, i, len(o.Images))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// entryMenu is the quick changes of one entry.
-func entryMenu(say page.Words, o offer.Overview, list offer.List, name, title string, hidden bool,
-	d *catalog.Deprecation,
-	at, of int) *ui.MenuModel {
-	m := &ui.MenuModel{Label: say.S("sizes.change", "Name", title), IconOnly: true, End: true}
-	add := func(do offer.Action, icon string) {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.action_" + string(do)), Icon: icon,
-			Action: "/admin/sizes/change", Test: "do-" + string(do), Hidden: []ui.HiddenModel{
-				{Name: "action", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name},
-				{Name: "base", Value: version(o.Newest)}}})
+// entryChange is the quick changes of one entry.
+func entryChange(o offer.Overview, hidden bool, d *catalog.Deprecation, at, of int) *sizes.ChangeModel {
+	m := &sizes.ChangeModel{Base: version(o.Newest)}
+	add := func(wanted bool, do offer.Action) {
+		if wanted {
+			m.Actions = append(m.Actions, sizes.Action(do))
+		}
 	}
-	if hidden {
-		add(offer.Show, "eye")
-	} else {
-		add(offer.Hide, "off")
-	}
-	if d != nil {
-		add(offer.Undeprecate, "check")
-	} else {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.action_deprecate"), Icon: "warning",
-			Href: "/admin/sizes/deprecate?list=" + string(list) + "&name=" + name, Test: "do-deprecate"})
-	}
-	if at > 0 {
-		add(offer.Up, "up")
-	}
-	if at < of-1 {
-		add(offer.Down, "down")
-	}
+	add(hidden, offer.Show)
+	add(!hidden, offer.Hide)
+	add(d != nil, offer.Undeprecate)
+	add(d == nil, offer.Deprecate)
+	add(at > 0, offer.Up)
+	add(at < of-1, offer.Down)
 	return m
 }
 
@@ -260,10 +201,8 @@ func (w *Pages) history(k page.Call, o offer.Overview, list offer.List) (sizes.H
 	var m sizes.HistoryModel
 	for _, r := range revisions {
 		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.Words, r), Href: versionPath(r.Version),
-			Detail: versionNote(k.Words, r)}, Who: r.AuthorName, When: k.Words.Ago(r.At), Started: !r.At.IsZero()}
-		if r.Version == o.Active.Version {
-			row.State = &ui.StateModel{Kind: ui.OK, Word: k.Words.S("sizes.counts"), Test: "counts"}
-		}
+			Detail: versionNote(k.Words, r)}, Who: r.AuthorName, When: k.Words.Ago(r.At), Started: !r.At.IsZero(),
+			Counts: r.Version == o.Active.Version}
 		m.Rows = append(m.Rows, row)
 	}
 	if more {

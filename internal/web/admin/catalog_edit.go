@@ -34,38 +34,29 @@ func (w *Pages) catalogEdit(k page.Call) (page.View, error) {
 		if err != nil {
 			return page.View{}, err
 		}
-		return w.editView(k, d, &ui.NoticeModel{Kind: ui.Info, Title: k.Words.S("sizes.proposal_added"),
-			Test: "proposal-added"}, c), nil
+		return w.editView(k, d, sizes.OutcomeModel{Outcome: sizes.ProposalAdded}, c), nil
 	}
 	s, err := w.Catalog.Status(k.Actor)
 	if err != nil {
 		return page.View{}, err
 	}
 	d.Text, d.Base = s.Newest.Text, s.Newest.Version
-	var n *ui.NoticeModel
+	var outcome sizes.OutcomeModel
 	if len(s.Problems) > 0 {
-		n = &ui.NoticeModel{Kind: ui.Warning, Title: k.Words.S("sizes.unreadable", "Newest", s.Newest.Version, "Running",
-			s.Active.Version), Test: "unreadable"}
+		outcome = sizes.OutcomeModel{Outcome: sizes.NewestBroken, Newest: s.Newest.Version, Running: s.Active.Version}
 	}
-	return w.editView(k, d, n, offer.Checked{Problems: s.Problems}), nil
+	return w.editView(k, d, outcome, offer.Checked{Problems: s.Problems}), nil
 }
 
 // editView draws the editor around what was typed.
-func (w *Pages) editView(k page.Call, d offer.Draft, notice *ui.NoticeModel, c offer.Checked) page.View {
+func (w *Pages) editView(k page.Call, d offer.Draft, outcome sizes.OutcomeModel, c offer.Checked) page.View {
 	say := k.Words
 	m := sizes.EditModel{
 		Header: ui.HeaderModel{Title: say.S("sizes.edit_title"), Lead: say.S("sizes.edit_lead", "Version", d.Base),
 			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"},
 				{Label: say.S("sizes.edit_title")}}},
-		Notice: notice, Label: say.S("sizes.text"), Text: strings.ReplaceAll(d.Text, "\r\n", "\n"),
-		Form: ui.FormModel{ID: "catalog", Action: "/admin/sizes/edit",
-			Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "catalog-form"},
-		Note: ui.FieldModel{Name: "note", Label: say.S("sizes.note"), Hint: say.S("sizes.note_hint"), Value: d.Note,
-			MaxLength: 200, Autocomplete: "off", Test: "note"},
-		Check: ui.ButtonModel{Label: say.S("sizes.check"), Name: "action", Value: "check", Icon: "search", Test: "check"},
-		Save: ui.ButtonModel{Label: say.S("sizes.save"), Kind: ui.Primary, Name: "action", Value: "save", Icon: "check",
-			Test: "save"},
-		Cancel: ui.LinkButtonModel{Label: say.S("sizes.cancel"), Href: "/admin/sizes", Kind: ui.LinkLike},
+		Outcome: outcome, Text: strings.ReplaceAll(d.Text, "\r\n", "\n"), Base: strconv.FormatInt(d.Base, 10),
+		Note: d.Note, Removes: len(c.Removals) > 0, Confirmed: d.Confirm,
 	}
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
 	for _, p := range c.Problems {
@@ -75,12 +66,8 @@ func (w *Pages) editView(k page.Call, d offer.Draft, notice *ui.NoticeModel, c o
 		m.Lines = lines
 	}
 	m.Licenses = blocks.MismatchNotice(say, c.Warnings)
-	if len(c.Removals) > 0 {
-		m.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"), Checked: d.Confirm,
-			Test: "confirm"}
-	}
 	if c.Changes != nil {
-		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(say, c.Changes)}
+		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(c.Changes)}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/admin/sizes", Wide: true, Body: sizes.Edit(m)}
 }
@@ -101,13 +88,10 @@ func problemModel(say page.Words, p catalog.Problem, lines []string) sizes.Probl
 	return m
 }
 
-func entryModels(say page.Words, changes []offer.EntryChange) []sizes.EntryModel {
-	kinds := map[offer.ChangeKind]ui.Kind{offer.Added: ui.OK, offer.Removed: ui.Danger, offer.Changed: ui.Info}
-	icons := map[offer.ChangeKind]string{offer.Added: "plus", offer.Removed: "minus", offer.Changed: "edit"}
+func entryModels(changes []offer.EntryChange) []sizes.EntryModel {
 	var models []sizes.EntryModel
 	for _, c := range changes {
-		m := sizes.EntryModel{Title: c.Title, Name: c.Name, State: ui.StateModel{Kind: kinds[c.Kind], Icon: icons[c.Kind],
-			Word: say.S("sizes.change_" + string(c.Kind))}}
+		m := sizes.EntryModel{Title: c.Title, Name: c.Name, Change: sizes.Change(c.Kind)}
 		for _, f := range c.Fields {
 			m.Fields = append(m.Fields, sizes.FieldModel{Path: f.Path, Old: f.Old, New: f.New})
 		}
@@ -126,8 +110,8 @@ func (w *Pages) catalogSave(c echo.Context) error {
 		return err
 	}
 	if c.FormValue("action") != "save" {
-		notice, status := checkNotice(k.Words, checked)
-		return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, notice, checked), status)
+		outcome, status := checkOutcome(k.Words, checked)
+		return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, outcome, checked), status)
 	}
 	r, err := w.Catalog.Save(k.Ctx, k.Actor, d)
 	if err == nil {
@@ -137,38 +121,34 @@ func (w *Pages) catalogSave(c echo.Context) error {
 		return err
 	}
 	f := fault.As(err)
-	notice := &ui.NoticeModel{Kind: ui.Danger, Title: k.Words.Text(f.Sentence), Alert: true, Test: "problem"}
+	outcome := sizes.OutcomeModel{Outcome: sizes.Refused, Words: k.Words.Text(f.Sentence)}
 	if len(checked.Problems) == 0 {
-		for _, field := range f.Fields {
-			notice.Items = append(notice.Items, k.Words.Text(field.Reason))
-		}
+		outcome.Items = reasons(k.Words, f.Fields)
 	}
 	if fault.Is(err, fault.Conflict) {
 		// saving again takes the other's change back, after a look at it
 		if s, err := w.Catalog.Status(k.Actor); err == nil && s.Newest.Version != d.Base {
-			notice.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("sizes.see_change"),
-				Href: versionPath(s.Newest.Version), NewTab: true, Kind: ui.LinkLike, Test: "see-change"}}}
-			d.Base = s.Newest.Version
+			outcome.See, d.Base = versionPath(s.Newest.Version), s.Newest.Version
 		}
 	}
-	return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, notice, checked), page.StatusOf(err))
+	return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, outcome, checked), page.StatusOf(err))
 }
 
-func checkNotice(say page.Words, c offer.Checked) (*ui.NoticeModel, int) {
+func checkOutcome(say page.Words, c offer.Checked) (sizes.OutcomeModel, int) {
 	switch {
 	case len(c.Problems) > 0:
-		return &ui.NoticeModel{Kind: ui.Danger, Title: say.Text(i18n.T("offer.problems", "Count", len(c.Problems))),
-			Alert: true, Test: "problem"}, http.StatusUnprocessableEntity
+		return sizes.OutcomeModel{Outcome: sizes.Refused,
+			Words: say.Text(i18n.T("offer.problems", "Count", len(c.Problems)))}, http.StatusUnprocessableEntity
 	case len(c.Removals) > 0:
-		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.fine_but"), Alert: true, Test: "removes"}
+		m := sizes.OutcomeModel{Outcome: sizes.Removes}
 		for _, r := range c.Removals {
-			n.Items = append(n.Items, say.Text(r.Sentence()))
+			m.Items = append(m.Items, say.Text(r.Sentence()))
 		}
-		return n, http.StatusOK
+		return m, http.StatusOK
 	case len(c.Changes) == 0:
-		return &ui.NoticeModel{Kind: ui.OK, Title: say.S("sizes.fine_same"), Alert: true, Test: "fine"}, http.StatusOK
+		return sizes.OutcomeModel{Outcome: sizes.FineSame}, http.StatusOK
 	}
-	return &ui.NoticeModel{Kind: ui.OK, Title: say.S("sizes.fine"), Alert: true, Test: "fine"}, http.StatusOK
+	return sizes.OutcomeModel{Outcome: sizes.Fine}, http.StatusOK
 }
 
 // catalogVersion shows what one version changed.
@@ -191,14 +171,11 @@ func (w *Pages) versionView(k page.Call, problem error) (page.View, error) {
 	m := sizes.VersionPageModel{
 		Header: ui.HeaderModel{Title: versionName(say, r), Lead: versionNote(say, r),
 			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"}, {Label: versionName(say, r)}}},
-		Text: ui.CodeModel{ID: "version-text", Title: say.S("sizes.text"), Language: "YAML", Text: r.Text, Folded: true},
-	}
-	if r.Version == s.Active.Version {
-		m.Header.State = &ui.StateModel{Kind: ui.OK, Word: say.S("sizes.counts"), Test: "counts"}
+		Counts: r.Version == s.Active.Version, Text: r.Text,
 	}
 	if r.Version > 0 {
-		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.AuthorName},
-			{Term: say.S("sizes.col_when"), Component: ui.Time(say.Ago(r.At))}}
+		at := say.Ago(r.At)
+		m.Author, m.At = r.AuthorName, &at
 		before, err := w.Catalog.Revision(k.Ctx, k.Actor, r.Version-1)
 		if err != nil {
 			return page.View{}, err
@@ -206,16 +183,11 @@ func (w *Pages) versionView(k page.Call, problem error) (page.View, error) {
 		m.Diff = w.diff(say, before, r)
 	}
 	if problem != nil {
-		m.Problem = catalogProblem(say, offer.Overview{}, problem)
+		m.Trouble = catalogTrouble(say, offer.Overview{}, problem)
 	}
 	if r.Version != s.Newest.Version && identity.Can(k.Actor, identity.ChangeOffer, identity.Resource{}) {
-		m.Revert = &sizes.RevertModel{Form: ui.FormModel{ID: "revert", Action: versionPath(r.Version) + "/revert",
-			Hidden: []ui.HiddenModel{{Name: "base", Value: version(s.Newest)}}, Test: "revert-form"},
-			Button: ui.ButtonModel{Label: say.S("sizes.revert", "Version", r.Version), Icon: "undo", Test: "revert"}}
-		if problem != nil && fault.As(problem).Sentence.ID == "offer.removes" {
-			m.Revert.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"),
-				Test: "confirm"}
-		}
+		m.Revert = &sizes.RevertModel{Action: versionPath(r.Version) + "/revert", Base: version(s.Newest),
+			Version: r.Version, Removes: problem != nil && fault.As(problem).Sentence.ID == "offer.removes"}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/admin/sizes", Body: sizes.Version(m)}, nil
 }
@@ -225,7 +197,7 @@ func (w *Pages) diff(say page.Words, before, after offer.Revision) *sizes.DiffMo
 	m := &sizes.DiffModel{Title: say.S("sizes.changed", "Version", before.Version)}
 	if changes, readable := w.Catalog.Differ(before, after); !readable {
 		m.Same = say.S("sizes.diff_unreadable")
-	} else if m.Entries = entryModels(say, changes); len(changes) == 0 {
+	} else if m.Entries = entryModels(changes); len(changes) == 0 {
 		m.Same = say.S("sizes.diff_same")
 	}
 	number := func(n int) string {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -49,7 +50,12 @@ func run(m *testing.M) int {
 		fmt.Println("e2e:", err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	code := 1
+	defer func() {
+		if code == 0 {
+			_ = os.RemoveAll(dir)
+		}
+	}()
 	log, err := os.Create(dir + "/portal.log")
 	if err != nil {
 		fmt.Println("e2e:", err)
@@ -73,13 +79,24 @@ func run(m *testing.M) int {
 	}
 	defer portal.Stop()
 	defer closeBrowser()
-	code := m.Run()
+	code = m.Run()
 	code = max(code, onlyOwnRights())
 	if code != 0 {
-		text, _ := os.ReadFile(log.Name())
-		fmt.Printf("--- the portal's log, its end ---\n%s\n", text[max(0, len(text)-20_000):])
+		fmt.Printf("the portal's log is in %s; its last warnings and errors:\n%s\n", log.Name(), warnings(log.Name(), 4_000))
 	}
 	return code
+}
+
+// warnings is the end of a log, without the lines of each call, which would bury what failed.
+func warnings(name string, most int) string {
+	text, _ := os.ReadFile(name)
+	var said []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, []byte("level=INFO")) {
+			said = append(said, line...)
+		}
+	}
+	return string(said[max(0, len(said)-most):])
 }
 
 // shareVariable says which share of the stories to run: "2/3" is the second of three. Each share has a world of its

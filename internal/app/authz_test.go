@@ -258,11 +258,11 @@ func (w *world) fill(path, subject, team string) string {
 	case strings.Contains(path, "/entitlements/"):
 		return id("l-none")
 	case strings.Contains(path, "/delegations/"):
-		return id(w.away(subject, other).ID)
+		return id(w.delegated(subject, other).ID)
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
 		return id(string(w.pending(subject, team).ID))
 	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):
-		return id(w.kept(subject, team).Name)
+		return id(w.unusedVolume(subject, team).Name)
 	case strings.Contains(path, "/notifications/addresses/"):
 		return id(w.address(subject))
 	case strings.HasSuffix(path, "/retry"):

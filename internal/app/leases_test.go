@@ -18,8 +18,8 @@ const day = 24 * time.Hour
 
 func everywhere(string) bool { return true }
 
-// heard are the events about storage, oldest first, with how long before the end they came.
-func (w *world) heard(volume string) []string {
+// volumeEvents are the events about storage, oldest first, with how long before the end they came.
+func (w *world) volumeEvents(volume string) []string {
 	w.t.Helper()
 	events, _, err := w.store.Events(w.t.Context(), audit.Filter{Limit: 200})
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *world) heard(volume string) []string {
 func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	w := newWorld(t)
 	w.workloads.Retention = workload.Retention{Period: 30 * day}
-	left, other := w.kept(developer, "vision"), w.kept(developer, "vision")
+	left, other := w.unusedVolume(developer, "vision"), w.unusedVolume(developer, "vision")
 	item := w.running(developer, "vision")
 	look := func(after time.Duration) {
 		t.Helper()
@@ -74,10 +74,10 @@ func TestStorageThatNobodyUsesGoes(t *testing.T) {
 		t.Errorf("want it gone, got %+v %v", v, err)
 	}
 	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.warned 1d", "volume.reclaimed"},
-		w.heard(left.Name)); diff != "" {
+		w.volumeEvents(left.Name)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.kept"}, w.heard(other.Name)); diff != "" {
+	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.kept"}, w.volumeEvents(other.Name)); diff != "" {
 		t.Error(diff)
 	}
 	if v, err := w.store.Volume(t.Context(), item.Volume); err != nil || v.Deleted || !v.UnusedFrom.IsZero() {

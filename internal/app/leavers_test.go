@@ -285,7 +285,7 @@ func TestSignInsAndTokensEnd(t *testing.T) {
 // receiver has a word on stays.
 func TestALeaverHandsOver(t *testing.T) {
 	w := newWorld(t)
-	item, kept, spec := w.running(developer, "vision"), w.kept(developer, "vision"), w.pending(developer, "vision")
+	item, kept, spec := w.running(developer, "vision"), w.unusedVolume(developer, "vision"), w.pending(developer, "vision")
 	path, by := "/api/v1/people/"+w.personID(developer), w.token(admin)
 	w.personID(both)
 	held := w.call(by, http.MethodGet, path+"/holdings", nil).json(t)

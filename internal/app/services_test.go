@@ -22,7 +22,7 @@ import (
 // out: a page that forgot to ask who is there must still show nothing.
 func TestNobodyGetsNothing(t *testing.T) {
 	w := newWorld(t)
-	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
+	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.unusedVolume(developer, "vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before

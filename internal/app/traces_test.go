@@ -87,7 +87,7 @@ func TestNoTraceWithoutTracing(t *testing.T) {
 	if strings.Contains(refused.body, "trace") || strings.Contains(w.log.String(), "trace=") {
 		t.Errorf("a trace that nobody keeps is named: %s", refused.body)
 	}
-	if item := w.running(developer, "vision"); w.kept(developer, "vision").Name == "" || item.Trace != "" {
+	if item := w.running(developer, "vision"); w.unusedVolume(developer, "vision").Name == "" || item.Trace != "" {
 		t.Error("a workload keeps a trace that is none")
 	}
 }

@@ -254,8 +254,8 @@ func (w *world) running(subject, team string) workload.Workload {
 	return item
 }
 
-// away lets somebody decide in another's place from ten days on, whatever rights that person has.
-func (w *world) away(subject, stand string) delegation.Delegation {
+// delegated lets somebody decide in another's place from ten days on, whatever rights that person has.
+func (w *world) delegated(subject, stand string) delegation.Delegation {
 	w.t.Helper()
 	person, other, now := w.person(subject), w.person(stand), w.clock.now()
 	for _, p := range []identity.Person{person, other} {
@@ -272,8 +272,8 @@ func (w *world) away(subject, stand string) delegation.Delegation {
 	return p
 }
 
-// kept is storage that nobody uses.
-func (w *world) kept(subject, team string) workload.Volume {
+// unusedVolume is storage that nobody uses.
+func (w *world) unusedVolume(subject, team string) workload.Volume {
 	w.t.Helper()
 	p, now := w.person(subject), w.clock.now()
 	v := workload.Volume{Name: fmt.Sprintf("kept-%s-%d", subject, w.next()), Tenant: team, Owner: p.ID, OwnerName: p.Name,

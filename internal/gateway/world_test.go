@@ -273,8 +273,8 @@ func (w *world) dials() []string {
 	return append([]string(nil), w.dialled...)
 }
 
-// seen is what the pod saw of a call.
-type seen struct {
+// receivedCall is a call as the pod received it.
+type receivedCall struct {
 	Method, Host, URI string
 	Header            http.Header
 	Body              int64
@@ -331,7 +331,7 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
 	default:
 		n, _ := io.Copy(io.Discard, r.Body)
-		_ = json.NewEncoder(w).Encode(seen{r.Method, r.Host, r.RequestURI, r.Header, n})
+		_ = json.NewEncoder(w).Encode(receivedCall{r.Method, r.Host, r.RequestURI, r.Header, n})
 	}
 }
 
@@ -444,9 +444,9 @@ func text(t testing.TB, res *http.Response) string {
 	return strings.ReplaceAll(string(body), res.Header.Get("X-Request-Id"), "")
 }
 
-func sawOf(t testing.TB, res *http.Response) seen {
+func sawOf(t testing.TB, res *http.Response) receivedCall {
 	t.Helper()
-	var s seen
+	var s receivedCall
 	if err := json.NewDecoder(res.Body).Decode(&s); err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("want the pod's answer, got %d, %v", res.StatusCode, err)
 	}

@@ -183,23 +183,23 @@ func (d *decoder) document() error {
 func (d *decoder) field(key string) error {
 	switch key {
 	case "status":
-		return d.beside(&d.status)
+		return d.value(&d.status)
 	case "error":
-		return d.beside(&d.problem)
+		return d.value(&d.problem)
 	case "warnings":
-		return d.beside(&d.answer.warnings)
+		return d.value(&d.answer.warnings)
 	case "data":
 		return d.object(func(key string) error {
 			switch key {
 			case "resultType":
-				return d.beside(&d.answer.kind)
+				return d.value(&d.answer.kind)
 			case "result":
 				return d.array(d.series)
 			}
-			return d.beside(nil)
+			return d.value(nil)
 		})
 	}
-	return d.beside(nil)
+	return d.value(nil)
 }
 
 // object reads { and }, calling field for each key; null is an empty object.
@@ -325,8 +325,8 @@ func (d *decoder) tooLong(err error) error {
 	return unexpected(err)
 }
 
-// beside reads any value that is not rows, into what it should be; nil for a value that nobody wants.
-func (d *decoder) beside(into any) error {
+// value reads any value that is not rows, into what it should be; nil for a value that nobody wants.
+func (d *decoder) value(into any) error {
 	raw, err := d.raw()
 	if err != nil {
 		return err
@@ -392,7 +392,7 @@ func (d *decoder) series() error {
 		case "values":
 			return d.array(d.sample)
 		}
-		return d.beside(nil)
+		return d.value(nil)
 	})
 	if err != nil {
 		return err
@@ -421,7 +421,7 @@ func (d *decoder) sample() error {
 	if b, err := d.peek(); err != nil {
 		return err
 	} else if b != '[' {
-		return d.beside(nil)
+		return d.value(nil)
 	}
 	s, at, parts := sample{value: math.NaN()}, 0.0, 0
 	err := d.array(func() error {

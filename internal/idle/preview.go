@@ -169,7 +169,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		}
 		long, all := s.long(asking, source, mine(past), p.From, at)
 		for _, w := range mine(past) {
-			c := replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot)
+			c := replay(w, settings.Of(w.Tenant, w.Size.Name), whileHeld(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot)
 			c.Recorded = recorded[w.ID]
 			p.Past = append(p.Past, c)
 		}
@@ -247,8 +247,8 @@ func (a answers) of(w workload.Workload, made time.Time) []Observation {
 	return slices.DeleteFunc(looks, func(l Observation) bool { return l.From.Before(made) })
 }
 
-// held keeps the looks at times in which a workload held its GPU, by its meter: what stood still was not idle.
-func held(looks []Observation, meter []usage.Interval, at time.Time) []Observation {
+// whileHeld keeps the looks at times in which a workload held its GPU, by its meter: what stood still was not idle.
+func whileHeld(looks []Observation, meter []usage.Interval, at time.Time) []Observation {
 	return slices.DeleteFunc(looks, func(l Observation) bool {
 		return !slices.ContainsFunc(meter, func(i usage.Interval) bool {
 			end := i.Until

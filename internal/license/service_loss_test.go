@@ -8,21 +8,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 )
 
-// kept is a Store that keeps devices and what was told.
-type kept struct {
+// recordingStore is a Store that keeps the devices and the events it was given.
+type recordingStore struct {
 	Store
 	devices   []Device
 	checkouts []Checkout
 	told      []audit.Event
 }
 
-func (k *kept) LicensePoolSettings(context.Context) ([]PoolSetting, error) { return nil, nil }
+func (k *recordingStore) LicensePoolSettings(context.Context) ([]PoolSetting, error) { return nil, nil }
 
-func (k *kept) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
-func (k *kept) LicenseAnswers(context.Context) ([]Answer, error)    { return nil, nil }
-func (k *kept) LicenseDevices(context.Context) ([]Device, error)    { return k.devices, nil }
-func (k *kept) Checkouts(context.Context) ([]Checkout, error)       { return k.checkouts, nil }
-func (k *kept) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
+func (k *recordingStore) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
+func (k *recordingStore) LicenseAnswers(context.Context) ([]Answer, error)    { return nil, nil }
+func (k *recordingStore) LicenseDevices(context.Context) ([]Device, error)    { return k.devices, nil }
+func (k *recordingStore) Checkouts(context.Context) ([]Checkout, error)       { return k.checkouts, nil }
+func (k *recordingStore) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
 	k.devices, k.told = list, append(k.told, events...)
 	return nil
 }
@@ -33,7 +33,7 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	elsewhere := checkout("c", "red", "vm-1", 1)
 	here := checkout("a", "red", "vm-1", 1)
 	here.Cluster, elsewhere.Cluster = "main", "west"
-	k, now, state := &kept{checkouts: []Checkout{here, elsewhere, checkout("d", "red", "", 1)}}, noon, Licensed
+	k, now, state := &recordingStore{checkouts: []Checkout{here, elsewhere, checkout("d", "red", "", 1)}}, noon, Licensed
 	s := New(Options{Store: k, Now: func() time.Time { return now },
 		Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
 		Seen: func(context.Context, map[string][]string) []Device {
@@ -81,7 +81,7 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 
 // TestTriggerPoll: whoever sees a license go does not wait for the interval, and a second trigger is no second poll.
 func TestTriggerPoll(t *testing.T) {
-	s := New(Options{Store: &kept{}, Now: func() time.Time { return noon }})
+	s := New(Options{Store: &recordingStore{}, Now: func() time.Time { return noon }})
 	s.TriggerPoll()
 	s.TriggerPoll()
 	for want := range 2 {

@@ -25,9 +25,8 @@ type writer struct {
 	now    func() time.Time
 	log    *slog.Logger
 	wrote  func(verb Verb, kind string) // for the metrics
-	// update is asked before what somebody did is taken back; an error of it leaves the object as it is. nil: nobody is
-	// told
-	tell func(ctx context.Context, r Repair) error
+	// onRepair is called before a change by hand is reverted; its error leaves the object as it is. Optional.
+	onRepair func(ctx context.Context, r Repair) error
 }
 
 // foreignError says that an object of the name exists and is not ours.

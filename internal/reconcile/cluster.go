@@ -265,19 +265,19 @@ func (c *caches) indexer(name string) cache.Indexer {
 	return c.ours[name]
 }
 
-func handle(tell func(before, after any)) cache.ResourceEventHandler {
+func handle(changed func(before, after any)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { tell(nil, obj) },
+		AddFunc: func(obj any) { changed(nil, obj) },
 		UpdateFunc: func(before, after any) {
 			if version(before) != version(after) || version(after) == "" {
-				tell(before, after)
+				changed(before, after)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = d.Obj
 			}
-			tell(obj, nil)
+			changed(obj, nil)
 		},
 	}
 }

@@ -73,7 +73,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
 	l.edits, l.patrol = newEdits(), newPatrol()
-	l.writer.tell = l.reportRepair
+	l.writer.onRepair = l.reportRepair
 	l.status = newStatus(cluster.Name, c.o.Now)
 	l.tenants, l.checkpoints = newTenants(l), &checkpoints{loop: l}
 	return l

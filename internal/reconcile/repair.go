@@ -42,7 +42,7 @@ func (w *writer) repair(ctx context.Context, c client, s Step) error {
 	// What nobody is named for may be the platform's own, which only the answer shows.
 	attributed := slices.ContainsFunc(edits, func(e Edit) bool { return e.By != "" })
 	if attributed {
-		if err := w.say(ctx, Repair{Object: s.Object, Edits: edits}); err != nil {
+		if err := w.report(ctx, Repair{Object: s.Object, Edits: edits}); err != nil {
 			return err
 		}
 	}
@@ -50,20 +50,20 @@ func (w *writer) repair(ctx context.Context, c client, s Step) error {
 	switch {
 	case err != nil && applyErrorOf(err).terminal:
 		w.ledger.wrote(s, w.now()) // so that it is not tried at full speed
-		return w.say(ctx, Repair{Object: s.Object, Edits: edits, Refused: err.Error()})
+		return w.report(ctx, Repair{Object: s.Object, Edits: edits, Refused: err.Error()})
 	case err != nil || attributed:
 		return err
 	}
 	kept := w.ledger.keeps(s.Key, s.UID)
-	return w.say(ctx, Repair{Object: s.Object, Edits: slices.DeleteFunc(edits,
+	return w.report(ctx, Repair{Object: s.Object, Edits: slices.DeleteFunc(edits,
 		func(e Edit) bool { return kept[e.fingerprint] })})
 }
 
-func (w *writer) say(ctx context.Context, r Repair) error {
-	if w.tell == nil || len(r.Edits) == 0 {
+func (w *writer) report(ctx context.Context, r Repair) error {
+	if w.onRepair == nil || len(r.Edits) == 0 {
 		return nil
 	}
-	return w.tell(ctx, r)
+	return w.onRepair(ctx, r)
 }
 
 // same reports with an error that an object is not the one that was seen, or carries another spec by now.

@@ -85,14 +85,14 @@ func programs() (string, bool) {
 		_, noServer := os.Stat(filepath.Join(folder, "postgres"))
 		_, noInit := os.Stat(filepath.Join(folder, "initdb"))
 		if noServer == nil && noInit == nil {
-			return beside(filepath.Join(folder, "postgres")), true
+			return folderOf(filepath.Join(folder, "postgres")), true
 		}
 	}
 	return "", false
 }
 
-// beside is the folder of what a path leads to: what is in PATH may be links to some of the programs only.
-func beside(path string) string {
+// folderOf is the folder of what a path leads to: what is in PATH may be links to some of the programs only.
+func folderOf(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}

@@ -76,8 +76,8 @@ func (s scheme) said(prefix string) scheme {
 	return s
 }
 
-// away is what nothing can be started on: broken for what is out of order, closed for what somebody has closed.
-func away(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
+// unusable is what nothing can be started on: broken for what is out of order, closed for what somebody has closed.
+func unusable(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
 	switch {
 	case !n.Ready || c.Level == health.Broken:
 		return "broken"
@@ -91,7 +91,7 @@ func away(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
 func useScheme() scheme {
 	s := scheme{key: byUse, colors: []string{"free", "idle", "1", "2", "3", "4", "unknown", "closed", "broken", gapClass}}
 	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
-		out := away(n, c, p)
+		out := unusable(n, c, p)
 		switch v := p.Use.Value; {
 		case p.Gap:
 			out = gapClass
@@ -210,7 +210,7 @@ func (w *Pages) teamScheme(k page.Call) scheme {
 		return words
 	}
 	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
-		switch out := away(n, c, p); {
+		switch out := unusable(n, c, p); {
 		case p.Gap:
 			return s.color(gapClass)
 		case !p.Held() && out != "":

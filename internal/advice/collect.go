@@ -17,7 +17,7 @@ type Source interface {
 		step time.Duration) ([]gpumetrics.WindowSummary, error)
 }
 
-// CollectorOptions is what a Collector stands on.
+// CollectorOptions holds the dependencies and settings of a Collector.
 type CollectorOptions struct {
 	Sources    map[string]Source // by cluster
 	Namespaces func() []string   // of the teams

@@ -6,7 +6,7 @@
 // -> Judge compares that with the sizes that its team may have (judge.go, pure) -> Service hands out what a person may
 // read, without what was dismissed (service.go).
 //
-// Advice stands on measured values alone. Where a card is shared and its one value stands for several pods, or where
-// too little of the time was measured, there is no advice but the reason why there is none. Nothing is ever changed,
-// stopped or charged on it: a person asks for another size, or does not.
+// Advice is derived from measured values alone. Where a card is shared and its one value stands for several pods, or
+// where too little of the time was measured, there is no advice but the reason why there is none. Nothing is ever
+// changed, stopped or charged on it: a person asks for another size, or does not.
 package advice

@@ -44,7 +44,7 @@ type Dismissal struct {
 	At       time.Time
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store Store
 	// Days are a cluster's, oldest first, and as of when; zero for never.

@@ -40,7 +40,7 @@ type Pod struct {
 	IP   string
 }
 
-// Options is what a Reader stands on.
+// Options holds the dependencies and settings of a Reader.
 type Options struct {
 	Cluster string
 	// Pods lists the agents' pods that run.
@@ -186,7 +186,7 @@ func (r *Reader) ask(ctx context.Context, p Pod, token string) (node, error) {
 	return take(r.o.Cluster, p, report, r.o.Now())
 }
 
-// keep takes up what was heard and says whether anything but the time is new.
+// keep stores a report and says whether anything but the time is new.
 func (r *Reader) keep(pods []Pod, heard map[string]node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -59,7 +59,7 @@ type Events interface {
 	Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error)
 }
 
-// Deps is what the API stands on.
+// Deps holds the dependencies and settings of the API.
 type Deps struct {
 	Requests    *request.Service
 	Approvals   *request.Approvals

@@ -100,7 +100,7 @@ func TestProblemsHaveOneForm(t *testing.T) {
 	}
 }
 
-// call asks a surface that stands on nothing, as somebody who is signed in: what is refused is refused before it is
+// call asks a surface without any service, as somebody who is signed in: what is refused is refused before it is
 // carried out.
 func call(t *testing.T, method, path, body string) (int, Problem) {
 	t.Helper()

@@ -390,7 +390,7 @@ func (a *App) newController() *reconcile.Controller {
 	})
 }
 
-// actor says what a person is now, by the groups last told and the teams as they count now.
+// actor says what a person is now, by the groups last told and the teams in effect.
 func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
 	return a.tenants.Directory().Actor(p, via)
 }

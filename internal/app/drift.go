@@ -22,7 +22,7 @@ func (a *App) holdsChanged() {
 	}
 }
 
-// followDrift takes up holds of clusters that other processes begin or end.
+// followDrift loads holds of clusters that other processes begin or end.
 func (a *App) followDrift(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicDifference)
 	defer done()

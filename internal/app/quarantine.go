@@ -25,7 +25,7 @@ func (a *App) quarantineChanged() {
 	}
 }
 
-// followQuarantine takes up quarantines that other processes save.
+// followQuarantine loads quarantines that other processes save.
 func (a *App) followQuarantine(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicQuarantine)
 	defer done()

@@ -101,35 +101,35 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// followCatalog takes up what other processes save as soon as the outbox tells of it.
+// followCatalog loads what other processes save as soon as the outbox tells of it.
 func (a *App) followCatalog(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicCatalog)
 	defer done()
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
-// followRules takes up rules that other processes save.
+// followRules loads rules that other processes save.
 func (a *App) followRules(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicRules)
 	defer done()
 	return a.rules.Follow(ctx, changed, 30*time.Second)
 }
 
-// followLogLevel takes up what another process set, and ends an override within 5 s after its time.
+// followLogLevel loads what another process set, and ends an override within 5 s after its time.
 func (a *App) followLogLevel(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicLogLevel)
 	defer done()
 	return a.levels.Follow(ctx, changed, 5*time.Second)
 }
 
-// followDelegations takes up delegations that other processes create or end.
+// followDelegations loads delegations that other processes create or end.
 func (a *App) followDelegations(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicDelegation)
 	defer done()
 	return a.delegations.Follow(ctx, changed, 30*time.Second)
 }
 
-// followPrices takes up prices that other processes save.
+// followPrices loads prices that other processes save.
 func (a *App) followPrices(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicPrices)
 	defer done()
@@ -144,14 +144,14 @@ func (a *App) licensesEvery() time.Duration {
 	return cmp.Or(a.config.LicensePollInterval.Std(), license.DefaultPollInterval)
 }
 
-// followTenants takes up tenants that other processes save.
+// followTenants loads tenants that other processes save.
 func (a *App) followTenants(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicTenant)
 	defer done()
 	return a.tenants.Follow(ctx, changed, 30*time.Second)
 }
 
-// followLicenses takes up entitlements and seats that other processes save.
+// followLicenses loads entitlements and seats that other processes save.
 func (a *App) followLicenses(ctx context.Context) error {
 	changed, done := a.publish(ctx, live.TopicLicense)
 	defer done()

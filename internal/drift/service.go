@@ -39,7 +39,7 @@ type Tx interface {
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store   Store
 	Changed func() // called when the holds are others than before; nil: nobody asks
@@ -87,7 +87,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas change, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)

@@ -21,8 +21,8 @@ import (
 // Store keeps quarantines, and knows what runs. Faults: Unavailable when the database is away.
 type Store interface {
 	Quarantines(ctx context.Context) ([]Quarantine, error)
-	// SaveQuarantine keeps a quarantine, in place of one with another note, and writes the events; where there is one with
-	// the same note it does nothing.
+	// SaveQuarantine keeps a quarantine, in place of one with another note, and writes the events; where there is one
+	// with the same note it does nothing.
 	SaveQuarantine(ctx context.Context, m Quarantine, events ...audit.Event) error
 	// DeleteQuarantine takes a quarantine away and writes the events; where there is none it does nothing.
 	DeleteQuarantine(ctx context.Context, p Target, events ...audit.Event) error
@@ -53,7 +53,7 @@ type Service struct {
 	known   atomic.Pointer[[]Quarantine]
 }
 
-// New begins without any quarantine; Refresh takes up those that there are.
+// New begins without any quarantine; Refresh loads those that there are.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -83,7 +83,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas change, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)

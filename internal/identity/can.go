@@ -34,10 +34,10 @@ const (
 	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
 	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
 	ReadAudit          Action = "audit.read"
-	ReadPlatform       Action = "platform.read"     // the fleet in numbers: allocation, money, queue, what wants somebody
-	ReadMetrics        Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
-	QuarantineHardware Action = "hardware.mark"     // call a node or a card bad, and take that back
-	ReadHolders        Action = "inventory.holders" // names of people on other teams' GPUs
+	ReadPlatform       Action = "platform.read"       // the fleet in numbers: allocation, money, queue, what needs attention
+	ReadMetrics        Action = "metrics.read"        // how well the metrics are, and what is the matter with cards
+	QuarantineHardware Action = "hardware.quarantine" // cordon a node or card off for new starts, and lift that
+	ReadHolders        Action = "inventory.holders"   // names of people on other teams' GPUs
 	// what somebody, or a team, held and what it cost; without either: of everybody
 	ReadUsage      Action = "usage.read"
 	ReadOffer      Action = "offer.read" // the catalog as it is written, its history, and what the nodes say to it
@@ -71,7 +71,7 @@ type Resource struct {
 	Tenant string
 	Owner  PersonID
 	Shared bool // shared with the tenant's members
-	// Asked are the keys of those whose word a request needs; empty for a request that names nobody, which approvers
+	// Asked are the principals whose approval a request needs; empty for a request that names nobody, which approvers
 	// decide.
 	Asked []string
 }
@@ -167,7 +167,7 @@ var table = map[Action][]rule{
 var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ReadLogs, ChangeMembers,
 	Impersonate}
 
-// Can reports whether the actor may do this to the thing. A disabled person may do nothing.
+// Can reports whether the actor may do the action to the resource. A disabled person may do nothing.
 func Can(a Actor, action Action, t Resource) bool {
 	if a.Person.Disabled || a.IsZero() || a.Impersonator != nil && slices.Contains(notImpersonating, action) {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Approvers is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform,
-// or everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
+// Approvers is who may have to approve a request: everybody with a role, in the request's tenant or on the whole
+// platform, or everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
 type Approvers struct {
 	Role  Role   `json:"role,omitempty"`  // owner, approver or admin
 	Scope Scope  `json:"scope,omitempty"` // platform leaves out a tenant's own approvers; with role approver only
@@ -58,7 +58,7 @@ func (p Approvers) Includes(a Actor, tenant string) bool {
 	return intersects(p.Principals(tenant), a.Principals())
 }
 
-// IncludesFor is Includes for a request of somebody, see Actor.KeysFor.
+// IncludesFor is Includes for a request of somebody, see Actor.PrincipalsFor.
 func (p Approvers) IncludesFor(a Actor, tenant string, asker PersonID) bool {
 	return intersects(p.Principals(tenant), a.PrincipalsFor(asker))
 }
@@ -81,7 +81,7 @@ func (a Actor) Principals() []string {
 	return keys
 }
 
-// PrincipalsFor are the keys that count for a request of the asker. The two-person rule is about the whole chain:
+// PrincipalsFor are the principals that count for a request of the asker. The two-person rule is about the whole chain:
 // asker, those who granted the approver's role, and approver are different people. So a role by hand does not count
 // where the asker or its holder is among those who granted it.
 func (a Actor) PrincipalsFor(asker PersonID) []string {
@@ -91,7 +91,7 @@ func (a Actor) PrincipalsFor(asker PersonID) []string {
 	})
 }
 
-// PrincipalsOf are the keys of several parties, each once.
+// PrincipalsOf are the principals of several parties, each once.
 func PrincipalsOf(parties []Approvers, tenant string) []string {
 	var keys []string
 	for _, p := range parties {

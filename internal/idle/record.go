@@ -92,7 +92,7 @@ func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until
 type Record struct {
 	Workload       workload.ID
 	Generation     int64     // of the spec that it belongs to: whatever is started anew begins anew
-	Below          int       // the threshold that Since stands on
+	Below          int       // the threshold that Since is judged by
 	Since          time.Time // from when on it was idle without a gap; zero for not
 	Until          time.Time // up to when that is known; the cluster's, kept once for all
 	High           float64   // per cent, the highest since Since

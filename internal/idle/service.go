@@ -50,7 +50,7 @@ type Tx interface {
 	reader
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store      Store
 	Sources    map[string]Source // by cluster

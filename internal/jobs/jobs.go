@@ -69,7 +69,7 @@ type Store interface {
 	SaveJobRun(ctx context.Context, r Run) error
 }
 
-// Options is what a Runner stands on.
+// Options holds the dependencies and settings of a Runner.
 type Options struct {
 	Jobs     []Job
 	Store    Store

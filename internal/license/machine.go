@@ -59,7 +59,7 @@ func (d Device) GracePeriod(now time.Time) (until time.Time, in bool) {
 	return until, now.Before(until)
 }
 
-// MergeDevices takes up what is seen of all devices now. Since stays while the state does; a device that is not seen
+// MergeDevices merges the current state of all devices. Since stays while the state does; a device that is not seen
 // keeps its last word until it is forgotten.
 func MergeDevices(before, seen []Device) []Device {
 	known := make(map[string]Device, len(before))

@@ -29,8 +29,8 @@ type Store interface {
 	LicenseAnswers(ctx context.Context) ([]Answer, error)
 	SaveLicenseAnswer(ctx context.Context, a Answer) error
 	LicenseDevices(ctx context.Context) ([]Device, error)
-	// SaveLicenseDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says
-	// that a state changed, for open pages.
+	// SaveLicenseDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed
+	// says that a state changed, for open pages.
 	SaveLicenseDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
 	// Checkouts are the workloads that hold seats, oldest first.
 	Checkouts(ctx context.Context) ([]Checkout, error)
@@ -464,7 +464,7 @@ func (s *Service) Poll(ctx context.Context, limit time.Duration) error {
 // DeviceRetention is how long a device that is not seen any more is remembered.
 const DeviceRetention = 7 * 24 * time.Hour
 
-// pollDevices takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
+// pollDevices records the state of the devices. It saves when a state changed, and else now and then, for the age.
 func (s *Service) pollDevices(ctx context.Context) error {
 	virtual := s.o.Virtual(ctx)
 	seen := slices.DeleteFunc(s.o.Seen(ctx, virtual),

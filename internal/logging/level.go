@@ -121,7 +121,7 @@ func permit(a identity.Actor, action identity.Action) error {
 	return nil
 }
 
-// Refresh takes up the override of the database, and ends one that is over.
+// Refresh loads the override of the database, and ends one that is over.
 func (l *Levels) Refresh(ctx context.Context) error {
 	saved, err := l.o.Store.LogLevel(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *Levels) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Follow takes up what other replicas set until the context ends; see revision.Follow.
+// Follow loads what other replicas set until the context ends; see revision.Follow.
 func (l *Levels) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	return revision.Follow(ctx, changed, every, l.Refresh, func(err error) {
 		l.o.Logger.WarnContext(ctx, "the log level could not be read, the last known one applies", "error", err)

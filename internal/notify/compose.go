@@ -82,7 +82,7 @@ func decides(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && request.Awaits(*f.Request, a, f.Now)
 }
 
-// reached are those whose word counts since the step escalated: the others were told when it began.
+// reached are those whose approval counts since the step escalated: the others were told when it began.
 func reached(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && request.Reached(*f.Request, a, f.Now)
 }

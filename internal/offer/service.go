@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/revision"
 )
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store     Store
 	Snapshots Snapshots
@@ -64,7 +64,7 @@ type Status struct {
 	Problems []catalog.Problem
 }
 
-// New begins with version 0; Refresh takes up what was saved since.
+// New begins with version 0; Refresh loads what was saved since.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -85,7 +85,7 @@ func (s *Service) Catalog() catalog.Catalog { return s.status.Load().Catalog }
 // InUse is the active catalog with what living workloads hold of former versions, for those who reconcile clusters.
 func (s *Service) InUse() catalog.Catalog { return s.status.Load().InUse }
 
-// Refresh takes up the newest revision, if it is another one than before.
+// Refresh loads the newest revision, if it is another one than before.
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -109,7 +109,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be
+// read loads a revision, or says why not: then the one that runs goes on, and after a start the newest that can be
 // read.
 func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status, error) {
 	now := Status{Active: newest, Newest: newest}
@@ -231,8 +231,8 @@ type Draft struct {
 	Confirm bool   // it may take away what somebody holds
 }
 
-// Save keeps a text as the next version and takes it up. Invalid with every problem, or with what it would take away
-// from whom; Conflict, saying who was faster.
+// Save keeps a text as the next version and puts it into effect. Invalid with every problem, or with what it would take
+// away from whom; Conflict, saying who was faster.
 func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision, error) {
 	if err := permit(a, identity.ChangeOffer); err != nil {
 		return Revision{}, err
@@ -434,7 +434,7 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 // Mismatches are the sizes on offer whose license pool does not license their vGPU.
 func (s *Service) Mismatches() []catalog.Mismatch { return s.Catalog().Mismatches(s.o.Initial.pools) }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {

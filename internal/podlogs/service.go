@@ -27,7 +27,7 @@ type Workloads interface {
 	Get(ctx context.Context, a identity.Actor, id workload.ID) (workload.Workload, error)
 }
 
-// Options is what the service stands on.
+// Options holds the dependencies and settings of the service.
 type Options struct {
 	Workloads Workloads
 	Clusters  map[string]kubernetes.Interface // by name

@@ -117,7 +117,7 @@ func Unreadable() *Policy {
 // Rules are the rules that the policy was made of.
 func (p *Policy) Rules() []Rule { return p.rules }
 
-// Parties are everybody whose word some rule asks for, each once.
+// Parties are everybody whose approval some rule asks for, each once.
 func (p *Policy) Parties() []identity.Approvers { return p.parties }
 
 // notToShare is the rule for what a share without isolation is wrong for: a service whose response times count, and

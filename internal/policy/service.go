@@ -32,12 +32,12 @@ type Store interface {
 	RulesAt(ctx context.Context, version int64) (Revision, error)
 	// RulesRevisions lists revisions without their texts, newest first; before is a version, 0 for the newest.
 	RulesRevisions(ctx context.Context, before int64, limit int) ([]Revision, error)
-	// SaveRules keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is
-	// not the newest.
+	// SaveRules keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it
+	// is not the newest.
 	SaveRules(ctx context.Context, r Revision, events ...audit.Event) error
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store   Store
 	Initial *Policy // version 0: the configuration's
@@ -45,7 +45,7 @@ type Options struct {
 	Logger  *slog.Logger // nil: nothing is logged
 }
 
-// Service reads, checks and saves the rules, and knows which ones count. It is safe for use by many goroutines.
+// Service reads, checks and saves the rules, and knows which ones are in effect. It is safe for use by many goroutines.
 type Service struct {
 	o       Options
 	refresh sync.Mutex
@@ -62,7 +62,7 @@ type Status struct {
 	Unreadable bool
 }
 
-// NewService begins with version 0; Refresh takes up what was saved since.
+// NewService begins with version 0; Refresh loads what was saved since.
 func NewService(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -78,7 +78,7 @@ func (s *Service) initial() Revision { return Revision{Text: Write(s.o.Initial.R
 // Policy is what decides now.
 func (s *Service) Policy() *Policy { return s.status.Load().Policy }
 
-// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: the saved
+// Refresh loads the newest revision. One that this program cannot read, after an upgrade, changes nothing: the saved
 // rules that decided go on, after a start the newest that can be read, and where there are none everything needs an
 // approval. The configuration's rules never come back by that: administrators have replaced them.
 func (s *Service) Refresh(ctx context.Context) error {
@@ -214,7 +214,8 @@ func normal(text string) string {
 	return text + "\n"
 }
 
-// Save keeps a text as the next version and takes it up. Invalid with every problem; Conflict, saying who was faster.
+// Save keeps a text as the next version and puts it into effect. Invalid with every problem; Conflict, saying who was
+// faster.
 func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision, error) {
 	if err := permit(a, identity.ChangeRules); err != nil {
 		return Revision{}, err
@@ -306,7 +307,7 @@ func conflict(newest Revision) error {
 		newest.At.UTC().Format(time.RFC3339)))
 }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {

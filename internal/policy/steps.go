@@ -40,8 +40,8 @@ type Change struct {
 	Lease catalog.Duration `json:"lease,omitempty"` // that was asked for; 0 where it stayed
 }
 
-// Open is the first step that still needs words, and the parties it needs them of. Without any left the step is
-// len(steps) and nothing is missing.
+// Open is the first step that still needs approvals, and the parties that they are missing from. Without any left the
+// step is len(steps) and nothing is missing.
 func Open(steps []Step, consents []Consent) (step int, missing []identity.Approvers) {
 	for i, s := range steps {
 		if missing := s.missing(in(i, consents)); len(missing) > 0 {

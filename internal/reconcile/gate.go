@@ -56,7 +56,7 @@ func (g *gate) set(held bool) (was bool) {
 	return was
 }
 
-// decide takes up the decisions of administrators, and gives what may be looked after from now on.
+// decide applies the decisions of administrators, and gives what may be looked after from now on.
 func (g *gate) decide(list []drift.Difference) (fresh []drift.Difference) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

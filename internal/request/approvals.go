@@ -53,7 +53,8 @@ type DecisionInput struct {
 	Size  string
 	Lease string
 	Seen  int64 // version of the request that the person saw, 1 and up
-	// Undoable defers the answer for the site's undo period, in which Undo takes it back; without it takes effect at once.
+	// Undoable defers the answer for the site's undo period, in which Undo takes it back; without it takes effect at
+	// once.
 	Undoable bool
 }
 
@@ -98,7 +99,7 @@ func (s *Approvals) Answer(ctx context.Context, a identity.Actor, id ID, said De
 	return out.Request, s.tookEffect(ctx, out)
 }
 
-// tookEffect takes up a quota that was just raised.
+// tookEffect applies a quota that was just raised.
 func (s *Approvals) tookEffect(ctx context.Context, out Outcome) error {
 	if out.Raise == nil || s.raised == nil {
 		return nil

@@ -27,7 +27,7 @@ type Options struct {
 	Refusals  *audit.Aggregator                                        // nil: each is written
 	People    People                                                   // who may be given a request
 	Actor     func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
-	// Raised takes up a quota that was just raised; nil where the site is read anew anyway.
+	// Raised applies a quota that was just raised; nil where the site is read anew anyway.
 	Raised func(ctx context.Context) error
 	Now    func() time.Time
 	NewID  func(prefix string) string // "r-" and twelve random characters
@@ -71,8 +71,8 @@ type Store interface {
 // transactions are how decisions are made and recorded. Faults: NotFound for what does not exist, Conflict for a lost
 // race, Unavailable when the database is away.
 type transactions interface {
-	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
-	// written.
+	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it
+	// is written.
 	DecideExclusively(ctx context.Context, fn func(Tx) error) error
 	// ReadOnly runs fn in one transaction that sees everything as it is at one moment and can write nothing.
 	ReadOnly(ctx context.Context, fn func(Reader) error) error
@@ -107,7 +107,8 @@ type records interface {
 	SeatLine(ctx context.Context) ([]Waiting, error)
 	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
 	NameTaken(ctx context.Context, name string) (bool, error)
-	// ClusterHeld says whether nothing is granted in a cluster while it is compared with the database; see package drift.
+	// ClusterHeld says whether nothing is granted in a cluster while it is compared with the database; see package
+	// drift.
 	ClusterHeld(ctx context.Context, cluster string) (bool, error)
 }
 

@@ -23,7 +23,7 @@ const (
 // Steps are whose approvals the request needs or needed; none where a rule decided.
 func (r Request) Steps() []policy.Step { return r.Decision.Steps }
 
-// OpenStep is the step that a pending request stands at, and the parties whose word is missing there.
+// OpenStep is the step that a pending request stands at, and the parties whose approval is missing there.
 func (r Request) OpenStep() (step int, missing []identity.Approvers) {
 	return policy.Open(r.Steps(), r.Decision.Consents)
 }
@@ -98,7 +98,7 @@ func (r Request) Deciders() []identity.PersonID {
 	return people
 }
 
-// asked are the keys that may speak now.
+// asked are the principals that may decide now.
 func (r Request) asked(now time.Time) []string {
 	var keys []string
 	for _, a := range r.Asks() {
@@ -176,7 +176,7 @@ func includes(s policy.Step, a identity.Actor, tenant string) bool {
 		func(p identity.Approvers) bool { return p.Includes(a, tenant) })
 }
 
-// includesFor is includes by what counts for this request, see identity.Actor.KeysFor.
+// includesFor is includes by what counts for this request, see identity.Actor.PrincipalsFor.
 func includesFor(s policy.Step, a identity.Actor, r Request) bool {
 	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Approvers) bool {
 		return p.IncludesFor(a, r.Spec.Tenant, r.Asker)

@@ -98,11 +98,12 @@ type Inbox struct {
 	Now       time.Time
 }
 
-// ApproverID is a person whose word may be asked for: oneself, or one for whom one stands in.
+// ApproverID is a person who may be asked to approve: oneself, or one for whom one stands in.
 type ApproverID struct {
 	Person identity.PersonID
 	Keys   []string
-	// Granted are those for whose requests a key does not count, because they granted it; see identity.Actor.KeysFor.
+	// Granted are those for whose requests a principal does not count, because they granted it; see
+	// identity.Actor.PrincipalsFor.
 	Granted map[string][]identity.PersonID
 }
 

@@ -1,5 +1,5 @@
 // Package revision is what documents with a history have in common: rules and catalog are kept as revisions of which
-// the newest one counts, and every replica takes up what another one saved.
+// the newest one counts, and every replica loads what another one saved.
 //
 // A revision that this program cannot read, after an upgrade or a downgrade, never counts and never makes an older
 // decision come back by itself: Readable looks back for the newest one that can be read, and says when there is none.

@@ -7,7 +7,7 @@
 // transaction and are numbered and written last, in flush, so that their numbers follow the order of commits. After the
 // commit OnCommit is called, which wakes live.Hub.
 //
-// The path of a read: every reading method hangs on view, which stands on the reading pool or on a transaction; so both
+// The path of a read: every reading method hangs on view, which is the reading pool or a transaction; so both
 // read alike.
 //
 // Every error leaves through failure.go, where what the database says becomes a fault. Times are kept to the

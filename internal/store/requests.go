@@ -297,7 +297,8 @@ func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 		values...)
 }
 
-// holdable are the keys that a database can hold; the others, groups with odd names, can be asked for by nobody.
+// holdable are the principals that a database can hold; the others, groups with control characters, can be asked for by
+// nobody.
 func holdable(keys []string) []string {
 	kept := []string{""}
 	for _, k := range keys {
@@ -308,7 +309,8 @@ func holdable(keys []string) []string {
 	return kept
 }
 
-// keysOf are the keys of a voice that count for everybody's requests, and those that do not count for some people's.
+// keysOf are the principals of an approver that count for everybody's requests, and those that do not count for some
+// people's.
 func keysOf(v request.ApproverID) (free, granted []string) {
 	for _, k := range holdable(v.Keys) {
 		if len(v.Granted[k]) > 0 {
@@ -320,11 +322,11 @@ func keysOf(v request.ApproverID) (free, granted []string) {
 	return free, granted
 }
 
-// spokenKey marks somebody whose word does not count any more.
+// spokenKey marks somebody whose approval does not count any more.
 const spokenKey = "spoken:"
 
-// Waiting counts what an inbox holds. It asks only whose words are wanted: those rows go with the decision of their
-// request, so they say of themselves that it waits.
+// Waiting counts what an inbox holds. It asks only whose approvals are missing: those rows go with the decision of
+// their request, so they say of themselves that it waits.
 func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	if len(in.Approvers) == 0 {
 		return 0, nil
@@ -393,7 +395,7 @@ type askRow struct {
 
 func (askRow) TableName() string { return "request_asks" }
 
-// asks are whose word the request waits for, as rows.
+// asks are the rows of those whose approval the request waits for.
 func asks(r request.Request) []askRow {
 	var rows []askRow
 	for _, a := range r.Asks() {

@@ -53,7 +53,7 @@ func (s *Store) SaveRollup(ctx context.Context, span usage.Span) error {
 	})
 }
 
-// writeRollup takes up all lines with something in the span, and the living workloads' others that it knows: they are
+// writeRollup writes all lines with something in the span, and the living workloads' others that it knows: they are
 // the ones to go on.
 func writeRollup(db *gorm.DB, span usage.Span) error {
 	if err := giveRoom(db); err != nil {

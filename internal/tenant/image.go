@@ -42,7 +42,7 @@ const (
 	ImageUnlike     ImageState = "unlike"      // the catalog has nothing any more that it could be started like
 )
 
-// Own is an image of a team as it counts now.
+// Own is an image of a team in effect.
 type Own struct {
 	Image
 	State ImageState

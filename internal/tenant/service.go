@@ -24,8 +24,8 @@ type Store interface {
 	LatestTenants(ctx context.Context) ([]Revision, error)
 	// TenantRevisions lists those of one team, newest first; before is a version, 0 for the newest.
 	TenantRevisions(ctx context.Context, tenant string, before int64, limit int) ([]Revision, error)
-	// SaveTenant keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is
-	// not the newest.
+	// SaveTenant keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it
+	// is not the newest.
 	SaveTenant(ctx context.Context, r Revision, events ...audit.Event) error
 	Members(ctx context.Context) ([]Member, error)
 	// AddMember tells open pages of the person, as RemoveMember does. Conflict when they have the role, NotFound for
@@ -40,17 +40,17 @@ type Store interface {
 	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store   Store
 	Initial Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
-	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
+	Catalog func() catalog.Catalog // in effect; what a team's images are started like
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.
 	OwnersNameApprovers bool
 	// Refusals has attempts to name an approver on record that are not allowed; nil: they are in no record.
 	Refusals *audit.Aggregator
-	Taken    func() // after something new was taken up, nil for nothing
+	Taken    func() // called after a change was loaded; optional
 	Now      func() time.Time
 	Logger   *slog.Logger // nil: nothing is logged
 }
@@ -69,7 +69,7 @@ type state struct {
 	members   []Member
 }
 
-// NewService begins with the configuration's; Refresh takes up what was saved since.
+// NewService begins with the configuration's; Refresh loads what was saved since.
 func NewService(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -82,10 +82,10 @@ func NewService(o Options) *Service {
 	return s
 }
 
-// Directory is every team as it counts now.
+// Directory is every team in effect.
 func (s *Service) Directory() Directory { return s.state.Load().directory }
 
-// Refresh takes up what was saved.
+// Refresh loads what was saved.
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -108,7 +108,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
@@ -349,8 +349,8 @@ type Membership struct {
 	Group  string // of the sign-in provider that gives it; "" for by hand
 	By     string // who added them by hand, and when
 	At     time.Time
-	// Barred are those for whose requests a role by hand does not count; see identity.Actor.KeysFor. The person is one of
-	// them where they gave it to themself: then it counts for nobody's.
+	// Barred are those for whose requests a role by hand does not count; see identity.Actor.PrincipalsFor. The person
+	// is one of them where they gave it to themself: then it counts for nobody's.
 	Barred []identity.Person
 }
 
@@ -451,8 +451,8 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 	return s.Refresh(ctx)
 }
 
-// granters are who gives a role now, and on whose word: an owner by hand passes on who made them one, so that nobody
-// comes to be approved through somebody whom they put in.
+// granters are who gives a role now, and who gave them theirs: an owner by hand passes on who made them one, so that
+// nobody comes to be approved through somebody whom they put in.
 func granters(a identity.Actor, team string) []identity.PersonID {
 	chain := []identity.PersonID{a.Person.ID}
 	if a.Is(identity.Admin) {

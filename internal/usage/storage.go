@@ -82,7 +82,7 @@ type monthlyKey struct {
 	rate                            UnitPrice
 }
 
-// add takes up a stretch of what a line is about, at every price that it had. What is still held is so until the end of
+// add adds a stretch to a line, at every price that it had. What is still held is so until the end of
 // the span.
 func (m monthly) add(kind PriceKind, subject string, from, until time.Time, of Line) {
 	if until.IsZero() {

@@ -29,7 +29,7 @@ type Store interface {
 	People(ctx context.Context, search string, limit int) ([]identity.Person, error)
 }
 
-// Options is what a Service stands on.
+// Options holds the dependencies and settings of a Service.
 type Options struct {
 	Store Store
 	Actor func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
@@ -47,7 +47,7 @@ type Service struct {
 	known   atomic.Pointer[map[identity.PersonID][]Delegation] // by delegate; open and coming
 }
 
-// New begins without any period; Refresh takes up those that there are.
+// New begins without any period; Refresh loads those that there are.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -73,7 +73,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new;
+// Follow loads what other replicas change, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)

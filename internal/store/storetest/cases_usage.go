@@ -108,7 +108,7 @@ var usageCases = cases{
 				must(t, s.SaveObserved(ctx, w, nil, &open))
 				all[string(w.ID)] = append(all[string(w.ID)], open)
 				w.Version++
-				if r.IntN(2) == 0 { // the rollup takes up what is open, which then turns out to have ended earlier
+				if r.IntN(2) == 0 { // the rollup includes what is open, which then turns out to have ended earlier
 					k := r.IntN(3)
 					span := usage.Span{From: borders[k], Until: borders[k+1]}
 					span.Until = span.From.Add(time.Duration(1+r.Int64N(int64(span.Length()))).Truncate(time.Microsecond) +

@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// Deps is what the frame itself stands on.
+// Deps are the services that the frame itself calls.
 type Deps struct {
 	Site         func() request.Site
 	Approvals    Approvals

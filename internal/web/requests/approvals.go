@@ -70,15 +70,12 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}
-	if len(items) == 0 && filtered(k) {
-		m.List.Empty = nothingFound(k.Words, "/approvals"+keptOf(k, "sort"))
-	}
 	for _, r := range items {
 		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
 			slices.Contains(ticked, string(r.ID))))
 	}
 	if len(items) > 1 {
-		m.List.Bulk = bulkForm(k)
+		m.List.Bulk = bulkModel(k)
 	}
 	seats, err := w.seatWaits(k, chosen)
 	if err != nil {
@@ -86,12 +83,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	}
 	m.Seats, m.List.Seats = seats, seats
 	whole := []page.Part{{ID: "inbox-page", Draw: func(page.Words) templ.Component { return requests.Inbox(m) }}}
-	if chosen == nil && m.List.Empty != nil {
-		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole}, nil
-	}
 	if chosen == nil {
-		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.Words.S("requests.inbox_empty"),
-			Lines: []string{k.Words.S("requests.inbox_empty_why")}, Test: "empty"}
 		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole}, nil
 	}
 	detail, err := w.approvalDetail(k, *chosen, items, was, page.ProblemsOf(cause))
@@ -130,12 +122,11 @@ func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatL
 			continue
 		}
 		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
-		row.Row.Test = "seat-row"
 		row.Name.Detail = r.Spec.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
 		m.Rows = append(m.Rows, row)
 	}
 	if next != "" {
-		m.More = k.Words.S("requests.seat_line_more", "Count", mostSeats)
+		m.More = mostSeats
 	}
 	if len(m.Rows) == 0 {
 		return nil, err
@@ -159,15 +150,12 @@ func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Re
 // the one of before goes with that.
 func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
 	say := k.Words
-	id := page.Slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
 	what := inboxWhat(say, r)
 	if given, ok := r.ReassignedTo(k.Actor.Person.ID); ok {
 		what += " · " + say.S("requests.reassigned_row", "From", given.FromName)
 	}
-	return requests.InboxRowModel{
-		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
-		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
-			"Size", say.SizeTitle(r.Spec.Size)), Checked: ticked},
+	return requests.InboxRowModel{ID: page.Slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10),
+		Selected: selected, Tick: tickOf(r), Ticked: ticked, Asker: r.AskerName, Size: say.SizeTitle(r.Spec.Size),
 		Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Detail: what,
 			Href: approvalPath(r.ID) + keptOf(k, inboxNames...)},
 		Asked: say.Ago(r.CreatedAt),
@@ -188,13 +176,12 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.Words
 	m := requests.DetailModel{Title: asksFor(say, r),
-		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason,
-		Size:  blocks.SizeModel(say, r.Spec.Size),
-		Items: detailItems(say, r)}
+		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Facts: factsModel(say, r)}
+	m.Facts.Asked = say.Ago(r.CreatedAt)
 	for _, other := range waiting {
 		if other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
-			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Spec.Tenant, "Duration",
-				say.Duration(say.Now.Sub(other.CreatedAt))))
+			m.Others = append(m.Others, requests.OtherModel{Asker: other.AskerName, Team: other.Spec.Tenant,
+				Waited: say.Duration(say.Now.Sub(other.CreatedAt))})
 		}
 	}
 	past, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible, request.Filter{Asker: r.Asker, Limit: 6})
@@ -203,17 +190,15 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	}
 	for _, p := range past {
 		if p.ID != r.ID {
-			row := requestRow(say, p)
-			row.Row.ID = "past-" + page.Slug(string(p.ID))
-			m.History = append(m.History, row)
+			m.History = append(m.History, requestRow(say, p))
 		}
 	}
 	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r.ID)
 	if err != nil {
 		return m, err
 	}
-	m.Past = say.S("requests.past", "Count", granted.Requests, "Money",
-		say.Money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.HistoryDays)
+	m.Granted = requests.GrantedModel{Requests: granted.Requests, Days: request.HistoryDays,
+		Money: say.Money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency})}
 	if m.Similar, err = w.similar(k, r); err != nil {
 		return m, err
 	}
@@ -222,34 +207,9 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	m.Given, m.Reclaim = reassignedModels(k, r)
 	if was := r.Decision.Returned; was != nil && m.Why == "" {
-		m.Returned = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("requests.returned", "Name", was.ByName, "Why", was.Why),
-			Test: "returned"}
+		m.Returned = &requests.SaidModel{Name: was.ByName, Why: say.Say(was.Why)}
 	}
 	return m, err
-}
-
-func detailItems(say page.Words, r request.Request) []ui.DefModel {
-	spec := []ui.DefModel{
-		{Term: say.S("start.lease"), Value: say.Duration(r.Spec.Lease.Std()), Test: "lease"},
-		{Term: say.S("requests.col_price"), Value: requestPrice(say, r),
-			About: strings.TrimSuffix(say.MoneyPerHour(r.Spec.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
-			Test:  "estimate"},
-		{Term: say.S("start.image"), Value: say.ImageTitle(r.Spec.Image)},
-	}
-	spec = append(spec, blocks.JobFacts(say, r.Spec.Job)...)
-	switch r.Kind {
-	case request.QuotaKind:
-		spec = askedItems(say, r)
-	case request.ExtendKind:
-		spec[0].Term, spec[0].Value = say.S("requests.lease"), blocks.LeaseChange(say, r)
-		spec[1].Term = say.S("requests.price_added")
-	case request.ResumeKind:
-		spec[0].Term = say.S("requests.lease_left")
-	}
-	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.Ago(r.CreatedAt))}},
-		spec, []ui.DefModel{
-			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
-			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
 }
 
 // similar are the last requests for the same size that were decided, of all that the reader may see, but not those of
@@ -262,20 +222,17 @@ func (w *Pages) similar(k page.Call, r request.Request) ([]requests.RowModel, er
 		if s.Asker == r.Asker || len(s.Steps()) == 0 || len(rows) == similarShown {
 			continue // what a rule alone decided says nothing of how people decide
 		}
-		row := requestRow(k.Words, s)
-		row.Row.ID = "similar-" + page.Slug(string(s.ID))
-		rows = append(rows, row)
+		rows = append(rows, requestRow(k.Words, s))
 	}
 	return rows, err
 }
 
 // stepsModel is whose approvals a request needs, how far it is, and who said what.
-func (w *Pages) stepsModel(say page.Words, r request.Request) *ui.StepsModel {
+func (w *Pages) stepsModel(say page.Words, r request.Request) (models []ui.StepModel) {
 	steps := r.Steps()
 	if len(steps) == 0 {
 		return nil
 	}
-	m := ui.StepsModel{Label: say.S("requests.steps"), Test: "approval-steps"}
 	open, _ := r.OpenStep()
 	for i, s := range steps {
 		item := ui.StepModel{Title: page.UpperFirst(say.Text(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open)}
@@ -300,9 +257,9 @@ func (w *Pages) stepsModel(say page.Words, r request.Request) *ui.StepsModel {
 			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At",
 				say.At(at).Exact))
 		}
-		m.Items = append(m.Items, item)
+		models = append(models, item)
 	}
-	return &m
+	return models
 }
 
 func stepState(r request.Request, step, open int) ui.StepState {
@@ -366,55 +323,31 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 	if err := may(k.Actor, r); err != nil {
 		return m, say.Text(fault.As(err).Sentence)
 	}
-	m = requests.DecideModel{
-		Form: ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve" + kept, Test: "decide",
-			Hidden: []ui.HiddenModel{{Name: "seen", Value: k.Get("seen")}}},
-		Less: w.lessFields(say, r, was, problems),
-		Open: was.Size != "" || was.Lease != "",
-		Note: ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"),
-			Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: page.WrongIn(say, problems, "note"),
-			Test: "note"},
-		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a",
-			Test: "approve"},
-		Reject: ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r",
-			FormAction: approvalPath(r.ID) + "/reject" + kept, Test: "reject"},
-	}
+	m = requests.DecideModel{Approve: approvalPath(r.ID) + "/approve" + kept, Reject: approvalPath(r.ID) + "/reject" + kept,
+		Seen: k.Get("seen"), Less: w.lessModel(say, r, was, problems),
+		Note: requests.FieldModel{Value: was.Note, Error: page.WrongIn(say, problems, "note")}}
 	if r.WaitsForSeat() { // a yes was said already
-		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
-		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
+		m.Approve, m.Less, m.SeatPool = "", nil, r.Decision.Seat.Title
 	}
 	if w.Approvals.MayReassign(k.Actor, r) == nil {
-		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign",
-			Kind: ui.LinkLike,
-			Test: "reassign"}
+		m.Reassign = approvalPath(r.ID) + "/reassign"
 	}
 	if k.Get("seen") != strconv.FormatInt(r.Version, 10) {
-		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.Text(i18n.T("request.changed")), Alert: true, Test: "stale",
-			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.look_again"), Href: approvalPath(r.ID),
-				Small: true, Test: "look-again"}}}}
+		m.Changed = approvalPath(r.ID)
 	}
 	return m, ""
 }
 
-// lessFields are for "yes, but": a smaller size, a shorter time.
-func (w *Pages) lessFields(say page.Words, r request.Request, was typed, problems []fault.Field) []ui.FieldModel {
+// lessModel is for "yes, but": a smaller size, a shorter time. nil where nothing less can be granted.
+func (w *Pages) lessModel(say page.Words, r request.Request, was typed, problems []fault.Field) *requests.LessModel {
 	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
 		return nil
 	}
-	var fields []ui.FieldModel
-	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
-		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"),
-			Value: was.Size, Error: page.WrongIn(say, problems, "size"), Test: "less-size",
-			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", say.SizeTitle(r.Spec.Size))}}}
-		for _, s := range smaller {
-			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s) + " · " +
-				say.MoneyPerHour(s.PricePerHour)})
-		}
-		fields = append(fields, size)
-	}
-	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"),
-		Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Spec.Lease.String()),
-		Error: page.WrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"})
+	return &requests.LessModel{Open: was.Size != "" || was.Lease != "",
+		Size:  requests.FieldModel{Value: was.Size, Error: page.WrongIn(say, problems, "size")},
+		Sizes: sizeOptions(say, request.Smaller(w.Site().Catalog, r)), Asked: say.SizeTitle(r.Spec.Size),
+		Lease: requests.FieldModel{Value: was.Lease, Error: page.WrongIn(say, problems, "lease")},
+		Most:  r.Spec.Lease.String()}
 }
 
 // takes is what an approval would take from others: free capacity, the team's quota, license seats.
@@ -422,40 +355,23 @@ func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error
 	if r.Kind == request.QuotaKind {
 		return w.quotaTakes(k, r)
 	}
-	var m requests.BarsModel
-	say := k.Words
 	fit := w.fit(k.Ctx, r)
-	if fit.Known {
-		m.Bars = append(m.Bars, capacityBar(say, r, fit))
-	} else {
-		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
-			Test: "capacity"})
-	}
-	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
-		quotas, err := w.Quotas.Of(k.Ctx, t)
-		if err != nil {
-			return m, err
-		}
-		bar := blocks.QuotaAfter(say, quotas[r.Spec.Size.Name], say.SizeTitle(r.Spec.Size))
-		bar.Label, bar.Test = say.S("requests.quota", "Team", t.Display()), "quota"
-		if quotas[r.Spec.Size.Name].Full() && r.Kind == request.StartKind {
-			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
-		}
-		m.Bars = append(m.Bars, *bar)
-	}
-	after, err := w.budgetTakes(k, r)
-	if err != nil {
+	m := requests.BarsModel{Stock: requests.StockModel{Known: fit.Known, Free: fit.Free, Total: fit.Total,
+		Start: r.Kind == request.StartKind}}
+	var err error
+	if m.Quota, err = w.quotaModel(k, r); err != nil {
 		return m, err
 	}
-	if after != nil {
-		m.Bars = append(m.Bars, *after)
+	if m.Budget, err = w.budgetTakes(k, r); err != nil {
+		return m, err
 	}
 	if r.Spec.Size.LicensePool == "" {
 		return m, nil
 	}
 	pools, err := w.Seats.Pools(k.Ctx)
 	if seats, ok := license.Find(pools, r.Spec.Size.LicensePool); ok {
-		m.Bars = append(m.Bars, blocks.SeatBar(say, seats, 1))
+		bar := blocks.SeatBar(k.Words, seats, 1)
+		m.Seats = &bar
 	}
 	return m, err
 }
@@ -466,20 +382,6 @@ func (w *Pages) fit(ctx context.Context, r request.Request) inventory.Fit {
 		return inventory.Fit{}
 	}
 	return capacity.Fit(snapshot, r.Spec.Size)
-}
-
-// capacityBar draws what is held, what this would take, and what would be left.
-func capacityBar(say page.Words, r request.Request, fit inventory.Fit) ui.MeterModel {
-	whole := float64(max(fit.Total, 1))
-	held := max(0, fit.Total-fit.Free)
-	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_change", "Before", fit.Free, "After",
-		max(0, fit.Free-1), "Total", fit.Total), Legend: true, Test: "capacity",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole, Words: say.S("requests.held", "Count",
-			held)}}}
-	if r.Kind == request.StartKind && fit.Free > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
-	}
-	return m
 }
 
 func (w *Pages) approve(c echo.Context) error { return w.decide(c, request.ApproveVerb) }

@@ -40,26 +40,15 @@ func tickedIDs(k page.Call, items []request.Request) []string {
 	}
 }
 
-// bulkForm answers all ticked requests with one note.
-func bulkForm(k page.Call) *requests.BulkModel {
-	say := k.Words
+// bulkModel answers all ticked requests with one note.
+func bulkModel(k page.Call) *requests.BulkModel {
 	all := url.Values{"tick": {"all"}}
 	for _, kept := range inboxNames {
 		if k.Get(kept) != "" {
 			all.Set(kept, k.Get(kept))
 		}
 	}
-	return &requests.BulkModel{
-		Form: ui.FormModel{ID: "bulk", Action: "/approvals/bulk", Test: "bulk"},
-		Note: ui.FieldModel{ID: "bulk-note", Name: "note", Label: say.S("requests.bulk_note"), MaxLength: 500,
-			Autocomplete: "off", Test: "bulk-note"},
-		All: ui.LinkButtonModel{Label: say.S("requests.tick_all"), Href: "/approvals?" + all.Encode(), Kind: ui.LinkLike,
-			Test: "tick-all"},
-		Approve: ui.ButtonModel{Label: say.S("requests.bulk_approve"), Kind: ui.Secondary, Icon: "check", Name: "verb",
-			Value: string(request.ApproveVerb), Test: "bulk-approve"},
-		Reject: ui.ButtonModel{Label: say.S("requests.bulk_reject"), Kind: ui.DangerSecondary, Icon: "cross", Name: "verb",
-			Value: string(request.RejectVerb), Test: "bulk-reject"},
-	}
+	return &requests.BulkModel{All: "/approvals?" + all.Encode()}
 }
 
 // decideSeveral gives each ticked request the same answer, one after the other. Each is a decision of its own: some may
@@ -81,9 +70,7 @@ func (w *Pages) decideSeveral(c echo.Context) error {
 	}
 	m := requests.OutcomesModel{Header: ui.HeaderModel{Title: k.Words.S("requests.outcomes"),
 		Crumbs: []ui.CrumbModel{{Label: k.Words.S("requests.inbox"), Href: "/approvals"},
-			{Label: k.Words.S("requests.outcomes")}}},
-		Back: ui.LinkButtonModel{Label: k.Words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary,
-			Test: "to-inbox"}}
+			{Label: k.Words.S("requests.outcomes")}}}}
 	for _, tick := range ticks {
 		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note"),
 			Undoable: true}))
@@ -96,28 +83,21 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 	id, seen, _ := strings.Cut(tick, "@")
 	said.Seen = seenIn(seen)
 	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(id), said)
-	if err == nil && r.Decision.Deferred != nil {
-		undo := undoButton(k, r)
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant,
-			Href: approvalPath(r.ID), Detail: k.Words.SizeTitle(r.Spec.Size)}, Undo: &undo,
-			State: ui.StateModel{Kind: ui.OK, Word: k.Words.S("requests.deferred_" + string(said.Verb)),
-				Detail: k.Words.S("requests.takes_effect"), Test: "state"}}
-	}
-	if err == nil {
-		kind := blocks.RequestKinds[r.State]
-		if said.Verb == request.RejectVerb {
-			kind = ui.OK // it was done as it was meant
-		}
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant,
-			Href: approvalPath(r.ID), Detail: k.Words.SizeTitle(r.Spec.Size)},
-			State: ui.StateModel{Kind: kind, Word: page.UpperFirst(k.Words.Say(i18n.T("request.state." + string(r.State)))),
-				Test: "state"}}
-	}
 	m := requests.OutcomeModel{Name: ui.StackModel{Title: id, Href: approvalPath(request.ID(id))},
-		State: ui.StateModel{Kind: ui.Danger, Word: k.Words.S("requests.not_done"),
-			Detail: k.Words.Text(fault.As(err).Sentence), Test: "state"}}
-	if r, err := w.Requests.Get(k.Ctx, k.Actor, request.ID(id)); err == nil {
-		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, k.Words.SizeTitle(r.Spec.Size)
+		Verb: requests.Verb(said.Verb)}
+	switch {
+	case err != nil:
+		m.Problem = k.Words.Text(fault.As(err).Sentence)
+		if r, err = w.Requests.Get(k.Ctx, k.Actor, request.ID(id)); err != nil {
+			return m
+		}
+	case r.Decision.Deferred != nil:
+		m.Undo = undoPath(k, r)
+	case said.Verb == request.RejectVerb:
+		m.Kind, m.State = ui.OK, string(r.State) // it was done as it was meant
+	default:
+		m.Kind, m.State = blocks.RequestKinds[r.State], string(r.State)
 	}
+	m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, k.Words.SizeTitle(r.Spec.Size)
 	return m
 }

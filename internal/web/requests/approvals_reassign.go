@@ -10,22 +10,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // reassignedModels say that it was given to this person, or give the way to undo that they gave it away.
-func reassignedModels(k page.Call, r request.Request) (given *ui.NoticeModel, back *ui.PostButtonModel) {
+func reassignedModels(k page.Call, r request.Request) (given *requests.SaidModel, reclaim string) {
 	if h, ok := r.ReassignedTo(k.Actor.Person.ID); ok {
-		given = &ui.NoticeModel{Kind: ui.Info, Title: k.Words.S("requests.reassigned_you", "From", h.FromName),
-			Body: h.Reason,
-			Test: "given"}
+		given = &requests.SaidModel{Name: h.FromName, Why: h.Reason}
 	}
 	if _, ok := r.ReassignedBy(k.Actor.Person.ID); ok {
-		back = &ui.PostButtonModel{Action: approvalPath(r.ID) + "/reclaim",
-			Button: ui.ButtonModel{Label: k.Words.S("requests.reclaim"), Kind: ui.Secondary, Test: "reclaim"}}
+		reclaim = approvalPath(r.ID) + "/reclaim"
 	}
-	return given, back
+	return given, reclaim
 }
 
 // reassignAsk is the page on which an approver gives one request to another one.
@@ -44,32 +41,18 @@ func (w *Pages) reassignView(k page.Call, r request.Request, was request.Reassig
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.AskModel{
+	m := requests.ReassignModel{
 		Header: ui.HeaderModel{Title: say.S("requests.reassign_title", "Name", r.AskerName),
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("requests.reassign")}}},
-		Lead:   say.S("requests.reassign_lead"),
-		Errors: page.FormErrors(say, problems),
-		Form: ui.FormModel{ID: "reassign", Action: approvalPath(r.ID) + "/reassign",
-			Hidden: []ui.HiddenModel{{Name: "seen", Value: strconv.FormatInt(r.Version, 10)}}, Test: "reassign-form"},
-		Button: ui.ButtonModel{Label: say.S("requests.reassign_go"), Kind: ui.Primary, Icon: "check", Test: "reassign-go"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: approvalPath(r.ID), Kind: ui.LinkLike},
+		Errors: page.FormErrors(say, problems), Path: approvalPath(r.ID), Seen: strconv.FormatInt(r.Version, 10),
+		Person: requests.FieldModel{Value: string(was.To), Error: page.WrongIn(say, problems, "person")},
+		Reason: requests.FieldModel{Value: was.Reason, Error: page.WrongIn(say, problems, "reason")},
 	}
-	if len(people) == 0 {
-		m.Lead, m.Button.Disabled = say.S("requests.reassign_nobody"), true
-		return page.View{Title: m.Header.Title, Nav: "/requests", Body: workloadview.Ask(m)}, nil
-	}
-	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("requests.reassign_to"),
-		Hint: say.S("requests.reassign_to_hint"), Value: string(was.To), Required: true, Error: page.WrongIn(say, problems,
-			"person"),
-		Test: "reassign-to"}
 	for _, p := range people {
-		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
+		m.People = append(m.People, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
 			Selected: len(people) == 1 || p.ID == was.To})
 	}
-	m.Fields = []ui.FieldModel{who, {ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
-		Label: say.S("requests.reassign_why"), Value: was.Reason, Required: true, MaxLength: 500,
-		Error: page.WrongIn(say, problems, "reason"), Test: "reassign-why"}}
-	return page.View{Title: m.Header.Title, Nav: "/requests", Body: workloadview.Ask(m)}, nil
+	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Reassign(m)}, nil
 }
 
 func (w *Pages) reassign(c echo.Context) error {

@@ -6,11 +6,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // requestEditAsk is the page on which an asker changes what nobody has decided yet.
@@ -33,30 +34,27 @@ func (w *Pages) editable(k page.Call) (request.Request, error) {
 
 func (w *Pages) requestEditView(k page.Call, r request.Request, was request.Edited, problems []fault.Field) page.View {
 	say := k.Words
-	size := ui.FieldModel{ID: "edit-size", Name: "size", Kind: ui.SelectField, Label: say.S("start.size"), Value: was.Size,
-		Error: page.WrongIn(say, problems, "size"), Test: "edit-size"}
-	for _, s := range w.Requests.Choices(k.Actor, r) {
-		size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s) + " · " +
-			say.MoneyPerHour(s.PricePerHour)})
-	}
-	m := workloadview.AskModel{
+	m := requests.EditModel{
 		Header: ui.HeaderModel{Title: say.S("requests.edit_title", "Name", r.Spec.Name),
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"},
 				{Label: r.Spec.Name, Href: page.RequestPath(r.ID)}, {Label: say.S("requests.edit")}}},
-		Lead:   say.S("requests.edit_lead"),
-		Errors: page.FormErrors(say, problems),
-		Form: ui.FormModel{ID: "edit", Action: page.RequestPath(r.ID) + "/edit",
-			Hidden: []ui.HiddenModel{{Name: "seen", Value: strconv.FormatInt(r.Version, 10)}}, Test: "edit-form"},
-		Fields: []ui.FieldModel{size,
-			{ID: "edit-lease", Name: "lease", Label: say.S("start.lease"), Value: was.Lease,
-				Error: page.WrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "edit-lease"},
-			{ID: "edit-reason", Name: "reason", Kind: ui.TextareaField, Rows: 3, Label: say.S("start.reason"), Value: was.Reason,
-				Error: page.WrongIn(say, problems, "reason"), MaxLength: 500, Test: "edit-reason"},
-		},
-		Button: ui.ButtonModel{Label: say.S("requests.edit_save"), Kind: ui.Primary, Icon: "check", Test: "edit-save"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.RequestPath(r.ID), Kind: ui.LinkLike},
+		Errors: page.FormErrors(say, problems), Path: page.RequestPath(r.ID), Seen: strconv.FormatInt(r.Version, 10),
+		Size:   requests.FieldModel{Value: was.Size, Error: page.WrongIn(say, problems, "size")},
+		Sizes:  sizeOptions(say, w.Requests.Choices(k.Actor, r)),
+		Lease:  requests.FieldModel{Value: was.Lease, Error: page.WrongIn(say, problems, "lease")},
+		Reason: requests.FieldModel{Value: was.Reason, Error: page.WrongIn(say, problems, "reason")},
 	}
-	return page.View{Title: m.Header.Title, Nav: "/requests", Body: workloadview.Ask(m)}
+	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Edit(m)}
+}
+
+// sizeOptions are sizes with their prices.
+func sizeOptions(say page.Words, sizes []catalog.Size) []ui.OptionModel {
+	var options []ui.OptionModel
+	for _, s := range sizes {
+		options = append(options, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s) + " · " +
+			say.MoneyPerHour(s.PricePerHour)})
+	}
+	return options
 }
 
 func (w *Pages) requestEdit(c echo.Context) error {

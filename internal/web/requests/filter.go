@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -51,39 +52,29 @@ func keptOf(k page.Call, names ...string) string {
 	return "?" + kept.Encode()
 }
 
-// searchField finds by words.
-func searchField(k page.Call, id string) *ui.FieldModel {
-	return &ui.FieldModel{ID: id, Name: "q", Kind: ui.SearchField, Label: k.Words.S("requests.filter_text"),
-		Placeholder: k.Words.S("requests.filter_text"), Value: k.Get("q"), MaxLength: 100, Autocomplete: "off",
-		Test: "filter-text"}
-}
-
-// teamField is nil for those who see the requests of one team only.
-func (w *Pages) teamField(k page.Call, id string) []ui.FieldModel {
+// filterModel is what is chosen from a list in a usual order, and what can be.
+func (w *Pages) filterModel(k page.Call, usual request.Sort) requests.FilterModel {
+	m := requests.FilterModel{Text: k.Get("q"), Team: k.Get("team"), Sort: string(filterOf(k, usual).Sort),
+		SortOrder: ids(request.Sorts())}
 	teams := w.OwnTeams(k)
 	if k.Actor.SeesAll() || k.Actor.Is(identity.Approver) {
 		teams = w.Site().Directory.Tenants
 	}
-	if len(teams) < 2 {
-		return nil
+	if len(teams) < 2 { // they see the requests of one team only
+		return m
 	}
-	f := ui.FieldModel{ID: id, Name: "team", Kind: ui.SelectField, Label: k.Words.S("start.team"), Value: k.Get("team"),
-		Test: "filter-team", Options: []ui.OptionModel{{Label: k.Words.S("start.any")}}}
 	for _, t := range teams {
-		f.Options = append(f.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
+		m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
 	}
-	return []ui.FieldModel{f}
+	return m
 }
 
-// sortField offers every order, the usual one of the list first.
-func sortField(k page.Call, id string, usual request.Sort) ui.FieldModel {
-	f := ui.FieldModel{ID: id, Name: "sort", Kind: ui.SelectField, Label: k.Words.S("requests.sort"),
-		Value: string(filterOf(k, usual).Sort), Test: "sort"}
-	for _, s := range request.Sorts() {
-		f.Options = append(f.Options, ui.OptionModel{Value: string(s),
-			Label: k.Words.Say(i18n.T("requests.sort_" + string(s)))})
+func ids[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, id := range list {
+		out[i] = string(id)
 	}
-	return f
+	return out
 }
 
 // pagesOf leads through a list and counts it.
@@ -108,11 +99,4 @@ func shownOf(say page.Words, p request.Page) string {
 		return say.Text(total)
 	}
 	return say.S("requests.shown", "From", p.Before+1, "To", p.Before+len(p.Items), "Total", total)
-}
-
-// nothingFound is an empty list of a filter, with the way to all of it.
-func nothingFound(say page.Words, clear string) *ui.EmptyStateModel {
-	return &ui.EmptyStateModel{Icon: "filter", Title: say.S("requests.none_match"), Level: 3, Test: "empty",
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("ui.clear-filter"), Href: clear,
-			Kind: ui.Secondary, Test: "clear-filter"}}}}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -16,7 +15,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // requests answers: what was asked, and how does it stand.
@@ -41,16 +39,6 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	}
 	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {
 		return page.View{}, err
-	}
-	switch {
-	case len(p.Items) > 0:
-	case filtered(k):
-		m.Empty = nothingFound(k.Words, m.Filter.ClearURL)
-	case m.Rules != nil:
-		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.Words.S("requests.only_rules"), Test: "empty", Level: 3}
-	default:
-		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.Words.S("requests.empty"),
-			Lines: []string{k.Words.S("requests.empty_why")}, Test: "empty", Level: 3}
 	}
 	model := requests.PageModel{Header: ui.HeaderModel{Title: k.Words.S("requests.title"),
 		Lead: k.Words.S("requests.lead"), Tabs: w.RequestTabs(k, "/requests", waiting)}, List: m}
@@ -89,49 +77,28 @@ func (w *Pages) decidedByRules(k page.Call, chosen request.Scope, f request.Filt
 		return nil, err
 	}
 	k.Query.Set("by", anybody)
-	m := requests.RulesModel{Words: k.Words.S("requests.by_rules", "Total", shownOf(k.Words, request.Page{Total: n})),
-		Show: ui.LinkButtonModel{Label: k.Words.S("requests.by_rules_show"), Kind: ui.LinkLike, Small: true,
-			Href: "/requests" + keptOf(k, "scope", "q", "team", "state", "by", "sort"), Test: "show-rules"}}
+	m := requests.RulesModel{Total: shownOf(k.Words, request.Page{Total: n}),
+		Show: "/requests" + keptOf(k, "scope", "q", "team", "state", "by", "sort")}
 	k.Query.Del("by")
 	return &m, nil
 }
 
-func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) ui.FilterBarModel {
-	say := k.Words
-	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField,
-		Label: say.S("requests.filter_state"), Value: k.Get("state"), Test: "filter-state",
-		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
-	for _, s := range request.States() {
-		state.Options = append(state.Options, ui.OptionModel{Value: string(s),
-			Label: page.UpperFirst(say.Say(i18n.T("request.state." + string(s))))})
-	}
-	decider := ui.FieldModel{ID: "requests-by", Name: "by", Kind: ui.SelectField, Label: say.S("requests.filter_by"),
-		Value: by, Test: "filter-by"}
-	for _, d := range []string{anybody, string(request.NotRule), string(request.DeciderPerson),
-		string(request.DeciderRule)} {
-		decider.Options = append(decider.Options, ui.OptionModel{Value: d, Label: say.Say(i18n.T("requests.by." + d))})
-	}
-	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Search: searchField(k, "requests-q"),
-		Fields: slices.Concat([]ui.FieldModel{state, decider}, w.teamField(k, "requests-team"),
-			[]ui.FieldModel{sortField(k, "requests-sort", request.Newest)}),
-		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
+func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) requests.FilterModel {
+	m := w.filterModel(k, request.Newest)
+	m.Scope, m.State, m.States, m.Decider = requests.Scope(chosen), k.Get("state"), ids(request.States()), by
+	m.Deciders = []string{anybody, string(request.NotRule), string(request.DeciderPerson), string(request.DeciderRule)}
 	if filtered(k) {
-		m.ClearURL = "/requests" + keptOf(k, "scope", "sort")
+		m.Clear = "/requests" + keptOf(k, "scope", "sort")
 	}
-	m.Switch = &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
-		{Label: say.S("home.scope_mine"), Href: "/requests", Current: chosen == request.ScopeMine, Test: "scope-mine"},
-		{Label: say.S("requests.scope_all"), Href: "/requests?scope=all", Current: chosen == request.ScopeVisible,
-			Test: "scope-all"}}}
 	return m
 }
 
 // requestRow is the line of a request in a list.
 func requestRow(say page.Words, r request.Request) requests.RowModel {
 	return requests.RowModel{
-		Row: ui.RowModel{ID: "request-" + page.Slug(string(r.ID)), Test: "request-row"},
+		ID: page.Slug(string(r.ID)),
 		Name: ui.StackModel{Title: requestName(say, r), Href: page.RequestPath(r.ID), Detail: blocks.RequestWhat(say, r),
 			Icon: string(r.Spec.Kind)},
-		Asker:    r.AskerName,
 		Size:     blocks.SizeModel(say, r.Spec.Size),
 		State:    blocks.RequestState(say, r, true),
 		Asked:    say.Ago(r.CreatedAt),
@@ -185,45 +152,27 @@ func (w *Pages) request(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := w.requestModel(k, r)
-	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Request(m), Parts: []page.Part{
-		{ID: "request", Draw: func(page.Words) templ.Component {
-			m := m
-			m.Dialogs = nil // they stand outside the region
-			return requests.Request(m)
-		}}}}, nil
+	return page.View{Title: m.Title, Nav: "/requests", Body: requests.Request(m), Parts: []page.Part{
+		{ID: "request", Draw: func(page.Words) templ.Component { return requests.RequestRegion(m) }}}}, nil
 }
 
 func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestModel {
-	say := k.Words
-	state := blocks.RequestState(say, r, false)
-	m := requests.RequestModel{
-		Header: ui.HeaderModel{Title: requestTitle(say, r), State: &state,
-			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
-		Verdict: w.requestVerdict(k, r),
-		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
-	}
+	path := page.RequestPath(r.ID)
+	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
+		Verdict: w.requestVerdict(k, r), Facts: factsModel(k.Words, r), Steps: w.stepsModel(k.Words, r)}
 	m.Forecast = w.RequestOutlook(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"),
-			OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
-		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning,
-			Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
-			Action: page.RequestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"),
-				Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
+		m.Withdraw = path + "/withdraw"
 	}
 	if r.WaitsForSeat() && w.Approvals.MayReject(k.Actor, r) == nil {
-		m.Header.Actions = append(m.Header.Actions,
-			ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.turn_down"), Href: approvalPath(r.ID), Icon: "cross",
-				Kind: ui.DangerSecondary, Test: "turn-down"}})
+		m.TurnDown = approvalPath(r.ID)
 	}
 	if w.Requests.MayEdit(k.Actor, r) == nil {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.edit"),
-			Href: page.RequestPath(r.ID) + "/edit", Icon: "edit", Kind: ui.Secondary, Test: "edit"}})
+		m.Edit = path + "/edit"
 	}
 	if r.Kind == request.StartKind && r.Asker == k.Actor.Person.ID && r.State != request.Approved &&
 		r.State != request.Pending {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.again"),
-			Href: againURL(r), Icon: "edit", Kind: ui.Secondary, Test: "again"}})
+		m.Again = againURL(r)
 	}
 	return m
 }
@@ -237,9 +186,9 @@ func againURL(r request.Request) string {
 }
 
 // requestVerdict is the state as a sentence, with the way on.
-func (w *Pages) requestVerdict(k page.Call, r request.Request) ui.NoticeModel {
+func (w *Pages) requestVerdict(k page.Call, r request.Request) requests.VerdictModel {
 	say := k.Words
-	n := ui.NoticeModel{Kind: blocks.RequestKinds[r.State], Title: blocks.RequestSentence(say, r), Test: "request-verdict"}
+	n := requests.VerdictModel{Kind: blocks.RequestKinds[r.State], Title: blocks.RequestSentence(say, r)}
 	if r.Decision.Note != "" {
 		n.Body = say.S("requests.note", "Note", r.Decision.Note)
 	}
@@ -261,44 +210,24 @@ func (w *Pages) requestVerdict(k page.Call, r request.Request) ui.NoticeModel {
 			say.At(r.ExpiresAt).Exact))
 	}
 	if r.State == request.Approved && r.Workload != "" {
-		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"),
-			Href: page.WorkloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
+		n.Workload = page.WorkloadPath(r.Workload)
 	}
 	return n
 }
 
-func requestItems(say page.Words, r request.Request) []ui.DefModel {
-	spec := []ui.DefModel{
-		{Term: say.S("start.image"), Value: say.ImageTitle(r.Spec.Image)},
-		{Term: say.S("start.lease"), Value: say.Duration(r.Spec.Lease.Std())},
-		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
-	}
-	spec = append(spec, blocks.JobFacts(say, r.Spec.Job)...)
-	switch r.Kind {
-	case request.QuotaKind:
-		spec = askedItems(say, r)
-	case request.ExtendKind:
-		spec[1] = ui.DefModel{Term: say.S("requests.lease"), Value: blocks.LeaseChange(say, r), Test: "leases"}
-		spec[2].Term = say.S("requests.price_added")
-	case request.ResumeKind:
-		spec[1].Term = say.S("requests.lease_left")
-	}
-	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"),
-		Component: workload.Size(blocks.SizeModel(say, r.Spec.Size))}}, spec, []ui.DefModel{
-		{Term: say.S("start.team"), Value: r.Spec.Tenant},
-		{Term: say.S("requests.asker"), Value: r.AskerName},
-		{Term: say.S("requests.col_asked"), Component: ui.Time(say.At(r.CreatedAt))},
-		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
-		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"),
-			Test: "request-id"})},
-	})
-	if r.Spec.Reason != "" {
-		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Spec.Reason, Test: "reason"})
+func factsModel(say page.Words, r request.Request) requests.FactsModel {
+	m := requests.FactsModel{ID: string(r.ID), Kind: requests.Kind(r.Kind), Size: blocks.SizeModel(say, r.Spec.Size),
+		Image: say.ImageTitle(r.Spec.Image), Lease: say.Duration(r.Spec.Lease.Std()), Price: requestPrice(say, r),
+		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
+		Job: blocks.JobFacts(say, r.Spec.Job), Amount: r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
+		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
+	if r.Kind == request.ExtendKind {
+		m.Lease = blocks.LeaseChange(say, r)
 	}
 	if r.Spec.StorageGiB > 0 {
-		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: say.GiB(float64(r.Spec.StorageGiB))})
+		m.Storage = say.GiB(float64(r.Spec.StorageGiB))
 	}
-	return items
+	return m
 }
 
 func (w *Pages) requestWithdraw(c echo.Context) error {

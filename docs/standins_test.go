@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,8 @@ func (a arguments) last(option string) string {
 
 // helm renders a chart of this repository, and keeps what a release consists of for the commands that follow.
 func helm(args []string) error {
-	a, err := parse(args, map[string]bool{"-n": true, "-f": true, "--set": true, "-s": true, "--create-namespace": false})
+	a, err := parse(args, map[string]bool{"-n": true, "-f": true, "--set": true, "-s": true, "--create-namespace": false,
+		"--api-versions": true})
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,9 @@ func helm(args []string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := charts.Render(a.words[1], a.last("-n"), string(text), nil)
+	served := charts.Capabilities("1.36")
+	served.APIVersions = append(slices.Clone(served.APIVersions), a.options["--api-versions"]...)
+	objects, err := charts.Render(a.words[1], a.last("-n"), string(text), served)
 	if err != nil {
 		return err
 	}
@@ -171,13 +175,14 @@ var kubectlCommands = []*regexp.Regexp{
 	regexp.MustCompile(`^scale (\S+)(?: (\S+))?$`),
 	regexp.MustCompile(`^apply$`),
 	regexp.MustCompile(`^exec (\S+)$`),
+	regexp.MustCompile(`^patch clusterpolicy gpu-cluster-policy$`),
 }
 
 // kubectl checks a command: its words, its options, and that a Deployment it names is one of the last release.
 func kubectl(args []string) error {
 	args, inner := beforeDashes(args)
 	a, err := parse(args, map[string]bool{"-n": true, "-f": true, "--from-literal": true, "--from-file": true,
-		"--replicas": true, "--clusterrole": true, "--serviceaccount": true})
+		"--replicas": true, "--clusterrole": true, "--serviceaccount": true, "--type": true, "-p": true})
 	if err != nil {
 		return err
 	}
@@ -192,6 +197,8 @@ func kubectl(args []string) error {
 		}
 	}
 	switch {
+	case a.last("-p") != "" && !json.Valid([]byte(a.last("-p"))):
+		return fmt.Errorf("%q is no JSON", a.last("-p"))
 	case inner != nil:
 		return portal(inner[1:])
 	case a.last("-f") == "-":

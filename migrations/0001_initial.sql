@@ -19,7 +19,9 @@ CREATE TABLE people (
   disabled_note TEXT NOT NULL DEFAULT '',
   refused_at  BIGINT,
   -- When the provider last told of the person; NULL after it ended the last session that could ask. API tokens count by it.
-  confirmed_at BIGINT
+  confirmed_at BIGINT,
+  -- What the portal need not show the person again: a JSON list of marks, or empty.
+  acknowledged TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
 

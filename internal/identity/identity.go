@@ -37,6 +37,8 @@ type Person struct {
 	DisabledAt   time.Time
 	DisabledBy   string // name
 	DisabledNote string
+	// Acknowledged are marks of what the portal need not show them again, oldest first.
+	Acknowledged []string
 }
 
 // Short is the part of the name that fits into an object name: before the @ of the e-mail, else the name.

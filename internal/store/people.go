@@ -26,6 +26,8 @@ type personRow struct {
 	DisabledAt   timestamp // by an administrator
 	DisabledBy   string
 	DisabledNote string
+
+	Acknowledged list[string]
 }
 
 func (personRow) TableName() string { return "people" }
@@ -36,6 +38,7 @@ func toPerson(row personRow) identity.Person {
 		Groups: row.GroupNames.is,
 		SeenAt: row.SeenAt.time(), ConfirmedAt: row.ConfirmedAt.time(), Disabled: row.DisabledAt.Valid || row.RefusedAt.Valid,
 		DisabledAt: row.DisabledAt.time(), DisabledBy: row.DisabledBy, DisabledNote: row.DisabledNote,
+		Acknowledged: row.Acknowledged,
 	}
 }
 
@@ -112,6 +115,25 @@ func (t *tx) saveGroups(ctx context.Context, person string, groups []string, at 
 		return fault.New(fault.NotFound, i18n.T("store.no_person"))
 	}
 	return done.Error
+}
+
+// mostAcknowledged bounds how many marks are kept: the newest.
+const mostAcknowledged = 16
+
+// Acknowledge keeps a mark of what need not be shown to someone again. NotFound for somebody who never signed in.
+func (s *Store) Acknowledge(ctx context.Context, id identity.PersonID, mark string) error {
+	return s.write(ctx, func(t *tx) error {
+		row, err := one[personRow](t.at(ctx).Select("acknowledged").Where("id = ?", string(id)), i18n.T("store.no_person"))
+		if err != nil || slices.Contains(row.Acknowledged, mark) {
+			return err
+		}
+		row.Acknowledged = append(row.Acknowledged, mark)
+		row.Acknowledged = row.Acknowledged[max(0, len(row.Acknowledged)-mostAcknowledged):]
+		if err := writable(&row); err != nil {
+			return err
+		}
+		return t.at(ctx).Exec("UPDATE people SET acknowledged = ? WHERE id = ?", row.Acknowledged, string(id)).Error
+	})
 }
 
 // RefusePerson shuts someone out for whom the provider no longer stands, until it signs them in again, and ends their

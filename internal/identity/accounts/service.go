@@ -24,6 +24,9 @@ type Store interface {
 	Disable(ctx context.Context, id identity.PersonID, note string, event audit.Event) error
 	Enable(ctx context.Context, id identity.PersonID, event audit.Event) error
 
+	// Acknowledge keeps a mark of what need not be shown to somebody again.
+	Acknowledge(ctx context.Context, id identity.PersonID, mark string) error
+
 	// SessionsOf lists the portal's sessions that end after a time, newest first.
 	SessionsOf(ctx context.Context, id identity.PersonID, after time.Time) ([]identity.Session, error)
 	EndSessionOf(ctx context.Context, id identity.PersonID, session string, event audit.Event) error
@@ -116,6 +119,14 @@ func (s *Service) Enable(ctx context.Context, a identity.Actor, id identity.Pers
 	e := s.about(a, audit.PersonEnabled, p)
 	e.Changes = append(e.Changes, audit.Changed("disabled", true, false)...)
 	return s.Store.Enable(ctx, p.ID, e)
+}
+
+// Acknowledge keeps a mark of what need not be shown to the actor again.
+func (s *Service) Acknowledge(ctx context.Context, a identity.Actor, mark string) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	return s.Store.Acknowledge(ctx, a.Person.ID, mark)
 }
 
 // about begins an event that names whose account it is about.

@@ -45,6 +45,24 @@ func recorded(t *testing.T, s *store.Store) int {
 }
 
 var identityCases = cases{
+	"what somebody has acknowledged is kept over a sign-in, the newest sixteen": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.Acknowledge(ctx, "p-ada", "tour"))
+		must(t, s.Acknowledge(ctx, "p-ada", "tour"))
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		p, err := s.Person(ctx, "p-ada")
+		must(t, err)
+		equal(t, []string{"tour"}, p.Acknowledged)
+		for n := range 20 {
+			must(t, s.Acknowledge(ctx, "p-ada", "news-"+string(rune('a'+n))))
+		}
+		p, err = s.Person(ctx, "p-ada")
+		must(t, err)
+		if n := len(p.Acknowledged); n != 16 || p.Acknowledged[n-1] != "news-t" {
+			t.Errorf("want sixteen, the newest last, got %q", p.Acknowledged)
+		}
+		fails(t, fault.NotFound, s.Acknowledge(ctx, "p-nobody", "tour"))
+	},
 	"of the sessions of a person the longest unused end, with what hangs on them": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		must(t, s.SavePerson(ctx, Person("p-bob")))

@@ -18,6 +18,7 @@ type Pages struct{ *page.Frame }
 func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows(page.HelpPath, identity.ReadCatalog, page.Page{Name: "help", Build: w.index}),
+		w.Shows(page.NewsPath, identity.ReadCatalog, page.Page{Name: "news", Build: w.news}),
 		w.Shows(page.HelpPath+"/:document", identity.ReadCatalog, page.Page{Name: "manual", Build: w.document}),
 	}
 }

@@ -67,7 +67,8 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if repeat != nil {
 		m.Header.Actions = []ui.ActionModel{{Post: repeat}}
 	}
-	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Body: home.Page(m), Parts: w.homeParts(k, m, items)}, nil
+	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
+		Parts: w.homeParts(k, m, items)}, nil
 }
 
 func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) ([]workload.Workload, string, error) {
@@ -261,6 +262,10 @@ func (w *Pages) welcome(k page.Call, teams []tenant.Tenant) *home.WelcomeModel {
 	offers, err := w.Offers.List(k.Ctx, k.Actor, team)
 	if o, ok := blocks.StartsNow(offers); ok && err == nil {
 		m.Actions = append(m.Actions, ui.ActionModel{Post: w.StartSize(k, team, offers, o)})
+	}
+	if !page.Toured(k) {
+		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("tour.offer"),
+			Href: page.TourPath, Kind: ui.LinkLike, Icon: "help", Test: "tour-offer"}})
 	}
 	return m
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/manual"
+	"github.com/gpu-portal/gpu-portal/internal/news"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -31,13 +32,36 @@ func Documents(k Call) []manual.Document {
 	return list
 }
 
+// newsMark says what the help menu has that the reader has not read; "" for nothing.
+func newsMark(k Call) string {
+	if !news.Unread(k.Actor.Person.Acknowledged) {
+		return ""
+	}
+	return k.Words.S("news.title")
+}
+
+func newsBadge(k Call) string {
+	if newsMark(k) == "" {
+		return ""
+	}
+	return k.Words.S("news.badge")
+}
+
 // help is what explains the portal.
-func (w *Frame) help(k Call) []ui.MenuItemModel {
+func (w *Frame) help(k Call, tour, back string) []ui.MenuItemModel {
 	say := k.Words
-	items := []ui.MenuItemModel{{Label: say.S("help.users"), Icon: "help", Href: manual.Path("users"), Test: "help-users"}}
+	fresh := ui.MenuItemModel{Label: say.S("news.title"), Icon: "bell", Href: NewsPath, Badge: newsBadge(k),
+		Test: "help-new"}
+	items := []ui.MenuItemModel{fresh, {Label: say.S("tour.title"), Icon: "play", Href: tour, Test: "help-tour"},
+		{Label: say.S("help.users"), Icon: "help", Href: manual.Path("users"), Test: "help-users"}}
 	if identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
 		items = append(items, ui.MenuItemModel{Label: say.S("help.admins"), Icon: "gear", Href: manual.Path("admins"),
 			Test: "help-admins"})
+	}
+	if newsMark(k) != "" && k.Actor.Impersonator == nil {
+		items = slices.Insert(items, 1, ui.MenuItemModel{Label: say.S("news.dismiss"), Icon: "check",
+			Action: "/settings/acknowledged", Hidden: []ui.HiddenModel{{Name: "mark", Value: news.Mark()},
+				{Name: "back", Value: back}}, Test: "help-new-read"})
 	}
 	items = append(items, ui.MenuItemModel{Label: say.S("help.all"), Icon: "audit", Href: HelpPath, Test: "help-all"},
 		ui.MenuItemModel{Label: say.S("web.nav.api"), Icon: "link", Href: "/api/docs", Test: "nav-api"},

@@ -26,7 +26,9 @@ type Deps struct {
 	Bundle       *i18n.Bundle
 	Now          func() time.Time
 	Support      Support
-	Version      string // of the portal
+	// Acknowledge keeps a mark of what the reader need not be shown again.
+	Acknowledge func(ctx context.Context, a identity.Actor, mark string) error
+	Version     string // of the portal
 }
 
 // Approvals tells how many requests wait for the reader.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/news"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/views/layout"
@@ -44,6 +45,8 @@ type View struct {
 	Wide     bool
 	StartOff bool
 	Paused   bool // the reader wants it to stay as it is
+	Tour     Tour // the stops that it has; "" for none
+	NewsRead bool // with this page the reader has seen what is new
 }
 
 // Part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
@@ -124,11 +127,16 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 	if err != nil {
 		return layout.PageModel{}, err
 	}
+	if v.NewsRead {
+		k.Actor.Person.Acknowledged = append(slices.Clip(k.Actor.Person.Acknowledged), news.Mark())
+	}
+	tour := w.tour(c, k, v)
 	places, closed := navigationOf(k.Actor, v.Nav), folded(c)
 	m := layout.PageModel{
 		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
 		Keys: w.keys(c, k), User: userModel(k, v.Nav), Sides: w.sides(k, places),
-		NavFolded: slices.Contains(closed, navBar), Help: w.help(k),
+		NavFolded: slices.Contains(closed, navBar), Tour: tour, HelpMark: newsMark(k),
+		Help:      w.help(k, tourHref(c, tour), c.Request().URL.RequestURI()),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.banners(k.Words), w.Banners(k)),
@@ -148,7 +156,7 @@ func links() layout.LinksModel {
 	l := layout.DefaultLinks()
 	l.Requests, l.Theme, l.Language, l.Team, l.SignOut, l.Nav = "/approvals", "/settings/theme", "/settings/language",
 		"/settings/team", "/signout", "/settings/nav"
-	l.Keys, l.Search = "/settings/keys", SearchPath
+	l.Keys, l.Search, l.Acknowledged = "/settings/keys", SearchPath, "/settings/acknowledged"
 	return l
 }
 

@@ -22,6 +22,7 @@ const (
 	FleetUsePath       = "/fleet/use"
 	PlatformPath       = "/platform"
 	HelpPath           = "/help"
+	NewsPath           = "/help/new"
 	SearchPath         = "/search"
 	AdvicePath         = "/usage/advice"
 	DemandPath         = "/usage/demand"

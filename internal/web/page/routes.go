@@ -92,6 +92,7 @@ func (w *Frame) Routes() []Route {
 		Post("/settings/language", identity.ReadCatalog, w.setLanguage),
 		Post("/settings/theme", identity.ReadCatalog, w.setTheme),
 		Post("/settings/nav", identity.ReadCatalog, w.setNav),
+		Post("/settings/acknowledged", identity.ReadCatalog, w.setAcknowledged),
 		Post("/settings/keys", identity.ReadCatalog, w.setKeys),
 		Post("/settings/team", identity.ReadTenant, w.setTeam),
 	}

@@ -41,7 +41,7 @@ func (w *Pages) startView(k page.Call, form blocks.StartForm, problems []fault.F
 	if err != nil {
 		return page.View{}, err
 	}
-	v := page.View{Title: m.Header.Title, Nav: "/start", Body: start.Page(m), StartOff: true}
+	v := page.View{Title: m.Header.Title, Nav: "/start", Body: start.Page(m), StartOff: true, Tour: page.TourStart}
 	v.Parts = freeParts(offers, m.Form.Sizes)
 	return v, nil
 }

@@ -13,6 +13,8 @@ var platformScenes = []Scene{
 
 var helpScenes = []Scene{
 	{"help", "the documents", Dora, Busy, "/help", nil},
+	{"help", "what is new", Anna, Busy, "/help/new", nil},
+	{"help", "what is new, to an administrator", Dora, Busy, "/help/new", nil},
 	{"help", "the user guide", Anna, Busy, "/help/users", nil},
 }
 
@@ -27,6 +29,7 @@ var homeScenes = []Scene{
 	{"home", "busy", Anna, Busy, "/", nil},
 	{"home", "team, as its owner", Ben, Busy, "/?scope=team", nil},
 	{"home", "empty", Anna, fresh, "/", nil},
+	{"home", "guided tour", Anna, fresh, "/?tour=1", nil},
 	{"home", "nobody's member", Nemo, Busy, "/", nil},
 	{"home", "approver", Carla, Busy, "/", nil},
 	{"home", "many", Anna, many, "/", nil},

@@ -375,6 +375,7 @@ func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 
 // Actor is a person with the roles that their groups give.
 func (w *World) Actor(p identity.Person) identity.Actor {
+	p.Acknowledged = have(w.Store.Person(bg, p.ID)).Acknowledged
 	a := w.Site.Directory.Actor(p, identity.ViaSession)
 	a.Session = "s-" + string(p.ID)
 	a.Delegators = have(w.Delegations.For(bg, p.ID))

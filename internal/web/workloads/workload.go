@@ -39,7 +39,8 @@ func (w *Pages) seen(k page.Call) (seen, error) {
 func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m workloadview.PageModel) page.View {
 	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k, s.Workload, tab), tab
 	m.Dialogs = w.workloadDialogs(k, s)
-	v := page.View{Title: s.Name, Nav: "/", Wide: true, Body: workloadview.Page(m), AsOf: s.Observed.At,
+	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
+		AsOf: s.Observed.At,
 		Parts: []page.Part{
 			{ID: "workload-head", Draw: func(page.Words) templ.Component { return workloadview.Head(m.Head) }}}}
 	for _, d := range m.Dialogs {

@@ -421,6 +421,16 @@ CREATE TABLE job_runs (
   failures   BIGINT NOT NULL CHECK (failures >= 0)
 );
 
+-- The running processes, and what each found of what it stands on (internal/doctor). Rows that are not seen any more are deleted by their age.
+CREATE TABLE processes (
+  id         TEXT    NOT NULL PRIMARY KEY,
+  seen_at    BIGINT  NOT NULL,
+  leads      BOOLEAN NOT NULL,
+  wanted_at  BIGINT,
+  checked_at BIGINT,
+  facts      TEXT    NOT NULL
+);
+
 -- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
 CREATE TABLE catalogs (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
@@ -788,6 +798,7 @@ DROP TABLE rules;
 DROP TABLE catalogs;
 DROP TABLE differences;
 DROP TABLE cluster_holds;
+DROP TABLE processes;
 DROP TABLE job_runs;
 DROP TABLE leader_leases;
 DROP TABLE leadership;

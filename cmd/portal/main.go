@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // statements go by the site's time zone, and an image may hold no zones
@@ -27,10 +26,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := root().ExecuteContext(ctx); err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintln(os.Stderr, "portal:", line)
-		}
-		os.Exit(1)
+		exit(err)
 	}
 }
 
@@ -41,7 +37,7 @@ func root() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&s.file, "config", "", "configuration file (YAML)")
 	cmd.PersistentFlags().StringVar(&s.database, "database", "", "sqlite:PATH or postgres://… (default sqlite:portal.db)")
 	cmd.AddCommand(serve(s), migrate(s), token(s), auditCommand(s), catalogCommand(s), rbac(s),
-		openapi())
+		doctorCommand(s), openapi())
 	return cmd
 }
 

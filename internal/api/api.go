@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
@@ -91,6 +92,7 @@ type Deps struct {
 	Events      Events
 	Jobs        Jobs
 	Levels      *logging.Levels
+	Doctor      *doctor.Service
 	AppURL      func(workload string) string // where a workload is opened
 	Now         func() time.Time
 	Version     string

@@ -138,6 +138,7 @@ func (a *API) register() {
 		"auditors", "Operation"), identity.ReadLogLevel, a.logLevel)
 	add(a, op(http.MethodPut, "/log-level", "set-log-level", "Log from another level on, in every replica, until the "+
 		"time is over", "Operation"), identity.ChangeLogLevel, a.setLogLevel)
+	a.registerSystem()
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
 		identity.ReadUsage, a.usage)
 	add(a, op(http.MethodGet, "/usage/daily", "get-daily-cost", "What each day of a month cost, by team, person, size "+

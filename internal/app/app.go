@@ -25,6 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
@@ -94,6 +95,8 @@ type App struct {
 	forecasts   *forecast.Service
 	quarantine  *health.Service
 	drift       *drift.Service
+	doctor      *doctor.Service
+	process     doctor.Process
 	advice      *advice.Service
 	collector   *advice.Collector
 	idle        *idle.Service
@@ -190,6 +193,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.levels = logging.NewLevels(logging.Options{Store: a.store, Level: a.logLevel, Configured: a.config.Log.Level,
 		Now: a.now, Logger: a.log})
 	a.services()
+	a.doctor = a.newDoctor(version)
 	if err := a.levels.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -448,7 +452,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Logs: a.logs, Usage: a.usage,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
-		Events: a.store, Jobs: a.store, Levels: a.levels, AppURL: a.appURL,
+		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	a.pages = web.New(web.Deps{
@@ -473,13 +477,15 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 }
 
 // appURL is where a workload is opened.
-func (a *App) appURL(name string) string {
-	u, err := url.Parse(a.config.URL)
+func (a *App) appURL(name string) string { return appAddress(a.config, name) }
+
+func appAddress(c config.Config, name string) string {
+	u, err := url.Parse(c.URL)
 	if err != nil {
 		return ""
 	}
-	host, port := a.config.AppsDomain, u.Port()
-	if h, p, err := net.SplitHostPort(a.config.AppsDomain); err == nil {
+	host, port := c.AppsDomain, u.Port()
+	if h, p, err := net.SplitHostPort(c.AppsDomain); err == nil {
 		host, port = h, p
 	}
 	if port != "" {

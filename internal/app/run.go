@@ -86,6 +86,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followLicenses(ctx) })
 	group.Go(func() error { return a.followRules(ctx) })
 	group.Go(func() error { return a.followLogLevel(ctx) })
+	group.Go(func() error { return a.followSystem(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followDelegations(ctx) })
 	group.Go(func() error { return a.followQuarantine(ctx) })

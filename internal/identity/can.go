@@ -64,6 +64,9 @@ const (
 	DecideDifferences Action = "difference.decide"
 	ReadLogLevel      Action = "loglevel.read"
 	ChangeLogLevel    Action = "loglevel.change"
+	// what the portal stands on, and having it looked at anew
+	ReadSystem  Action = "system.read"
+	CheckSystem Action = "system.check"
 )
 
 // Resource is what an action is about. Empty fields do not matter to the action.
@@ -139,6 +142,8 @@ var table = map[Action][]rule{
 	DecideDifferences:  {admin},
 	ReadLogLevel:       {seesAll},
 	ChangeLogLevel:     {admin},
+	ReadSystem:         {seesAll},
+	CheckSystem:        {admin},
 	ReadHolders:        {seesAll},
 	ReadUsage:          {self, member, seesAll},
 	ReadOffer:          {seesAll},

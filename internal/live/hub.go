@@ -29,6 +29,7 @@ const (
 	TopicRequest    Topic = "request"
 	TopicRules      Topic = "rules"
 	TopicSession    Topic = "session" // sessions, tokens and the rights of a person
+	TopicSystem     Topic = "system"  // what processes found of what they stand on
 	TopicTenant     Topic = "tenant"  // settings, members, images
 	TopicVolume     Topic = "volume"
 	TopicWorkload   Topic = "workload"

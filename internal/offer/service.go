@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,21 @@ type Initial struct {
 
 // Currency is the one of its prices.
 func (f Initial) Currency() string { return f.catalog.Currency() }
+
+// Registries are the hosts that its images come from.
+func (f Initial) Registries() []string {
+	var hosts []string
+	for _, image := range f.catalog.Images {
+		host, _, path := strings.Cut(image.Reference, "/")
+		if !path || !strings.ContainsAny(host, ".:") && host != "localhost" {
+			host = "docker.io" // as container runtimes read a name without a host
+		}
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
 
 // NewInitial reads version 0. Pools are those that sizes may name, in every version.
 func NewInitial(text string, pools ...license.Pool) (Initial, []catalog.Problem) {

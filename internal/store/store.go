@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -90,6 +91,7 @@ var (
 	_ workload.Store    = (*Store)(nil)
 	_ workload.Tx       = (*tx)(nil)
 	_ live.Source       = (*Store)(nil)
+	_ doctor.Store      = (*Store)(nil)
 )
 
 // dialect is what the two databases do differently.
@@ -106,6 +108,7 @@ type dialect interface {
 	epochQuery() string // SQL for the number of the last lead, which stays so until the transaction ends
 	clock() string      // SQL for the seconds since 1970
 	begin() []*sql.TxOptions
+	server(ctx context.Context) (Server, error)
 	// pools are the connections, by what they are for.
 	pools() map[string]*sql.DB
 	close() error

@@ -1,0 +1,170 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// apis are what a cluster may serve beside Kubernetes' own, and the group by which it is known.
+var apis = []struct{ name, group string }{
+	{"dra", "resource.k8s.io"}, {"gpu", "nvidia.com"}, {"kueue", "kueue.x-k8s.io"}, {"kserve", "serving.kserve.io"},
+	{"keda", "keda.sh"}, {"route", "route.openshift.io"},
+}
+
+func (j *judge) cluster(c Cluster) {
+	if c.Err != "" {
+		j.add(Finding{Check: "cluster", Subject: c.Name, State: Failed, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{c.Err}, Cost: i18n.T("doctor.cluster_cost"), Mend: i18n.T("doctor.cluster_mend")})
+		j.prometheus(c)
+		return
+	}
+	if tooOld(c.Version) {
+		j.add(Finding{Check: "cluster", Subject: c.Name, State: Warning, Found: i18n.Literal(c.Version),
+			Cost: i18n.T("doctor.cluster_old"), Mend: i18n.T("doctor.cluster_old_mend", "Least", fmt.Sprint("1.", leastMinor))})
+	} else {
+		j.ok("cluster", c.Name, i18n.Literal(c.Version))
+	}
+	j.clock("clock.cluster", c.Name, c.Skew)
+	for _, r := range c.Rights {
+		j.rights(c.Name, r)
+	}
+	j.apis(c)
+	j.nodes(c)
+	j.storage(c)
+	j.prometheus(c)
+}
+
+// tooOld reports whether a version such as v1.29.4+k3s1 is below what is tested.
+func tooOld(version string) bool {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "+"))
+	return err == nil && parts[0] == "1" && minor < leastMinor
+}
+
+func (j *judge) rights(cluster string, r RightsOf) {
+	check := "rights." + r.Role
+	switch {
+	case r.Absent:
+		j.skip(check, cluster, i18n.T("doctor.rights_later", "Namespace", r.Namespace))
+	case r.Err != "":
+		j.add(Finding{Check: check, Subject: cluster, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{r.Err}, Optional: r.Optional, Mend: i18n.T("doctor.rights_ask_mend")})
+	case len(r.Missing) == 0:
+		j.add(Finding{Check: check, Subject: cluster, State: OK, Optional: r.Optional,
+			Found: i18n.T("doctor.rights_ok", "Count", r.Asked)})
+	default:
+		f := Finding{Check: check, Subject: cluster, State: Failed, Optional: r.Optional, Detail: r.Missing,
+			Found: i18n.T("doctor.rights_missing", "Count", len(r.Missing), "All", r.Asked),
+			Cost:  i18n.T("doctor.rights_cost." + r.Role), Mend: i18n.T("doctor.rights_mend." + r.Role)}
+		if r.Optional {
+			f.State = Warning
+		}
+		j.add(f)
+	}
+}
+
+func (j *judge) apis(c Cluster) {
+	if c.APIsErr != "" {
+		j.add(Finding{Check: "api.dra", Subject: c.Name, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{c.APIsErr}, Mend: i18n.T("doctor.cluster_mend")})
+		return
+	}
+	for _, a := range apis {
+		check := "api." + a.name
+		if version := c.APIs[a.group]; version != "" {
+			j.add(Finding{Check: check, Subject: c.Name, State: OK, Found: i18n.T("doctor.api_there", "Version",
+				a.group+"/"+version, "Opens", i18n.T("doctor.api_opens."+a.name))})
+			continue
+		}
+		j.skip(check, c.Name, i18n.T("doctor.api_none", "Opens", i18n.T("doctor.api_opens."+a.name)))
+	}
+}
+
+func (j *judge) nodes(c Cluster) {
+	n := c.Nodes
+	switch {
+	case !n.Asked:
+		j.skip("nodes", c.Name, i18n.T("doctor.other_process"))
+	case n.Err != "":
+		j.add(Finding{Check: "nodes", Subject: c.Name, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{n.Err}, Cost: i18n.T("doctor.nodes_cost"), Mend: i18n.T("doctor.rights_mend.cluster")})
+	case n.WithGPU == 0 && n.Slices == 0:
+		j.add(Finding{Check: "nodes", Subject: c.Name, State: Failed, Detail: n.Unplugged,
+			Found: i18n.T("doctor.nodes_none", "Count", n.All), Cost: i18n.T("doctor.nodes_cost"),
+			Mend: i18n.T("doctor.nodes_mend")})
+	case len(n.Unplugged) > 0:
+		j.add(Finding{Check: "nodes", Subject: c.Name, State: Warning, Detail: n.Unplugged,
+			Found: i18n.T("doctor.nodes_unplugged", "Count", len(n.Unplugged)), Cost: i18n.T("doctor.nodes_cost"),
+			Mend: i18n.T("doctor.nodes_mend")})
+	default:
+		f := Finding{Check: "nodes", Subject: c.Name, State: OK, Found: i18n.T("doctor.nodes_ok", "Count", n.WithGPU)}
+		for _, name := range slices.Sorted(maps.Keys(n.Resources)) {
+			f.Detail = append(f.Detail, fmt.Sprintf("%d × %s", n.Resources[name], name))
+		}
+		if n.Slices > 0 {
+			f.Detail = append(f.Detail, fmt.Sprintf("%d × ResourceSlice", n.Slices))
+		}
+		j.add(f)
+	}
+}
+
+func (j *judge) storage(c Cluster) {
+	s := c.Storage
+	switch {
+	case !s.Asked:
+		j.skip("storage", c.Name, i18n.T("doctor.other_process"))
+	case s.Denied:
+		j.skip("storage", c.Name, i18n.T("doctor.storage_denied"))
+	case s.Err != "":
+		j.add(Finding{Check: "storage", Subject: c.Name, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{s.Err}, Mend: i18n.T("doctor.cluster_mend")})
+	case len(s.Missing) > 0:
+		j.add(Finding{Check: "storage", Subject: c.Name, State: Failed, Found: i18n.T("doctor.storage_missing"),
+			Detail: s.Missing, Cost: i18n.T("doctor.storage_cost"), Mend: i18n.T("doctor.storage_mend")})
+	case len(s.Wanted) == 0 && s.Default == "":
+		j.add(Finding{Check: "storage", Subject: c.Name, State: Warning, Found: i18n.T("doctor.storage_none"),
+			Cost: i18n.T("doctor.storage_cost"), Mend: i18n.T("doctor.storage_mend")})
+	case len(s.Wanted) == 0:
+		j.ok("storage", c.Name, i18n.Literal(s.Default))
+	default:
+		j.ok("storage", c.Name, i18n.Literal(strings.Join(s.Wanted, ", ")))
+	}
+}
+
+func (j *judge) prometheus(c Cluster) {
+	m := c.Metrics
+	switch {
+	case !m.Set:
+		j.add(Finding{Check: "prometheus", Subject: c.Name, State: Warning, Found: i18n.T("doctor.prometheus_none"),
+			Cost: i18n.T("doctor.prometheus_cost"), Mend: i18n.T("doctor.prometheus_none_mend")})
+		return
+	case m.Err != "":
+		j.add(Finding{Check: "prometheus", Subject: c.Name, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{m.Err}, Cost: i18n.T("doctor.prometheus_cost"), Mend: i18n.T("doctor.prometheus_mend")})
+		return
+	}
+	j.ok("prometheus", c.Name, i18n.T("doctor.prometheus_ok", "Count", m.Cards))
+	j.clock("clock.prometheus", c.Name, m.Skew)
+	whole := true
+	for _, v := range m.Views {
+		if v.State == string(gpumetrics.Whole) || v.State == string(gpumetrics.Idle) {
+			continue
+		}
+		whole = false
+		j.add(Finding{Check: "series", Subject: c.Name, State: Warning, Detail: v.Missing,
+			Found: i18n.T("doctor.series_"+v.State, "View", i18n.T("gpumetrics.view."+v.Name)),
+			Cost:  i18n.T("doctor.series_cost", "View", i18n.T("gpumetrics.view."+v.Name)), Mend: i18n.T("doctor.series_mend")})
+	}
+	if whole {
+		j.ok("series", c.Name, i18n.T("doctor.series_ok"))
+	}
+}

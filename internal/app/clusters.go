@@ -164,6 +164,14 @@ func (m metrics) Past(ctx context.Context, cluster string, until time.Time) (gpu
 	return gpumetrics.PastUse{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
 }
 
+// Hours is the mean use of each model of card, hour by hour.
+func (m metrics) Hours(ctx context.Context, cluster string, from, until time.Time) (gpumetrics.HourlyUse, error) {
+	if p, ok := m[cluster]; ok {
+		return p.Hours(ctx, from, until)
+	}
+	return gpumetrics.HourlyUse{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
+}
+
 // readings are what pages and programs read of metrics: what GPUs do, and how they were used of late.
 type readings struct {
 	metrics

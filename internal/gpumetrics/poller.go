@@ -53,6 +53,7 @@ type Poller struct {
 	firstSeenWindow time.Duration // in which samples are looked for that tell since when an error is there
 	ranges          *queryCache[rangeKey, Ranges]
 	past            *queryCache[int64, PastUse] // by the end of the hour
+	hours           *queryCache[hoursKey, HourlyUse]
 
 	mu             sync.Mutex
 	samples        *sampleSet // nil before the first answer
@@ -117,7 +118,8 @@ func New(cfg Config) (*Poller, error) {
 	}
 	return &Poller{firstSeenWindow: sinceWindow(cfg.Recent), ranges: newQueryCache[rangeKey, Ranges](rangeEvery,
 		mostRanges,
-		rangesAtOne, cfg.OnFresh), past: newQueryCache[int64, PastUse](pastEvery, mostPast, pastAtOnce, nil), cfg: cfg,
+		rangesAtOne, cfg.OnFresh), past: newQueryCache[int64, PastUse](pastEvery, mostPast, pastAtOnce, nil),
+		hours: newQueryCache[hoursKey, HourlyUse](pastEvery, mostHours, pastAtOnce, nil), cfg: cfg,
 		base:    base,
 		queries: newQueries(cfg.Labels.orDefaults()), status: Status{Err: errNever}}, nil
 }

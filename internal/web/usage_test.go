@@ -256,3 +256,36 @@ func TestCostPerDay(t *testing.T) {
 		wantAbsent(t, read(t, w.Get(webtest.Anna, "/usage?month=2026-10&by="+by), http.StatusOK), "usage-expected")
 	}
 }
+
+// TestTopSpendersAndUseByTheHour: who reads the costs of others is told who costs the most; the use of the fleet is for
+// those who answer for it, beside the month that is running.
+func TestTopSpendersAndUseByTheHour(t *testing.T) {
+	t.Parallel()
+	w := webtest.Mixed(t)
+	all := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
+	if first := textOf(part(all, "spender-person").First()); !strings.Contains(first, "Anna Albers") ||
+		!strings.Contains(first, "€40.27") || !strings.Contains(first, "91 %") {
+		t.Errorf("want the dearest person first with cost and share, got %q", first)
+	}
+	if first := textOf(part(all, "spender-workload").First()); !strings.Contains(first, "llm-chat") ||
+		!strings.Contains(first, "€38.56") {
+		t.Errorf("want the dearest workload first, got %q", first)
+	}
+	if n := part(all, "heat-row").Length(); n != 6 {
+		t.Errorf("want a row for each type of GPU, got %d", n)
+	}
+	wantText(t, all, "heat-mean", "50 %")
+	wantText(t, all, "heat-numbers", "–")
+	wantAbsent(t, all, "heat-waiting")
+
+	team := read(t, w.Get(webtest.Ben, "/usage?scope=team"), http.StatusOK)
+	wantText(t, team, "spender-person", "Anna Albers")
+	wantAbsent(t, team, "usage-heat")
+	mine := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	wantAbsent(t, mine, "usage-spenders")
+	wantAbsent(t, mine, "usage-heat")
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/usage?month=2026-10"), http.StatusOK), "usage-heat")
+
+	w.RangesErr = fmt.Errorf("no answer")
+	wantText(t, read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK), "heat-away", "could not be read")
+}

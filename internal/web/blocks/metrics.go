@@ -8,7 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Metrics gives readings from one cache for all pages; no call but Ranges, CardRanges and Past waits for
+// Metrics gives readings from one cache for all pages; no call but Ranges, CardRanges, Past and Hours waits for
 // Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
@@ -23,6 +23,8 @@ type Metrics interface {
 	CardRanges(ctx context.Context, cluster, uuid string, span gpumetrics.Span) (gpumetrics.Ranges, error)
 	// Past is what every device did in the hour that ends at a whole hour; as Ranges.
 	Past(ctx context.Context, cluster string, until time.Time) (gpumetrics.PastUse, error)
+	// Hours is the mean use of each model of card in the hours of a stretch; as Ranges.
+	Hours(ctx context.Context, cluster string, from, until time.Time) (gpumetrics.HourlyUse, error)
 	// Uses is how workloads have used their GPUs in the last day.
 	Uses(cluster string) usage.EngineUses
 }

@@ -84,6 +84,7 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m.Statement.Daily = charts
+	m.Statement.Spenders, m.Statement.Heat = w.spenders(k, c, statement), w.heatMap(k, c)
 	if len(expected) > 0 {
 		tiles := m.Statement.Tiles.Items
 		m.Statement.Tiles.Items = slices.Insert(tiles, 1, ui.TileModel{Label: say.S("usage.expected"),

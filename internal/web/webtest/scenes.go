@@ -164,6 +164,8 @@ var usageScenes = []Scene{
 	{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
 	{"usage", "idle GPUs, seats and storage have their cost", Ben, charged, "/usage?scope=team&by=workload", nil},
 	{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
+	{"usage", "use by the hour and top spenders", Dora, Mixed, "/usage?scope=all&by=team", nil},
+	{"usage", "use by the hour, still being read", Dora, slow, "/usage?scope=all&by=team", nil},
 	{"usage", "before the first recorded hour", Dora, unrecorded, "/usage?by=workload", nil},
 	{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
 }

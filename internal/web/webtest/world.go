@@ -5,9 +5,11 @@ package webtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,6 +149,46 @@ func (m metrics) Past(_ context.Context, _ string, until time.Time) (gpumetrics.
 	}
 	return m.world.Hours(until), nil
 }
+
+// Hours is the mean of what the cards of each model did, from Past.
+func (m metrics) Hours(ctx context.Context, cluster string, from, until time.Time) (gpumetrics.HourlyUse, error) {
+	use := gpumetrics.HourlyUse{From: from}
+	if m.world.Fleets[cluster] == nil {
+		return use, m.world.RangesErr
+	}
+	cards := map[string][]gpumetrics.CardUse{}
+	for _, n := range m.world.Fleets[cluster].Nodes {
+		for _, c := range n.Cards {
+			cards[c.Model] = append(cards[c.Model], c)
+		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(cards)) {
+		row := gpumetrics.ModelUse{Model: model}
+		for at := from.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
+			past, err := m.Past(ctx, cluster, at)
+			if err != nil {
+				return use, err
+			}
+			row.Hours = append(row.Hours, meanOf(past, cards[model]))
+		}
+		use.Models = append(use.Models, row)
+	}
+	return use, nil
+}
+
+// meanOf is the mean of what is known of some cards; NaN where nothing is.
+func meanOf(past gpumetrics.PastUse, cards []gpumetrics.CardUse) float64 {
+	sum, n := 0.0, 0.0
+	for _, c := range cards {
+		for _, cell := range c.Cells {
+			if v, known := past.Of(c.UUID, cell.Instance); known {
+				sum, n = sum+v, n+1
+			}
+		}
+	}
+	return sum / n
+}
+
 func (m metrics) Uses(string) usage.EngineUses { return m.world.Used }
 
 // Tails is what is known beyond the record.

@@ -73,6 +73,8 @@ type Config struct {
 	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
 	// repositories that owners may take images from: ["registry.example.org/{team}/*"]; default none
 	TeamImages []string `json:"teamImages,omitempty"`
+	// a registry with copies, for a site without the Internet: images of workloads are pulled from it
+	ImageMirror catalog.Mirror `json:"imageMirror,omitzero"`
 	// owners may give and take the role approver in their tenant, never their own; without it administrators alone may
 	OwnersNameApprovers bool `json:"ownersNameApprovers,omitempty"`
 
@@ -475,6 +477,9 @@ func (c Config) problems() []error {
 		if err := tenant.ImagesFromProblem(pattern); err != nil {
 			all = append(all, fmt.Errorf("teamImages: %w", err))
 		}
+	}
+	if err := c.ImageMirror.Problem(); err != nil {
+		all = append(all, fmt.Errorf("imageMirror.%w", err))
 	}
 	all = append(all, c.tenantProblems()...)
 	_, rules := policy.Compile(c.Rules)

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
 // AvoidKey is the annotation of a StatefulSet or Deployment that says what its pods go around. It is read back: what
@@ -28,6 +30,19 @@ func AvoidOf(annotations map[string]string) (a Avoid) {
 		return Avoid{}
 	}
 	return a
+}
+
+// MirrorKey is the annotation beside AvoidKey that names the registry which a workload's image is pulled from in place
+// of its own; none where it is its own. The image itself is not read back: its digest says what runs.
+const MirrorKey = LabelPrefix + "image-mirror"
+
+// MirrorOf is the mirror by which an object was rendered.
+func MirrorOf(annotations map[string]string) catalog.Mirror {
+	m := catalog.Mirror{Registry: annotations[MirrorKey]}
+	if m.Problem() != nil {
+		return catalog.Mirror{}
+	}
+	return m
 }
 
 func (a Avoid) annotate(notes map[string]string) {

@@ -37,11 +37,12 @@ type golden struct {
 }
 
 type goldenSite struct {
-	Cluster        string `json:"cluster"`
-	OpenShift      bool   `json:"openShift"`
-	StorageClass   string `json:"storageClass"`
-	InternetEgress bool   `json:"internetEgress"`
-	Gateway        string `json:"gateway"` // namespace
+	Cluster        string         `json:"cluster"`
+	OpenShift      bool           `json:"openShift"`
+	StorageClass   string         `json:"storageClass"`
+	InternetEgress bool           `json:"internetEgress"`
+	Gateway        string         `json:"gateway"` // namespace
+	Mirror         catalog.Mirror `json:"mirror"`
 }
 
 // TestGolden renders every testdata/<case>/input.yaml and compares the whole of objects.yaml.
@@ -110,7 +111,7 @@ func readGolden(t *testing.T, path string) golden {
 func render(t *testing.T, g golden) string {
 	t.Helper()
 	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift,
-		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress}
+		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress, Mirror: g.Site.Mirror}
 	if g.Site.Gateway != "" {
 		site.GatewayFrom = []Peer{InNamespace(g.Site.Gateway, nil)}
 	}

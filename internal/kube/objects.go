@@ -258,6 +258,9 @@ func (r renderer) meta() metav1.ObjectMeta {
 func (r renderer) runnerMeta() metav1.ObjectMeta {
 	meta := r.meta()
 	r.Avoid.annotate(meta.Annotations)
+	if i := r.Workload.Image.Reference; r.Site.Mirror.Of(i) != i {
+		meta.Annotations[MirrorKey] = r.Site.Mirror.Registry
+	}
 	if length := leaseOf(r.Workload); length > 0 {
 		meta.Annotations[LeaseKey] = length.String()
 	}

@@ -26,9 +26,10 @@ type Site struct {
 	GatewayFrom    []Peer
 	DNS            []Peer // where names are resolved; default: kube-dns, on OpenShift its own
 	OpenShift      bool
-	StorageClass   string // "" for the cluster's default
-	InternetEgress bool   // workloads may reach public addresses, never private ones
-	Access         Access // who makes namespaces and binds the portal's rights in them
+	StorageClass   string         // "" for the cluster's default
+	InternetEgress bool           // workloads may reach public addresses, never private ones
+	Mirror         catalog.Mirror // from where images are pulled
+	Access         Access         // who makes namespaces and binds the portal's rights in them
 }
 
 // Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every

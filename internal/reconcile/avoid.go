@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -43,14 +44,29 @@ func (l *loop) quarantined() kube.Avoid {
 // lost: before the first, while it is stopped, and while the scheduler has found no place for the one that there is.
 // Anything else keeps what it was started with.
 func (l *loop) avoid(w workload.Workload) kube.Avoid {
-	m := l.gather(w)
-	if m.object != nil && w.IsJob() { // the template of its pods can never be changed
+	if m := l.gather(w); m.keeps(w) {
 		return kube.AvoidOf(m.object.GetAnnotations())
 	}
-	if m.object == nil || w.Desired == workload.WantRunning && (m.stands() || m.waits()) {
-		return l.quarantined()
+	return l.quarantined()
+}
+
+// mirror is the registry that a workload's image is pulled from. It changes where avoid may change.
+func (l *loop) mirror(w workload.Workload, now catalog.Mirror) catalog.Mirror {
+	if m := l.gather(w); m.keeps(w) {
+		return kube.MirrorOf(m.object.GetAnnotations())
 	}
-	return kube.AvoidOf(m.object.GetAnnotations())
+	return now
+}
+
+// keeps reports whether a workload keeps what it was started with.
+func (m ownedObjects) keeps(w workload.Workload) bool {
+	switch {
+	case m.object == nil:
+		return false
+	case w.IsJob(): // the template of its pods can never be changed
+		return true
+	}
+	return w.Desired != workload.WantRunning || !m.stands() && !m.waits()
 }
 
 // stands reports whether the object makes no pod now.

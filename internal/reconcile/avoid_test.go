@@ -3,12 +3,14 @@ package reconcile_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
@@ -124,4 +126,62 @@ func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
 	c.RefreshQuarantine(t.Context())
 	w.settled()
 	goes("nb-a", "node-1") // it runs: nothing is changed under it
+}
+
+// imageOf is what a workload's pods are made of, by the template of its StatefulSet.
+func imageOf(c *fakeCluster, name string) string {
+	obj, err := c.Tracker().Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), namespace, name)
+	if err != nil {
+		return ""
+	}
+	return obj.(*appsv1.StatefulSet).Spec.Template.Spec.Containers[0].Image
+}
+
+// A mirror that is named while notebooks run costs none of them its kernel: it counts from the next start.
+func TestAMirrorReachesOnlyWhatDoesNotRun(t *testing.T) {
+	var mirror atomic.Value
+	mirror.Store(catalog.Mirror{})
+	w, m := newWorld(t), catalog.Mirror{Registry: "mirror.example.org/copies"}
+	running := reconciletest.Notebook("nb-a", namespace, reconciletest.Slice, time.Now().UTC())
+	w.store.Put(running)
+	c := w.run(func(o *reconcile.Options) {
+		site := o.KubeSite
+		o.KubeSite = func(cluster string) kube.Site {
+			s := site(cluster)
+			s.Mirror = mirror.Load().(catalog.Mirror)
+			return s
+		}
+		o.Quarantine = (&quarantines{}).get
+	})
+	own := running.Image.Reference
+	if m.Of(own) == own {
+		t.Fatalf("%s is not at the mirror", own)
+	}
+	pulls := func(name, want string) {
+		t.Helper()
+		within(t, 2*time.Minute, name+" is made of "+want, func() bool { return imageOf(w.cluster, name) == want })
+	}
+	pulls("nb-a", own)
+	w.cluster.play(t, "nb-a", "node-1", true)
+	w.state("w-nb-a", workload.Running)
+	w.settled()
+
+	mirror.Store(m)
+	c.RefreshQuarantine(t.Context()) // every workload is looked at
+	w.store.Put(reconciletest.Notebook("nb-b", namespace, reconciletest.Slice, time.Now().UTC()))
+	pulls("nb-b", m.Of(own))
+	w.settled()
+	if got := imageOf(w.cluster, "nb-a"); got != own {
+		t.Errorf("what runs was given %s", got)
+	}
+
+	if err := w.store.SetDesired("w-nb-a", workload.Stop, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w.cluster.unplay(t, "nb-a")
+	w.state("w-nb-a", workload.Stopped)
+	if err := w.store.SetDesired("w-nb-a", workload.Start, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	pulls("nb-a", m.Of(own))
 }

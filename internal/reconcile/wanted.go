@@ -25,6 +25,7 @@ func (l *loop) wanted(w workload.Workload) (DesiredObjects, error) {
 	if !known {
 		t = tenant.Tenant{Name: w.Tenant} // its workloads can still be stopped
 	}
+	site.Mirror = l.mirror(w, site.Mirror)
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
 		JobStarted: l.jobStarted(w)})
 	if err != nil {

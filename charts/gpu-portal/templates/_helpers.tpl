@@ -31,7 +31,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{- define "gpu-portal.image" -}}
 {{- $tag := .image.tag | default .root.Chart.AppVersion -}}
-{{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}{{ else }}{{ .image.repository }}:{{ $tag }}{{ end -}}
+{{- $repository := include "gpu-portal.mirrored" (dict "name" .image.repository "mirror" (.root.Values.config.imageMirror | default dict)) -}}
+{{- if .image.digest }}{{ $repository }}@{{ .image.digest }}{{ else }}{{ $repository }}:{{ $tag }}{{ end -}}
+{{- end }}
+
+{{/* mirrored is where a repository lies at the mirror, by the rules of catalog.Mirror, by which the portal rewrites the images of workloads. */}}
+{{- define "gpu-portal.mirrored" -}}
+{{- $to := .mirror.registry | default "" | trimSuffix "/" -}}
+{{- $first := first (splitList "/" .name) -}}
+{{- $registry := "docker.io" -}}{{- $rest := .name -}}
+{{- if and (contains "/" .name) (or (contains "." $first) (contains ":" $first) (eq $first "localhost")) -}}
+{{- $registry = $first -}}{{- $rest = trimPrefix (printf "%s/" $first) .name -}}
+{{- end -}}
+{{- if eq $registry "index.docker.io" }}{{ $registry = "docker.io" }}{{ end -}}
+{{- if and (eq $registry "docker.io") (not (contains "/" $rest)) }}{{ $rest = printf "library/%s" $rest }}{{ end -}}
+{{- if or (not $to) (eq $registry (first (splitList "/" $to))) (has $registry (.mirror.except | default list)) }}{{ .name }}{{ else }}{{ $to }}/{{ $rest }}{{ end -}}
 {{- end }}
 
 {{/* split is "true" when web and controller are pods of their own, which takes a database that both can reach. */}}

@@ -86,11 +86,12 @@ type person struct {
 
 	mu     sync.Mutex
 	faults []string
-	expect []string // parts of console messages that a test provokes on purpose
+	expect []string        // parts of console messages that a test provokes on purpose
+	asked  map[string]bool // origins that pages asked for anything
 }
 
-// visit opens a browser that nobody is signed in at. Script errors and breaches of the content security policy fail the
-// test.
+// visit opens a browser that nobody is signed in at. Script errors, breaches of the content security policy, and calls
+// to another machine than this one fail the test.
 func visit(t *testing.T, l look) *person {
 	t.Helper()
 	browserOnce.Do(startBrowser)
@@ -119,7 +120,8 @@ func visit(t *testing.T, l look) *person {
 		t.Fatal(err)
 	}
 	context.SetDefaultTimeout(patience)
-	p := &person{t: t, context: context, assert: playwright.NewPlaywrightAssertions(patience)}
+	p := &person{t: t, context: context, assert: playwright.NewPlaywrightAssertions(patience), asked: map[string]bool{}}
+	context.OnRequest(func(r playwright.Request) { p.asks(r.URL()) })
 	p.page = p.newPage()
 	t.Cleanup(p.noFaults)
 	return p

@@ -33,7 +33,7 @@ func newSite(c config.Config) (request.Site, error) {
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, Limits: c.Limits,
+		Clusters: clusters, Limits: c.Limits, Mirror: c.ImageMirror,
 	}, errors.Join(problems...)
 }
 

@@ -19,6 +19,7 @@ type Site struct {
 	Pools     []license.Pool
 	Clusters  []string
 	Limits    Limits
+	Mirror    catalog.Mirror // where images are pulled from
 	// Undo is how long an approver can undo an answer that is given as undoable; 0: such answers take effect at once.
 	Undo time.Duration
 	// Unlicensed are the nodes of each cluster on which a vGPU has lost its license: new starts of vGPUs avoid them.

@@ -32,6 +32,16 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 	wantAbsent(t, doc, "resume", "steps")
 }
 
+// TestTheMirrorIsShown beside the image that was approved, where one is set.
+func TestTheMirrorIsShown(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "image-mirrored")
+	w.Site.Mirror = catalog.Mirror{Registry: "mirror.example.org/copies"}
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "image-mirrored",
+		"mirror.example.org/copies")
+}
+
 // The story: a missing series was drawn as 0 °C and a card that had fallen off the bus looked idle. What nobody
 // measured is unknown.
 func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {

@@ -87,7 +87,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
 		Access: w.accessModel(k, s),
-		Facts:  facts(k.Words, s.Workload), Activity: activity(k.Words, s.Workload)}
+		Facts:  facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
@@ -457,7 +457,7 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 }
 
 // facts is what it is and where it runs; the cluster's raw words are in a fold.
-func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
+func facts(say page.Words, item workload.Workload, mirror catalog.Mirror) workloadview.FactsModel {
 	m := workloadview.FactsModel{ID: "workload-facts"}
 	add := func(to *[]ui.DefModel, term, value, test string) {
 		if value != "" {
@@ -490,7 +490,12 @@ func facts(say page.Words, item workload.Workload) workloadview.FactsModel {
 	add(&m.Technical, "workload.cluster", item.Cluster, "cluster")
 	m.Technical = append(m.Technical, ui.DefModel{Term: say.S("workload.reference"),
 		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: blocks.ShortReference(item.Image.Reference),
-			Label: say.S("workload.reference")})},
+			Label: say.S("workload.reference")})})
+	if at := mirror.Of(item.Image.Reference); at != item.Image.Reference {
+		m.Technical = append(m.Technical, ui.DefModel{Term: say.S("workload.mirrored"), Component: ui.Copy(ui.CopyModel{
+			Value: at, Shown: mirror.Registry, Label: say.S("workload.mirrored"), Test: "image-mirrored"})})
+	}
+	m.Technical = append(m.Technical,
 		ui.DefModel{Term: say.S("workload.id"),
 			Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if item.State == workload.Running || item.State == workload.Stopping {

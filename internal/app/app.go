@@ -422,7 +422,7 @@ func (a *App) edge(version string, key []byte) error {
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(),
 		Absolute: c.Session.Absolute.Std(), MostSessions: c.Session.Most, Limits: a.limits, Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, Delegators: a.delegations.For,
-		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
+		Pages: edgePages{provider: c.OIDC.Name, framed: a.framed}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Alive: a.watchdog.Checks,
 		Ready: a.store.Ping,
 		Notes: a.notes, Metrics: a.meters.registry,

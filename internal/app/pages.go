@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 
 	"github.com/a-h/templ"
@@ -12,13 +13,26 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/apidocs"
 	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // edgePages draws what the edge itself shows to a person: errors, and the way in.
-type edgePages struct{ provider string }
+type edgePages struct {
+	provider string
+	// framed shows an error within the frame of the pages; it fails where that cannot be drawn.
+	framed func(c echo.Context, status int, m layout.ErrorModel) error
+}
+
+// framed is for those who are signed in, where this process has pages.
+func (a *App) framed(c echo.Context, status int, m layout.ErrorModel) error {
+	if a.pages == nil {
+		return errors.New("no pages here")
+	}
+	return a.pages.Error(c, status, m)
+}
 
 // Error says what happened, what was not lost and what to do.
 func (p edgePages) Error(c echo.Context, d problem.Details) error {
@@ -31,11 +45,18 @@ func (p edgePages) Error(c echo.Context, d problem.Details) error {
 		m.Todo = []string{l.S("error.todo.retry"), l.S("error.todo.report")}
 	case d.Status == http.StatusNotFound:
 		m.Kind, m.Todo = ui.Info, []string{l.S("error.todo.home")}
+	case d.Status == http.StatusForbidden: // its sentence says who may
 	default:
 		m.Todo = []string{l.S("error.todo.back")}
 	}
 	for _, f := range d.Fields {
 		m.Body += " " + f.Reason
+	}
+	if d.Status < http.StatusInternalServerError && !identity.ActorFrom(c.Request().Context()).IsZero() &&
+		!page.IsFragment(c) {
+		if err := p.framed(c, d.Status, m); err == nil {
+			return nil
+		}
 	}
 	return write(c, d.Status, l, layout.ErrorPage(m))
 }

@@ -88,6 +88,9 @@ func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession
 		return "", err
 	}
 	if !identity.Can(a, identity.OpenWorkload, w.Resource()) || !w.Answers() {
+		if w.Answers() && a.Impersonator == nil && identity.Can(a, identity.ReadWorkload, w.Resource()) {
+			return "", fault.New(fault.Forbidden, i18n.T("gateway.not_shared", "Owner", w.OwnerName, "Name", w.Name))
+		}
 		return "", notFoundFault()
 	}
 	code := identity.NewCredential().Secret

@@ -110,7 +110,7 @@ func TestAuthorizeRefuses(t *testing.T) {
 		name, state string
 		want        fault.Kind
 	}{
-		"a colleague, not shared":   {w.actors["jonas"], "nb-anna", state, fault.NotFound},
+		"a colleague, not shared":   {w.actors["jonas"], "nb-anna", state, fault.Forbidden},
 		"somebody of another team":  {w.actors["eve"], "nb-anna", state, fault.NotFound},
 		"no such workload":          {w.actors["anna"], "nb-nobody", state, fault.NotFound},
 		"a name that is none":       {w.actors["anna"], "evil.example.org/x", state, fault.NotFound},
@@ -127,6 +127,9 @@ func TestAuthorizeRefuses(t *testing.T) {
 			to, err := w.gw.Authorize(t.Context(), c.actor, annaPortal, c.name, "/", c.state)
 			if to != "" || !fault.Is(err, c.want) {
 				t.Errorf("want %s, got %q, %v", c.want, to, err)
+			}
+			if c.want == fault.Forbidden && !strings.Contains(err.Error(), "not_shared") {
+				t.Errorf("want the owner named, got %v", err)
 			}
 			if c.want == fault.NotFound {
 				sentences = append(sentences, err.Error())

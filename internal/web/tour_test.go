@@ -58,6 +58,7 @@ func TestWhatIsNewIsMarkedUntilItIsRead(t *testing.T) {
 		w := webtest.Empty(t)
 		doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
 		wantText(t, doc, "help-new", "What's new", "New")
+		wantText(t, doc, "help-new-read", "as read")
 		if In(doc.Selection, "menu-mark").Length() != 1 {
 			t.Errorf("%s: want a mark on the menu", name)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -41,6 +43,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/team"
 	"github.com/gpu-portal/gpu-portal/internal/web/workloads"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -155,6 +158,11 @@ func New(d Deps) *Web {
 
 // Routes is the whole surface of the pages.
 func (w *Web) Routes() []page.Route { return slices.Clone(w.routes) }
+
+// Error shows what went wrong within the frame of the pages.
+func (w *Web) Error(c echo.Context, status int, m layout.ErrorModel) error {
+	return w.frame.Error(c, status, m)
+}
 
 // Streams is how many pages are open and follow what happens.
 func (w *Web) Streams() int { return w.frame.Streams() }

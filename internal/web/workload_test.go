@@ -284,3 +284,21 @@ func TestObjectsAndHistory(t *testing.T) {
 		t.Errorf("the newest comes first, in words, got %q", first)
 	}
 }
+
+// TestAFinishedJobHasNoAccess: there is nothing to open or to share any more.
+func TestAFinishedJobHasNoAccess(t *testing.T) {
+	t.Parallel()
+	for _, s := range webtest.Scenes() {
+		if s.Area != "workload" || !strings.HasPrefix(s.Name, "job, ") {
+			continue
+		}
+		answer, err := s.Render("en", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := part(read(t, answer, http.StatusOK), "workload-access").Length()
+		if runs := s.Name == "job, runs"; (shown == 1) != runs {
+			t.Errorf("%s: the card is there: %d", s.Name, shown)
+		}
+	}
+}

@@ -69,6 +69,8 @@ func (w *Frame) help(k Call, tour, back string) []ui.MenuItemModel {
 			Test: "nav-shortcuts"},
 		ui.MenuItemModel{Label: say.S("help.status"), Icon: "pulse", Href: w.Support.StatusURL, Test: "help-status"},
 		ui.MenuItemModel{Label: say.S("help.contact"), Icon: "user", Href: w.Support.ContactURL, Test: "help-contact"})
-	items = slices.DeleteFunc(items, func(i ui.MenuItemModel) bool { return i.Href == "" && i.OpensDialog == "" })
+	items = slices.DeleteFunc(items, func(i ui.MenuItemModel) bool {
+		return i.Href == "" && i.OpensDialog == "" && i.Action == ""
+	})
 	return append(items, ui.MenuItemModel{Label: say.S("help.version", "Version", w.Version)})
 }

@@ -44,9 +44,10 @@ type View struct {
 	AsOf     time.Time // of the data, where it comes from outside
 	Wide     bool
 	StartOff bool
-	Paused   bool // the reader wants it to stay as it is
-	Tour     Tour // the stops that it has; "" for none
-	NewsRead bool // with this page the reader has seen what is new
+	Paused   bool   // the reader wants it to stay as it is
+	Tour     Tour   // the stops that it has; "" for none
+	Back     string // where its forms of settings lead; "" for itself
+	NewsRead bool   // with this page the reader has seen what is new
 }
 
 // Part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
@@ -136,20 +137,28 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
 		Keys: w.keys(c, k), User: userModel(k, v.Nav), Sides: w.sides(k, places),
 		NavFolded: slices.Contains(closed, navBar), Tour: tour, HelpMark: newsMark(k),
-		Help:      w.help(k, tourHref(c, tour), c.Request().URL.RequestURI()),
+		Help:      w.help(k, tourHref(c, tour), back(c, v)),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.banners(k.Words), w.Banners(k)),
-		Flash:  w.takeFlash(c, k.Words), Path: c.Request().URL.RequestURI(), Wide: v.Wide, Links: links(),
-	}
-	if c.Request().Method != http.MethodGet {
-		m.Path = v.Nav
+		Flash:  w.takeFlash(c, k.Words), Path: back(c, v), Wide: v.Wide, Links: links(),
 	}
 	m.Now = w.Now().UTC().Format(time.RFC3339)
 	if !v.AsOf.IsZero() {
 		m.AsOf = v.AsOf.UTC().Format(time.RFC3339)
 	}
 	return m, nil
+}
+
+// back is the page that forms of settings lead to: this one, where it can be asked for again.
+func back(c echo.Context, v View) string {
+	switch {
+	case v.Back != "":
+		return v.Back
+	case c.Request().Method != http.MethodGet:
+		return v.Nav
+	}
+	return c.Request().URL.RequestURI()
 }
 
 func links() layout.LinksModel {

@@ -431,6 +431,10 @@ func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workl
 func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 	say := k.Words
 	m := workloadview.AccessModel{ID: "workload-access", Who: []string{say.S("workload.who_owner", "Name", s.OwnerName)}}
+	if s.Over() {
+		m.Closed = true
+		return m
+	}
 	t, _ := w.Site().Directory.ByName(s.Tenant)
 	if s.Shared {
 		m.Who = append(m.Who, say.S("workload.who_team", "Team", page.OrElse(t.Display(), s.Tenant)))

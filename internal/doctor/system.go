@@ -74,12 +74,12 @@ func moment(t time.Time) *time.Time {
 // Bundle writes what whoever helps wants to see, as a zip without secrets: the status, the facts of each process, the
 // findings in English, and the settings of this process.
 func (s *Service) Bundle(ctx context.Context, a identity.Actor, english *i18n.Localizer, out io.Writer) error {
-	if !identity.Can(a, identity.CheckSystem, identity.Resource{}) {
-		return fault.New(fault.Forbidden, i18n.T("doctor.admins_only"))
-	}
 	status, err := s.Status(ctx, a)
 	if err != nil {
 		return err
+	}
+	if !status.MayCheck {
+		return fault.New(fault.Forbidden, i18n.T("doctor.admins_only"))
 	}
 	settings, err := s.o.Settings()
 	if err != nil {

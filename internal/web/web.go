@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -72,6 +73,7 @@ type Deps struct {
 	Idle         *idle.Service
 	Quarantine   *health.Service // nil: nothing is ever marked
 	Drift        *drift.Service
+	Doctor       *doctor.Service
 	Hub          *live.Hub
 	Site         func() request.Site
 	Licenses     *license.Service
@@ -132,7 +134,8 @@ func New(d Deps) *Web {
 		Reports: d.Reports,
 		Seats:   d.Seats, Snapshots: d.Snapshots})
 	settings := &admin.Pages{Blocks: shared, Catalog: d.Catalog, Rules: d.Rules, Comparisons: d.Comparisons,
-		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Events: d.Events}
+		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Events: d.Events, Doctor: d.Doctor,
+		English: d.Bundle.For("en")}
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	var routes []page.Route
 	for _, a := range []area{frame, hardware, settings,

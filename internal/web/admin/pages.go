@@ -3,6 +3,8 @@ package admin
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -22,4 +24,6 @@ type Pages struct {
 	Idle        *idle.Service
 	Accounts    *accounts.Service
 	Events      audit.Reader
+	Doctor      *doctor.Service
+	English     *i18n.Localizer // of the support bundle, whoever asks for it
 }

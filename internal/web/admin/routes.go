@@ -42,11 +42,18 @@ func (w *Pages) Routes() []page.Route {
 		page.Post(page.PeoplePath+"/:id/sessions/:session/end", identity.ManageTokens, w.personSessionEnd),
 		page.Post(page.PeoplePath+"/:id/tokens/:token/revoke", identity.ManageTokens, w.personTokenRevoke),
 		page.Post(page.PeoplePath+"/:id/hand-over", identity.ManagePeople, w.personHandOver),
+		w.Shows(page.SystemPath, identity.ReadSystem, w.systemPage()),
+		page.Post(page.SystemPath+"/check", identity.CheckSystem, w.systemCheck),
+		page.Get(page.SystemPath+"/bundle", identity.CheckSystem, w.systemBundle),
 	}
 }
 
 func (w *Pages) idlePage() page.Page {
 	return page.Page{Name: "idle", Build: w.idleShow}
+}
+
+func (w *Pages) systemPage() page.Page {
+	return page.Page{Name: "system", Build: w.system, Topics: page.Topics{live.TopicSystem}}
 }
 
 func (w *Pages) tenantsPage() page.Page {

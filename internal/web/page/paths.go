@@ -16,6 +16,7 @@ const (
 	IdlePath           = "/admin/idle"
 	PeoplePath         = "/admin/people"
 	PricesPath         = "/admin/prices"
+	SystemPath         = "/admin/system"
 	TenantsPath        = "/admin/tenants"
 	DelegationsPath    = "/approvals/delegations"
 	FleetHealthPath    = "/fleet/health"

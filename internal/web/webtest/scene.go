@@ -30,7 +30,7 @@ type Scene struct {
 func Scenes() []Scene {
 	return slices.Concat(platformScenes, helpScenes, searchScenes, homeScenes, startScenes, workloadScenes, requestsScenes,
 		storageScenes, usageScenes, budgetsScenes, fleetScenes, adviceScenes, idleScenes, demandScenes, reconciliationScenes,
-		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, metricsScenes, sizesScenes, differencesScenes,
+		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, metricsScenes, systemScenes, sizesScenes, differencesScenes,
 		auditScenes)
 }
 

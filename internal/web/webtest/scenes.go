@@ -336,6 +336,13 @@ var metricsScenes = []Scene{
 	{"metrics", "none set up", Dora, Busy, "/admin/metrics", nil},
 }
 
+var systemScenes = []Scene{
+	{"system", "some things to mend", Dora, ailing, "/admin/system", nil},
+	{"system", "an auditor's look, being checked", Eli, examined, "/admin/system", nil},
+	{"system", "all is well", Dora, healthy, "/admin/system", nil},
+	{"system", "not looked at yet", Dora, Busy, "/admin/system", nil},
+}
+
 var sizesScenes = []Scene{
 	{"sizes", "as configured", Dora, Busy, "/admin/sizes", nil},
 	{"sizes", "edited", Dora, edited, "/admin/sizes", nil},

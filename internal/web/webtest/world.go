@@ -348,7 +348,7 @@ func (w *World) pages() {
 	forecasts := forecast.New(forecast.Options{Store: w.Store, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
 		Now: w.now})
 	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
-		Drift:   w.Drift,
+		Drift: w.Drift, Doctor: newDoctor(w),
 		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,
 		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,
 		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,

@@ -1,0 +1,172 @@
+package admin
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	systemview "github.com/gpu-portal/gpu-portal/views/system"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// system answers: is everything there that the portal stands on, what does it cost where it is not, how is it mended?
+func (w *Pages) system(k page.Call) (page.View, error) {
+	s, err := w.Doctor.Status(k.Ctx, k.Actor)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := systemview.PageModel{Header: ui.HeaderModel{Title: k.Words.S("system.title"), Lead: k.Words.S("system.lead")},
+		Body: systemBody(k.Words, s)}
+	if s.MayCheck {
+		m.Header.Actions = []ui.ActionModel{
+			{Post: &ui.PostButtonModel{Action: page.SystemPath + "/check", Button: ui.ButtonModel{
+				Label: k.Words.S("system.check"), Icon: "pulse", Test: "check-again"}}},
+			{Link: &ui.LinkButtonModel{Label: k.Words.S("system.bundle"), Href: page.SystemPath + "/bundle", Icon: "download",
+				Test: "bundle"}}}
+	}
+	return page.View{Title: m.Header.Title, Nav: page.SystemPath, Wide: true, Body: systemview.Page(m),
+		Parts: []page.Part{{ID: m.Body.ID, Draw: func(say page.Words) templ.Component {
+			return systemview.Body(systemBody(say, s))
+		}}}}, nil
+}
+
+func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
+	m := systemview.BodyModel{ID: "system", Summary: systemSummary(say, s)}
+	if !s.CheckedAt.IsZero() {
+		m.Checked = new(say.Ago(s.CheckedAt))
+	}
+	if s.Checking {
+		m.Busy = &ui.BusyModel{Words: say.S("system.checking"), ID: "system-busy"}
+	}
+	for _, f := range s.Findings {
+		one := findingModel(say, f)
+		switch {
+		case f.Optional:
+			m.Optional = append(m.Optional, one)
+		case one.Bad:
+			m.Findings = append(m.Findings, one)
+		default:
+			m.Rest = append(m.Rest, one)
+		}
+	}
+	slices.SortStableFunc(m.Findings, func(a, b systemview.FindingModel) int {
+		return strings.Compare(string(a.State.Kind), string(b.State.Kind)) // danger before warning
+	})
+	m.RestTitle = say.S("system.rest_count", "Count", len(m.Rest))
+	m.Facts = []ui.DefModel{{Term: say.S("system.version"), Value: s.Version, Test: "version"},
+		{Term: say.S("system.log_level"), Value: logLevel(say, s), Test: "log-level"}}
+	for _, check := range []string{"database", "schema", "cluster"} {
+		for _, f := range s.Findings {
+			if f.Check == check && f.State == doctor.OK {
+				m.Facts = append(m.Facts, ui.DefModel{Term: checkTitle(say, f), Value: say.Text(f.Found)})
+			}
+		}
+	}
+	for _, p := range s.Processes {
+		m.Processes = append(m.Processes, processModel(say, p))
+	}
+	for _, r := range s.Jobs {
+		m.Jobs = append(m.Jobs, jobModel(say, r))
+	}
+	return m
+}
+
+func logLevel(say page.Words, s doctor.Status) string {
+	if s.Log.Override.Level == "" {
+		return s.Log.Level
+	}
+	return say.S("system.log_until", "Level", s.Log.Level, "Name", s.Log.Override.Name, "Left",
+		say.Duration(s.Log.Override.Until.Sub(s.Now)))
+}
+
+// systemSummary is the answer in one line.
+func systemSummary(say page.Words, s doctor.Status) ui.NoticeModel {
+	n := doctor.Count(s.Findings)
+	m := ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK]), Test: "summary"}
+	counts := say.S("doctor.counts", "Failed", n[doctor.Failed], "Warnings", n[doctor.Warning], "OK", n[doctor.OK])
+	switch {
+	case len(s.Findings) == 0:
+		m.Kind, m.Title = ui.Info, say.S("system.not_yet")
+	case n[doctor.Failed] > 0:
+		m.Kind, m.Title, m.Body = ui.Danger, say.S("system.failed"), counts
+	case n[doctor.Warning] > 0:
+		m.Kind, m.Title, m.Body = ui.Warning, say.S("system.warned"), counts
+	}
+	return m
+}
+
+var checkKinds = map[doctor.State]ui.Kind{doctor.OK: ui.OK, doctor.Warning: ui.Warning, doctor.Failed: ui.Danger,
+	doctor.NotApplicable: ui.Off}
+
+func checkTitle(say page.Words, f doctor.Finding) string {
+	title := say.Text(f.Title())
+	if f.Subject != "" {
+		title += " (" + f.Subject + ")"
+	}
+	return title
+}
+
+func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
+	where := f.Subject
+	if f.Process != "" {
+		where = strings.Trim(where+" · "+say.S("system.in_process", "Name", f.Process), " ·")
+	}
+	return systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
+		Word: say.S("system.state." + string(f.State)), Test: "state"}, Name: ui.StackModel{Title: say.Text(f.Title()),
+		Detail: where}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
+		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
+}
+
+func processModel(say page.Words, r doctor.Report) systemview.ProcessModel {
+	p := r.Facts.Process
+	m := systemview.ProcessModel{Name: p.Name, Roles: strings.Join(p.Roles, ", "), Version: p.Version,
+		Started: say.Ago(p.Started), Seen: say.Ago(r.SeenAt)}
+	if r.Leads {
+		m.Leader = say.S("system.leader")
+	}
+	return m
+}
+
+var jobKinds = map[jobs.Outcome]ui.Kind{jobs.Done: ui.OK, jobs.Failed: ui.Danger, jobs.Skipped: ui.Off}
+
+func jobModel(say page.Words, r jobs.Run) systemview.JobModel {
+	m := systemview.JobModel{Name: r.Job, State: ui.StateModel{Kind: jobKinds[r.Outcome],
+		Word: say.S("system.job." + string(r.Outcome))}, Run: say.Ago(r.Started), Took: say.Number(r.Took.Seconds()) + " s",
+		Error: r.Error}
+	if r.Took < time.Second {
+		m.Took = fmt.Sprintf("%d ms", r.Took.Milliseconds())
+	}
+	if r.Failures > 1 {
+		m.Error = say.S("system.failures", "Count", r.Failures, "Error", r.Error)
+	}
+	return m
+}
+
+// systemCheck has every process look again; the page follows.
+func (w *Pages) systemCheck(c echo.Context) error {
+	k := w.CallOf(c)
+	if err := w.Doctor.Check(k.Ctx, k.Actor); err != nil {
+		return err
+	}
+	return c.Redirect(303, page.SystemPath)
+}
+
+// systemBundle is a file for whoever helps; it is made whole before anything is sent.
+func (w *Pages) systemBundle(c echo.Context) error {
+	k := w.CallOf(c)
+	var archive bytes.Buffer
+	if err := w.Doctor.Bundle(k.Ctx, k.Actor, w.English, &archive); err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderContentDisposition,
+		`attachment; filename="gpu-portal-`+w.Now().UTC().Format("2006-01-02-1504")+`.zip"`)
+	return c.Blob(200, "application/zip", archive.Bytes())
+}

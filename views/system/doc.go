@@ -1,0 +1,2 @@
+// Package system draws the page System: what the portal stands on, its processes and jobs.
+package system

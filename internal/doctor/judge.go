@@ -60,8 +60,10 @@ func Judge(f Facts) []Finding {
 	j.settings(f.Settings)
 	j.database(f.Database)
 	j.provider(f.Provider)
-	j.host("address.portal", f.Portal, i18n.T("doctor.portal_cost"), i18n.T("doctor.portal_dns_mend", "Name", f.Portal.Name))
-	j.host("address.apps", f.Apps, i18n.T("doctor.apps_cost"), i18n.T("doctor.apps_dns_mend", "Name", f.Apps.Name))
+	j.host("address.portal", f.Portal, i18n.T("doctor.portal_cost"),
+		i18n.T("doctor.portal_dns_mend", "Name", f.Portal.Name))
+	j.host("address.apps", f.Apps, i18n.T("doctor.apps_cost"),
+		i18n.T("doctor.apps_dns_mend", "Name", f.Apps.Name))
 	for _, c := range f.Clusters {
 		j.cluster(c)
 	}

@@ -89,8 +89,22 @@ func Page(m PageModel) templ.Component {
 	})
 }
 
-// AttentionModel is what wants a decision.
-type AttentionModel struct{ Items []ui.NoticeModel }
+// AttentionModel is what wants a decision, the most urgent first.
+type AttentionModel struct {
+	Idle    []IdleModel
+	Ending  []workload.EndingModel
+	Waiting int // requests that the reader may decide
+	Failed  []FailedModel
+}
+
+// IdleModel is a workload that does not use its GPU.
+type IdleModel struct {
+	Name   string
+	Notice workload.IdleNoticeModel
+}
+
+// FailedModel is a workload that failed.
+type FailedModel struct{ Name, Why, Href string }
 
 // Attention is a region: it stays on the page when it is empty, so that something can appear in it.
 func Attention(m AttentionModel) templ.Component {
@@ -118,8 +132,30 @@ func Attention(m AttentionModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, n := range m.Items {
-			templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)
+		for _, i := range m.Idle {
+			templ_7745c5c3_Err = workload.IdleAttention(i.Name, i.Notice).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		for _, e := range m.Ending {
+			templ_7745c5c3_Err = workload.Ending(e).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		if m.Waiting > 0 {
+			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("home.approvals", "Count", m.Waiting),
+				Test: "attention-approvals", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{
+					Label: ui.L(ctx).S("home.decide"), Href: "/approvals", Small: true, Test: "decide"}}}}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		for _, f := range m.Failed {
+			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Danger, Title: ui.L(ctx).S("home.failed", "Name", f.Name), Body: f.Why,
+				Test: "attention-failed", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{
+					Label: ui.L(ctx).S("workload.details"), Href: f.Href, Small: true}}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -348,7 +384,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 101, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 128, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

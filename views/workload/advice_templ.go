@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"github.com/gpu-portal/gpu-portal/views/advice"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -17,12 +19,20 @@ import (
 type AdviceModel struct {
 	ID string
 	// Replaces is about the workload in whose place this one was started; nil for none.
-	Replaces *ui.NoticeModel
+	Replaces *ReplacesModel
 	// Item is the advice; nil for none.
 	Item *advice.ItemModel
 	// Put is said where the advice was put away, with the way back.
-	Put     string
-	Actions []ui.ActionModel
+	Put *advice.PutModel
+}
+
+// ReplacesModel is the workload in whose place another one was started.
+type ReplacesModel struct {
+	Name  string
+	Href  string
+	Ready bool   // the new one runs
+	Price string // of the old one
+	Stop  string // address; "" for who may not
 }
 
 // Advice is empty where there is nothing to say.
@@ -54,7 +64,7 @@ func Advice(m AdviceModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/advice.templ`, Line: 22, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/advice.templ`, Line: 32, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -65,7 +75,7 @@ func Advice(m AdviceModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Replaces != nil {
-			templ_7745c5c3_Err = ui.Notice(*m.Replaces).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(replaces(ctx, *m.Replaces)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -76,8 +86,8 @@ func Advice(m AdviceModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.Put != "" {
-			templ_7745c5c3_Err = advice.Line(m.Put, m.Actions).Render(ctx, templ_7745c5c3_Buffer)
+		if m.Put != nil {
+			templ_7745c5c3_Err = advice.PutHere(*m.Put).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -88,6 +98,24 @@ func Advice(m AdviceModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// replaces offers to stop the old workload once the new one is ready.
+func replaces(ctx context.Context, m ReplacesModel) ui.NoticeModel {
+	say := ui.L(ctx)
+	n := ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.replaces_waits", "Name", m.Name),
+		Body: say.S("advice.replaces_waits_body"), Test: "replaces"}
+	if m.Ready {
+		n.Kind, n.Title = ui.OK, say.S("advice.replaces_ready", "Name", m.Name)
+		n.Body = say.S("advice.replaces_ready_body", "Price", m.Price)
+		if m.Stop != "" {
+			n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Stop, Button: ui.ButtonModel{
+				Label: say.S("advice.stop_old", "Name", m.Name), Icon: "stop", Test: "stop-old"}}})
+		}
+	}
+	n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.open_old", "Name",
+		m.Name), Href: m.Href, Kind: ui.LinkLike, Test: "open-old"}})
+	return n
 }
 
 var _ = templruntime.GeneratedTemplate

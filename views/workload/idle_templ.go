@@ -8,12 +8,30 @@ package workload
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // IdleModel is what is said of idle time; nil for nothing.
 type IdleModel struct {
 	ID     string
-	Notice *ui.NoticeModel
+	Notice *IdleNoticeModel
+}
+
+// IdleNoticeModel is either that somebody keeps an idle workload, or since when it is idle and what follows.
+type IdleNoticeModel struct {
+	KeptUntil string // "" where nobody keeps it
+	KeptBy    string
+	For       string
+	Since     string
+	Below     int    // per cent under which a GPU counts as idle
+	High      string // most that was seen
+	StopsAt   string // "" where nothing stops it
+	KeepFor   string // how long one click keeps it
+	Keep      string // address; "" for who may not
+	Items     []string
 }
 
 // Idle is one line with the click that keeps the workload.
@@ -45,7 +63,7 @@ func Idle(m IdleModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/idle.templ`, Line: 13, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/idle.templ`, Line: 31, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -56,7 +74,7 @@ func Idle(m IdleModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Notice != nil {
-			templ_7745c5c3_Err = ui.Notice(*m.Notice).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(idleNotice(ctx, *m.Notice)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -67,6 +85,122 @@ func Idle(m IdleModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// IdleAttention is the same among what wants a decision.
+func IdleAttention(name string, m IdleNoticeModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var3 == nil {
+			templ_7745c5c3_Var3 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Notice(namedIdle(ctx, name, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func namedIdle(ctx context.Context, name string, m IdleNoticeModel) ui.NoticeModel {
+	n := idleNotice(ctx, m)
+	n.Title, n.Test = name+": "+n.Title, "attention-idle"
+	return n
+}
+
+func idleNotice(ctx context.Context, m IdleNoticeModel) ui.NoticeModel {
+	say := ui.L(ctx)
+	if m.KeptUntil != "" {
+		return ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", m.KeptUntil),
+			Body: say.S("idle.kept_body", "Name", m.KeptBy), Items: m.Items, Test: "idle-kept"}
+	}
+	n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("idle.is", "For", m.For), Test: "idle", Items: m.Items,
+		Body: say.S("idle.is_body", "Since", m.Since, "Below", m.Below, "High", m.High)}
+	if m.StopsAt != "" {
+		n.Title = say.S("idle.is_stopping", "For", m.For, "At", m.StopsAt)
+		n.Body += " " + say.S("idle.is_body_stop")
+	}
+	if m.Keep != "" {
+		n.Body += " " + say.S("idle.keep_alive_for", "For", m.KeepFor)
+		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: m.Keep, Button: ui.ButtonModel{
+			Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "keep-alive"}}}}
+	}
+	return n
+}
+
+// EndingModel is a lease that ends soon, with the one click that moves it.
+type EndingModel struct {
+	Name  string
+	In    string
+	At    string
+	Most  string // longest lease of its size, where nothing is left of it
+	More  string // what one click adds, in words
+	Lease string // the same as the form sends it
+	Key   string // sent with it, so that a second click asks for nothing more
+	Path  string // of the form, which is also its page
+	Items []string
+}
+
+// Ending announces it.
+func Ending(m EndingModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var4 == nil {
+			templ_7745c5c3_Var4 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Notice(endingNotice(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func endingNotice(ctx context.Context, m EndingModel) ui.NoticeModel {
+	say := ui.L(ctx)
+	n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("home.ending", "Name", m.Name, "In", m.In),
+		Body: say.S("home.ending_body", "At", m.At), Items: m.Items, Test: "attention-ending"}
+	if m.More == "" {
+		n.Body = say.S("home.ending_most", "Most", m.Most)
+		return n
+	}
+	n.Actions = []ui.ActionModel{
+		{Post: &ui.PostButtonModel{Action: m.Path, Button: ui.ButtonModel{Label: say.S("home.extend_by", "Duration", m.More),
+			Icon: "extend", Small: true, Test: "extend-now"},
+			Hidden: []ui.HiddenModel{{Name: "lease", Value: m.Lease}, {Name: "key", Value: m.Key}}}},
+		{Link: &ui.LinkButtonModel{Label: say.S("home.extend_other"), Href: m.Path, Kind: ui.LinkLike, Small: true}},
+	}
+	return n
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -8,7 +8,11 @@ package workload
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // SizeModel is a size in words, with a picture of its share of a card.
 type SizeModel struct {
@@ -54,7 +58,7 @@ func Size(m SizeModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(m.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 17, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 21, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -72,7 +76,7 @@ func Size(m SizeModel) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Detail)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 19, Col: 44}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 23, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -128,7 +132,7 @@ func Use(m UseModel) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 35, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 39, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 		if templ_7745c5c3_Err != nil {
@@ -146,7 +150,7 @@ func Use(m UseModel) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.Words)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 37, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 41, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -227,7 +231,7 @@ func Lease(m LeaseModel) templ.Component {
 			var templ_7745c5c3_Var8 string
 			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(m.Words)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 61, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 65, Col: 36}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -248,9 +252,11 @@ func Lease(m LeaseModel) templ.Component {
 
 // RowModel is one workload, or one request that waits, in the list of the home page.
 type RowModel struct {
-	Row   ui.RowModel
-	Name  ui.StackModel
-	State ui.StateModel
+	ID      string
+	Request bool // that waits
+	Kind    ui.Kind
+	Name    ui.StackModel
+	State   ui.StateModel
 	// Forecast is when it will be ready; nil for what is not awaited.
 	Forecast *ForecastModel
 	Size     SizeModel
@@ -258,8 +264,10 @@ type RowModel struct {
 	Lease    LeaseModel
 	Cost     string
 	// Price is what an hour costs, under the cost.
-	Price   string
-	Actions []ui.ActionModel
+	Price string
+	// Open and Resume are addresses, "" for what cannot be done; the first that can is offered, else the way to the page.
+	Open   string
+	Resume string
 }
 
 func rowCell(label string, numeric bool) templ.Component {
@@ -511,7 +519,7 @@ func Row(m RowModel) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.Cost)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 115, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 123, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -529,7 +537,7 @@ func Row(m RowModel) templ.Component {
 					var templ_7745c5c3_Var20 string
 					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(m.Price)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 117, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/row.templ`, Line: 125, Col: 45}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -566,7 +574,7 @@ func Row(m RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: m.Actions, End: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: []ui.ActionModel{rowAction(ctx, m)}, End: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -578,12 +586,32 @@ func Row(m RowModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(m.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: m.ID, Kind: m.Kind, Test: rowTest(m), Attrs: templ.Attributes{"data-name": m.Name.Title}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func rowTest(m RowModel) string {
+	if m.Request {
+		return "request-row"
+	}
+	return "workload-row"
+}
+
+func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
+	switch {
+	case m.Open != "":
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.open"), Href: m.Open,
+			Icon: "external", Small: true, Test: "open"}}
+	case m.Resume != "":
+		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
+			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
+	}
+	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: m.Name.Href,
+		Small: true, Test: "details"}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -4,32 +4,26 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// IdleNotice says since when a GPU is idle, what follows and when, with the one click that keeps it. nil where there is
+// IdleModel says since when a GPU is idle, what follows and when, with the one click that keeps it. nil where there is
 // nothing to say: it works, it is not known, or it is idle for less than half of the time after which something
 // follows.
-func IdleNotice(say page.Words, item workload.Workload, is idle.State, change bool) *ui.NoticeModel {
+func IdleModel(say page.Words, item workload.Workload, is idle.State, change bool) *workloadview.IdleNoticeModel {
 	if !is.KeepAliveUntil.IsZero() {
-		return &ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", page.ClockOn(say, is.KeepAliveUntil)),
-			Body: say.S("idle.kept_body", "Name", is.KeepAliveBy), Test: "idle-kept"}
+		return &workloadview.IdleNoticeModel{KeptUntil: page.ClockOn(say, is.KeepAliveUntil), KeptBy: is.KeepAliveBy}
 	}
 	if is.Stale || is.Idle == 0 || is.Warned.IsZero() && 2*is.Idle < is.Setting.After.Std() {
 		return nil
 	}
-	n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("idle.is", "For", say.Duration(is.Idle)), Test: "idle",
-		Body: say.S("idle.is_body", "Since", page.ClockOn(say, is.Since), "Below", is.Setting.Below, "High",
-			say.Percent(is.High))}
+	m := &workloadview.IdleNoticeModel{For: say.Duration(is.Idle), Since: page.ClockOn(say, is.Since),
+		Below: is.Setting.Below, High: say.Percent(is.High)}
 	if !is.StopsAt.IsZero() {
-		n.Title = say.S("idle.is_stopping", "For", say.Duration(is.Idle), "At", page.ClockOn(say, is.StopsAt))
-		n.Body += " " + say.S("idle.is_body_stop")
+		m.StopsAt = page.ClockOn(say, is.StopsAt)
 	}
 	if change {
-		n.Body += " " + say.S("idle.keep_alive_for", "For", say.Duration(is.Setting.KeepAlive.Std()))
-		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.WorkloadPath(item.ID) + "/keep-alive",
-			Button: ui.ButtonModel{Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true,
-				Test: "keep-alive"}}}}
+		m.KeepFor, m.Keep = say.Duration(is.Setting.KeepAlive.Std()), page.WorkloadPath(item.ID)+"/keep-alive"
 	}
-	return n
+	return m
 }

@@ -10,32 +10,25 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// EndingNotice announces the end of a lease, with the one click that moves it; nil while the end is not near or not
-// this person's to move.
-func (w *Blocks) EndingNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
+// EndingModel announces the end of a lease, with the one click that moves it; nil while the end is not near or not this
+// person's to move.
+func (w *Blocks) EndingModel(k page.Call, item workload.Workload) *workloadview.EndingModel {
 	if !item.Ending() || item.Lease.Over(k.Words.Now) || !identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) {
 		return nil
 	}
-	n := &ui.NoticeModel{Kind: ui.Warning, Test: "attention-ending", Title: k.Words.S("home.ending", "Name", item.Name,
-		"In", k.Words.Duration(item.Lease.Left(k.Words.Now))),
-		Body: k.Words.S("home.ending_body", "At", ui.Clock(item.Lease.Until, time.UTC)+" UTC")}
+	m := &workloadview.EndingModel{Name: item.Name, In: k.Words.Duration(item.Lease.Left(k.Words.Now)),
+		At: ui.Clock(item.Lease.Until, time.UTC) + " UTC", Path: page.WorkloadPath(item.ID) + "/extend"}
 	more := ExtendBy(item)
 	if more == 0 {
-		n.Body = k.Words.S("home.ending_most", "Most", k.Words.Duration(item.Size.MaxLease.Std()))
-		return n
+		m.Most = k.Words.Duration(item.Size.MaxLease.Std())
+		return m
 	}
-	n.Actions = []ui.ActionModel{
-		{Post: &ui.PostButtonModel{Action: page.WorkloadPath(item.ID) + "/extend",
-			Button: ui.ButtonModel{Label: k.Words.S("home.extend_by", "Duration", k.Words.Duration(more.Std())), Icon: "extend",
-				Small: true, Test: "extend-now"},
-			Hidden: []ui.HiddenModel{{Name: "lease", Value: more.String()},
-				{Name: "key", Value: "extend-" + string(item.ID) + "-" + strconv.FormatInt(item.Lease.Until.Unix(), 36)}}}},
-		{Link: &ui.LinkButtonModel{Label: k.Words.S("home.extend_other"), Href: page.WorkloadPath(item.ID) + "/extend",
-			Kind: ui.LinkLike, Small: true}},
-	}
-	return n
+	m.More, m.Lease = k.Words.Duration(more.Std()), more.String()
+	m.Key = "extend-" + string(item.ID) + "-" + strconv.FormatInt(item.Lease.Until.Unix(), 36)
+	return m
 }
 
 // ExtendBy is what one click adds: the usual lease of the size, or what its longest lease leaves; 0 when nothing is

@@ -42,8 +42,7 @@ func StateModel(say page.Words, w workload.Workload) ui.StateModel {
 func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Money) workloadview.RowModel {
 	say := k.Words
 	row := workloadview.RowModel{
-		Row: ui.RowModel{ID: "w-" + page.Slug(string(item.ID)), Kind: rowKind(item), Test: "workload-row",
-			Attrs: map[string]any{"data-name": item.Name}},
+		ID: "w-" + page.Slug(string(item.ID)), Kind: rowKind(item),
 		Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: w.rowDetail(k, item),
 			Icon: string(item.Kind)},
 		State: StateModel(say, item),
@@ -52,7 +51,11 @@ func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Mon
 		Lease: LeaseModel(say, item),
 		Cost:  say.Money(cost), Price: say.MoneyPerHour(item.Size.PricePerHour),
 	}
-	row.Forecast, row.Actions = BriefOutlook(w.Outlook(k, item)), w.rowActions(k, item)
+	row.Forecast, row.Open = BriefOutlook(w.Outlook(k, item)), w.OpenPath(k, item)
+	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&
+		!item.Lease.Over(k.Words.Now) {
+		row.Resume = page.WorkloadPath(item.ID) + "/start"
+	}
 	return row
 }
 
@@ -74,30 +77,13 @@ func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
 	return detail
 }
 
-// rowActions are Open first, and otherwise the way to the page.
-func (w *Blocks) rowActions(k page.Call, item workload.Workload) []ui.ActionModel {
-	if open := w.OpenButton(k, item); open != nil {
-		return []ui.ActionModel{{Link: open}}
-	}
-	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&
-		!item.Lease.Over(k.Words.Now) {
-		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.WorkloadPath(item.ID) + "/start",
-			Button: ui.ButtonModel{
-				Label: k.Words.S("workload.resume"), Icon: "play", Test: "resume", Small: true}}}}
-	}
-	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.details"),
-		Href:  page.WorkloadPath(item.ID),
-		Small: true, Test: "details"}}}
-}
-
-// OpenButton is nil when there is nothing to open, or this person may not.
-func (w *Blocks) OpenButton(k page.Call, item workload.Workload) *ui.LinkButtonModel {
+// OpenPath is the address at which a workload opens; "" when there is nothing to open, or this person may not.
+func (w *Blocks) OpenPath(k page.Call, item workload.Workload) string {
 	address := w.AppURL(item.Name)
 	if !item.CanOpen() || address == "" || !identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
-		return nil
+		return ""
 	}
-	return &ui.LinkButtonModel{Label: k.Words.S("workload.open"), Href: OpenAddress(address, item.Image.OpenPath),
-		Icon: "external", Small: true, Test: "open"}
+	return OpenAddress(address, item.Image.OpenPath)
 }
 
 // OpenAddress is the address of a workload with the path at which its image opens.

@@ -178,8 +178,7 @@ func scopeSwitch(k page.Call, chosen page.Scope) *ui.TabsModel {
 func (w *Pages) pendingRow(k page.Call, r request.Request) workloadview.RowModel {
 	say := k.Words
 	return workloadview.RowModel{
-		Row: ui.RowModel{ID: "r-" + page.Slug(string(r.ID)), Test: "request-row",
-			Attrs: map[string]any{"data-name": r.Spec.Name}},
+		ID: "r-" + page.Slug(string(r.ID)), Request: true,
 		Name: ui.StackModel{Title: r.Spec.Name, Href: page.RequestPath(r.ID),
 			Detail: say.Say(i18n.T("kind."+string(r.Spec.Kind))) + " · " + say.ImageTitle(r.Spec.Image),
 			Icon:   string(r.Spec.Kind)},
@@ -188,8 +187,6 @@ func (w *Pages) pendingRow(k page.Call, r request.Request) workloadview.RowModel
 		Use:   workloadview.UseModel{ID: "use-" + page.Slug(string(r.ID)), Words: "–"},
 		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(r.Spec.Lease.Std()))},
 		Cost:  say.S("web.about", "Value", say.Money(r.Estimate)), Price: say.MoneyPerHour(r.Spec.Size.PricePerHour),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: page.RequestPath(r.ID),
-			Small: true, Test: "details"}}},
 	}
 }
 
@@ -202,30 +199,21 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 	}
 	for _, item := range items {
 		if is := states[item.ID]; item.Owner == k.Actor.Person.ID && !is.Warned.IsZero() {
-			if n := blocks.IdleNotice(k.Words, item, is, true); n != nil {
-				n.Title, n.Test = item.Name+": "+n.Title, "attention-idle"
-				m.Items = append(m.Items, *n)
+			if n := blocks.IdleModel(k.Words, item, is, true); n != nil {
+				m.Idle = append(m.Idle, home.IdleModel{Name: item.Name, Notice: *n})
 			}
 		}
 	}
 	for _, item := range items {
-		if n := w.EndingNotice(k, item); n != nil && item.Owner == k.Actor.Person.ID {
-			m.Items = append(m.Items, *n)
+		if n := w.EndingModel(k, item); n != nil && item.Owner == k.Actor.Person.ID {
+			m.Ending = append(m.Ending, *n)
 		}
 	}
-	waiting, err := w.Waiting(k)
-	if waiting > 0 {
-		m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Info, Title: k.Words.S("home.approvals", "Count", waiting),
-			Test: "attention-approvals",
-			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("home.decide"), Href: "/approvals",
-				Small: true, Test: "decide"}}}})
-	}
+	m.Waiting, err = w.Waiting(k)
 	for _, item := range items {
 		if item.State == workload.Failed && !item.Over() && item.Owner == k.Actor.Person.ID {
-			m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Danger, Title: k.Words.S("home.failed", "Name", item.Name),
-				Body: k.Words.Text(item.Reason), Test: "attention-failed",
-				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.details"),
-					Href: page.WorkloadPath(item.ID), Small: true}}}})
+			m.Failed = append(m.Failed, home.FailedModel{Name: item.Name, Why: k.Words.Text(item.Reason),
+				Href: page.WorkloadPath(item.ID)})
 		}
 	}
 	return m, err

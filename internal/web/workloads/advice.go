@@ -35,25 +35,20 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: say.S("advice.lead", "Window",
 		say.Duration(r.Rule.Window), "After", say.Duration(r.Rule.After)),
 		Tabs: page.UsageTabs(k, scope, page.AdvicePath)},
-		Scopes: adviceScopes(k, scope), AsOf: say.S("advice.never")}
+		Scopes: adviceScopes(k, scope), Saves: say.Money(r.Saves),
+		Smaller: say.Number(float64(ofKind(r.Advice, advice.Smaller))),
+		Larger:  say.Number(float64(ofKind(r.Advice, advice.Larger)))}
 	if !r.AsOf.IsZero() {
-		m.AsOf = say.S("advice.as_of", "Time", say.At(r.AsOf).Exact)
+		m.AsOf = say.At(r.AsOf).Exact
 	}
-	m.Tiles = ui.TilesModel{Label: say.S("advice.title"), Items: []ui.TileModel{
-		{Label: say.S("advice.tile_saves"), Value: say.Money(r.Saves), Detail: say.S("advice.tile_saves_detail"),
-			Test: "advice-saves"},
-		{Label: say.S("advice.tile_smaller"), Value: say.Number(float64(ofKind(r.Advice, advice.Smaller)))},
-		{Label: say.S("advice.tile_larger"), Value: say.Number(float64(ofKind(r.Advice, advice.Larger)))}}}
 	back := page.AdvicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
 	for _, a := range r.Advice {
 		item := w.adviceItem(k, a, back)
 		item.Workload = w.adviceWorkload(k, a)
 		m.Items = append(m.Items, item)
 	}
-	m.PutTitle = say.S("advice.put", "Count", len(r.Put))
 	for _, a := range r.Put {
-		m.Put = append(m.Put, adviceview.ItemModel{Title: say.S("advice.put_line", "Workload", a.Workload.Name, "Advice",
-			adviceTitle(say, a), "Name", a.Put.Name, "Time", say.At(a.Put.At).Exact), Actions: restoreAction(k, a, back)})
+		m.Put = append(m.Put, putModel(k, a, back))
 	}
 	for _, a := range r.None {
 		words := say.S("advice.why_" + string(a.Why))
@@ -61,10 +56,6 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 			m.None = append(m.None, adviceview.CauseModel{Words: words})
 		}
 		m.None[len(m.None)-1].Names = append(m.None[len(m.None)-1].Names, *w.adviceWorkload(k, a))
-	}
-	if len(m.Items) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("advice.empty"), Lines: []string{say.S("advice.empty_why")},
-			Level: 2, Test: "empty"}
 	}
 	return page.View{Title: m.Header.Title, Nav: page.UsagePlace(scope), Wide: true, Body: adviceview.Page(m)}, nil
 }
@@ -113,7 +104,7 @@ func adviceTitle(say page.Words, a advice.Advice) string {
 func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview.ItemModel {
 	say := k.Words
 	m := adviceview.ItemModel{ID: "advice-" + page.Slug(string(a.Workload.ID)), Title: adviceTitle(say, a),
-		Lead: adviceLead(say, a), Tiles: ui.TilesModel{Label: say.S("advice.evidence"), Items: adviceTiles(say, a)}}
+		Lead: adviceLead(say, a), Evidence: evidenceModel(say, a), Back: back}
 	for _, s := range a.Signs {
 		m.Notes = append(m.Notes, say.S("advice.sign_"+string(s), "Share", say.Percent(100*shareOf(s, a.Evidence)), "Memory",
 			say.Quantity(a.Workload.Size.Memory)))
@@ -123,12 +114,9 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 	}
 	if identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
 		if a.Size.Name != "" && identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: a.Workload.Tenant}) {
-			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.take", "Size",
-				say.SizeTitle(a.Size)), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
+			m.Take, m.Size = takePath(say, a), say.SizeTitle(a.Size)
 		}
-		m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: page.AdvicePath + "/" +
-			string(a.Workload.ID) + "/dismiss", Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
-			Button: ui.ButtonModel{Label: say.S("advice.dismiss"), Test: "advice-dismiss"}}})
+		m.Dismiss = page.AdvicePath + "/" + string(a.Workload.ID) + "/dismiss"
 	}
 	return m
 }
@@ -153,25 +141,19 @@ func adviceLead(say page.Words, a advice.Advice) string {
 		say.GiB(a.Workload.Size.Accelerator.MemoryGiB), "Time", say.Duration(e.Until.Sub(e.From)))
 }
 
-func adviceTiles(say page.Words, a advice.Advice) []ui.TileModel {
+// evidenceModel is nil where nothing was measured.
+func evidenceModel(say page.Words, a advice.Advice) *adviceview.EvidenceModel {
 	e, has := a.Evidence, a.Workload.Size.Accelerator.MemoryGiB
 	if e.Measured <= 0 {
 		return nil
 	}
-	bar := func(label string, share float64) *ui.MeterModel {
-		return &ui.MeterModel{Label: label, Bare: true,
-			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: min(1, share)}}}
+	m := &adviceview.EvidenceModel{Peak: say.GiB(e.PeakMiB / 1024), Has: say.GiB(has), HasKnown: has > 0,
+		Mean: say.Percent(e.Mean), MeanShare: e.Mean / 100, High: say.Percent(e.High), Measured: say.Duration(e.Measured),
+		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage()), CoverageShare: e.Coverage()}
+	if m.HasKnown {
+		m.PeakShare = e.PeakMiB / 1024 / has
 	}
-	tiles := []ui.TileModel{{Label: say.S("advice.peak"), Value: say.GiB(e.PeakMiB / 1024),
-		Detail: say.S("advice.peak_of", "Has", say.GiB(has)), Test: "advice-peak"},
-		{Label: say.S("advice.mean"), Value: say.Percent(e.Mean), Detail: say.S("advice.high", "High", say.Percent(e.High)),
-			Meter: bar(say.S("advice.mean"), e.Mean/100), Test: "advice-mean"}}
-	if has > 0 {
-		tiles[0].Meter = bar(tiles[0].Label, e.PeakMiB/1024/has)
-	}
-	return append(tiles, ui.TileModel{Label: say.S("advice.measured"), Value: say.Duration(e.Measured),
-		Detail: say.S("advice.coverage", "Share", say.Percent(100*e.Coverage()), "Held", say.Duration(e.Held)),
-		Meter:  bar(say.S("advice.measured"), e.Coverage()), Test: "advice-measured"})
+	return m
 }
 
 // adviceNotes are the differences that nobody measures, and where the money comes from.
@@ -210,13 +192,14 @@ func takePath(say page.Words, a advice.Advice) string {
 	return "/start?" + q.Encode()
 }
 
-func restoreAction(k page.Call, a advice.Advice, back string) []ui.ActionModel {
-	if !identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
-		return nil
+// putModel is an advice that was put away; back is where its button leads.
+func putModel(k page.Call, a advice.Advice, back string) adviceview.PutModel {
+	m := adviceview.PutModel{Workload: a.Workload.Name, Advice: adviceTitle(k.Words, a), Name: a.Put.Name,
+		Time: k.Words.At(a.Put.At).Exact, Back: back}
+	if identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
+		m.Restore = page.AdvicePath + "/" + string(a.Workload.ID) + "/restore"
 	}
-	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.AdvicePath + "/" + string(a.Workload.ID) + "/restore",
-		Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
-		Button: ui.ButtonModel{Label: k.Words.S("advice.restore"), Kind: ui.LinkLike, Small: true, Test: "advice-restore"}}}}
+	return m
 }
 
 // workloadAdvice is what the page of a workload says of its size, and of the one that it replaces.
@@ -232,18 +215,18 @@ func (w *Pages) workloadAdvice(k page.Call, s seen) (workloadview.AdviceModel, e
 	back := page.WorkloadPath(s.ID)
 	switch {
 	case a.Kind != "" && a.Put != nil:
-		m.Put, m.Actions = k.Words.S("advice.put_here", "Advice", adviceTitle(k.Words, a), "Name", a.Put.Name),
-			restoreAction(k, a, back)
+		put := putModel(k, a, back)
+		m.Put = &put
 	case a.Kind != "":
 		item := w.adviceItem(k, a, back)
 		m.Item = &item
 	}
-	m.Replaces, err = w.replacesNotice(k, s)
+	m.Replaces, err = w.replacesModel(k, s)
 	return m, err
 }
 
-// replacesNotice offers to stop the old workload once the one that was started in its place is ready.
-func (w *Pages) replacesNotice(k page.Call, s seen) (*ui.NoticeModel, error) {
+// replacesModel offers to stop the old workload once the one that was started in its place is ready.
+func (w *Pages) replacesModel(k page.Call, s seen) (*workloadview.ReplacesModel, error) {
 	if s.Request == "" {
 		return nil, nil
 	}
@@ -254,21 +237,12 @@ func (w *Pages) replacesNotice(k page.Call, s seen) (*ui.NoticeModel, error) {
 	if err != nil || !old.CanStop() {
 		return nil, err // stopped: there is nothing to do any more
 	}
-	say := k.Words
-	n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.replaces_waits", "Name", old.Name),
-		Body: say.S("advice.replaces_waits_body"), Test: "replaces"}
-	if s.State == workload.Running {
-		n.Kind, n.Title, n.Body = ui.OK, say.S("advice.replaces_ready", "Name", old.Name), say.S("advice.replaces_ready_body",
-			"Price", say.MoneyPerHour(old.Size.PricePerHour))
-		n.Actions = []ui.ActionModel{}
-		if identity.Can(k.Actor, identity.ChangeWorkload, old.Resource()) {
-			n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: page.WorkloadPath(old.ID) + "/stop",
-				Button: ui.ButtonModel{Label: say.S("advice.stop_old", "Name", old.Name), Icon: "stop", Test: "stop-old"}}})
-		}
+	m := &workloadview.ReplacesModel{Name: old.Name, Href: page.WorkloadPath(old.ID),
+		Ready: s.State == workload.Running, Price: k.Words.MoneyPerHour(old.Size.PricePerHour)}
+	if identity.Can(k.Actor, identity.ChangeWorkload, old.Resource()) {
+		m.Stop = page.WorkloadPath(old.ID) + "/stop"
 	}
-	n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.open_old", "Name",
-		old.Name), Href: page.WorkloadPath(old.ID), Kind: ui.LinkLike, Test: "open-old"}})
-	return n, nil
+	return m, nil
 }
 
 func (w *Pages) adviceDismiss(c echo.Context) error {

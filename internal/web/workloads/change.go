@@ -3,6 +3,7 @@ package workloads
 import (
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -29,29 +30,19 @@ func (w *Pages) workloadStopAsk(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	return blocks.AskView(w.stopAsk(k, s)), nil
+	m := stopModel(k.Words, s)
+	return questionView(m.Header, workloadview.StopPage(m)), nil
 }
 
-func (w *Pages) stopAsk(k page.Call, s seen) workloadview.AskModel {
-	say := k.Words
-	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.stop_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
-			"workload.stop")},
-		Lead:  kernelsNow(say, s.Workload),
-		Loses: []string{say.S("workload.stop_loses")},
-		Keeps: []string{say.S("workload.stop_keeps_history")},
-		Form:  ui.FormModel{ID: "ask-stop", Action: page.WorkloadPath(s.ID) + "/stop", Test: "stop-form"},
-		Button: ui.ButtonModel{Label: say.S("workload.stop"), Kind: ui.Primary, Icon: "stop",
-			Test: "stop-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.WorkloadPath(s.ID), Kind: ui.LinkLike},
-	}
-	if s.Size.Devices() > 0 {
-		m.Loses = append(m.Loses, say.S("workload.stop_loses_gpu"))
-	}
-	if s.Volume != "" {
-		m.Keeps = append([]string{say.S("workload.stop_keeps_storage", "Volume", s.Volume)}, m.Keeps...)
-	}
-	return m
+// questionView is the page of a question that a dialog asks where scripts run.
+func questionView(header ui.HeaderModel, body templ.Component) page.View {
+	return page.View{Title: header.Title, Nav: "/", Body: body}
+}
+
+func stopModel(say page.Words, s seen) workloadview.StopModel {
+	return workloadview.StopModel{Header: ui.HeaderModel{Title: say.S("workload.stop_title", "Name", s.Name),
+		Crumbs: workloadCrumbs(say, s.Workload, "workload.stop")}, Path: page.WorkloadPath(s.ID),
+		Now: kernelsNow(say, s.Workload), GPU: s.Size.Devices() > 0, Volume: s.Volume}
 }
 
 // kernelsNow is what the notebook server says that it does; where it says nothing recent, that it may be at work.
@@ -106,7 +97,8 @@ func (w *Pages) workloadExtendAsk(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	return blocks.AskView(w.extendAsk(k, s, k.Get("lease"), "", nil)), nil
+	m := w.extendModel(k, s, k.Get("lease"), "", nil)
+	return questionView(m.Header, workloadview.ExtendPage(m)), nil
 }
 
 // changeable is a workload that the reader may change; the service says why when they may not.
@@ -118,41 +110,23 @@ func (w *Pages) changeable(k page.Call) (seen, error) {
 	return s, workload.Permit(k.Actor, "workload.change", s.Workload)
 }
 
-// extendAsk is a small form; lease and reason are what was typed.
-func (w *Pages) extendAsk(k page.Call, s seen, lease, reason string, problems []fault.Field) workloadview.AskModel {
+// extendModel is a small form; lease and reason are what was typed.
+func (w *Pages) extendModel(k page.Call, s seen, lease, reason string,
+	problems []fault.Field) workloadview.ExtendModel {
 	say := k.Words
 	if lease == "" {
 		lease = blocks.ExtendBy(s.Workload).String()
 	}
-	wrong := func(name string) string {
-		for _, p := range problems {
-			if p.Name == name {
-				return say.Text(p.Reason)
-			}
-		}
-		return ""
-	}
-	hint := say.S("workload.extend_hint")
+	m := workloadview.ExtendModel{Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name),
+		Crumbs: workloadCrumbs(say, s.Workload, "workload.extend")}, Path: page.WorkloadPath(s.ID),
+		Errors: page.AskErrors(say, problems, "ask-extend"), Key: w.Requests.NewKey(),
+		Price:  say.MoneyPerHour(s.Size.PricePerHour),
+		Lease:  workloadview.FieldModel{Value: lease, Error: page.WrongIn(say, problems, "lease")},
+		Reason: workloadview.FieldModel{Value: reason, Error: page.WrongIn(say, problems, "reason")}}
 	if s.Size.MaxLease > 0 {
-		hint = say.S("workload.extend_most", "Most", say.Duration(s.Size.MaxLease.Std()), "Ends", say.At(s.Lease.Until).Exact)
+		m.Most, m.Ends = say.Duration(s.Size.MaxLease.Std()), say.At(s.Lease.Until).Exact
 	}
-	return workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
-			"workload.extend")},
-		Lead:   say.S("workload.extend_lead", "Price", say.MoneyPerHour(s.Size.PricePerHour)),
-		Errors: page.AskErrors(say, problems, "ask-extend"),
-		Form: ui.FormModel{ID: "ask-extend", Action: page.WorkloadPath(s.ID) + "/extend",
-			Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewKey()}}, Test: "extend-form"},
-		Fields: []ui.FieldModel{
-			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint,
-				Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease",
-				List: []string{"1h", "4h", "8h", "1d"}},
-			{ID: "extend-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason,
-				Hint: say.S("workload.extend_reason"), Error: wrong("reason"), MaxLength: 500, Test: "extend-reason"},
-		},
-		Button: ui.ButtonModel{Label: say.S("workload.extend"), Kind: ui.Primary, Icon: "extend", Test: "extend-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.WorkloadPath(s.ID), Kind: ui.LinkLike},
-	}
+	return m
 }
 
 func workloadCrumbs(say page.Words, item workload.Workload, last string) []ui.CrumbModel {
@@ -177,8 +151,8 @@ func (w *Pages) workloadExtend(c echo.Context) error {
 	if permitErr != nil {
 		return permitErr
 	}
-	return w.Reply(c, k, page.Page{Name: w.extendPage().Name},
-		blocks.AskView(w.extendAsk(k, s, lease, reason, page.ProblemsOf(err))),
+	m := w.extendModel(k, s, lease, reason, page.ProblemsOf(err))
+	return w.Reply(c, k, page.Page{Name: w.extendPage().Name}, questionView(m.Header, workloadview.ExtendPage(m)),
 		page.StatusOf(err))
 }
 
@@ -193,30 +167,21 @@ func (w *Pages) workloadResumeAsk(k page.Call) (page.View, error) {
 
 func (w *Pages) resumeAsk(k page.Call, s seen, reason string, problems []fault.Field) (page.View, error) {
 	say := k.Words
-	lead := say.S("workload.resume_lead", "Ends", say.At(s.Lease.Until).Exact)
 	ask, err := w.Requests.ResumeTakes(k.Ctx, k.Actor, s.Workload)
 	if err != nil {
 		return page.View{}, err
 	}
+	m := workloadview.ResumeModel{Header: ui.HeaderModel{Title: say.S("workload.resume_title", "Name", s.Name),
+		Crumbs: workloadCrumbs(say, s.Workload, "workload.resume")}, Path: page.WorkloadPath(s.ID),
+		Action: "/" + s.ResumePath(), Errors: page.AskErrors(say, problems, "ask-resume"),
+		Ends: say.At(s.Lease.Until).Exact, Reason: workloadview.FieldModel{Value: reason}}
 	if ask.NeedsApproval() {
-		lead = say.Text(ask.Sentence("budget.needs_approval")) + " " + lead
+		m.Why = say.Text(ask.Sentence("budget.needs_approval"))
 	}
-	wrong := ""
 	for _, p := range problems {
-		wrong = say.Text(p.Reason)
+		m.Reason.Error = say.Text(p.Reason)
 	}
-	return blocks.AskView(workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.resume_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
-			"workload.resume")},
-		Lead:   lead,
-		Errors: page.AskErrors(say, problems, "ask-resume"),
-		Form:   ui.FormModel{ID: "ask-resume", Action: "/" + s.ResumePath(), Test: "resume-form"},
-		Fields: []ui.FieldModel{{ID: "resume-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
-			Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.resume_reason"), Error: wrong, Required: true,
-			MaxLength: 500, Test: "resume-reason"}},
-		Button: ui.ButtonModel{Label: say.S("workload.resume_ask"), Kind: ui.Primary, Icon: "check", Test: "resume-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.WorkloadPath(s.ID), Kind: ui.LinkLike},
-	}), nil
+	return questionView(m.Header, workloadview.ResumePage(m)), nil
 }
 
 func (w *Pages) workloadResume(c echo.Context) error {
@@ -248,28 +213,15 @@ func (w *Pages) workloadDeleteAsk(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	return blocks.AskView(w.deleteAsk(k, s)), nil
+	m := deleteModel(k.Words, s)
+	return questionView(m.Header, workloadview.DeletePage(m)), nil
 }
 
-func (w *Pages) deleteAsk(k page.Call, s seen) workloadview.AskModel {
-	say := k.Words
-	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
-			"workload.delete")},
-		Lead:  say.S("workload.delete_lead"),
-		Loses: []string{say.S("workload.loses_running"), say.S("workload.loses_address", "Name", s.Name)},
-		Keeps: []string{say.S("workload.keeps_history")},
-		Form:  ui.FormModel{ID: "ask-delete", Action: page.WorkloadPath(s.ID) + "/delete", Test: "delete-form"},
-		Button: ui.ButtonModel{Label: say.S("workload.delete"), Kind: ui.DangerPrimary, Icon: "trash",
-			Test: "delete-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.WorkloadPath(s.ID), Kind: ui.LinkLike},
-	}
+func deleteModel(say page.Words, s seen) workloadview.DeleteModel {
+	m := workloadview.DeleteModel{Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name),
+		Crumbs: workloadCrumbs(say, s.Workload, "workload.delete")}, Path: page.WorkloadPath(s.ID), Name: s.Name}
 	if s.Volume != "" {
-		m.Keeps = append([]string{say.S("workload.keeps_storage", "Volume", s.Volume, "Size",
-			say.GiB(float64(s.StorageGiB)))}, m.Keeps...)
-		m.Fields = []ui.FieldModel{{ID: "delete-storage", Name: "storage", Kind: ui.CheckboxField,
-			Label: say.S("workload.delete_storage", "Volume", s.Volume), Hint: say.S("workload.delete_storage_hint"),
-			Test: "delete-storage"}}
+		m.Volume, m.GiB = s.Volume, say.GiB(float64(s.StorageGiB))
 	}
 	return m
 }

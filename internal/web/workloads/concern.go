@@ -5,16 +5,16 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// concernNotice says that what a workload runs on is not well; nil where nothing is known against it.
-func (w *Pages) concernNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
+// concernModel says that what a workload runs on is not well; nil where nothing is known against it.
+func (w *Pages) concernModel(k page.Call, item workload.Workload) *workloadview.ConcernModel {
 	if w.Quarantine == nil || !item.Observed.PodPresent {
 		return nil
 	}
 	say, c := k.Words, w.Quarantine.Under(k.Ctx, item)
-	n := &ui.NoticeModel{Kind: ui.Warning, Body: say.S("health.banner_todo"), Test: "concern"}
+	n := &workloadview.ConcernModel{}
 	switch {
 	case c.Quarantine != nil:
 		words := "health.banner_" + string(c.Quarantine.Kind)

@@ -17,7 +17,7 @@ func (w *Pages) workloadIdle(k page.Call, s seen) (workloadview.IdleModel, error
 	if err != nil {
 		return m, err
 	}
-	m.Notice = blocks.IdleNotice(k.Words, s.Workload, states[s.ID], s.change)
+	m.Notice = blocks.IdleModel(k.Words, s.Workload, states[s.ID], s.change)
 	if m.Notice == nil || states[s.ID].Warned.IsZero() {
 		return m, nil
 	}

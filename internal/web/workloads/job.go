@@ -6,29 +6,26 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// jobActions lead to the form of a job that is filled after the pattern of this workload.
-func (w *Pages) jobActions(k page.Call, s seen) []ui.ActionModel {
+// jobActions lead to the form of a job that is filled after the pattern of this workload: the same job again, or a
+// notebook as a job.
+func (w *Pages) jobActions(k page.Call, s seen) (again, asJob string) {
 	href := "/start?like=" + string(s.ID)
 	switch {
 	case len(w.Startable(k)) == 0 || s.Desired == workload.WantDeleted || s.State == workload.Ended:
-		return nil
 	case s.CanRepeat():
-		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.run_again"), Icon: "play",
-			Kind: ui.Primary, Href: href, Test: "run-again"}}}
+		return href, ""
 	case s.Kind == catalog.Notebook:
-		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.run_as_job"), Icon: "job", Href: href,
-			Test: "run-as-job"}}}
+		return "", href
 	}
-	return nil
+	return "", ""
 }
 
 // result is how a job ended.
 func result(say page.Words, item workload.Workload) workloadview.StartModel {
-	m := workloadview.StartModel{ID: "workload-start", Title: say.S("workload.result"), Detail: item.Observed.Detail}
+	m := workloadview.StartModel{ID: "workload-start", Ended: true, Detail: item.Observed.Detail}
 	var parts []string
 	if code := item.Result.ExitCode; code != nil {
 		parts = append(parts, say.S("workload.exit_code", "Code", int(*code)))

@@ -93,11 +93,8 @@ func (w *Pages) logsModel(k page.Call, s seen) (workloadview.LogsModel, error) {
 	if !logQuery(k).Previous {
 		m.Log.Follow = logAddress(k, s.ID, "/follow")
 	}
-	m.Actions = []ui.ActionModel{
-		{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.logs_again"), Href: logAddress(k, s.ID, "", "q", k.Get("q"),
-			"lines", k.Get("lines")), Small: true, Test: "log-again"}},
-		{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.logs_download"), Icon: "download", Small: true,
-			Href: logAddress(k, s.ID, "/download", "tail", strconv.Itoa(podlogs.MostTail)), Test: "log-download"}}}
+	m.Again = logAddress(k, s.ID, "", "q", k.Get("q"), "lines", k.Get("lines"))
+	m.Download = logAddress(k, s.ID, "/download", "tail", strconv.Itoa(podlogs.MostTail))
 	return m, nil
 }
 
@@ -114,52 +111,34 @@ func logWords(say page.Words, shown, all int, find string) string {
 }
 
 // whyNot says in the page why there is nothing to show; what is no matter of the cluster is the page's own error.
-func whyNot(say page.Words, err error) (*ui.NoticeModel, error) {
+func whyNot(say page.Words, err error) (*workloadview.WhyNotModel, error) {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return nil, err
 	}
-	m := &ui.NoticeModel{Kind: ui.Info, Title: say.Text(f.Sentence), Test: "log-why"}
+	m := &workloadview.WhyNotModel{Sentence: say.Text(f.Sentence)}
 	switch f.Kind {
 	case fault.Conflict:
 	case fault.Unavailable:
-		m.Kind = ui.Warning
+		m.Away = true
 	case fault.Invalid:
-		m.Title = say.Text(f.Fields[0].Reason)
+		m.Sentence = say.Text(f.Fields[0].Reason)
 	default:
 		return nil, err
 	}
 	return m, nil
 }
 
-func logFilter(k page.Call, id workload.ID, containers []podlogs.Container) ui.FilterBarModel {
-	say := k.Words
-	choice := func(name string, words func(string) string, values ...string) ui.FieldModel {
-		f := ui.FieldModel{Name: name, ID: "log-" + name, Label: say.S("workload.logs_" + name), Kind: ui.SelectField,
-			Test: "log-" + name}
-		for _, v := range values {
-			f.Options = append(f.Options, ui.OptionModel{Value: v, Label: words(v), Selected: v == k.Get(name)})
-		}
-		return f
+// usualTail is how many lines are shown where the address does not say.
+const usualTail = "500"
+
+func logFilter(k page.Call, id workload.ID, containers []podlogs.Container) workloadview.LogFilterModel {
+	m := workloadview.LogFilterModel{Action: page.WorkloadPath(id) + "/logs", Find: k.Get("q"),
+		Container: k.Get("container"), Tail: cmp.Or(k.Get("tail"), usualTail), Tails: tails, Since: k.Get("since"),
+		Sinces: sinces, Previous: k.Get("previous"), Lines: k.Get("lines")}
+	for _, c := range containers {
+		m.Containers = append(m.Containers, c.Name)
 	}
-	m := ui.FilterBarModel{Action: page.WorkloadPath(id) + "/logs", Label: say.S("workload.logs_choose"),
-		Go: say.S("workload.logs_show"), Search: &ui.FieldModel{Name: "q", ID: "log-q", Label: say.S("workload.logs_find"),
-			Placeholder: say.S("workload.logs_find"), Kind: ui.SearchField, Value: k.Get("q"), MaxLength: 100, Test: "log-q"}}
-	if len(containers) > 1 {
-		names := make([]string, len(containers))
-		for i, c := range containers {
-			names[i] = c.Name
-		}
-		m.Fields = append(m.Fields, choice("container", func(v string) string { return v }, names...))
-	}
-	tail := choice("tail", func(v string) string { return say.S("workload.logs_newest", "Count", v) }, tails...)
-	if k.Get("tail") == "" {
-		tail.Options[1].Selected = true
-	}
-	m.Fields = append(m.Fields, tail,
-		choice("since", func(v string) string { return say.S("workload.logs_since_" + cmp.Or(v, "any")) }, sinces...),
-		choice("previous", func(v string) string { return say.S("workload.logs_run_" + cmp.Or(v, "now")) }, "", "true"),
-		choice("lines", func(v string) string { return say.S("workload.logs_lines_" + cmp.Or(v, "wrap")) }, "", "scroll"))
 	return m
 }
 
@@ -255,8 +234,7 @@ func (w *Pages) logTail(k page.Call, s seen) *workloadview.LogTailModel {
 	}
 	return &workloadview.LogTailModel{Log: workloadview.LogModel{ID: "log-tail",
 		Title: k.Words.S("workload.logs_last"), Lines: logLines(k.Words, lines, ""), Compact: true},
-		More: ui.LinkButtonModel{Label: k.Words.S("workload.logs_all"), Href: page.WorkloadPath(s.ID) + "/logs",
-			Kind: ui.LinkLike, Small: true, Test: "log-all"}}
+		All: page.WorkloadPath(s.ID) + "/logs"}
 }
 
 // workloadEvents answers: what did the cluster say of it.

@@ -254,11 +254,7 @@ func stretchModels(say page.Words, r gpumetrics.Ranges, all []period,
 // slowdowns are the times in which a card ran slower than it could, and why.
 func slowdowns(say page.Words, r gpumetrics.Ranges) workloadview.StretchesModel {
 	l := r.Line("throttle")
-	m := workloadview.StretchesModel{Title: say.S("workload.metrics.throttle"),
-		None: say.S("workload.metrics.throttle_none"), Test: "throttle"}
-	if !l.Known() {
-		m.None = say.S("workload.metrics.never")
-	}
+	m := workloadview.StretchesModel{Known: l.Known()}
 	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return len(gpumetrics.ReasonsOf(v)) == 0 }),
 		func(v float64) string {
 			var all []string
@@ -274,11 +270,7 @@ func slowdowns(say page.Words, r gpumetrics.Ranges) workloadview.StretchesModel 
 // seen is when it happened, or longer ago.
 func errorCodes(say page.Words, r gpumetrics.Ranges) workloadview.StretchesModel {
 	l := r.Line("xid")
-	m := workloadview.StretchesModel{Title: say.S("workload.metrics.xid"), None: say.S("workload.metrics.xid_none"),
-		Test: "xid"}
-	if !l.Known() {
-		m.None = say.S("workload.metrics.never")
-	}
+	m := workloadview.StretchesModel{Known: l.Known()}
 	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return v == 0 }), func(v float64) string {
 		return say.S("workload.metrics.xid_words", "Code", int(v), "Class", say.Text(gpumetrics.XIDWords(int(v))))
 	})

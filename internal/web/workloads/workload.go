@@ -43,12 +43,9 @@ func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m worklo
 		AsOf: s.Observed.At,
 		Parts: []page.Part{
 			{ID: "workload-head", Draw: func(page.Words) templ.Component { return workloadview.Head(m.Head) }}}}
-	for _, d := range m.Dialogs {
-		if d.Now != nil {
-			v.Parts = append(v.Parts, page.Part{ID: d.Now.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
-				return workloadview.Now(workloadview.NowModel{ID: d.Now.ID, Words: kernelsNow(say, s.Workload)})
-			}})
-		}
+	if m.Dialogs != nil && m.Dialogs.Stop != nil {
+		v.Parts = append(v.Parts, page.Part{ID: workloadview.StopNowID, Ticks: true,
+			Draw: func(say page.Words) templ.Component { return workloadview.StopNow(kernelsNow(say, s.Workload)) }})
 	}
 	return v
 }
@@ -132,10 +129,8 @@ func (w *Pages) workloadObjects(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	return w.workloadView(k, s, workloadview.Objects, workloadview.PageModel{Objects: workloadview.ObjectsModel{
-		Lead:  k.Words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
-		Edits: additionsNotice(k.Words, s.Workload),
-		Code: ui.CodeModel{ID: "objects-yaml", Title: k.Words.S("workload.objects_title"), Language: "YAML", Text: manifest,
-			Tall: true}}}), nil
+		Lead:      k.Words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
+		Additions: additions(k.Words, s.Workload), Text: manifest}}), nil
 }
 
 // workloadHistory shows who did what.
@@ -183,117 +178,69 @@ func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
 		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), say.ImageTitle(s.Image),
 			say.SizeTitle(s.Size), s.OwnerName}, " · ")}}
 	m.Reason, state.Detail = state.Detail, ""
-	m.Notice, m.Concern = w.EndingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
-	m.Edits = editsNotice(say, s.Workload)
-	if m.Notice != nil {
-		m.Notice.Items = warningItems(say, s, notify.Lease)
+	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
+	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)
+	if m.Ending != nil {
+		m.Ending.Items = warningItems(say, s, notify.Lease)
 	}
-	waits := w.waitingNotice(k, s.Workload)
-	if waits != nil {
-		m.Notice = waits
-	}
-	m.Header.Actions = w.headActions(k, s, waits != nil)
+	m.Actions = w.headActions(k, s, m.Waits != nil)
 	return m
 }
 
-// waitingNotice says that a stopped workload stands in the line for a license seat. A line that cannot be read is no
-// reason to show nothing of the workload.
-func (w *Pages) waitingNotice(k page.Call, item workload.Workload) *ui.NoticeModel {
+// waitsModel says that a stopped workload stands in the line for a license seat. A line that cannot be read is no reason
+// to show nothing of the workload.
+func (w *Pages) waitsModel(k page.Call, item workload.Workload) *workloadview.WaitsModel {
 	id, place, err := w.Seats.ResumeOf(k.Ctx, item)
 	if err != nil || id == "" {
 		return nil
 	}
-	return &ui.NoticeModel{Kind: ui.Waiting, Title: k.Words.S("workload.waits_seat", "Place", place),
-		Body: k.Words.S("workload.waits_seat_body"), Test: "waits-seat",
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("workload.waits_seat_link"),
-			Href: page.RequestPath(id), Small: true, Test: "to-request"}}}}
+	return &workloadview.WaitsModel{Place: place, Request: page.RequestPath(id)}
 }
 
-func (w *Pages) headActions(k page.Call, s seen, waits bool) []ui.ActionModel {
-	say, path := k.Words, page.WorkloadPath(s.ID)
-	var actions []ui.ActionModel
-	if open := w.OpenButton(k, s.Workload); open != nil {
-		open.Kind, open.Small, open.NewTab, open.Icon = ui.Primary, false, true, ""
-		actions = append(actions, ui.ActionModel{Link: open})
-	}
+func (w *Pages) headActions(k page.Call, s seen, waits bool) workloadview.ActionsModel {
+	path := page.WorkloadPath(s.ID)
+	m := workloadview.ActionsModel{Open: w.OpenPath(k, s.Workload)}
 	if !s.change {
-		return actions
+		return m
 	}
-	actions = append(actions, w.jobActions(k, s)...)
-	if s.CanStart() && !s.Lease.Over(say.Now) && !waits {
-		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start",
-			Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
+	m.RunAgain, m.RunAsJob = w.jobActions(k, s)
+	if s.CanStart() && !s.Lease.Over(k.Words.Now) && !waits {
+		m.Resume = path + "/start"
 	}
 	if s.CanStop() {
-		actions = append(actions, stopAction(say, s.Workload))
+		m.Stop, m.StopAsks = path+"/stop", s.StopLoses(k.Words.Now)
 	}
 	if s.CanExtend() {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.extend"), Icon: "extend",
-			Href: path + "/extend", OpensDialog: "extend", Test: "extend"}})
+		m.Extend = path + "/extend"
 	}
 	if s.CanDelete() {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.delete"), Icon: "trash",
-			Kind: ui.DangerSecondary, Href: path + "/delete", OpensDialog: "delete", Test: "delete"}})
+		m.Delete = path + "/delete"
 	}
-	return actions
-}
-
-// stopNow is the region of the stop dialog that says what the workload does at the moment.
-const stopNow = "stop-now"
-
-// stopAction asks first where a stop would end work that cannot be brought back.
-func stopAction(say page.Words, item workload.Workload) ui.ActionModel {
-	path := page.WorkloadPath(item.ID) + "/stop"
-	if item.StopLoses(say.Now) {
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.stop"), Icon: "stop", Href: path,
-			OpensDialog: "stop", Test: "stop"}}
-	}
-	return ui.ActionModel{Post: &ui.PostButtonModel{Action: path,
-		Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}}
+	return m
 }
 
 // workloadDialogs are the same questions as the pages ask that the buttons lead to without scripts.
-func (w *Pages) workloadDialogs(k page.Call, s seen) []workloadview.DialogModel {
+func (w *Pages) workloadDialogs(k page.Call, s seen) *workloadview.DialogsModel {
 	if !s.change {
 		return nil
 	}
-	var dialogs []workloadview.DialogModel
-	asks := []workloadview.AskModel{w.extendAsk(k, s, "", "", nil), w.deleteAsk(k, s)}
+	m := &workloadview.DialogsModel{Extend: w.extendModel(k, s, "", "", nil), Delete: deleteModel(k.Words, s)}
 	if s.CanStop() {
-		asks = append(asks, w.stopAsk(k, s))
+		stop := stopModel(k.Words, s)
+		m.Stop = &stop
 	}
-	for _, ask := range asks {
-		id := strings.TrimPrefix(ask.Form.ID, "ask-")
-		fields := make([]ui.FieldModel, len(ask.Fields))
-		copy(fields, ask.Fields)
-		d := workloadview.DialogModel{Fields: fields,
-			Dialog: ui.DialogModel{ID: id, Title: ask.Header.Title, Body: ask.Lead, Loses: ask.Loses, Keeps: ask.Keeps,
-				Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}}
-		if id == "stop" { // what it does now changes while the page is open
-			d.Now, d.Dialog.Body = &workloadview.NowModel{ID: stopNow, Words: ask.Lead}, ""
-		}
-		dialogs = append(dialogs, d)
-	}
-	return dialogs
-}
-
-func dialogKind(id string) ui.Kind {
-	if id == "delete" {
-		return ui.Danger
-	}
-	return ""
+	return m
 }
 
 // startSteps is how far the start has come; once it runs they are no news and are left out.
 func startSteps(say page.Words, item workload.Workload) workloadview.StartModel {
-	m := workloadview.StartModel{ID: "workload-start", Title: say.S("workload.start_title"), Detail: item.Observed.Detail}
+	m := workloadview.StartModel{ID: "workload-start", Detail: item.Observed.Detail}
 	starting := item.Desired == workload.WantRunning &&
 		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
 	if !starting {
 		m.Hidden = true
 		return m
 	}
-	m.Steps = ui.StepsModel{Label: m.Title, Test: "steps"}
 	reached := map[workload.StepName]time.Time{}
 	for _, step := range item.Observed.Steps {
 		reached[step.Name] = step.At
@@ -319,7 +266,7 @@ func startSteps(say page.Words, item workload.Workload) workloadview.StartModel 
 				step.Took = &since
 			}
 		}
-		m.Steps.Items = append(m.Steps.Items, step)
+		m.Steps = append(m.Steps, step)
 	}
 	return m
 }
@@ -384,24 +331,14 @@ func (w *Pages) seatPrice(say page.Words, item workload.Workload) string {
 // leaseCard is what is left of the lease, with the extension that somebody asked for and nobody has decided.
 func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Money,
 	longer request.Request) workloadview.LeaseCardModel {
-	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: blocks.LeaseModel(say, item)}
+	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: blocks.LeaseModel(say, item), Cost: say.Money(cost),
+		Price: say.MoneyPerHour(item.Size.PricePerHour), SeatPrice: w.seatPrice(say, item)}
 	if longer.ID != "" {
-		m.Pending = &ui.NoticeModel{Kind: ui.Info, Title: say.S("workload.extension_waits", "Leases", blocks.LeaseChange(say,
-			longer),
-			"Price", say.Money(longer.Estimate), "By", longer.Waits()), Test: "extension-waits",
-			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.extension_open"),
-				Href: page.RequestPath(longer.ID), Kind: ui.LinkLike, Small: true, Test: "extension-open"}}}}
+		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
+			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}
 	}
-	if m.Lease.Ends != nil {
-		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends),
-			Test: "lease-ends"})
-	}
-	m.Items = append(m.Items,
-		ui.DefModel{Term: say.S("workload.cost"), Value: say.Money(cost), Test: "cost"},
-		ui.DefModel{Term: say.S("workload.price"), Value: say.MoneyPerHour(item.Size.PricePerHour),
-			About: w.seatPrice(say, item), Test: "price"})
 	if item.Size.MaxLease > 0 {
-		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.longest"), Value: say.Duration(item.Size.MaxLease.Std())})
+		m.Longest = say.Duration(item.Size.MaxLease.Std())
 	}
 	return m
 }
@@ -429,15 +366,14 @@ func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workl
 
 // accessModel is how to get in, and who may.
 func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
-	say := k.Words
-	m := workloadview.AccessModel{ID: "workload-access", Who: []string{say.S("workload.who_owner", "Name", s.OwnerName)}}
+	m := workloadview.AccessModel{ID: "workload-access", Owner: s.OwnerName}
 	if s.Over() {
 		m.Closed = true
 		return m
 	}
 	t, _ := w.Site().Directory.ByName(s.Tenant)
 	if s.Shared {
-		m.Who = append(m.Who, say.S("workload.who_team", "Team", page.OrElse(t.Display(), s.Tenant)))
+		m.Team = page.OrElse(t.Display(), s.Tenant)
 	}
 	if address := w.AppURL(s.Name); address != "" && !s.IsJob() &&
 		identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
@@ -445,70 +381,40 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 		if s.Kind == catalog.Endpoint {
 			m.Example = "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " +
 				page.ShellQuote(blocks.OpenAddress(address, "/v1/models"))
-			m.Note = say.S("workload.endpoint_note")
 		}
 	}
 	if s.change && s.State != workload.Ended && s.Desired != workload.WantDeleted {
-		label, value := say.S("workload.share"), "on"
-		if s.Shared {
-			label, value = say.S("workload.unshare"), ""
-		}
-		m.Share = &ui.PostButtonModel{Action: page.WorkloadPath(s.ID) + "/share",
-			Hidden: []ui.HiddenModel{{Name: "shared", Value: value}},
-			Button: ui.ButtonModel{Label: label, Icon: "share", Small: true, Test: "share"}}
+		m.Share = page.WorkloadPath(s.ID) + "/share"
 	}
 	return m
 }
 
 // facts is what it is and where it runs; the cluster's raw words are in a fold.
 func facts(say page.Words, item workload.Workload, mirror catalog.Mirror) workloadview.FactsModel {
-	m := workloadview.FactsModel{ID: "workload-facts"}
-	add := func(to *[]ui.DefModel, term, value, test string) {
-		if value != "" {
-			*to = append(*to, ui.DefModel{Term: say.S(term), Value: value, Test: test})
-		}
-	}
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("requests.col_size"),
-		Component: workloadview.Size(blocks.SizeModel(say, item.Size))},
-		ui.DefModel{Term: say.S("workload.isolation"),
-			Value: page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
-			About: say.Say(catalog.IsolationText(item.Size.Isolation))})
-	add(&m.Items, "workload.node", item.Observed.Node, "node")
-	add(&m.Items, "start.image", say.ImageTitle(item.Image), "image")
-	m.Items = append(m.Items, blocks.JobFacts(say, item.Job)...)
-	if len(item.Mounts) > 0 {
-		add(&m.Items, "start.mounts", blocks.MountWords(item.Mounts), "mounts")
-	}
+	m := workloadview.FactsModel{ID: "workload-facts", Size: blocks.SizeModel(say, item.Size),
+		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
+		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
+		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image), Job: blocks.JobFacts(say, item.Job),
+		Mounts: blocks.MountWords(item.Mounts), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
+		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
 	if item.Volume != "" {
-		add(&m.Items, "workload.storage", item.Volume+" · "+say.GiB(float64(item.StorageGiB)), "volume")
+		m.Volume = item.Volume + " · " + say.GiB(float64(item.StorageGiB))
 	}
 	if item.Observed.Restarts > 0 {
-		add(&m.Items, "workload.restarts", say.Number(float64(item.Observed.Restarts)), "restarts")
+		m.Restarts = say.Number(float64(item.Observed.Restarts))
 	}
 	if !item.Observed.At.IsZero() {
-		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"),
-			Component: ui.Age(ui.AgeModel{Time: say.Ago(item.Observed.At)})})
+		at := say.Ago(item.Observed.At)
+		m.Confirmed = &at
 	}
-	add(&m.Technical, "workload.pod", item.Observed.Pod, "pod")
-	add(&m.Technical, "workload.namespace", item.Namespace, "namespace")
-	add(&m.Technical, "workload.cluster", item.Cluster, "cluster")
-	m.Technical = append(m.Technical, ui.DefModel{Term: say.S("workload.reference"),
-		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: blocks.ShortReference(item.Image.Reference),
-			Label: say.S("workload.reference")})})
 	if at := mirror.Of(item.Image.Reference); at != item.Image.Reference {
-		m.Technical = append(m.Technical, ui.DefModel{Term: say.S("workload.mirrored"), Component: ui.Copy(ui.CopyModel{
-			Value: at, Shown: mirror.Registry, Label: say.S("workload.mirrored"), Test: "image-mirrored"})})
+		m.Mirrored, m.Mirror = at, mirror.Registry
 	}
-	m.Technical = append(m.Technical,
-		ui.DefModel{Term: say.S("workload.id"),
-			Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if item.State == workload.Running || item.State == workload.Stopping {
 		m.Detail = item.Observed.Detail
 	}
 	return m
 }
-
-var kernelKinds = map[string]ui.Kind{"busy": ui.OK, "idle": ui.Off, "starting": ui.Progress}
 
 // activity is what the notebook server says; nil where it says nothing.
 func activity(say page.Words, item workload.Workload) *workloadview.ActivityModel {
@@ -516,20 +422,10 @@ func activity(say page.Words, item workload.Workload) *workloadview.ActivityMode
 	if a == nil {
 		return nil
 	}
-	m := &workloadview.ActivityModel{ID: "workload-activity", Lead: say.S("workload.no_kernels")}
-	if len(a.Kernels) > 0 {
-		m.Lead = say.S("workload.kernels", "Count", len(a.Kernels))
-	}
+	m := &workloadview.ActivityModel{ID: "workload-activity"}
 	for _, kernel := range a.Kernels {
-		kind, known := kernelKinds[kernel.State]
-		word := kernel.State
-		if known {
-			word = say.S("kernel." + kernel.State)
-		} else {
-			kind = ui.Unknown
-		}
-		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: ui.StateModel{Kind: kind, Word: word,
-			Test: "kernel-state"}, Last: say.Ago(kernel.LastActivity), Uses: say.Number(float64(kernel.Connections))})
+		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: kernel.State,
+			Last: say.Ago(kernel.LastActivity), Uses: say.Number(float64(kernel.Connections))})
 	}
 	return m
 }

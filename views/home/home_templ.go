@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	"github.com/gpu-portal/gpu-portal/views/workload"
 )
@@ -16,6 +18,7 @@ import (
 // PageModel is the home page.
 type PageModel struct {
 	Header    ui.HeaderModel
+	Repeat    *workload.OneClickModel // the last start; nil where it cannot be repeated
 	Attention AttentionModel
 	List      ListModel
 	Quotas    QuotasModel
@@ -43,7 +46,7 @@ func Page(m PageModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(withRepeat(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -87,6 +90,19 @@ func Page(m PageModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func withRepeat(ctx context.Context, m PageModel) ui.HeaderModel {
+	if m.Repeat != nil {
+		m.Header.Actions = []ui.ActionModel{{Post: oneClick(*m.Repeat, "repeat", ui.L(ctx).S("home.repeat", "Size",
+			m.Repeat.Size, "Duration", m.Repeat.Duration))}}
+	}
+	return m.Header
+}
+
+func oneClick(m workload.OneClickModel, test, label string) *ui.PostButtonModel {
+	return &ui.PostButtonModel{Action: "/start", Hidden: m.Hidden,
+		Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Icon: "bolt", Test: test}}
 }
 
 // AttentionModel is what wants a decision, the most urgent first.
@@ -173,8 +189,8 @@ type ListModel struct {
 	Rows []workload.RowModel
 	// Switch chooses mine or the team's; nil where there is no choice.
 	Switch *ui.TabsModel
-	Filter ui.FilterBarModel
-	Empty  *ui.EmptyStateModel
+	Scope  string
+	Empty  *EmptyModel
 	// Welcome stands there for somebody who has nothing at all.
 	Welcome *WelcomeModel
 	More    ui.PaginationModel
@@ -218,7 +234,7 @@ func List(m ListModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Empty != nil {
-				templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.EmptyState(empty(ctx, *m.Empty)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -241,7 +257,10 @@ func List(m ListModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.FilterBar(m.Filter).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FilterBar(ui.FilterBarModel{Action: "/", Label: ui.L(ctx).S("home.filter"), Client: "workloads",
+					Switch: m.Switch, Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField,
+						Label: ui.L(ctx).S("home.filter"), Placeholder: ui.L(ctx).S("home.filter_hint")},
+					Hidden: []ui.HiddenModel{{Name: "scope", Value: m.Scope}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -295,6 +314,31 @@ func List(m ListModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// EmptyModel stands in place of an empty list, with where else to go.
+type EmptyModel struct {
+	Scope    string
+	Start    bool   // the reader may start something
+	Platform string // address; "" for who may not see it
+}
+
+func empty(ctx context.Context, m EmptyModel) ui.EmptyStateModel {
+	say := ui.L(ctx)
+	state := ui.EmptyStateModel{Icon: "gpu", Title: say.S("home.empty_" + m.Scope), Test: "empty"}
+	switch {
+	case m.Start:
+		state.Lines = []string{say.S("home.empty_others")}
+		state.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start",
+			Kind: ui.Primary, Icon: "plus", Test: "empty-start"}}}
+	case m.Platform != "":
+		state.Lines = []string{say.S("platform.from_home")}
+		state.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"), Href: m.Platform,
+			Kind: ui.Primary, Test: "open-platform"}}}
+	default:
+		state.Lines = []string{say.S("home.empty_nobody")}
+	}
+	return state
 }
 
 // QuotasModel is what the teams may have.
@@ -384,7 +428,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 128, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 172, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

@@ -9,15 +9,16 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
+
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // PageModel is the page.
 type PageModel struct {
-	Header ui.HeaderModel
-	// None says why this person can start nothing; nil for those who can.
-	None    *ui.EmptyStateModel
+	Header  ui.HeaderModel
+	None    bool // this person can start nothing
 	Form    FormModel
 	Summary SummaryModel
 }
@@ -48,8 +49,9 @@ func Page(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.None != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.None).Render(ctx, templ_7745c5c3_Buffer)
+		if m.None {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "lock", Title: ui.L(ctx).S("start.none"),
+				Lines: []string{ui.L(ctx).S("start.none_why")}, Test: "start-none"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -114,7 +116,7 @@ func Body(m PageModel) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(h.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 44, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 46, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 			if templ_7745c5c3_Err != nil {
@@ -127,7 +129,7 @@ func Body(m PageModel) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.ResolveAttributeValue(h.Value)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 44, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 46, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 			if templ_7745c5c3_Err != nil {
@@ -145,7 +147,7 @@ func Body(m PageModel) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.update"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 53, Col: 33}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 55, Col: 33}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 		if templ_7745c5c3_Err != nil {
@@ -173,27 +175,57 @@ func Body(m PageModel) templ.Component {
 
 // FormModel is the choices.
 type FormModel struct {
-	Attrs  templ.Attributes
+	Attrs templ.Attributes
+	// Again asks for the whole form: what was changed alters what there is to choose.
+	Again  templ.Attributes
 	Hidden []ui.HiddenModel
 	Errors ui.FormErrorsModel
-	// Replaces says what becomes of the workload in whose place this one is wanted; nil for none.
-	Replaces *ui.NoticeModel
+	// Replaces is the workload in whose place this one is wanted, Like the one after whose pattern; nil for none.
+	Replaces *ReplacesModel
+	Like     *LikeModel
 	// Team is nil where there is one only.
-	Team    *ui.FieldModel
-	Kind    ui.FieldModel
-	Sizes   SizesModel
-	Lease   ui.FieldModel
-	Presets []PresetModel
-	// Job are the fields of a job; none for other kinds.
-	Job []ui.FieldModel
-	// Image stands beside the time for an endpoint and a job, where it is what runs; else it is one of Advanced.
-	Image ui.FieldModel
+	Team      *ChoiceModel
+	Kind      FieldModel
+	Kinds     []string
+	Sizes     SizesModel
+	Lease     FieldModel
+	LeaseMost string // of the size; "" where it has none
+	Presets   []PresetModel
+	Job       *JobModel // nil for other kinds
+	// Image stands beside the time for an endpoint and a job, where it is what runs; else it is one of those below.
+	Image ChoiceModel
 	// ImageFirst puts it there.
 	ImageFirst bool
-	// Advanced are the fields that most people leave as they are.
-	Advanced []ui.FieldModel
+	// What follows most people leave as it is. Volume, Mounts and Cluster are nil where there is nothing to choose.
+	Volume  *ChoiceModel
+	Storage FieldModel
+	Mounts  *ChoiceModel
+	Name    FieldModel
+	Cluster *ChoiceModel
 	// AdvancedOpen shows them, where one of them needs a change.
 	AdvancedOpen bool
+}
+
+// FieldModel is what was typed, and what is wrong with it.
+type FieldModel struct{ Value, Error string }
+
+// ChoiceModel is what was chosen, what is wrong with it, and what there is.
+type ChoiceModel struct {
+	Value, Error string
+	Options      []ui.OptionModel
+}
+
+// JobModel is what only a job has.
+type JobModel struct{ Command, Env, Retries, TimeLimit FieldModel }
+
+// ReplacesModel is the workload in whose place this one is wanted; Volume is the storage that it keeps, "" for none.
+type ReplacesModel struct{ Name, Volume string }
+
+// LikeModel is the workload after whose pattern a job is asked for.
+type LikeModel struct {
+	Name  string
+	Job   bool
+	Taken string // storage that somebody uses; "" for none
 }
 
 // PresetModel is a length of time to choose with one click. It is a button of the form, so that it works without
@@ -230,8 +262,14 @@ func choices(m FormModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
+		if m.Like != nil {
+			templ_7745c5c3_Err = ui.Notice(likeNotice(ctx, *m.Like)).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
 		if m.Replaces != nil {
-			templ_7745c5c3_Err = ui.Notice(*m.Replaces).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(replacesNotice(ctx, *m.Replaces)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -240,12 +278,15 @@ func choices(m FormModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(m.Kind).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "kind", Kind: ui.CardsField, Label: ui.L(ctx).S("start.kind"), Value: m.Kind.Value,
+			Error: m.Kind.Error, Options: kinds(ctx, m.Kinds), Attrs: m.Again, Test: "kind"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if m.Team != nil {
-			templ_7745c5c3_Err = ui.Field(*m.Team).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: ui.L(ctx).S("start.team"),
+				Hint: ui.L(ctx).S("start.team_hint"), Error: m.Team.Error, Value: m.Team.Value, Options: m.Team.Options,
+				Attrs: m.Again, Test: "team", Short: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -265,7 +306,7 @@ func choices(m FormModel) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.lease"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 108, Col: 82}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 146, Col: 82}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -278,7 +319,7 @@ func choices(m FormModel) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("start.presets"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 110, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 148, Col: 90}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 		if templ_7745c5c3_Err != nil {
@@ -301,7 +342,7 @@ func choices(m FormModel) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.other"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 116, Col: 59}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 154, Col: 59}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -311,7 +352,9 @@ func choices(m FormModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(m.Lease).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "lease", Label: ui.L(ctx).S("start.lease_other"), HideLabel: true,
+			Value: m.Lease.Value, Error: m.Lease.Error, Hint: leaseHint(ctx, m.LeaseMost), Short: true,
+			MaxLength: 32, Autocomplete: "off", Test: "lease"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -320,7 +363,7 @@ func choices(m FormModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.ImageFirst {
-			templ_7745c5c3_Err = ui.Field(m.Image).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = imageField(m.Image).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -329,67 +372,247 @@ func choices(m FormModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(m.Job) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div class=\"gp-start__options gp-start__job\" data-test=\"job\">")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			for _, f := range m.Job {
-				templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</div>")
+		if m.Job != nil {
+			templ_7745c5c3_Err = job(*m.Job).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<details class=\"gp-fold gp-start__advanced\" id=\"start-advanced\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<details class=\"gp-fold gp-start__advanced\" id=\"start-advanced\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if m.AdvancedOpen {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " open")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " open")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " data-test=\"advanced\"><summary>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " data-test=\"advanced\"><summary>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.advanced"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 133, Col: 43}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 169, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</summary><div class=\"gp-start__options\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</summary><div class=\"gp-start__options\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if !m.ImageFirst {
-			templ_7745c5c3_Err = ui.Field(m.Image).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = imageField(m.Image).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, f := range m.Advanced {
-			templ_7745c5c3_Err = ui.Field(f).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+		templ_7745c5c3_Err = advanced(m).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div></details></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</div></details></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func imageField(m ChoiceModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var11 == nil {
+			templ_7745c5c3_Var11 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "image", Kind: ui.SelectField, Label: ui.L(ctx).S("start.image"), Value: m.Value,
+			Error: m.Error, Options: m.Options, Test: "image"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func job(m JobModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"gp-start__options gp-start__job\" data-test=\"job\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "command", Kind: ui.TextareaField, Rows: 2, Mono: true,
+			Label: ui.L(ctx).S("start.command"), Value: m.Command.Value, Error: m.Command.Error,
+			Hint: ui.L(ctx).S("start.command_hint"), Placeholder: "python train.py --epochs 3", MaxLength: 16 << 10,
+			Autocomplete: "off", Test: "command"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "env", Kind: ui.TextareaField, Rows: 2, Mono: true, Label: ui.L(ctx).S("start.env"),
+			Value: m.Env.Value, Error: m.Env.Error, Hint: ui.L(ctx).S("start.env_hint"), Placeholder: "EPOCHS=3",
+			MaxLength: 32 << 10, Autocomplete: "off", Test: "env"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "retries", Label: ui.L(ctx).S("start.retries"), Value: m.Retries.Value,
+			Error: m.Retries.Error, Hint: ui.L(ctx).S("start.retries_hint"), Short: true, MaxLength: 2, Autocomplete: "off",
+			Test: "retries"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "timeLimit", Label: ui.L(ctx).S("start.time_limit"), Value: m.TimeLimit.Value,
+			Error: m.TimeLimit.Error, Hint: ui.L(ctx).S("start.time_limit_hint"), Short: true, MaxLength: 32,
+			Autocomplete: "off", Test: "time-limit"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// advanced are the fields that most people leave as they are.
+func advanced(m FormModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var13 == nil {
+			templ_7745c5c3_Var13 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		if m.Volume != nil {
+			templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "volume", Kind: ui.SelectField, Label: ui.L(ctx).S("start.volume"),
+				Value: m.Volume.Value, Error: m.Volume.Error, Test: "volume", Options: orNone(ctx, "start.volume_new", *m.Volume)}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "storage", Label: ui.L(ctx).S("start.storage"), Value: m.Storage.Value,
+			Error: m.Storage.Error, Hint: ui.L(ctx).S("start.storage_hint"), Short: true, MaxLength: 16, Autocomplete: "off",
+			Test: "storage"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if m.Mounts != nil {
+			templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "mounts", Name: "mounts", Kind: ui.CheckboxesField, Label: ui.L(ctx).S("start.mounts"),
+				Hint: ui.L(ctx).S("start.mounts_hint"), Error: m.Mounts.Error, Options: m.Mounts.Options, Test: "mounts"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "name", Label: ui.L(ctx).S("start.name"), Value: m.Name.Value, Error: m.Name.Error,
+			Hint: ui.L(ctx).S("start.name_hint"), MaxLength: 63, Autocomplete: "off", Test: "name"}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if m.Cluster != nil {
+			templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "cluster", Kind: ui.SelectField, Label: ui.L(ctx).S("start.sum_cluster"),
+				Value: m.Cluster.Value, Error: m.Cluster.Error, Short: true, Test: "cluster",
+				Options: orNone(ctx, "start.cluster_any", *m.Cluster)}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		return nil
+	})
+}
+
+// orNone has at first that nothing in particular is chosen.
+func orNone(ctx context.Context, none string, m ChoiceModel) []ui.OptionModel {
+	return append([]ui.OptionModel{{Label: ui.L(ctx).S(none), Selected: m.Value == ""}}, m.Options...)
+}
+
+// kinds are a tile for each kind of workload.
+func kinds(ctx context.Context, ids []string) []ui.OptionModel {
+	list := make([]ui.OptionModel, len(ids))
+	for i, id := range ids {
+		list[i] = ui.OptionModel{Value: id, Icon: id, Label: ui.L(ctx).S("kind." + id),
+			Hint: ui.L(ctx).S("start." + id + "_hint"), Test: "kind-" + id}
+	}
+	return list
+}
+
+func leaseHint(ctx context.Context, most string) string {
+	if most == "" {
+		return ui.L(ctx).S("start.lease_hint")
+	}
+	return ui.L(ctx).S("start.lease_most", "Most", most)
+}
+
+// replacesNotice says what becomes of the old one.
+func replacesNotice(ctx context.Context, m ReplacesModel) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("advice.start_title", "Name", m.Name),
+		Body: ui.L(ctx).S("advice.start_body", "Name", m.Name), Test: "start-replaces"}
+	if m.Volume != "" {
+		n.Items = []string{ui.L(ctx).S("advice.start_storage", "Volume", m.Volume)}
+	}
+	return n
+}
+
+// likeNotice says what a job has of the other one.
+func likeNotice(ctx context.Context, m LikeModel) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("start.like_notebook", "Name", m.Name),
+		Body: ui.L(ctx).S("start.like_body"), Test: "start-like"}
+	if m.Job {
+		n.Title = ui.L(ctx).S("start.like_again", "Name", m.Name)
+	}
+	if m.Taken != "" {
+		n.Body = ui.L(ctx).S("start.like_storage", "Volume", m.Taken)
+	}
+	return n
 }
 
 func presetButton(p PresetModel) ui.ButtonModel {
@@ -411,26 +634,72 @@ type SummaryModel struct {
 	// Size and Duration are what is chosen.
 	Size, Duration string
 	// Verdict is the one sentence: starts now, waits, cannot.
-	Verdict ui.NoticeModel
+	Verdict VerdictModel
+	// Instead is another size that can be had, nil for none; More the page that asks for more quota, "" where that is not
+	// what is missing.
+	Instead *InsteadModel
+	More    string
 	// Forecast is when it would be ready; nil where that cannot be asked.
 	Forecast *workload.ForecastModel
 	// Deprecated warns of what was chosen and is deprecated.
-	Deprecated []ui.NoticeModel
+	Deprecated []DeprecatedModel
 	// Cost is the price of the whole time, drawn large.
 	Cost     string
 	CostNote string
 	// Reason asks what it is for, where somebody has to approve; else it is hidden.
-	Reason       ui.FieldModel
+	Reason       FieldModel
 	ReasonHidden bool
-	Items        []ui.DefModel
-	Quota        *ui.MeterModel
+	Approval     bool // somebody has to approve
+	Facts        FactsModel
+	Quota        *QuotaModel // nil where there is none
 	Budget       *ui.MeterModel
 	Manifest     string
-	// Update is for those without scripts.
-	Update ui.ButtonModel
-	// Retry asks again after a failure.
-	Retry ui.ButtonModel
-	Send  ui.ButtonModel
+	// Again asks for the whole form by a button.
+	Again templ.Attributes
+}
+
+// VerdictModel is a sentence with what it rests on.
+type VerdictModel struct {
+	Kind  ui.Kind
+	Title string
+	Body  string
+	Items []string
+}
+
+// InsteadModel is another size, with what it has less of.
+type InsteadModel struct{ Label, Size string }
+
+// Deprecated is what is deprecated.
+type Deprecated string
+
+// What can be.
+const (
+	DeprecatedSize  Deprecated = "size"
+	DeprecatedImage Deprecated = "image"
+)
+
+// DeprecatedModel is a deprecated size or image, in the administrator's own words.
+type DeprecatedModel struct {
+	What    Deprecated
+	Title   string
+	Message string
+	Instead string // title of what to take instead; "" for nothing
+	Value   string // name of the same
+}
+
+// QuotaModel is how many of the size the team holds and may hold.
+type QuotaModel struct{ Used, Limit int }
+
+// FactsModel is what else is known before it is sent; what is empty is left out.
+type FactsModel struct {
+	Until    *ui.TimeModel // where it starts now
+	Rule     string
+	Seat     string
+	SeatLine string
+	Name     string
+	Cluster  string
+	Storage  string
+	Mounts   string
 }
 
 // Summary has the details in the flow of the page, and the bar that stays in view at every width.
@@ -450,17 +719,17 @@ func Summary(m SummaryModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var11 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var11 == nil {
-			templ_7745c5c3_Var11 = templ.NopComponent
+		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var14 == nil {
+			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<div class=\"gp-start__summary\" id=\"start-summary\" data-test=\"summary\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, n := range m.Deprecated {
-			templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)
+		for _, d := range m.Deprecated {
+			templ_7745c5c3_Err = ui.Notice(deprecated(ctx, d, m.Again)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -469,12 +738,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.details"))
+		var templ_7745c5c3_Var15 string
+		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.details"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 194, Col: 42}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 364, Col: 42}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -493,12 +762,12 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var13 string
-			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(m.CostNote)
+			var templ_7745c5c3_Var16 string
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(m.CostNote)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 201, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 371, Col: 43}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -507,7 +776,7 @@ func Summary(m SummaryModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: m.Items}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, m.Facts)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -516,7 +785,7 @@ func Summary(m SummaryModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Quota != nil {
-			templ_7745c5c3_Err = ui.Meter(*m.Quota).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Meter(quotaAfter(ctx, m.Size, *m.Quota)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -542,12 +811,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("start.summary"))
+		var templ_7745c5c3_Var17 string
+		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("start.summary"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 219, Col: 84}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 389, Col: 84}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var14)
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var17)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -560,12 +829,12 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.Reason.Value)
+			var templ_7745c5c3_Var18 string
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.Reason.Value)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 221, Col: 61}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 391, Col: 61}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var18)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -574,7 +843,9 @@ func Summary(m SummaryModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Field(m.Reason).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "reason", Kind: ui.TextareaField, Rows: 1, Label: ui.L(ctx).S("start.reason"),
+				Required: true, Value: m.Reason.Value, Error: m.Reason.Error, Placeholder: ui.L(ctx).S("start.reason_hint"),
+				MaxLength: 500, Test: "reason"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -583,12 +854,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(m.Size)
+		var templ_7745c5c3_Var19 string
+		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.Size)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 228, Col: 14}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 400, Col: 14}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -597,12 +868,12 @@ func Summary(m SummaryModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Duration != "" {
-			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + m.Duration)
+			var templ_7745c5c3_Var20 string
+			templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + m.Duration)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 230, Col: 28}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 402, Col: 28}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -611,12 +882,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var18 string
-		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(m.Cost)
+		var templ_7745c5c3_Var21 string
+		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(m.Cost)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 233, Col: 60}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 405, Col: 60}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -624,8 +895,8 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var19 = []any{"gp-start__when", "gp-start__when--" + string(m.Verdict.Kind)}
-		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var19...)
+		var templ_7745c5c3_Var22 = []any{"gp-start__when", "gp-start__when--" + string(m.Verdict.Kind)}
+		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -633,12 +904,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var20 string
-		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.ResolveAttributeValue(templ.CSSClasses(templ_7745c5c3_Var19).String())
+		var templ_7745c5c3_Var23 string
+		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(templ.CSSClasses(templ_7745c5c3_Var22).String())
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 1, Col: 0}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var20)
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -654,12 +925,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var21 string
-		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(m.Verdict.Title)
+		var templ_7745c5c3_Var24 string
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(m.Verdict.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 238, Col: 55}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 410, Col: 55}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -679,12 +950,12 @@ func Summary(m SummaryModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					var templ_7745c5c3_Var22 string
-					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(p.Words)
+					var templ_7745c5c3_Var25 string
+					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(p.Words)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 245, Col: 19}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 417, Col: 19}
 					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -700,12 +971,12 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(m.Verdict.Body)
+			var templ_7745c5c3_Var26 string
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(m.Verdict.Body)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 251, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 423, Col: 51}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -719,12 +990,12 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var24 string
-			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(item)
+			var templ_7745c5c3_Var27 string
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(item)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 254, Col: 41}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 426, Col: 41}
 			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -733,7 +1004,7 @@ func Summary(m SummaryModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: m.Verdict.Actions}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: verdictActions(ctx, m)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -749,7 +1020,8 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button(m.Send).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: sendLabel(ctx, m), Kind: ui.Primary, Icon: "bolt", Test: "send",
+			Attrs: templ.Attributes{"data-summary-send": true}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -757,7 +1029,8 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button(m.Update).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("start.update"), Kind: ui.LinkLike,
+			FormAction: "/start/summary", Test: "update"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -773,12 +1046,12 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var25 string
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.not_updated"))
+		var templ_7745c5c3_Var28 string
+		templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("start.not_updated"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 271, Col: 44}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `start/start.templ`, Line: 445, Col: 44}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -786,7 +1059,8 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Button(m.Retry).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("start.retry"), Kind: ui.Secondary, Small: true,
+			FormAction: "/start/form", Test: "retry", Attrs: m.Again}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -796,6 +1070,76 @@ func Summary(m SummaryModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func sendLabel(ctx context.Context, m SummaryModel) string {
+	if m.Approval {
+		return ui.L(ctx).S("start.send_ask")
+	}
+	return ui.L(ctx).S("start.send_start")
+}
+
+func verdictActions(ctx context.Context, m SummaryModel) []ui.ActionModel {
+	var actions []ui.ActionModel
+	if m.Instead != nil {
+		actions = append(actions, ui.ActionModel{Button: &ui.ButtonModel{Label: m.Instead.Label, Small: true,
+			Name: "instead", Value: m.Instead.Size, FormAction: "/start/form", Test: "instead", Attrs: m.Again}})
+	}
+	if m.More != "" {
+		more := moreQuota(ctx, m.More)
+		actions = append(actions, ui.ActionModel{Link: &more})
+	}
+	return actions
+}
+
+// deprecated has a button for what to take instead.
+func deprecated(ctx context.Context, m DeprecatedModel, again templ.Attributes) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("start.deprecated", "Name", m.Title), Body: m.Message,
+		Test: "deprecated-" + string(m.What)}
+	button := "instead"
+	if m.What == DeprecatedImage {
+		button = "instead_image"
+	}
+	if m.Instead != "" {
+		n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: ui.L(ctx).S("start.instead", "Size", m.Instead),
+			Small: true, Name: button, Value: m.Value, FormAction: "/start/form", Test: n.Test + "-instead",
+			Attrs: again}}}
+	}
+	return n
+}
+
+func facts(ctx context.Context, m FactsModel) []ui.DefModel {
+	say := ui.L(ctx)
+	var items []ui.DefModel
+	if m.Until != nil {
+		items = append(items, ui.DefModel{Term: say.S("start.sum_until"), Component: ui.Time(*m.Until), Test: "sum-until"})
+	}
+	for _, f := range []ui.DefModel{
+		{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "sum-rule"},
+		{Term: say.S("start.sum_seat"), Value: m.Seat, Test: "sum-seat"},
+		{Term: say.S("start.sum_seat_line"), Value: m.SeatLine, Test: "sum-seat-line"},
+		{Term: say.S("start.sum_name"), Value: m.Name, Test: "sum-name"},
+		{Term: say.S("start.sum_cluster"), Value: m.Cluster, Test: "sum-cluster"},
+		{Term: say.S("start.sum_storage"), Value: m.Storage, Test: "sum-storage"},
+		{Term: say.S("start.mounts"), Value: m.Mounts, Test: "sum-mounts"},
+	} {
+		if f.Value != "" {
+			items = append(items, f)
+		}
+	}
+	return items
+}
+
+// quotaAfter is the team's quota with what this would take.
+func quotaAfter(ctx context.Context, size string, q QuotaModel) ui.MeterModel {
+	say, whole := ui.L(ctx), float64(max(q.Limit, q.Used, 1))
+	m := ui.MeterModel{Label: say.S("start.quota_after", "Size", size), Legend: true, Test: "quota-after",
+		Value:    say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
+	if q.Used < q.Limit {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
+	}
+	return m
 }
 
 var _ = templruntime.GeneratedTemplate

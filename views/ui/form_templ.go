@@ -319,9 +319,9 @@ func FormActions() templ.Component {
 type FormErrorsModel struct {
 	Title string
 	Items []FormErrorModel
-	// See leads to what is in the way, Again sends the form all the same; nil for none.
-	See   *LinkButtonModel
-	Again *ButtonModel
+	// See is the page of what is in the way, Again the id of the form that can be sent all the same; "" for none.
+	See   string
+	Again string
 }
 
 // FormErrorModel is one problem; FieldID is the id of its field, empty when it concerns the whole form.
@@ -435,19 +435,21 @@ func FormErrors(m FormErrorsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.See != nil || m.Again != nil {
+			if m.See != "" || m.Again != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<div class=\"pf-v6-c-alert__action-group\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if m.See != nil {
-					templ_7745c5c3_Err = LinkButton(*m.See).Render(ctx, templ_7745c5c3_Buffer)
+				if m.See != "" {
+					templ_7745c5c3_Err = LinkButton(LinkButtonModel{Label: L(ctx).S("web.see_earlier"), Href: m.See, Kind: Secondary, Small: true,
+						Test: "see-earlier"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				if m.Again != nil {
-					templ_7745c5c3_Err = Button(*m.Again).Render(ctx, templ_7745c5c3_Buffer)
+				if m.Again != "" {
+					templ_7745c5c3_Err = Button(ButtonModel{Label: L(ctx).S("web.send_another"), Kind: Secondary, Small: true, Form: m.Again,
+						Test: "send-another"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -10,7 +10,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
@@ -114,7 +113,7 @@ func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.Fo
 }
 
 // startsInstead leads to the nearest size that would start now; nil for none.
-func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *ui.LinkButtonModel {
+func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *workloadview.InsteadModel {
 	instead, ok := w.Offers.AlternativeTo(k.Ctx, k.Actor, spec.Tenant, spec.Size)
 	if !ok {
 		return nil
@@ -124,6 +123,6 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
-	return &ui.LinkButtonModel{Label: InsteadLabel(k.Words, "forecast.instead", instead), Href: "/start?" + q.Encode(),
-		Kind: ui.LinkLike, Small: true, Test: "forecast-instead"}
+	return &workloadview.InsteadModel{Label: InsteadLabel(k.Words, "forecast.instead", instead),
+		Href: "/start?" + q.Encode()}
 }

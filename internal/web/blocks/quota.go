@@ -49,20 +49,7 @@ func quotaBar(say page.Words, title string, q request.Quota) ui.MeterModel {
 		Segments: []ui.SegmentModel{{Fill: fill, Share: share}}, Test: "quota-bar"}
 }
 
-// MoreQuota leads from a size of which the team may hold no more to the form that asks for it.
-func MoreQuota(say page.Words, team, size string) *ui.LinkButtonModel {
-	return &ui.LinkButtonModel{Label: say.S("team.more_quota"), Href: page.TeamPath(team) + "/quota?size=" +
-		url.QueryEscape(size), Kind: ui.LinkLike, Small: true, Test: "more-quota"}
-}
-
-// QuotaAfter is the team's quota with what this would take.
-func QuotaAfter(say page.Words, q request.Quota, title string) *ui.MeterModel {
-	whole := float64(max(q.Limit, q.Used, 1))
-	m := &ui.MeterModel{Label: say.S("start.quota_after", "Size", title), Value: say.S("web.used_of", "Used", q.Used,
-		"Limit", q.Limit), Test: "quota-after", Legend: true,
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
-	if !q.Full() {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
-	}
-	return m
+// MoreQuotaPath leads from a size of which the team may hold no more to the form that asks for it.
+func MoreQuotaPath(team, size string) string {
+	return page.TeamPath(team) + "/quota?size=" + url.QueryEscape(size)
 }

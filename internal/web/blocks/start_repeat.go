@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // hidden are the fields of a form that is sent with one click. The reason stays out: where somebody has to approve, the
@@ -23,7 +24,7 @@ func (f StartForm) hidden() []ui.HiddenModel {
 
 // RepeatStart sends the last start again; nil where there is none, or its size or image is no longer offered. Submit
 // checks it like any other: what stands against it comes back on the filled form.
-func (w *Blocks) RepeatStart(k page.Call) (*ui.PostButtonModel, error) {
+func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	teams := w.Startable(k)
 	if len(teams) == 0 {
 		return nil, nil
@@ -42,16 +43,15 @@ func (w *Blocks) RepeatStart(k page.Call) (*ui.PostButtonModel, error) {
 	if !offeredSize || size.Hidden || !size.OfferedTo(team) || w.SettleImage(form).Image != form.Image {
 		return nil, nil
 	}
-	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
-		Icon: "bolt", Test: "repeat", Label: k.Words.S("home.repeat", "Size", k.Words.SizeTitle(size), "Duration",
-			k.Words.Duration(last.Lease.Std()))}}, nil
+	return &workloadview.OneClickModel{Hidden: form.hidden(), Size: k.Words.SizeTitle(size),
+		Duration: k.Words.Duration(last.Lease.Std())}, nil
 }
 
 // StartSize starts a notebook of a size that is free, as the form would begin with it.
-func (w *Blocks) StartSize(k page.Call, team string, offers []request.Offer, o request.Offer) *ui.PostButtonModel {
+func (w *Blocks) StartSize(k page.Call, team string, offers []request.Offer,
+	o request.Offer) *workloadview.OneClickModel {
 	form := w.Settle(w.TeamDefaultsIn(StartForm{Tenant: team, Kind: string(catalog.Notebook), Size: o.Size.Name,
 		Key: w.Requests.NewKey()}, offers), offers)
-	return &ui.PostButtonModel{Action: "/start", Hidden: form.hidden(), Button: ui.ButtonModel{Kind: ui.Secondary,
-		Icon: "bolt", Test: "start-smallest", Label: k.Words.S("home.start_size", "Size", k.Words.SizeTitle(o.Size), "Price",
-			k.Words.MoneyPerHour(o.Size.PricePerHour))}}
+	return &workloadview.OneClickModel{Hidden: form.hidden(), Size: k.Words.SizeTitle(o.Size),
+		Price: k.Words.MoneyPerHour(o.Size.PricePerHour)}
 }

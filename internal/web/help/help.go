@@ -28,14 +28,10 @@ const textLang = "en"
 
 func (w *Pages) index(k page.Call) (page.View, error) {
 	say := k.Words
-	m := help.IndexModel{Header: ui.HeaderModel{Title: say.S("layout.help"), Lead: say.S("help.lead")}}
+	m := help.IndexModel{Header: ui.HeaderModel{Title: say.S("layout.help"), Lead: say.S("help.lead")}, Version: w.Version}
 	for _, d := range page.Documents(k) {
-		m.Items = append(m.Items, help.ItemModel{Name: ui.StackModel{Title: d.Title, Icon: "audit",
-			Href: manual.Path(d.Name), Detail: say.S("help.about_" + d.Name)}})
+		m.Items = append(m.Items, help.ItemModel{ID: d.Name, Title: d.Title, Href: manual.Path(d.Name)})
 	}
-	m.Items = append(m.Items, help.ItemModel{Name: ui.StackModel{Title: say.S("web.nav.api"), Icon: "link",
-		Href: "/api/docs", Detail: say.S("help.about_reference")}})
-	m.Facts = []ui.DefModel{{Term: say.S("help.version_term"), Value: w.Version, Test: "version"}}
 	return page.View{Title: m.Header.Title, Body: help.Index(m)}, nil
 }
 

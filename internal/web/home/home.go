@@ -61,11 +61,8 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := home.PageModel{
-		Header:    ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, items, pending)},
-		Attention: attention, List: list, Quotas: quotas,
-	}
-	if repeat != nil {
-		m.Header.Actions = []ui.ActionModel{{Post: repeat}}
+		Header: ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, items, pending)},
+		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
 		Parts: w.homeParts(k, m, items)}, nil
@@ -136,10 +133,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, items []workload.Worklo
 		m.Rows = append(m.Rows, w.WorkloadRow(k, item, costs[item.ID]))
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
-	m.Filter = ui.FilterBarModel{Action: "/", Label: k.Words.S("home.filter"), Client: "workloads", Switch: m.Switch,
-		Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Label: k.Words.S("home.filter"),
-			Placeholder: k.Words.S("home.filter_hint")},
-		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
+	m.Scope = string(chosen)
 	m.More = ui.PaginationModel{Label: k.Words.S("home.pages"), NextURL: page.NextURL("/", k.Query, next)}
 	return m, nil
 }
@@ -221,39 +215,27 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 
 // nothingOf stands in place of an empty list: for one's own the way to a first workload, else a sentence.
 func (w *Pages) nothingOf(k page.Call, chosen page.Scope, m *home.ListModel) {
-	say, teams := k.Words, w.Startable(k)
+	teams := w.Startable(k)
 	if chosen == page.ScopeMine && len(teams) > 0 {
 		m.Welcome = w.welcome(k, teams)
 		return
 	}
-	m.Empty = &ui.EmptyStateModel{Icon: "gpu", Test: "empty", Title: say.S("home.empty_" + string(chosen))}
-	switch {
-	case len(teams) > 0:
-		m.Empty.Lines = []string{say.S("home.empty_others")}
-		m.Empty.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start",
-			Kind: ui.Primary, Icon: "plus", Test: "empty-start"}}}
-	case identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}):
-		m.Empty.Lines = []string{say.S("platform.from_home")}
-		m.Empty.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("platform.title"),
-			Href: page.PlatformPath, Kind: ui.Primary, Test: "open-platform"}}}
-	default:
-		m.Empty.Lines = []string{say.S("home.empty_nobody")}
+	m.Empty = &home.EmptyModel{Scope: string(chosen), Start: len(teams) > 0}
+	if identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
+		m.Empty.Platform = page.PlatformPath
 	}
 }
 
 // welcome offers to start with the smallest GPU that is available now, where one is.
 func (w *Pages) welcome(k page.Call, teams []tenant.Tenant) *home.WelcomeModel {
-	m := &home.WelcomeModel{SizingHref: "/start/size", CapacityHref: "/fleet", GuideHref: manual.Path("users"),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("home.step_size"), Href: "/start",
-			Kind: ui.Primary, Icon: "arrow-right", Test: "empty-start"}}}}
+	m := &home.WelcomeModel{SizingHref: "/start/size", CapacityHref: "/fleet", GuideHref: manual.Path("users")}
 	team := page.ChooseTeam(k, teams)
 	offers, err := w.Offers.List(k.Ctx, k.Actor, team)
 	if o, ok := blocks.StartsNow(offers); ok && err == nil {
-		m.Actions = append(m.Actions, ui.ActionModel{Post: w.StartSize(k, team, offers, o)})
+		m.Smallest = w.StartSize(k, team, offers, o)
 	}
 	if !page.Toured(k) {
-		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("tour.offer"),
-			Href: page.TourPath, Kind: ui.LinkLike, Icon: "help", Test: "tour-offer"}})
+		m.Tour = page.TourPath
 	}
 	return m
 }

@@ -53,8 +53,7 @@ func FormErrors(say Words, problems []fault.Field) ui.FormErrorsModel {
 	for _, p := range problems {
 		m.Items = append(m.Items, ui.FormErrorModel{FieldID: p.Name, Words: say.Text(p.Reason)})
 		if p.See != "" {
-			m.See = &ui.LinkButtonModel{Label: say.S("web.see_earlier"), Href: "/" + p.See, Kind: ui.Secondary, Small: true,
-				Test: "see-earlier"}
+			m.See = "/" + p.See
 		}
 	}
 	m.Title = say.S("web.form_errors", "Count", len(m.Items))
@@ -65,10 +64,8 @@ func FormErrors(say Words, problems []fault.Field) ui.FormErrorsModel {
 // another request: the form that comes back has another key.
 func AskErrors(say Words, problems []fault.Field, form string) ui.FormErrorsModel {
 	m := FormErrors(say, problems)
-	if m.See != nil {
-		m.Title = say.S("web.sent_already")
-		m.Again = &ui.ButtonModel{Label: say.S("web.send_another"), Kind: ui.Secondary, Small: true, Form: form,
-			Test: "send-another"}
+	if m.See != "" {
+		m.Title, m.Again = say.S("web.sent_already"), form
 	}
 	return m
 }

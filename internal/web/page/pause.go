@@ -15,17 +15,14 @@ func Paused(k Call) bool { return k.Get("pause") != "" }
 // StreamModel says whether the page changes by itself, and offers the other. Both are links, so that they work without
 // scripts, and what is paused stays so when it is loaded again.
 func StreamModel(k Call, path string) ui.StreamModel {
-	say, next := k.Words, Cloned(k.Query)
+	next := Cloned(k.Query)
 	next.Del("id") // it is in the path
 	if Paused(k) {
 		next.Del("pause")
-		return ui.StreamModel{Words: say.S("web.stream.paused", "Time", ui.Clock(say.Now, time.UTC)+" UTC"),
-			Button: ui.LinkButtonModel{Label: say.S("web.stream.go_on"), Small: true, Icon: "play", Href: WithQuery(path, next),
-				Test: "go-on"}}
+		return ui.StreamModel{Paused: ui.Clock(k.Words.Now, time.UTC) + " UTC", Href: WithQuery(path, next)}
 	}
 	next.Set("pause", "1")
-	return ui.StreamModel{Words: say.S("web.stream.live"), Button: ui.LinkButtonModel{Label: say.S("web.stream.pause"),
-		Small: true, Icon: "pause", Href: WithQuery(path, next), Test: "pause"}}
+	return ui.StreamModel{Href: WithQuery(path, next)}
 }
 
 // Cloned is a query that may be changed, without what belongs to a stream.

@@ -1,40 +1,32 @@
 package start
 
 import (
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/start"
 )
 
 // deprecated warns of a deprecated size or image, in the administrator's own words, with a button for what to take
 // instead.
 func (w *Pages) deprecated(k page.Call, form blocks.StartForm, offers []request.Offer,
-	spec request.Spec) []ui.NoticeModel {
+	spec request.Spec) []start.DeprecatedModel {
 	say := k.Words
-	var list []ui.NoticeModel
-	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
-		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.deprecated", "Name", title), Body: d.Message, Test: test}
-		if instead != "" {
-			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true,
-				Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
-				Attrs: asking(k, "/start/form", "#start", "")}}}
-		}
-		list = append(list, n)
-	}
+	var list []start.DeprecatedModel
 	if d := spec.Size.Deprecated; d != nil {
 		next := blocks.OfferNamed(offers, d.Successor)
-		warn("deprecated-size", say.SizeTitle(spec.Size), "instead", next.Size.Name, say.SizeTitle(next.Size), d)
+		list = append(list, start.DeprecatedModel{What: start.DeprecatedSize, Title: say.SizeTitle(spec.Size),
+			Message: d.Message, Instead: say.SizeTitle(next.Size), Value: next.Size.Name})
 	}
 	if d := spec.Image.Deprecated; d != nil {
-		title := ""
+		m := start.DeprecatedModel{What: start.DeprecatedImage, Title: say.ImageTitle(spec.Image), Message: d.Message,
+			Value: d.Successor}
 		for _, i := range w.Images(form) {
 			if i.Name == d.Successor {
-				title = say.ImageTitle(i)
+				m.Instead = say.ImageTitle(i)
 			}
 		}
-		warn("deprecated-image", say.ImageTitle(spec.Image), "instead_image", d.Successor, title, d)
+		list = append(list, m)
 	}
 	return list
 }

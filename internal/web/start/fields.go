@@ -5,7 +5,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -24,91 +23,60 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}, {Name: "last", Value: form.Last}},
 		Attrs: asking(k, "/start/summary", "#start-summary",
 			"change target:[name], input target:[name]:not([type=radio]):not([type=checkbox]) delay:600ms"),
-		Errors: page.AskErrors(say, problems, "start-form"),
-		Kind:   kindField(k, form, wrong("kind")),
-		Sizes:  w.sizes(k, form, offers, wrong("size")),
-		Lease: ui.FieldModel{Name: "lease", Label: say.S("start.lease_other"), HideLabel: true, Value: form.Lease,
-			Error: wrong("lease"),
-			Hint:  w.leaseHint(say, form), Short: true, MaxLength: 32, Autocomplete: "off", Test: "lease"},
-		Image: ui.FieldModel{Name: "image", Kind: ui.SelectField, Label: say.S("start.image"), Value: form.Image,
-			Error: wrong("image"), Test: "image"},
+		Again:      formAgain(k),
+		Errors:     page.AskErrors(say, problems, "start-form"),
+		Kind:       start.FieldModel{Value: form.Kind, Error: wrong("kind")},
+		Sizes:      w.sizes(k, form, offers, wrong("size")),
+		Lease:      start.FieldModel{Value: form.Lease, Error: wrong("lease")},
+		LeaseMost:  w.leaseMost(say, form),
+		Image:      start.ChoiceModel{Value: form.Image, Error: wrong("image")},
 		ImageFirst: form.Kind == string(catalog.Endpoint) || form.Kind == string(catalog.Job),
 		Presets:    presets(k, form, offers),
+		Storage:    start.FieldModel{Value: form.Storage, Error: wrong("storage")},
+		Name:       start.FieldModel{Value: form.Name, Error: wrong("name")},
+		Team:       w.teamField(k, form, wrong("tenant")), Cluster: w.clusterField(form, wrong("cluster")),
+	}
+	for _, kind := range catalog.WorkloadKinds() {
+		m.Kinds = append(m.Kinds, string(kind))
 	}
 	for _, i := range w.Images(form) {
 		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(k.Words, i)})
 	}
-	m.Team = w.teamField(k, form, wrong("tenant"), formAgain(k))
 	if form.Replaces != "" {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "replaces", Value: form.Replaces})
 		m.Replaces = w.startReplaces(k, form)
 	}
 	if form.Kind == string(catalog.Job) {
-		m.Job = jobFields(say, form, wrong)
+		m.Job = jobFields(form, wrong)
 	}
 	if form.Like != "" {
-		if m.Replaces, err = w.likeNotice(k, form); err != nil {
+		if m.Like, err = w.likeModel(k, form); err != nil {
 			return m, err
 		}
+		m.Replaces = nil
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "like", Value: form.Like})
 	}
 	if m.Team == nil {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "tenant", Value: form.Tenant})
 	}
-	m.Advanced, err = w.advanced(k, form, wrong)
+	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
+		return m, err
+	}
+	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
 	m.AdvancedOpen = len(form.Mounts) > 0
-	for _, f := range append(m.Advanced, m.Image) {
-		m.AdvancedOpen = m.AdvancedOpen || f.Error != ""
+	for _, name := range []string{"image", "volume", "storage", "mounts", "name", "cluster"} {
+		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}
 	return m, err
 }
 
-// kindField has a tile for each kind of workload.
-func kindField(k page.Call, form blocks.StartForm, problem string) ui.FieldModel {
-	m := ui.FieldModel{Name: "kind", Kind: ui.CardsField, Label: k.Words.S("start.kind"), Value: form.Kind,
-		Error: problem, Attrs: formAgain(k), Test: "kind"}
-	for _, kind := range catalog.WorkloadKinds() {
-		m.Options = append(m.Options, ui.OptionModel{Value: string(kind), Icon: string(kind),
-			Label: k.Words.Say(i18n.T("kind." + string(kind))), Hint: k.Words.S("start." + string(kind) + "_hint"),
-			Test: "kind-" + string(kind)})
-	}
-	return m
-}
-
-// advanced are the fields that most people leave as they are.
-func (w *Pages) advanced(k page.Call, form blocks.StartForm, wrong func(string) string) ([]ui.FieldModel, error) {
-	say := k.Words
-	var fields []ui.FieldModel
-	volume, err := w.volumeField(k, form, wrong("volume"))
-	if err != nil {
-		return nil, err
-	}
-	mounts, err := w.mountsField(k, form, wrong("mounts"))
-	if err != nil {
-		return nil, err
-	}
-	storage := &ui.FieldModel{Name: "storage", Label: say.S("start.storage"), Value: form.Storage,
-		Error: wrong("storage"), Hint: say.S("start.storage_hint"), Short: true, MaxLength: 16, Autocomplete: "off",
-		Test: "storage"}
-	name := &ui.FieldModel{Name: "name", Label: say.S("start.name"), Value: form.Name, Error: wrong("name"),
-		Hint: say.S("start.name_hint"), MaxLength: 63, Autocomplete: "off", Test: "name"}
-	for _, f := range []*ui.FieldModel{volume, storage, mounts, name, w.clusterField(k, form, wrong("cluster"))} {
-		if f != nil {
-			fields = append(fields, *f)
-		}
-	}
-	return fields, nil
-}
-
 // clusterField is nil where there is one cluster only.
-func (w *Pages) clusterField(k page.Call, form blocks.StartForm, problem string) *ui.FieldModel {
+func (w *Pages) clusterField(form blocks.StartForm, problem string) *start.ChoiceModel {
 	clusters := w.Site().Clusters
 	if len(clusters) < 2 && problem == "" {
 		return nil
 	}
-	m := &ui.FieldModel{Name: "cluster", Kind: ui.SelectField, Label: k.Words.S("start.sum_cluster"), Value: form.Cluster,
-		Error: problem, Short: true, Test: "cluster", Options: []ui.OptionModel{{Value: "",
-			Label: k.Words.S("start.cluster_any"), Selected: form.Cluster == ""}}}
+	m := &start.ChoiceModel{Value: form.Cluster, Error: problem}
 	for _, name := range clusters {
 		m.Options = append(m.Options, ui.OptionModel{Value: name, Label: name})
 	}
@@ -140,14 +108,13 @@ func asking(k page.Call, path, target, trigger string) templ.Attributes {
 	return attrs
 }
 
-func (w *Pages) teamField(k page.Call, form blocks.StartForm, problem string, again templ.Attributes) *ui.FieldModel {
+// teamField is nil where there is one team only.
+func (w *Pages) teamField(k page.Call, form blocks.StartForm, problem string) *start.ChoiceModel {
 	teams := w.Startable(k)
 	if len(teams) == 1 && problem == "" {
 		return nil
 	}
-	return &ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: k.Words.S("start.team"),
-		Hint: k.Words.S("start.team_hint"), Error: problem, Value: form.Tenant, Options: teamOptions(teams), Attrs: again,
-		Test: "team", Short: true}
+	return &start.ChoiceModel{Value: form.Tenant, Error: problem, Options: teamOptions(teams)}
 }
 
 func teamOptions(teams []tenant.Tenant) []ui.OptionModel {
@@ -159,31 +126,30 @@ func teamOptions(teams []tenant.Tenant) []ui.OptionModel {
 }
 
 // volumeField offers kept storage that nobody uses; nil where there is none.
-func (w *Pages) volumeField(k page.Call, form blocks.StartForm, problem string) (*ui.FieldModel, error) {
+func (w *Pages) volumeField(k page.Call, form blocks.StartForm, problem string) (*start.ChoiceModel, error) {
 	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, true)
 	if err != nil {
 		return nil, err
 	}
-	m := &ui.FieldModel{Name: "volume", Kind: ui.SelectField, Label: k.Words.S("start.volume"), Value: form.Volume,
-		Error: problem, Test: "volume",
-		Options: []ui.OptionModel{{Value: "", Label: k.Words.S("start.volume_new"), Selected: form.Volume == ""}}}
+	m := &start.ChoiceModel{Value: form.Volume, Error: problem}
 	for _, v := range volumes {
 		if v.Workload == "" && !v.Deleted && !v.OfTeam() && v.Tenant == form.Tenant {
 			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: k.Words.S("start.volume_kept", "Name", v.Name,
 				"Size", k.Words.GiB(float64(v.GiB)))})
 		}
 	}
-	if len(m.Options) == 1 && problem == "" {
+	if len(m.Options) == 0 && problem == "" {
 		return nil, nil
 	}
 	return m, nil
 }
 
-func (w *Pages) leaseHint(say page.Words, form blocks.StartForm) string {
+// leaseMost is the longest lease of the size that is chosen; "" where it has none.
+func (w *Pages) leaseMost(say page.Words, form blocks.StartForm) string {
 	if size, ok := w.Site().Catalog.Size(form.Size); ok && size.MaxLease > 0 {
-		return say.S("start.lease_most", "Most", say.Duration(size.MaxLease.Std()))
+		return say.Duration(size.MaxLease.Std())
 	}
-	return say.S("start.lease_hint")
+	return ""
 }
 
 // presetLengths are the usual lengths of time.

@@ -7,23 +7,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/start"
 )
 
 // jobFields are what only a job has.
-func jobFields(say page.Words, form blocks.StartForm, wrong func(string) string) []ui.FieldModel {
-	return []ui.FieldModel{
-		{Name: "command", Kind: ui.TextareaField, Rows: 2, Mono: true, Label: say.S("start.command"), Value: form.Command,
-			Error: wrong("command"), Hint: say.S("start.command_hint"), Placeholder: "python train.py --epochs 3",
-			MaxLength: 16 << 10, Autocomplete: "off", Test: "command"},
-		{Name: "env", Kind: ui.TextareaField, Rows: 2, Mono: true, Label: say.S("start.env"), Value: form.Env,
-			Error: wrong("env"), Hint: say.S("start.env_hint"), Placeholder: "EPOCHS=3", MaxLength: 32 << 10,
-			Autocomplete: "off", Test: "env"},
-		{Name: "retries", Label: say.S("start.retries"), Value: page.OrElse(form.Retries, "0"), Error: wrong("retries"),
-			Hint: say.S("start.retries_hint"), Short: true, MaxLength: 2, Autocomplete: "off", Test: "retries"},
-		{Name: "timeLimit", Label: say.S("start.time_limit"), Value: form.TimeLimit, Error: wrong("timeLimit"),
-			Hint: say.S("start.time_limit_hint"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "time-limit"},
-	}
+func jobFields(form blocks.StartForm, wrong func(string) string) *start.JobModel {
+	return &start.JobModel{Command: start.FieldModel{Value: form.Command, Error: wrong("command")},
+		Env:       start.FieldModel{Value: form.Env, Error: wrong("env")},
+		Retries:   start.FieldModel{Value: page.OrElse(form.Retries, "0"), Error: wrong("retries")},
+		TimeLimit: start.FieldModel{Value: form.TimeLimit, Error: wrong("timeLimit")}}
 }
 
 // like finds the workload after whose pattern a job is asked for, and with fill takes over what it has. Only who may
@@ -65,23 +57,19 @@ func (w *Pages) usedBy(k page.Call, volume string) (workload.ID, error) {
 	return "-", err
 }
 
-// likeNotice says what a job has of the workload after whose pattern it is asked for; nil for none.
-func (w *Pages) likeNotice(k page.Call, form blocks.StartForm) (*ui.NoticeModel, error) {
+// likeModel says what a job has of the workload after whose pattern it is asked for; nil for none.
+func (w *Pages) likeModel(k page.Call, form blocks.StartForm) (*start.LikeModel, error) {
 	_, item, err := w.like(k, form, false)
 	if item == nil || err != nil {
 		return nil, err
 	}
-	n := &ui.NoticeModel{Kind: ui.Info, Title: k.Words.S("start.like_again", "Name", item.Name),
-		Body: k.Words.S("start.like_body"), Test: "start-like"}
-	if item.Kind != catalog.Job {
-		n.Title = k.Words.S("start.like_notebook", "Name", item.Name)
-	}
+	m := &start.LikeModel{Name: item.Name, Job: item.Kind == catalog.Job}
 	if item.Volume == "" {
-		return n, nil
+		return m, nil
 	}
 	used, err := w.usedBy(k, item.Volume)
 	if used != "" {
-		n.Body = k.Words.S("start.like_storage", "Volume", item.Volume)
+		m.Taken = item.Volume
 	}
-	return n, err
+	return m, err
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/start"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // mountsField offers the team's volumes; nil where there are none.
-func (w *Pages) mountsField(k page.Call, form blocks.StartForm, problem string) (*ui.FieldModel, error) {
+func (w *Pages) mountsField(k page.Call, form blocks.StartForm, problem string) (*start.ChoiceModel, error) {
 	volumes, err := w.Workloads.TeamVolumes(k.Ctx, k.Actor, form.Tenant)
 	volumes = slices.DeleteFunc(volumes, func(v workload.TeamVolume) bool { return v.PendingDeletion() })
 	if err != nil || len(volumes) == 0 && problem == "" {
 		return nil, err
 	}
 	say := k.Words
-	m := &ui.FieldModel{ID: "mounts", Name: "mounts", Kind: ui.CheckboxesField, Label: say.S("start.mounts"),
-		Hint: say.S("start.mounts_hint"), Error: problem, Test: "mounts"}
+	m := &start.ChoiceModel{Error: problem}
 	for _, v := range volumes {
 		word, about := blocks.AccessWords(say, v.Share)
 		m.Options = append(m.Options, ui.OptionModel{Value: v.Share.Name, Label: workload.SharedDir + "/" + v.Share.Name,

@@ -17,7 +17,7 @@ import (
 
 // sizes are the tiles and, once it was asked for, the table of all.
 func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer, problem string) start.SizesModel {
-	m := start.SizesModel{Error: problem, Attrs: formAgain(k), Wizard: sizingButton(k.Words), Ages: w.snapshotAges(k)}
+	m := start.SizesModel{Error: problem, Attrs: formAgain(k), Ages: w.snapshotAges(k)}
 	tiles := blocks.TilesOf(offers, form.Size, form.Last)
 	for _, t := range tiles {
 		m.Tiles = append(m.Tiles, w.tile(k, form, t))
@@ -36,7 +36,7 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
 	}
 	if m.Why = whyNot(say, o); m.Why != "" {
-		m.More = moreFor(say, form, o)
+		m.More = moreFor(form, o)
 	}
 	return m
 }
@@ -85,11 +85,11 @@ func whyNot(say page.Words, o request.Offer) string {
 }
 
 // moreFor asks for more of a size, where only the quota stands against it.
-func moreFor(say page.Words, form blocks.StartForm, o request.Offer) *ui.LinkButtonModel {
+func moreFor(form blocks.StartForm, o request.Offer) string {
 	if o.Problem.IsZero() || !o.Quota.Full() {
-		return nil
+		return ""
 	}
-	return blocks.MoreQuota(say, form.Tenant, o.Size.Name)
+	return blocks.MoreQuotaPath(form.Tenant, o.Size.Name)
 }
 
 // allSizes is the table. It is drawn only once it was asked for: it is by far the largest part of the page.
@@ -97,8 +97,7 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 	tiles []blocks.SizeTile) start.AllModel {
 	say := k.Words
 	m := start.AllModel{Count: len(offers), Open: form.All || len(tiles) == 0,
-		Show: ui.ButtonModel{Label: say.S("start.show_all"), Kind: ui.LinkLike, Small: true, Name: "all", Value: "1",
-			FormAction: "/start/form", Test: "show-all", Attrs: asking(k, "/start/form", "#start", "")}}
+		Show: asking(k, "/start/form", "#start", "")}
 	if !m.Open {
 		m.Attrs = asking(k, "/start/form", "#start", "toggle once")
 		m.Attrs["hx-vals"] = `{"all": "1"}`
@@ -111,7 +110,7 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 	for _, o := range offers {
 		if why := whyNot(say, o); why != "" {
 			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: say.SizeTitle(o.Size),
-				Why: strings.TrimSpace(why + " " + freeModel(say, o).Detail), More: moreFor(say, form, o)})
+				Why: strings.TrimSpace(why + " " + freeModel(say, o).Detail), More: moreFor(form, o)})
 			continue
 		}
 		m.Rows = append(m.Rows, w.sizeRow(k, form, o, inTile[o.Size.Name]))

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/a-h/templ"
-
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -83,8 +81,7 @@ func (w *Pages) sizing(k page.Call) (page.View, error) {
 	m := views.PageModel{Header: ui.HeaderModel{Crumbs: []ui.CrumbModel{{Label: say.S("start.title"), Href: "/start?" +
 		kept.Values().Encode()}, {Label: say.S("sizing.title")}},
 		Title: say.S("sizing.title"), Lead: say.S("sizing.lead")},
-		Form: ui.FormModel{ID: "sizing", Action: "/start/size", Get: true, Test: "sizing", Hidden: hiddenOf(kept.Values())},
-		Ask:  ui.ButtonModel{Label: say.S("sizing.ask"), Kind: ui.Primary, Test: "ask"}}
+		Hidden: hiddenOf(kept.Values())}
 	if form.Work != "" && len(problems) == 0 {
 		advice, err := w.Offers.Advise(k.Ctx, k.Actor, kept.Tenant, answers)
 		switch {
@@ -126,53 +123,28 @@ func sizingFields(say page.Words, f SizingForm, problems []fault.Field) views.Fi
 	for _, p := range problems {
 		wrong[p.Name] = say.Text(p.Reason)
 	}
-	field := func(name string, kind ui.FieldKind, value string) ui.FieldModel {
-		return ui.FieldModel{Name: name, Kind: kind, Label: say.S("sizing.q." + name), Value: value, Error: wrong[name],
-			Test: "q-" + name}
-	}
-	number := func(name, value, hint string) ui.FieldModel {
-		m := field(name, "", value)
-		m.InputMode, m.Autocomplete, m.Short, m.MaxLength, m.Hint = "decimal", "off", true, 12, hint
-		return m
-	}
-	m := views.FieldsModel{Work: field("work", ui.RadiosField, page.OrElse(f.Work, string(sizing.Explore))),
-		Sharing: field("sharing", ui.RadiosField, page.OrElse(f.Sharing, string(sizing.Team))),
-		Lease:   field("lease", ui.SelectField, page.OrElse(f.Lease, "8h")), Open: f.Tokens != "" || f.Batch != ""}
-	for _, work := range sizing.Works() {
-		m.Work.Options = append(m.Work.Options, ui.OptionModel{Value: string(work),
-			Label: say.S("sizing.work." + string(work)), Hint: say.S("sizing.work_hint." + string(work)),
-			Test: "work-" + string(work)})
-	}
-	for _, s := range sizing.Sharings() {
-		m.Sharing.Options = append(m.Sharing.Options,
-			ui.OptionModel{Value: string(s), Label: say.S("sizing.sharing." + string(s)), Test: "sharing-" + string(s)})
-	}
-	m.Latency = field("latency", ui.CheckboxField, "on")
-	m.Latency.Checked, m.Latency.Hint = f.Latency != "", say.S("sizing.latency_hint")
-	m.Platform = field("platform", ui.SelectField, f.Platform)
-	m.Platform.Hint = say.S("sizing.platform_hint")
-	m.Platform.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_platform")}}
-	for _, p := range sizing.Platforms() {
-		m.Platform.Options = append(m.Platform.Options,
-			ui.OptionModel{Value: string(p), Label: say.S("sizing.platform." + string(p))})
-	}
-	model := field("model", ui.SelectField, f.Model)
-	model.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_model")}}
+	typed := func(name, value string) views.FieldModel { return views.FieldModel{Value: value, Error: wrong[name]} }
+	m := views.FieldsModel{Work: typed("work", page.OrElse(f.Work, string(sizing.Explore))), Works: ids(sizing.Works()),
+		Sharing:  typed("sharing", page.OrElse(f.Sharing, string(sizing.Team))),
+		Sharings: ids(sizing.Sharings()), Lease: typed("lease", page.OrElse(f.Lease, "8h")),
+		Latency: typed("latency", ""), Steady: f.Latency != "", Platform: typed("platform", f.Platform),
+		Platforms: ids(sizing.Platforms()), Model: typed("model", f.Model),
+		Precision:  typed("precision", page.OrElse(f.Precision, string(sizing.FP16))),
+		Precisions: ids(sizing.Precisions()), Billions: typed("billions", f.Billions), Memory: typed("memory", f.Memory),
+		Tokens: typed("tokens", f.Tokens), Batch: typed("batch", f.Batch), Open: f.Tokens != "" || f.Batch != ""}
 	for _, known := range sizing.Models() {
-		model.Options = append(model.Options, ui.OptionModel{Value: known.Name, Label: known.Name})
+		m.Models = append(m.Models, known.Name)
 	}
-	precision := field("precision", ui.SelectField, page.OrElse(f.Precision, string(sizing.FP16)))
-	for _, p := range sizing.Precisions() {
-		precision.Options = append(precision.Options,
-			ui.OptionModel{Value: string(p), Label: say.S("sizing.precision." + string(p))})
-	}
-	m.Memory = []ui.FieldModel{model, number("billions", f.Billions, say.S("sizing.billions_hint")), precision,
-		number("memory", f.Memory, say.S("sizing.memory_hint"))}
-	m.Serving = []ui.FieldModel{number("tokens", f.Tokens, say.S("sizing.tokens_hint")),
-		number("batch", f.Batch, say.S("sizing.batch_hint"))}
-	m.Lease.Short = true
-	m.Lease.Options = leases(say, m.Lease.Value)
+	m.Leases = leases(say, m.Lease.Value)
 	return m
+}
+
+func ids[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, id := range list {
+		out[i] = string(id)
+	}
+	return out
 }
 
 // leases are the usual lengths of time, and the one that was typed on the start page.
@@ -192,23 +164,18 @@ func leases(say page.Words, chosen string) []ui.OptionModel {
 
 func (w *Pages) adviceModel(say page.Words, adv sizing.Advice, kept blocks.StartForm,
 	form SizingForm) *views.AdviceModel {
-	m := &views.AdviceModel{Title: say.S("sizing.proposals"), Estimate: estimateModel(say, adv.Estimate),
+	m := &views.AdviceModel{Estimate: estimateModel(say, adv.Estimate),
 		Remarks: sayAll(say, adv.Remarks)}
 	if !adv.Nothing.IsZero() {
-		m.Nothing = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizing.none"), Body: say.Text(adv.Nothing),
-			Test: "nothing"}
+		m.Nothing = say.Text(adv.Nothing)
 	}
 	m.Ways = wayModels(say, adv.Ways)
 	for i, p := range adv.Proposals {
 		if i == mostProposals {
-			m.Others = say.S("sizing.others", "Count", len(adv.Proposals)-mostProposals)
+			m.Others = len(adv.Proposals) - mostProposals
 			break
 		}
-		row := w.proposalModel(say, p, kept, form)
-		if i == 0 {
-			row.Rank = say.S("sizing.best")
-		}
-		m.Proposals = append(m.Proposals, row)
+		m.Proposals = append(m.Proposals, w.proposalModel(say, p, kept, form))
 	}
 	return m
 }
@@ -262,8 +229,7 @@ func (w *Pages) proposalModel(say page.Words, p sizing.Proposal, kept blocks.Sta
 	if sizing.Work(form.Work) == sizing.Inference {
 		take.Set("kind", string(catalog.Endpoint)) // a served model is one; the image follows the kind
 	}
-	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", say.SizeTitle(s)), Href: "/start?" + take.Encode(),
-		Kind: ui.Secondary, Test: "take"}
+	m.Take = "/start?" + take.Encode()
 	return m
 }
 
@@ -283,12 +249,6 @@ func sayAll(say page.Words, texts []i18n.Text) []string {
 		list = append(list, say.Text(t))
 	}
 	return list
-}
-
-// sizingButton leads from the start form to the questions, with all that was typed.
-func sizingButton(say page.Words) ui.ButtonModel {
-	return ui.ButtonModel{Label: say.S("sizing.open"), Kind: ui.LinkLike, FormAction: "/start/size", Test: "sizing-open",
-		Attrs: templ.Attributes{"formmethod": "get", "formnovalidate": true}}
 }
 
 // priceListDetail is the technology with the memory, and what comes with it.

@@ -19,9 +19,7 @@ import (
 // start answers: what can I get, when, for how much.
 func (w *Pages) start(k page.Call) (page.View, error) {
 	if len(w.Startable(k)) == 0 {
-		m := start.PageModel{Header: startHeader(k.Words), None: &ui.EmptyStateModel{Icon: "lock",
-			Title: k.Words.S("start.none"), Test: "start-none",
-			Lines: []string{k.Words.S("start.none_why")}}}
+		m := start.PageModel{Header: startHeader(k.Words), None: true}
 		return page.View{Title: m.Header.Title, Nav: "/start", Body: start.Page(m), StartOff: true}, nil
 	}
 	form, err := w.startDefaults(k)

@@ -3,8 +3,6 @@ package start
 import (
 	"strings"
 
-	"github.com/a-h/templ"
-
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -22,17 +20,13 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	}
 	say := k.Words
 	m := start.SummaryModel{Verdict: verdict(say, p, form), Manifest: p.Manifest,
-		Update: ui.ButtonModel{Label: say.S("start.update"), Kind: ui.LinkLike, FormAction: "/start/summary", Test: "update"},
-		Retry: ui.ButtonModel{Label: say.S("start.retry"), Kind: ui.Secondary, Small: true, FormAction: "/start/form",
-			Test: "retry", Attrs: asking(k, "/start/form", "#start", "")},
-		Send: ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Test: "send",
-			Attrs: templ.Attributes{"data-summary-send": true}},
-		Reason: reasonField(say, form, reason), ReasonHidden: p.Verdict.Outcome != policy.Approve && reason == ""}
+		Again:        asking(k, "/start/form", "#start", ""),
+		Approval:     p.Verdict.Outcome == policy.Approve,
+		Reason:       start.FieldModel{Value: form.Reason, Error: reason},
+		ReasonHidden: p.Verdict.Outcome != policy.Approve && reason == ""}
 	if instead := p.Alternatives.Offer; instead.Size.Name != "" {
-		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: blocks.InsteadLabel(say, "start.instead",
-			p.Alternatives),
-			Small: true, Name: "instead", Value: instead.Size.Name,
-			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
+		m.Instead = &start.InsteadModel{Label: blocks.InsteadLabel(say, "start.instead", p.Alternatives),
+			Size: instead.Size.Name}
 	}
 	if p.Spec.Size.Name == "" {
 		return m, nil
@@ -42,25 +36,18 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 		m.Duration = say.Duration(p.Spec.Lease.Std())
 	}
 	if p.Quota.Full() {
-		m.Verdict.Actions = append(m.Verdict.Actions,
-			ui.ActionModel{Link: blocks.MoreQuota(say, p.Spec.Tenant, p.Spec.Size.Name)})
+		m.More = blocks.MoreQuotaPath(p.Spec.Tenant, p.Spec.Size.Name)
 	}
 	if !badLease(p) || p.Budget.Stops() { // what is too much is said with what it costs
 		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
 	m.Deprecated = w.deprecated(k, form, offers, p.Spec)
-	m.Items, m.Forecast = summaryItems(say, p), w.PreviewOutlook(k, p)
+	m.Facts, m.Forecast = summaryFacts(say, p), w.PreviewOutlook(k, p)
 	if p.Quota.Limit > 0 {
-		m.Quota = blocks.QuotaAfter(say, p.Quota, say.SizeTitle(p.Spec.Size))
+		m.Quota = &start.QuotaModel{Used: p.Quota.Used, Limit: p.Quota.Limit}
 	}
 	m.Budget = blocks.BudgetAfter(say, p.Budget)
 	return m, nil
-}
-
-// reasonField asks what approvers read first.
-func reasonField(say page.Words, form blocks.StartForm, problem string) ui.FieldModel {
-	return ui.FieldModel{Name: "reason", Kind: ui.TextareaField, Rows: 1, Label: say.S("start.reason"), Required: true,
-		Value: form.Reason, Error: problem, Placeholder: say.S("start.reason_hint"), MaxLength: 500, Test: "reason"}
 }
 
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a
@@ -91,16 +78,9 @@ func badLease(p request.Preview) bool {
 	return false
 }
 
-func sendLabel(say page.Words, p request.Preview) string {
-	if p.Verdict.Outcome == policy.Approve {
-		return say.S("start.send_ask")
-	}
-	return say.S("start.send_start")
-}
-
 // verdict is the one sentence of the summary.
-func verdict(say page.Words, p request.Preview, form blocks.StartForm) ui.NoticeModel {
-	n := ui.NoticeModel{Test: "verdict"}
+func verdict(say page.Words, p request.Preview, form blocks.StartForm) start.VerdictModel {
+	var n start.VerdictModel
 	switch {
 	case len(p.Fields) > 0 && !p.NeedsReason():
 		n.Kind, n.Title = ui.Warning, say.S("start.cannot")
@@ -136,34 +116,22 @@ func why(say page.Words, p request.Preview) string {
 	return strings.TrimSpace(text)
 }
 
-func summaryItems(say page.Words, p request.Preview) []ui.DefModel {
-	var items []ui.DefModel
-	add := func(term, value, test string) {
-		if value != "" {
-			items = append(items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
-		}
-	}
+func summaryFacts(say page.Words, p request.Preview) start.FactsModel {
+	m := start.FactsModel{Rule: p.Verdict.Rule, Cluster: p.Spec.Cluster, Mounts: blocks.MountWords(p.Spec.Mounts),
+		// the last part is drawn when it is sent
+		Name: strings.Replace(p.Spec.Name, "-xxxx", "-…", 1), Storage: p.Spec.Volume}
 	if p.StartsNow() {
 		ends := say.At(p.Until)
-		items = append(items, ui.DefModel{Term: say.S("start.sum_until"), Component: ui.Time(ends), Test: "sum-until"})
-	}
-	if p.Verdict.Rule != "" {
-		add("start.sum_rule", p.Verdict.Rule, "sum-rule")
+		m.Until = &ends
 	}
 	if p.Seats != nil {
-		add("start.sum_seat", blocks.SeatsTaken(say, p.AdditionalSeats, *p.Seats), "sum-seat")
+		m.Seat = blocks.SeatsTaken(say, p.AdditionalSeats, *p.Seats)
 	}
 	if p.Place > 0 {
-		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")
+		m.SeatLine = say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place)
 	}
-	// the last part is drawn when it is sent
-	add("start.sum_name", strings.Replace(p.Spec.Name, "-xxxx", "-…", 1), "sum-name")
-	add("start.sum_cluster", p.Spec.Cluster, "sum-cluster")
 	if p.Spec.StorageGiB > 0 && p.Spec.Volume == "" {
-		add("start.sum_storage", say.GiB(float64(p.Spec.StorageGiB)), "sum-storage")
-	} else {
-		add("start.sum_storage", p.Spec.Volume, "sum-storage")
+		m.Storage = say.GiB(float64(p.Spec.StorageGiB))
 	}
-	add("start.mounts", blocks.MountWords(p.Spec.Mounts), "sum-mounts")
-	return items
+	return m
 }

@@ -187,8 +187,8 @@ func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
 	return m
 }
 
-// waitsModel says that a stopped workload stands in the line for a license seat. A line that cannot be read is no reason
-// to show nothing of the workload.
+// waitsModel says that a stopped workload stands in the line for a license seat. A line that cannot be read is no
+// reason to show nothing of the workload.
 func (w *Pages) waitsModel(k page.Call, item workload.Workload) *workloadview.WaitsModel {
 	id, place, err := w.Seats.ResumeOf(k.Ctx, item)
 	if err != nil || id == "" {

@@ -258,7 +258,7 @@ func TestAVGPUTakesALicenseSeat(t *testing.T) {
 	}
 }
 
-// TestAnEndpointIsADeployment: kind endpoint, opened like a notebook.
+// TestAnEndpointIsADeployment: kind endpoint, called with a key of its own.
 func TestAnEndpointIsADeployment(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", map[string]any{"kind": "endpoint", "image": "vllm", "storage": ""})
@@ -266,20 +266,22 @@ func TestAnEndpointIsADeployment(t *testing.T) {
 		metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
+	key := str(dana.ok(http.StatusCreated, http.MethodPost, "/workloads/"+str(w["id"])+"/keys",
+		map[string]any{"name": "story"})["key"])
 	r, err := http.NewRequest(http.MethodGet, str(w["url"])+"/v1/models", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for who, want := range map[string]int{"dana": http.StatusOK, "nora": http.StatusNotFound,
-		"devi": http.StatusNotFound} {
-		r.Header.Set("Authorization", "Bearer "+portal.Tokens[who])
+	for bearer, want := range map[string]int{key: http.StatusOK, portal.Tokens["dana"]: http.StatusUnauthorized,
+		portal.Tokens["nora"]: http.StatusUnauthorized} {
+		r.Header.Set("Authorization", "Bearer "+bearer)
 		resp, err := localhost().Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("%s calls the endpoint: want %d, got %d", who, want, resp.StatusCode)
+			t.Errorf("%.8s calls the endpoint: want %d, got %d", bearer, want, resp.StatusCode)
 		}
 	}
 }

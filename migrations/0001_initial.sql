@@ -198,6 +198,41 @@ CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
 CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats) WHERE desired = 'running' OR state = 'stopping';
 CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
+-- Keys with which programs call endpoints: hashes only.
+CREATE TABLE endpoint_keys (
+  id                  TEXT   NOT NULL PRIMARY KEY,
+  workload            TEXT   NOT NULL REFERENCES workloads (id),
+  name                TEXT   NOT NULL,
+  secret_hash         TEXT   NOT NULL,
+  former_hash         TEXT   NOT NULL, -- of the secret before the last rotation
+  former_until        BIGINT,
+  requests_per_minute BIGINT NOT NULL,
+  tokens_per_minute   BIGINT NOT NULL,
+  concurrency         BIGINT NOT NULL,
+  created_by          TEXT   NOT NULL,
+  creator_name        TEXT   NOT NULL,
+  created_at          BIGINT NOT NULL,
+  rotated_at          BIGINT,
+  expires_at          BIGINT NOT NULL,
+  last_used_at        BIGINT,
+  revoked_at          BIGINT
+);
+CREATE INDEX endpoint_keys_workload ON endpoint_keys (workload, created_at);
+
+-- What was taken with a key in an hour.
+CREATE TABLE key_traffic (
+  key_id            TEXT   NOT NULL,
+  hour              BIGINT NOT NULL,
+  workload          TEXT   NOT NULL,
+  requests          BIGINT NOT NULL,
+  refused           BIGINT NOT NULL, -- over a limit
+  prompt_tokens     BIGINT NOT NULL,
+  completion_tokens BIGINT NOT NULL,
+  untold            BIGINT NOT NULL, -- requests whose answers told no tokens
+  PRIMARY KEY (key_id, hour)
+);
+CREATE INDEX key_traffic_workload ON key_traffic (workload, hour);
+
 CREATE TABLE volumes (
   name       TEXT    NOT NULL PRIMARY KEY,
   tenant     TEXT    NOT NULL,
@@ -814,6 +849,8 @@ DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
+DROP TABLE key_traffic;
+DROP TABLE endpoint_keys;
 DROP TABLE workloads;
 DROP TABLE request_asks;
 DROP TABLE refusals;

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -68,6 +69,7 @@ type Deps struct {
 	Quotas      *request.Quotas
 	Seats       *request.SeatQueue
 	Comparisons *request.Comparisons
+	Keys        *endpointkey.Service
 	Site        func() request.Site
 	Snapshots   request.Snapshots
 	Workloads   *workload.Service

@@ -109,6 +109,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"),
 		identity.ReadWorkload, a.history)
 	a.registerLogs()
+	a.registerKeys()
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
 		"Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",

@@ -101,10 +101,6 @@ func (p people) Actor(ctx context.Context, id identity.PersonID) (identity.Actor
 	return p.app.actor(person, identity.ViaSession), nil
 }
 
-func (p people) ActorByToken(ctx context.Context, bearer string) (identity.Actor, error) {
-	return p.app.tokens().ActorByToken(ctx, bearer)
-}
-
 // tokens says who API tokens belong to, by the settings.
 func (a *App) tokens() serve.Tokens {
 	return serve.Tokens{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(), Owner: a.renewals.Owner,

@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -86,6 +87,7 @@ type App struct {
 	secrets     secrets
 	requests    request.Services
 	workloads   *workload.Service
+	keys        *endpointkey.Service
 	logs        *podlogs.Service
 	usage       *usage.Service
 	monthly     *usage.StatementMail
@@ -330,6 +332,7 @@ func (a *App) services() {
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
 		SeatQueue: seatQueue{a.requests.Seats},
 		Sharing:   a.sharing}
+	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Alive: a.sessionAlive})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
@@ -449,7 +452,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons, Site: a.siteNow,
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
-		Logs: a.logs, Usage: a.usage,
+		Logs: a.logs, Usage: a.usage, Keys: a.keys,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL,
@@ -497,7 +500,7 @@ func appAddress(c config.Config, name string) string {
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
 		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
-		Actors: people{a}, Tokens: people{a},
+		Actors: people{a}, Keys: a.store,
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
 		Idle:          a.config.Session.Idle.Std(),
 		ClientAddress: func(r *http.Request) string { return a.server.Address(r) },

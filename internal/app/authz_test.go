@@ -204,6 +204,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "1h"}
 	case strings.HasSuffix(path, "/share"):
 		return map[string]any{"shared": true}
+	case strings.HasSuffix(path, "/keys"):
+		return map[string]any{"name": "a test"}
 	case strings.HasSuffix(path, "/edit"):
 		return map[string]any{"lease": "2h"}
 	}

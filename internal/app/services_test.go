@@ -36,7 +36,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Quarantined", "Under", "Open", "Mismatches"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
-		w.notify, w.quarantine, w.accounts} {
+		w.notify, w.quarantine, w.accounts, w.keys} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)

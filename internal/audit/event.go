@@ -75,6 +75,9 @@ const (
 	TokenCreated        Kind = "token.created"
 	TokenRevoked        Kind = "token.revoked"
 	TokenExpiring       Kind = "token.expiring" // announced to its owner
+	KeyCreated          Kind = "key.created"    // of an endpoint
+	KeyRotated          Kind = "key.rotated"
+	KeyRevoked          Kind = "key.revoked"
 	CatalogSaved        Kind = "catalog.saved"
 	LicenseEntered      Kind = "license.entered"
 	LicenseRemoved      Kind = "license.removed"
@@ -122,7 +125,8 @@ func Kinds() []Kind {
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
-		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,
+		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, KeyCreated, KeyRotated,
+		KeyRevoked, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,
 		PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,

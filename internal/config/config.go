@@ -153,6 +153,8 @@ type Tokens struct {
 	MaxStandingAge catalog.Duration `json:"maxStandingAge,omitempty"`
 	// how long before its end the owner of a token is told, once; default 7d
 	ExpiryNotice catalog.Duration `json:"expiryNotice,omitempty"`
+	// longest life of a key of a model endpoint, counted when it is made or rotated; default 90d
+	MaxKeyLifetime catalog.Duration `json:"maxKeyLifetime,omitempty"`
 }
 
 // Limits are the bounds as identity knows them.
@@ -165,6 +167,7 @@ func (t Tokens) withDefaults(refresh catalog.Duration) Tokens {
 	t.MaxLifetime = cmp.Or(t.MaxLifetime, 90*day)
 	t.MaxStandingAge = cmp.Or(t.MaxStandingAge, max(day, refresh))
 	t.ExpiryNotice = cmp.Or(t.ExpiryNotice, 7*day)
+	t.MaxKeyLifetime = cmp.Or(t.MaxKeyLifetime, 90*day)
 	return t
 }
 

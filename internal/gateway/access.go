@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
@@ -19,28 +18,31 @@ import (
 // errSignIn says that the caller has shown nothing that opens this host.
 var errSignIn = errors.New("gateway: not signed in to this workload")
 
-// claim is what a call shows to get in: the cookie of this host, or an API token.
+// claim is what a call shows to get in: the cookie of this host, or a key of the endpoint.
 type claim struct {
 	name   string // of the workload, from the host name
 	cookie identity.Credential
-	token  string
+	bearer string // the whole key; "" for a cookie
+	key    identity.Credential
 }
 
-// key tells claims apart in memory without holding a secret.
-func (c claim) key() string {
-	if c.token != "" {
-		return "t " + identity.HashSecret(c.token) + " " + c.name
+// id tells claims apart in memory without holding a secret.
+func (c claim) id() string {
+	if c.bearer != "" {
+		return "k " + identity.HashSecret(c.bearer) + " " + c.name
 	}
 	return "s " + c.cookie.ID + " " + c.name
 }
 
-// claimsOf reads the claims of a call; there is one, unless somebody found a way to plant cookies. An API token goes
-// before a cookie: the program that sends it means it.
-func (g *Gateway) claimsOf(r *http.Request, name string) []claim {
-	if kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(kind, "Bearer") {
-		if token = strings.TrimSpace(token); strings.HasPrefix(token, identity.TokenPrefix) && len(token) <= 200 {
-			return []claim{{name: name, token: token}}
-		}
+// claimsOf reads the claims of a call; there is one, unless somebody found a way to plant cookies. A key goes before a
+// cookie: the program that sends it means it. An error is a no to what was sent as a key.
+func (g *Gateway) claimsOf(r *http.Request, name string) ([]claim, error) {
+	bearer, key, err := bearerOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if bearer != "" {
+		return []claim{{name: name, bearer: bearer, key: key}}, nil
 	}
 	var claims []claim
 	for _, value := range edge.Values(r, edge.Workload) {
@@ -48,12 +50,13 @@ func (g *Gateway) claimsOf(r *http.Request, name string) []claim {
 			claims = append(claims, claim{name: name, cookie: credential})
 		}
 	}
-	return claims
+	return claims, nil
 }
 
 // grant is what a good claim opens.
 type grant struct {
 	person   identity.PersonID
+	key      *endpointkey.Key // by which the call was let in; nil for a person
 	workload workload.Workload
 	open     bool // it runs; else there is only a page about its state to see
 	target   target
@@ -62,38 +65,40 @@ type grant struct {
 // check asks everything anew: is the session alive, and the portal session that it hangs on, and may the person still
 // open the workload?
 func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
+	if c.bearer != "" {
+		return g.checkKey(ctx, c)
+	}
 	actor, only, err := g.actorOf(ctx, c)
 	if err != nil {
 		return grant{}, err
 	}
 	w, err := g.opts.Workloads.WorkloadByName(ctx, c.name)
 	switch {
-	case fault.Is(err, fault.NotFound) && c.token == "":
+	case fault.Is(err, fault.NotFound):
 		// The cookie of one workload shown at another host tells nothing about whether that other one exists.
 		return grant{}, errSignIn
 	case err != nil:
 		return grant{}, err
-	case c.token == "" && only != string(w.ID):
+	case only != string(w.ID):
 		return grant{}, errSignIn
-	case c.token != "" && w.Kind != catalog.Endpoint:
-		return grant{}, notFoundFault()
 	case !identity.Can(actor, identity.OpenWorkload, w.Resource()) || !w.Answers():
 		return grant{}, notFoundFault()
 	}
-	out := grant{person: actor.Person.ID, workload: w}
-	if w.Desired == workload.WantRunning && w.CanOpen() {
-		out.target, err = g.opts.Pods.target(w)
-		out.open = err == nil
-	}
-	return out, nil
+	return g.granted(grant{person: actor.Person.ID, workload: w}), nil
 }
 
-// actorOf gives the person behind a claim, and for a cookie the id of the only workload that it opens.
-func (g *Gateway) actorOf(ctx context.Context, c claim) (identity.Actor, string, error) {
-	if c.token != "" {
-		actor, err := g.opts.Tokens.ActorByToken(ctx, c.token)
-		return actor, "", orSignIn(err)
+// granted adds where the workload answers, when it does.
+func (g *Gateway) granted(gr grant) grant {
+	if w := gr.workload; w.Desired == workload.WantRunning && w.CanOpen() {
+		var err error
+		gr.target, err = g.opts.Pods.target(w)
+		gr.open = err == nil
 	}
+	return gr
+}
+
+// actorOf gives the person behind a cookie, and the id of the only workload that it opens.
+func (g *Gateway) actorOf(ctx context.Context, c claim) (identity.Actor, string, error) {
 	s, err := g.opts.Sessions.Session(ctx, c.cookie.ID)
 	if err != nil {
 		return identity.Actor{}, "", orSignIn(err)
@@ -126,7 +131,7 @@ func (g *Gateway) portalSession(ctx context.Context, id string, person identity.
 	return s, nil
 }
 
-// orSignIn turns "no such session, person or token" into errSignIn and leaves trouble of the database as it is.
+// orSignIn turns "no such session or person" into errSignIn and leaves trouble of the database as it is.
 func orSignIn(err error) error {
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
 		return errSignIn
@@ -135,7 +140,10 @@ func orSignIn(err error) error {
 }
 
 // definite reports whether an error of check is an answer (no) rather than trouble in getting one.
-func definite(err error) bool { return errors.Is(err, errSignIn) || fault.Is(err, fault.NotFound) }
+func definite(err error) bool {
+	return errors.Is(err, errSignIn) || errors.Is(err, errKey) || errors.Is(err, errKeyExpired) ||
+		fault.Is(err, fault.NotFound)
+}
 
 // pass is one claim that was good at least once, with the answer last given and the connections open on it.
 type pass struct {
@@ -160,6 +168,7 @@ type passes struct {
 // holder is whom open connections are counted for.
 type holder struct {
 	person   identity.PersonID
+	key      string
 	workload workload.ID
 }
 
@@ -250,9 +259,9 @@ func (g *Gateway) admitAny(ctx context.Context, claims []claim) (claim, *pass, g
 func (g *Gateway) admit(ctx context.Context, c claim) (*pass, grant, error) {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
-	key := c.key()
+	key := c.id()
 	if p := g.passes.find(key); p != nil {
-		if c.token == "" && !c.cookie.Matches(p.hash) {
+		if c.bearer == "" && !c.cookie.Matches(p.hash) {
 			return nil, grant{}, errSignIn
 		}
 		gr, err := g.renew(ctx, p, g.opts.Recheck)
@@ -264,7 +273,7 @@ func (g *Gateway) admit(ctx context.Context, c claim) (*pass, grant, error) {
 	}
 	p := &pass{claim: c, key: key, grant: gr, exchanges: map[*exchange]struct{}{}}
 	p.goodAt.Store(g.opts.Now().UnixNano())
-	if c.token == "" {
+	if c.bearer == "" {
 		p.hash = c.cookie.Hash()
 	}
 	return g.passes.keep(p), gr, nil

@@ -41,7 +41,11 @@ func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 
 // admitted notes whose call it is and where it goes, for the access line and for every line in between.
 func admitted(r *http.Request, to grant) *http.Request {
-	ctx := logging.With(r.Context(), logging.Actor, string(to.person))
+	who := string(to.person)
+	if to.key != nil {
+		who = to.key.Shown()
+	}
+	ctx := logging.With(r.Context(), logging.Actor, who)
 	ctx = logging.With(ctx, logging.Workload, string(to.workload.ID))
 	ctx = logging.With(ctx, logging.Cluster, to.workload.Cluster)
 	if c, ok := ctx.Value(callKey{}).(*call); ok {

@@ -123,8 +123,9 @@ func (g *Gateway) callback(w http.ResponseWriter, r *http.Request, name string) 
 		g.denied(w, r, name, err)
 		return
 	}
-	for _, old := range g.claimsOf(r, name) {
-		if old.token == "" && old.cookie.ID != session.ID {
+	claims, _ := g.claimsOf(r, name) // whoever sends a key as well has no cookie to replace
+	for _, old := range claims {
+		if old.bearer == "" && old.cookie.ID != session.ID {
 			g.forget(r.Context(), old)
 		}
 	}

@@ -3,8 +3,9 @@
 //
 // The way of a browser: a page call without a cookie of this workload goes (303) to the portal, which knows who is
 // signed in; Authorize asks identity.Can there and sends the browser back with a code that works once, for 30 seconds,
-// for this workload and this browser; the callback turns it into a cookie that opens this one host. Programs show an
-// API token to endpoints instead.
+// for this workload and this browser; the callback turns it into a cookie that opens this one host. Programs show a
+// key of the endpoint instead (keys.go), which has limits, and whose requests and tokens are counted; persons' API
+// tokens open nothing here.
 //
 // The way of a call: access.go (who, and still allowed?) -> origin.go (made by this site?) -> proxy.go (to the pod's
 // address that the controller observed, with headers.go taking off what must not pass). Open connections are written

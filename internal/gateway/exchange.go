@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 )
 
 // exchange is one call under way, perhaps a websocket that stays open for hours. It can be ended from outside.
@@ -16,6 +18,8 @@ type exchange struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	w      http.ResponseWriter
+	// counter looks at the answer to a call by key; nil where there is nothing to count.
+	counter *endpointkey.Counter
 
 	mu    sync.Mutex
 	done  bool
@@ -26,7 +30,10 @@ type exchange struct {
 type exchangeKey struct{}
 
 func newExchange(w http.ResponseWriter, r *http.Request, gr grant) *exchange {
-	e := &exchange{holder: holder{gr.person, gr.workload.ID}, grant: gr, w: w}
+	e := &exchange{holder: holder{person: gr.person, workload: gr.workload.ID}, grant: gr, w: w}
+	if gr.key != nil {
+		e.holder.key = gr.key.ID
+	}
 	e.ctx, e.cancel = context.WithCancel(r.Context())
 	return e
 }

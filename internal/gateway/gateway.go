@@ -41,11 +41,6 @@ type Actors interface {
 	Actor(ctx context.Context, id identity.PersonID) (identity.Actor, error)
 }
 
-// Tokens says whose API token this is. Faults: Unauthenticated or NotFound for one that is unknown, expired or revoked.
-type Tokens interface {
-	ActorByToken(ctx context.Context, bearer string) (identity.Actor, error)
-}
-
 // Secrets knows each workload's own secret, which opens its server to the gateway and to nobody else.
 type Secrets interface {
 	Token(w workload.Workload) string
@@ -59,7 +54,7 @@ type Options struct {
 	Workloads Workloads
 	Sessions  Sessions
 	Actors    Actors
-	Tokens    Tokens
+	Keys      Keys
 	Pods      *Pods
 	Bundle    *i18n.Bundle
 	Logger    *slog.Logger
@@ -84,6 +79,7 @@ type Gateway struct {
 	port    string // ":8080" or ""
 	proxy   *httputil.ReverseProxy
 	passes  passes
+	traffic traffic
 	watcher sync.Mutex // held by whoever starts or ends the watch
 	watched bool
 }
@@ -106,8 +102,8 @@ func New(opts Options) (*Gateway, error) {
 		g.domain != "localhost" {
 		return nil, fmt.Errorf("gateway: %q cannot be the apps domain of %s", opts.AppsDomain, g.portal)
 	}
-	if opts.Workloads == nil || opts.Sessions == nil || opts.Actors == nil || opts.Tokens == nil || opts.Pods == nil {
-		return nil, errors.New("gateway: Workloads, Sessions, Actors, Tokens and Pods are needed")
+	if opts.Workloads == nil || opts.Sessions == nil || opts.Actors == nil || opts.Keys == nil || opts.Pods == nil {
+		return nil, errors.New("gateway: Workloads, Sessions, Actors, Keys and Pods are needed")
 	}
 	g.opts = withDefaults(opts)
 	g.proxy = g.newProxy()
@@ -208,6 +204,8 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, http.StatusMethodNotAllowed, i18n.T("gateway.method"))
 	case headerBytes(r) > g.opts.MaxHeaderBytes:
 		g.tooLarge(w, r)
+	case r.URL.RawQuery != "" && keyInQuery(r.URL.RawQuery):
+		g.badKey(w, r, http.StatusBadRequest, "key_in_query", i18n.T("gateway.key_in_query"))
 	case r.URL.Path == callbackPath:
 		g.callback(w, r, name)
 	case r.URL.Path == forgetPath && navigates(r): // there is nothing to delete any more
@@ -221,13 +219,18 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 
 // pass lets a call through to the pod, if it may.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
-	c, p, grant, err := g.admitAny(r.Context(), g.claimsOf(r, name))
+	claims, err := g.claimsOf(r, name)
+	if err != nil {
+		g.denied(w, r, name, err)
+		return
+	}
+	c, p, grant, err := g.admitAny(r.Context(), claims)
 	if err != nil {
 		g.denied(w, r, name, err)
 		return
 	}
 	r = admitted(r, grant)
-	if c.token == "" && foreign(r, grant.workload.Kind, g.URL(name)) {
+	if c.bearer == "" && foreign(r, grant.workload.Kind, g.URL(name)) {
 		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
 		return
 	}
@@ -237,15 +240,33 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	e := newExchange(w, r, grant)
 	defer e.cancel()
-	p, ok := g.passes.enter(p, e, g.opts.MaxConnections)
+	most := g.connections(grant)
+	p, ok := g.passes.enter(p, e, most)
 	if !ok {
-		g.refuse(w, r, http.StatusTooManyRequests, i18n.T("gateway.too_many", "Limit", g.opts.MaxConnections))
+		g.tooMany(w, r, grant, most)
 		return
 	}
+	g.watch()
 	defer g.passes.leave(p, e)
 	defer e.finish()
-	g.watch()
+	if grant.key != nil {
+		if !g.admitKey(w, r, e) {
+			return
+		}
+		defer func() { g.traffic.end(grant.key, e.counter, g.opts.Now()) }()
+	}
 	g.proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
+}
+
+// tooMany tells whoever has too many calls under way.
+func (g *Gateway) tooMany(w http.ResponseWriter, r *http.Request, gr grant, most int) {
+	if gr.key == nil {
+		g.refuse(w, r, http.StatusTooManyRequests, i18n.T("gateway.too_many", "Limit", most))
+		return
+	}
+	g.traffic.refused(gr.key, g.opts.Now())
+	g.setLimits(w.Header(), gr.key)
+	g.tooMuch(w, r, "concurrency", time.Second, i18n.T("gateway.over_concurrency", "Limit", most))
 }
 
 func headerBytes(r *http.Request) int {

@@ -71,6 +71,8 @@ type answer struct {
 	refresh int
 	link    string
 	linked  i18n.Text
+	// of an error of the OpenAI API; "" for what follows from the status
+	kind, code string
 }
 
 // setHeaders is what every answer of the gateway's own carries, redirects included (ASVS 3.4).
@@ -111,6 +113,9 @@ func (g *Gateway) say(w http.ResponseWriter, r *http.Request, a answer) {
 		if err := page.Execute(&body, m); err != nil {
 			g.opts.Logger.ErrorContext(r.Context(), "render a gateway page", "error", err.Error())
 		}
+	} else if openAIRoute(r) {
+		h.Set("Content-Type", "application/json")
+		a.writeOpenAI(&body, l)
 	} else {
 		h.Set("Content-Type", "application/problem+json")
 		_ = json.NewEncoder(&body).Encode(map[string]any{
@@ -140,6 +145,15 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, status int, tex
 		w.Header().Set("Retry-After", "5")
 	}
 	g.say(w, r, a)
+}
+
+// badKey says why what was sent as a key opens nothing. It tells nothing of whether the workload exists.
+func (g *Gateway) badKey(w http.ResponseWriter, r *http.Request, status int, code string, text i18n.Text) {
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	}
+	g.say(w, r, answer{status: status, title: i18n.T("gateway.refused"), text: text, link: g.portal + "/",
+		linked: i18n.T("gateway.to_portal"), code: code})
 }
 
 // tooLarge explains a call with more in its header than servers take, and how to get on: cookies that any host below
@@ -181,6 +195,12 @@ func (g *Gateway) denied(w http.ResponseWriter, r *http.Request, name string, er
 	switch {
 	case errors.Is(err, errSignIn):
 		g.signIn(w, r, name)
+	case errors.Is(err, errPersonToken):
+		g.badKey(w, r, http.StatusUnauthorized, "invalid_api_key", i18n.T("gateway.person_token"))
+	case errors.Is(err, errKeyExpired):
+		g.badKey(w, r, http.StatusUnauthorized, "expired_api_key", i18n.T("gateway.key_expired"))
+	case errors.Is(err, errKey):
+		g.badKey(w, r, http.StatusUnauthorized, "invalid_api_key", i18n.T("gateway.key_wrong"))
 	case fault.Is(err, fault.NotFound):
 		g.notFound(w, r)
 	case r.Context().Err() != nil:

@@ -54,6 +54,10 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 	out.Header["X-Forwarded-For"] = []string{g.opts.ClientAddress(pr.In)}
 	out.Header["X-Forwarded-Host"] = []string{pr.In.Host}
 	out.Header["X-Forwarded-Proto"] = []string{g.scheme}
+	if e.grant.key != nil {
+		withoutKeys(out.Header)
+		out.Header["Accept-Encoding"] = []string{"identity"} // the tokens of the answer are counted
+	}
 	g.opts.Pods.authorize(out.Header, e.grant.workload)
 }
 
@@ -72,6 +76,10 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 func (g *Gateway) modifyResponse(res *http.Response) error {
 	cleanResponse(res.Header)
 	g.transportPolicy(res.Header)
+	if e := exchangeOf(res.Request.Context()); e.grant.key != nil {
+		g.setLimits(res.Header, e.grant.key)
+		e.count(res)
+	}
 	return nil
 }
 

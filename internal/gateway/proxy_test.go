@@ -24,6 +24,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -535,9 +536,10 @@ func BenchmarkProxy(b *testing.B) {
 	w.pod.Close()
 	w.pod = pod
 	cookie := w.signIn(annaPortal, "nb-anna")
+	key := w.key("a", "ep-anna", endpointkey.Limits{RequestsPerMinute: 1e9, TokensPerMinute: 1e9, Concurrency: 1000})[1]
 	processes := []string{"self"}
 	addresses := map[string]string{"bare": bare.Listener.Addr().String(), "gateway": w.server.Listener.Addr().String(),
-		"pod": pod.Listener.Addr().String()}
+		"gateway with a key": w.server.Listener.Addr().String(), "pod": pod.Listener.Addr().String()}
 	if nginx, err := exec.LookPath("nginx"); err == nil {
 		var pid int
 		addresses["nginx"], pid = startNginx(b, nginx, pod.Listener.Addr().String())
@@ -554,6 +556,11 @@ func BenchmarkProxy(b *testing.B) {
 				"User-Agent: Mozilla/5.0\r\nReferer: http://nb-anna.apps.test/lab\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: " +
 				"cors\r\nSec-Fetch-Dest: empty\r\nX-XSRFToken: x\r\n" +
 				"Cookie: _xsrf=2|x; " + cookie + "\r\n\r\n")
+			if name == "gateway with a key" { // and limits, and tokens counted
+				call = []byte("POST /v1/chat/completions HTTP/1.1\r\nHost: ep-anna.apps.test\r\nAccept: application/json\r\n" +
+					"Content-Type: application/json\r\nContent-Length: 2\r\nUser-Agent: OpenAI/Python\r\nAuthorization: " + key +
+					"\r\n\r\n{}")
+			}
 			before := cpuTime(processes)
 			defer func() { b.ReportMetric(float64((cpuTime(processes)-before).Microseconds())/float64(b.N), "cpu-µs/op") }()
 			b.RunParallel(func(pb *testing.PB) {

@@ -22,6 +22,9 @@ func (g *Gateway) watch() {
 		defer ticker.Stop()
 		for range ticker.C {
 			g.sweep(context.Background(), g.opts.Recheck)
+			if g.traffic.due(g.opts.Now()) || g.passes.empty() {
+				g.Flush(context.Background())
+			}
 			if g.unwatched() {
 				return
 			}
@@ -29,11 +32,11 @@ func (g *Gateway) watch() {
 	}()
 }
 
-// unwatched ends the watch when there is nothing left to look after.
+// unwatched ends the watch when there is nothing left to look after, and nothing to write down.
 func (g *Gateway) unwatched() bool {
 	g.watcher.Lock()
 	defer g.watcher.Unlock()
-	g.watched = !g.passes.empty()
+	g.watched = !g.passes.empty() || g.traffic.unwritten()
 	return !g.watched
 }
 
@@ -86,6 +89,7 @@ func (g *Gateway) Close() {
 	for _, e := range open {
 		e.end()
 	}
+	g.Flush(context.Background())
 }
 
 func (ps *passes) empty() bool {

@@ -245,13 +245,13 @@ func TestHosts(t *testing.T) {
 	}
 	for domain, portal := range map[string]string{"": portalURL, "portal.test": portalURL, "a/b": portalURL,
 		"apps.test": "ftp://x"} {
-		if _, err := New(Options{PortalURL: portal, AppsDomain: domain, Workloads: w, Sessions: w, Actors: w, Tokens: w,
+		if _, err := New(Options{PortalURL: portal, AppsDomain: domain, Workloads: w, Sessions: w, Actors: w, Keys: w,
 			Pods: w.gw.opts.Pods}); err == nil {
 			t.Errorf("want apps domain %q of %q refused", domain, portal)
 		}
 	}
 	local, err := New(Options{PortalURL: "http://localhost:8080", AppsDomain: "localhost", Workloads: w, Sessions: w,
-		Actors: w, Tokens: w, Pods: w.gw.opts.Pods})
+		Actors: w, Keys: w, Pods: w.gw.opts.Pods})
 	if err != nil || local.URL("nb") != "http://nb.localhost:8080" || local.Serves("localhost:8080") ||
 		!local.Serves("nb.localhost:8080") {
 		t.Errorf("want localhost to work with *.localhost, got %v", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -42,7 +43,8 @@ type world struct {
 	actors    map[identity.PersonID]identity.Actor
 	sessions  map[string]identity.Session
 	codes     map[string]code
-	tokens    map[string]identity.PersonID
+	keys      map[string]endpointkey.Key
+	taken     []endpointkey.Traffic
 	failing   error // of the database
 	dialled   []string
 	asked     atomic.Int64 // questions to the database
@@ -66,8 +68,7 @@ func newWorld(t testing.TB, change ...func(*Options, *PodsOptions)) *world {
 	w := &world{
 		t: t, workloads: map[string]workload.Workload{}, actors: map[identity.PersonID]identity.Actor{},
 		sessions: map[string]identity.Session{},
-		codes:    map[string]code{}, tokens: map[string]identity.PersonID{"gpup_anna.secret": "anna",
-			"gpup_jonas.secret": "jonas", "gpup_eve.secret": "eve"},
+		codes:    map[string]code{}, keys: map[string]endpointkey.Key{},
 	}
 	for _, p := range []identity.PersonID{"anna", "jonas"} {
 		w.actors[p] = identity.Actor{Person: identity.Person{ID: p},
@@ -90,7 +91,7 @@ func newWorld(t testing.TB, change ...func(*Options, *PodsOptions)) *world {
 
 	pods := PodsOptions{Clusters: map[string]Cluster{"c1": {Dialer: w}}, Secrets: w, Now: w.Now}
 	opts := Options{
-		PortalURL: portalURL, AppsDomain: "apps.test", Workloads: w, Sessions: w, Actors: w, Tokens: w, Now: w.Now,
+		PortalURL: portalURL, AppsDomain: "apps.test", Workloads: w, Sessions: w, Actors: w, Keys: w, Now: w.Now,
 		Recheck: 50 * time.Millisecond,
 		Bundle:  bundle(), Logger: slog.New(slog.DiscardHandler),
 	}
@@ -241,16 +242,23 @@ func (w *world) Actor(_ context.Context, id identity.PersonID) (identity.Actor, 
 	return a, err
 }
 
-func (w *world) ActorByToken(_ context.Context, bearer string) (identity.Actor, error) {
+func (w *world) EndpointKey(_ context.Context, id string) (endpointkey.Key, error) {
 	unlock, err := w.ask()
 	defer unlock()
-	id, ok := w.tokens[bearer]
+	k, ok := w.keys[id]
 	if err == nil && !ok {
-		err = fault.New(fault.Unauthenticated, i18n.Literal("no such token"))
+		err = missing()
 	}
-	a := w.actors[id]
-	a.Via = identity.ViaToken
-	return a, err
+	return k, err
+}
+
+func (w *world) AddKeyTraffic(_ context.Context, list []endpointkey.Traffic) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failing == nil {
+		w.taken = append(w.taken, list...)
+	}
+	return w.failing
 }
 
 // Token is the workload's own secret.
@@ -325,6 +333,8 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", edge.Workload+"=evil.evil")
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Del("Set-Cookie")
+	case "/v1/chat/completions":
+		answerChat(w, r)
 	case "/break":
 		panic(http.ErrAbortHandler)
 	case "/redirect":

@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, priceCases, demandCases,
 		budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
 		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
-		processCases} {
+		processCases, keyCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()

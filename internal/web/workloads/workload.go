@@ -379,7 +379,7 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 		identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
-			m.Example = "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " +
+			m.Example = "curl -H \"Authorization: Bearer $ENDPOINT_KEY\" " +
 				page.ShellQuote(blocks.OpenAddress(address, "/v1/models"))
 		}
 	}

@@ -52,9 +52,12 @@ func listModels(w http.ResponseWriter, r *http.Request) {
 
 // question is a chat or a completion request.
 type question struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Prompt   string `json:"prompt"`
+	Model   string `json:"model"`
+	Stream  bool   `json:"stream"`
+	Prompt  string `json:"prompt"`
+	Options struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
 	Messages []struct {
 		Role    string `json:"role"`
 		Content any    `json:"content"`
@@ -84,7 +87,7 @@ func chat(w http.ResponseWriter, r *http.Request) {
 	id := "chatcmpl-" + newID()
 	legacy := strings.HasSuffix(r.URL.Path, "/v1/completions")
 	if q.Stream {
-		stream(w, r, id, load.Model, words, legacy)
+		stream(w, r, id, load.Model, words, legacy, q.Options.Usage)
 	} else {
 		answer := strings.Join(words, " ")
 		choice := map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant",
@@ -92,15 +95,19 @@ func chat(w http.ResponseWriter, r *http.Request) {
 		if legacy {
 			choice = map[string]any{"index": 0, "finish_reason": "stop", "text": answer}
 		}
-		sendJSON(w, http.StatusOK, reply(id, object(legacy, ""), load.Model, choice, map[string]int{
-			"prompt_tokens": len(words) - 2, "completion_tokens": len(words), "total_tokens": 2*len(words) - 2,
-		}))
+		sendJSON(w, http.StatusOK, reply(id, object(legacy, ""), load.Model, []any{choice}, usageOf(words)))
 	}
 	done(len(words)-2, len(words))
 }
 
-// stream sends one word per event, then the end as OpenAI marks it.
-func stream(w http.ResponseWriter, r *http.Request, id, model string, words []string, legacy bool) {
+// usageOf counts a word as a token.
+func usageOf(words []string) map[string]int {
+	return map[string]int{"prompt_tokens": len(words) - 2, "completion_tokens": len(words),
+		"total_tokens": 2*len(words) - 2}
+}
+
+// stream sends one word per event, then what it took where that was asked for, and the end as OpenAI marks it.
+func stream(w http.ResponseWriter, r *http.Request, id, model string, words []string, legacy, usage bool) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	control := http.NewResponseController(w)
@@ -116,7 +123,7 @@ func stream(w http.ResponseWriter, r *http.Request, id, model string, words []st
 		} else {
 			choice["delta"] = map[string]string{"role": "assistant", "content": word}
 		}
-		text, err := json.Marshal(reply(id, object(legacy, ".chunk"), model, choice, nil))
+		text, err := json.Marshal(reply(id, object(legacy, ".chunk"), model, []any{choice}, nil))
 		if err != nil {
 			return
 		}
@@ -130,6 +137,10 @@ func stream(w http.ResponseWriter, r *http.Request, id, model string, words []st
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	if usage {
+		text, _ := json.Marshal(reply(id, object(legacy, ".chunk"), model, []any{}, usageOf(words)))
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", text)
+	}
 	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
@@ -140,9 +151,9 @@ func object(legacy bool, suffix string) string {
 	return "chat.completion" + suffix
 }
 
-func reply(id, object, model string, choice, usage any) map[string]any {
+func reply(id, object, model string, choices []any, usage any) map[string]any {
 	answer := map[string]any{"id": id, "object": object, "created": time.Now().Unix(), "model": model,
-		"choices": []any{choice}}
+		"choices": choices}
 	if usage != nil {
 		answer["usage"] = usage
 	}

@@ -275,6 +275,10 @@ func TestChat(t *testing.T) {
 		!strings.HasSuffix(text, "data: [DONE]\n\n") {
 		t.Errorf("want four words and the end, got %s", text)
 	}
+	if _, text := ask("k", `{"stream":true,"stream_options":{"include_usage":true},`+hello+`}`); strings.Count(text,
+		"data: ") != 6 || !strings.Contains(text, `"choices":[]`) || !strings.Contains(text, `"prompt_tokens":2`) {
+		t.Errorf("want the usage before the end, got %s", text)
+	}
 	if code, _ := ask("k", `{"model":"other",`+hello+`}`); code != 404 {
 		t.Errorf("want an unknown model not found, got %d", code)
 	}
@@ -282,7 +286,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("want a wrong key refused, got %d", code)
 	}
 	if _, text := s.get(t, "http://10.64.0.1:8000/metrics", nil); !strings.Contains(text,
-		`vllm:request_success_total{engine="0",model_name="acme/chat",finished_reason="stop"} 2`) {
-		t.Errorf("want two successes, got %s", text)
+		`vllm:request_success_total{engine="0",model_name="acme/chat",finished_reason="stop"} 3`) {
+		t.Errorf("want three successes, got %s", text)
 	}
 }

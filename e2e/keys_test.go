@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chat asks a model server as a program does that knows the OpenAI API, and gives status, headers and body.
+func chat(t *testing.T, url, bearer, body string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+bearer)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := localhost().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
+// codeOf is the code of an error of the OpenAI API.
+func codeOf(text string) string {
+	var e struct {
+		Error struct{ Message, Code string }
+	}
+	if json.Unmarshal([]byte(text), &e) != nil || e.Error.Message == "" {
+		return "no error of the OpenAI API: " + text
+	}
+	return e.Error.Code
+}
+
+// TestKeysOfAnEndpoint: a key is made over REST, opens its endpoint and is counted, has a limit, is rotated, and opens
+// nothing five seconds after it was revoked. Nobody's API token opens an endpoint.
+func TestKeysOfAnEndpoint(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("mig-1g.10gb", map[string]any{"kind": "endpoint", "image": "vllm", "storage": ""})
+	url, keys := str(w["url"]), "/workloads/"+str(w["id"])+"/keys"
+	made := dana.ok(http.StatusCreated, http.MethodPost, keys, map[string]any{"name": "summaries", "expires": "30d"})
+	key, id := str(made["key"]), str(made["id"])
+	if !strings.HasPrefix(key, str(made["prefix"])+".") {
+		t.Errorf("want the key to begin with its prefix, got %v", made["prefix"])
+	}
+	if a := dana.call(http.MethodGet, keys, nil); a.Status != http.StatusOK || strings.Contains(string(a.Raw), key) {
+		t.Errorf("want the key shown once, got %d %s", a.Status, a.Raw)
+	}
+
+	const hello = `"messages":[{"role":"user","content":"hello there"}]`
+	if status, _, text := chat(t, url, key, `{`+hello+`}`); status != http.StatusOK ||
+		!strings.Contains(text, "You said: hello there") {
+		t.Fatalf("want an answer, got %d %s", status, text)
+	}
+	if status, _, text := chat(t, url, key, `{"stream":true,"stream_options":{"include_usage":true},`+hello+`}`); status !=
+		http.StatusOK || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+		t.Errorf("want a stream, got %d %s", status, text)
+	}
+	for name, bearer := range map[string]string{"a person's token": portal.Tokens["dana"], "a wrong secret": key + "x",
+		"no key": "x"} {
+		status, _, text := chat(t, url, bearer, `{`+hello+`}`)
+		if status != http.StatusUnauthorized || strings.HasPrefix(codeOf(text), "no error") {
+			t.Errorf("%s: want 401, got %d %s", name, status, text)
+		}
+	}
+	if resp, err := localhost().Get(url + "/v1/models?api_key=" + key); err != nil ||
+		resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("want a key in an address refused, got %v %v", resp, err)
+	}
+	eventually(t, "the tokens are counted", time.Minute, func() bool {
+		for _, n := range items(dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"])+"/traffic", nil)) {
+			if n["key"] == id && n["requests"] == 2.0 && n["promptTokens"] == 4.0 && n["completionTokens"] == 8.0 {
+				return true
+			}
+		}
+		return false
+	})
+
+	limited := str(dana.ok(http.StatusCreated, http.MethodPost, keys, map[string]any{"name": "trial",
+		"limits": map[string]any{"requestsPerMinute": 1}})["key"])
+	eventually(t, "a limit is reached", time.Minute, func() bool {
+		status, header, text := chat(t, url, limited, `{`+hello+`}`)
+		return status == http.StatusTooManyRequests && header.Get("Retry-After") != "" && header.Get("RateLimit") != "" &&
+			codeOf(text) == "rate_limit_exceeded"
+	})
+
+	next := str(dana.ok(http.StatusOK, http.MethodPost, keys+"/"+id+"/rotate", map[string]any{"overlap": "1h"})["key"])
+	for _, secret := range []string{key, next} {
+		if status, _, text := chat(t, url, secret, `{`+hello+`}`); status != http.StatusOK {
+			t.Errorf("want both secrets to open it, got %d %s", status, text)
+		}
+	}
+	dana.ok(http.StatusOK, http.MethodDelete, keys+"/"+id, nil)
+	revoked := time.Now()
+	eventually(t, "the key opens nothing", time.Minute, func() bool {
+		asked := time.Now()
+		status, _, text := chat(t, url, next, `{`+hello+`}`)
+		if status == http.StatusOK && asked.Sub(revoked) > 5*time.Second {
+			t.Fatal("want a revoked key refused within five seconds")
+		}
+		return status == http.StatusUnauthorized && codeOf(text) == "invalid_api_key"
+	})
+	for who, want := range map[string]int{"nora": http.StatusNotFound, "devi": http.StatusForbidden} {
+		if a := as(t, who).call(http.MethodGet, keys, nil); a.Status != want {
+			t.Errorf("%s asks for the keys: want %d, got %d", who, want, a.Status)
+		}
+	}
+}

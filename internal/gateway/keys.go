@@ -1,0 +1,370 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Keys knows the keys of endpoints.
+type Keys interface {
+	// EndpointKey gives a key by its id, also a revoked one. Fault: NotFound.
+	EndpointKey(ctx context.Context, id string) (endpointkey.Key, error)
+	// AddKeyTraffic adds what was taken with keys to their hours.
+	AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) error
+}
+
+// maxKeyConnections bounds the calls under way with one key that has no limit of its own.
+const maxKeyConnections = 2000
+
+// Answers to a claim by key; each is a no.
+var (
+	errKey         = errors.New("gateway: the key opens nothing here")
+	errKeyExpired  = errors.New("gateway: the key has expired")
+	errPersonToken = errors.New("gateway: a person's token opens no workload")
+)
+
+// bearerOf reads the bearer credential of a call: a key, or "" with errPersonToken for an API token of the portal.
+// Any other text is none of ours, and the call is treated as if it had sent nothing.
+func bearerOf(r *http.Request) (text string, key identity.Credential, err error) {
+	kind, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(kind, "Bearer") {
+		return "", key, nil
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case strings.HasPrefix(text, identity.TokenPrefix):
+		return "", key, errPersonToken
+	case strings.HasPrefix(text, endpointkey.Prefix):
+		key, ok := endpointkey.Parse(text)
+		if !ok {
+			return "", key, errKey
+		}
+		return text, key, nil
+	}
+	return "", key, nil
+}
+
+// keyInQuery reports whether a key or an API token stands in the address, where servers and proxies write it down.
+func keyInQuery(query string) bool {
+	if !strings.Contains(query, "gp") && !strings.Contains(query, "%") {
+		return false
+	}
+	if plain, err := url.QueryUnescape(query); err == nil {
+		query = plain
+	}
+	return endpointkey.In(query) || strings.Contains(query, "="+identity.TokenPrefix)
+}
+
+// checkKey asks everything anew about a claim by key. What does not exist and what is not the key's looks alike.
+func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
+	k, err := g.opts.Keys.EndpointKey(ctx, c.key.ID)
+	if fault.Is(err, fault.NotFound) {
+		return grant{}, errKey
+	}
+	if err != nil {
+		return grant{}, err
+	}
+	switch err := k.Check(c.key, g.opts.Now()); {
+	case errors.Is(err, endpointkey.ErrExpired):
+		return grant{}, errKeyExpired
+	case err != nil:
+		return grant{}, errKey
+	}
+	w, err := g.opts.Workloads.WorkloadByName(ctx, c.name)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return grant{}, errKey
+	case err != nil:
+		return grant{}, err
+	case w.ID != k.Workload || w.Kind != catalog.Endpoint || !w.Answers():
+		return grant{}, errKey
+	}
+	return g.granted(grant{workload: w, key: &k}), nil
+}
+
+// connections is how many calls may be under way at once.
+func (g *Gateway) connections(gr grant) int {
+	switch {
+	case gr.key == nil:
+		return g.opts.MaxConnections
+	case gr.key.Limits.Concurrency > 0:
+		return gr.key.Limits.Concurrency
+	}
+	return maxKeyConnections
+}
+
+// traffic counts what is taken with each key, in this process: for the limits, and for the hours in the database, which
+// are written in batches.
+type traffic struct {
+	mu      sync.Mutex
+	byKey   map[string]*counted
+	written time.Time
+}
+
+// counted is what is known of one key.
+type counted struct {
+	limits endpointkey.Limits // of the newest call
+	window endpointkey.Window
+	hours  map[time.Time]*endpointkey.Traffic // not written yet
+	open   int
+}
+
+const (
+	writeEvery    = 10 * time.Second
+	mostUnwritten = 48 // hours of a key, while the database does not answer
+)
+
+func (t *traffic) of(k *endpointkey.Key) *counted {
+	if t.byKey == nil {
+		t.byKey = map[string]*counted{}
+	}
+	c := t.byKey[k.ID]
+	if c == nil {
+		c = &counted{hours: map[time.Time]*endpointkey.Traffic{}}
+		t.byKey[k.ID] = c
+	}
+	c.limits = k.Limits
+	return c
+}
+
+func (c *counted) hour(k *endpointkey.Key, now time.Time) *endpointkey.Traffic {
+	at := now.Truncate(time.Hour)
+	h := c.hours[at]
+	if h == nil {
+		if len(c.hours) >= mostUnwritten {
+			clear(c.hours)
+		}
+		h = &endpointkey.Traffic{Key: k.ID, Workload: k.Workload, Hour: at}
+		c.hours[at] = h
+	}
+	h.LastAt = now
+	return h
+}
+
+// begin counts a call, unless a limit is reached.
+func (t *traffic) begin(k *endpointkey.Key, now time.Time) (over endpointkey.Over, retry time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of(k)
+	if over, retry = c.window.Take(k.Limits, now); over != endpointkey.OverNothing {
+		c.hour(k, now).Refused++
+		return over, retry
+	}
+	c.hour(k, now).Requests++
+	c.open++
+	return over, 0
+}
+
+// refused counts a call that was one too many at once.
+func (t *traffic) refused(k *endpointkey.Key, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of(k).hour(k, now).Refused++
+}
+
+// end counts what the answer of a call told. Where a stream told nothing, its events count for the limit.
+func (t *traffic) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of(k)
+	c.open--
+	if answer == nil {
+		return
+	}
+	h := c.hour(k, now)
+	taken, told := answer.Usage()
+	if !told {
+		h.Untold++
+		c.window.Charge(answer.Events(), k.Limits, now)
+		return
+	}
+	h.Usage.Prompt += taken.Prompt
+	h.Usage.Completion += taken.Completion
+	c.window.Charge(taken.Prompt+taken.Completion, k.Limits, now)
+}
+
+// take gives what is to be written now, and forgets keys of which nothing is left to know.
+func (t *traffic) take(now time.Time) (list []endpointkey.Traffic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written = now
+	for id, c := range t.byKey {
+		for _, h := range c.hours {
+			list = append(list, *h)
+		}
+		clear(c.hours)
+		if c.open == 0 && c.window.Over(c.limits, now) {
+			delete(t.byKey, id)
+		}
+	}
+	return list
+}
+
+// giveBack keeps what could not be written for the next time.
+func (t *traffic) giveBack(list []endpointkey.Traffic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range list {
+		k := &endpointkey.Key{ID: n.Key, Workload: n.Workload, Limits: t.limitsOf(n.Key)}
+		h := t.of(k).hour(k, n.Hour)
+		last := n.LastAt
+		if h.LastAt.After(last) {
+			last = h.LastAt
+		}
+		*h = endpointkey.Traffic{Key: h.Key, Workload: h.Workload, Hour: h.Hour, LastAt: last,
+			Requests: h.Requests + n.Requests, Refused: h.Refused + n.Refused, Untold: h.Untold + n.Untold,
+			Usage: endpointkey.Usage{Prompt: h.Usage.Prompt + n.Usage.Prompt,
+				Completion: h.Usage.Completion + n.Usage.Completion}}
+	}
+}
+
+func (t *traffic) limitsOf(id string) endpointkey.Limits {
+	if c := t.byKey[id]; c != nil {
+		return c.limits
+	}
+	return endpointkey.Limits{}
+}
+
+func (t *traffic) due(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return now.Sub(t.written) >= writeEvery || now.Before(t.written)
+}
+
+// unwritten reports whether something waits to be written.
+func (t *traffic) unwritten() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.byKey {
+		if len(c.hours) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Flush writes down what was taken with keys since it was written last.
+func (g *Gateway) Flush(ctx context.Context) {
+	list := g.traffic.take(g.opts.Now())
+	if len(list) == 0 {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	if err := g.opts.Keys.AddKeyTraffic(ctx, list); err != nil {
+		g.traffic.giveBack(list)
+		g.opts.Logger.WarnContext(ctx, "cannot write down what was taken with keys of endpoints; kept for the next time",
+			"keys", len(list), "error", err.Error())
+	}
+}
+
+// admitKey counts a call by key; false when a limit was reached and the caller was told.
+func (g *Gateway) admitKey(w http.ResponseWriter, r *http.Request, e *exchange) bool {
+	k := e.grant.key
+	over, retry := g.traffic.begin(k, g.opts.Now())
+	if over == endpointkey.OverNothing {
+		return true
+	}
+	g.setLimits(w.Header(), k)
+	text := i18n.T("gateway.over_requests", "Limit", k.Limits.RequestsPerMinute)
+	if over == endpointkey.OverTokens {
+		text = i18n.T("gateway.over_tokens", "Limit", k.Limits.TokensPerMinute)
+	}
+	g.tooMuch(w, r, string(over), retry, text)
+	return false
+}
+
+func (g *Gateway) tooMuch(w http.ResponseWriter, r *http.Request, kind string, retry time.Duration, text i18n.Text) {
+	w.Header().Set("Retry-After", wholeSeconds(retry))
+	g.say(w, r, answer{status: http.StatusTooManyRequests, title: i18n.T("gateway.refused"), text: text, link: "/",
+		linked: i18n.T("gateway.try_again"), kind: kind, code: "rate_limit_exceeded"})
+}
+
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(max(1, int(math.Ceil(d.Seconds())))) }
+
+// setLimits says what is left of the minute, as draft-ietf-httpapi-ratelimit-headers and as clients of OpenAI read it.
+func (g *Gateway) setLimits(h http.Header, k *endpointkey.Key) {
+	for name := range h {
+		if strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Ratelimit") {
+			delete(h, name)
+		}
+	}
+	l := k.Limits
+	if l.RequestsPerMinute == 0 && l.TokensPerMinute == 0 {
+		return
+	}
+	g.traffic.mu.Lock()
+	requests, tokens, reset := g.traffic.of(k).window.Left(l, g.opts.Now())
+	g.traffic.mu.Unlock()
+	var policies, left []string
+	for _, one := range []struct {
+		name        string
+		limit, left int
+	}{{"requests", l.RequestsPerMinute, requests}, {"tokens", l.TokensPerMinute, tokens}} {
+		if one.limit == 0 {
+			continue
+		}
+		policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", one.name, one.limit, int(endpointkey.Minute.Seconds())))
+		left = append(left, fmt.Sprintf("%q;r=%d;t=%s", one.name, one.left, wholeSeconds(reset)))
+		h.Set("X-Ratelimit-Limit-"+one.name, strconv.Itoa(one.limit))
+		h.Set("X-Ratelimit-Remaining-"+one.name, strconv.Itoa(one.left))
+		h.Set("X-Ratelimit-Reset-"+one.name, wholeSeconds(reset)+"s")
+	}
+	h.Set("Ratelimit-Policy", strings.Join(policies, ", "))
+	h.Set("Ratelimit", strings.Join(left, ", "))
+}
+
+// count has the tokens of an answer to a call by key counted as it passes by.
+func (e *exchange) count(res *http.Response) {
+	if res.StatusCode < 200 || res.StatusCode > 299 || res.Request.Method != http.MethodPost ||
+		res.Header.Get("Content-Encoding") != "" {
+		return
+	}
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(kind)) {
+	case "text/event-stream":
+		e.counter = endpointkey.NewCounter(true)
+	case "application/json":
+		e.counter = endpointkey.NewCounter(false)
+	default:
+		return
+	}
+	res.Body = countedBody{res.Body, e.counter}
+}
+
+type countedBody struct {
+	io.ReadCloser
+	counter *endpointkey.Counter
+}
+
+func (b countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	_, _ = b.counter.Write(p[:n])
+	return n, err
+}
+
+// withoutKeys takes off every header that has a key in it, whatever its name: models have no use for one.
+func withoutKeys(h http.Header) {
+	for name, values := range h {
+		for _, v := range values {
+			if endpointkey.In(v) {
+				delete(h, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// answerChat is a model server that tells what it took.
+func answerChat(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	const usage = `"usage":{"prompt_tokens":10,"completion_tokens":5}`
+	if !bytes.Contains(body, []byte(`"stream":true`)) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Ratelimit-Limit-Requests", "9999") // its own limits are nobody's business
+		_, _ = fmt.Fprintf(w, `{"choices":[],%s}`, usage)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	for range 3 {
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+		_ = http.NewResponseController(w).Flush()
+	}
+	if bytes.Contains(body, []byte("include_usage")) {
+		_, _ = fmt.Fprintf(w, "data: {\"choices\":[],%s}\n\n", usage)
+	}
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// key makes a key of an endpoint and gives its Authorization header.
+func (w *world) key(id, name string, l endpointkey.Limits) []string {
+	c := identity.Credential{ID: strings.Repeat(id, 8), Secret: identity.NewCredential().Secret}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keys[c.ID] = endpointkey.Key{ID: c.ID, Workload: workload.ID("w-" + name), SecretHash: c.Hash(), Limits: l,
+		ExpiresAt: time.Now().Add(24 * time.Hour)}
+	return []string{"Authorization", "bearer  " + endpointkey.Prefix + c.String()}
+}
+
+func (w *world) changeKey(id string, f func(*endpointkey.Key)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.keys[strings.Repeat(id, 8)]
+	f(&k)
+	w.keys[k.ID] = k
+}
+
+func (w *world) chat(name, body string, headers ...string) *http.Response {
+	w.t.Helper()
+	return w.call(http.MethodPost, name, "/v1/chat/completions", strings.NewReader(body), headers...)
+}
+
+type openAIError struct {
+	Error struct{ Message, Type, Code string }
+}
+
+func errorOf(t *testing.T, res *http.Response) openAIError {
+	t.Helper()
+	var e openAIError
+	if err := json.NewDecoder(res.Body).Decode(&e); err != nil || e.Error.Message == "" {
+		t.Fatalf("want an error of the OpenAI API, got %v %+v", err, e)
+	}
+	return e
+}
+
+func TestKeysOpenTheirEndpoint(t *testing.T) {
+	w := newWorld(t)
+	key := w.key("a", "ep-anna", endpointkey.Limits{})
+	saw := sawOf(t, w.call(http.MethodPost, "ep-anna", "/v1/embeddings", strings.NewReader("{}"),
+		with(key, "Origin", "http://elsewhere.test", "X-Api-Key", strings.TrimPrefix(key[1], "bearer  "))...))
+	if got := saw.Header["Authorization"]; len(got) != 1 || got[0] != "Bearer pod-secret-of-ep-anna" {
+		t.Errorf("want the endpoint's own secret and nothing else, got %v", got)
+	}
+	if all := fmt.Sprint(saw); strings.Contains(all, endpointkey.Prefix) {
+		t.Errorf("the key must not reach the model server: %s", all)
+	}
+
+	other := w.key("b", "nb-anna", endpointkey.Limits{})
+	expired, revoked := w.key("c", "ep-anna", endpointkey.Limits{}), w.key("d", "ep-anna", endpointkey.Limits{})
+	w.changeKey("c", func(k *endpointkey.Key) { k.ExpiresAt = time.Now() })
+	w.changeKey("d", func(k *endpointkey.Key) { k.RevokedAt = time.Now() })
+	for name, c := range map[string]struct {
+		host   string
+		header []string
+		code   string
+	}{
+		"another endpoint":        {"nb-nobody", key, "invalid_api_key"},
+		"a notebook":              {"nb-anna", key, "invalid_api_key"},
+		"a key of a notebook":     {"nb-anna", other, "invalid_api_key"},
+		"a key of something else": {"ep-anna", other, "invalid_api_key"},
+		"a wrong secret":          {"ep-anna", []string{"Authorization", key[1] + "x"}, "invalid_api_key"},
+		"expired":                 {"ep-anna", expired, "expired_api_key"},
+		"revoked":                 {"ep-anna", revoked, "invalid_api_key"},
+		"a person's token":        {"ep-anna", []string{"Authorization", "Bearer gpup_anna.secret"}, "invalid_api_key"},
+		"a person's token and no workload": {"ep-nobody", []string{"Authorization", "Bearer gpup_anna.secret"},
+			"invalid_api_key"},
+	} {
+		res := w.chat(c.host, "{}", c.header...)
+		if e := errorOf(t, res); res.StatusCode != http.StatusUnauthorized || e.Error.Code != c.code ||
+			e.Error.Type != "invalid_request_error" {
+			t.Errorf("%s: want 401 %s, got %d %+v", name, c.code, res.StatusCode, e)
+		}
+	}
+	if res := w.get("ep-anna", "/", with([]string{"Authorization", "Bearer gpup_anna.secret"}, "Cookie",
+		w.signIn(annaPortal, "ep-anna"))...); res.StatusCode != http.StatusUnauthorized ||
+		!strings.Contains(text(t, res), "Make a key") {
+		t.Errorf("want somebody told what to use instead of a token, got %d", res.StatusCode)
+	}
+	if res := w.get("ep-anna", "/", "Cookie", w.signIn(annaPortal, "ep-anna")); res.StatusCode != http.StatusOK {
+		t.Errorf("want the owner's browser let in, got %d", res.StatusCode)
+	}
+}
+
+func TestARevokedKeyOpensNothing(t *testing.T) {
+	w := newWorld(t)
+	key := w.key("a", "ep-anna", endpointkey.Limits{})
+	socket := w.mustDial("ep-anna", "", key...)
+	w.changeKey("a", func(k *endpointkey.Key) { k.RevokedAt = time.Now() })
+	if _, _, err := socket.Read(t.Context()); err == nil {
+		t.Error("want the websocket of a revoked key closed")
+	}
+	if res := w.chat("ep-anna", "{}", key...); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("want the key refused, got %d", res.StatusCode)
+	}
+}
+
+func TestKeysAreNoPartOfAnAddress(t *testing.T) {
+	var log bytes.Buffer
+	w := newWorld(t, func(o *Options, _ *PodsOptions) { o.Logger = logging.New(&log, logging.JSON, slog.LevelInfo) })
+	key := strings.TrimPrefix(w.key("a", "ep-anna", endpointkey.Limits{})[1], "bearer  ")
+	for _, query := range []string{"key=" + key, "a=b&api_key=" + strings.ReplaceAll(key, "_", "%5F"),
+		"token=gpup_anna.secret"} {
+		res := w.get("ep-anna", "/v1/models?"+query)
+		if e := errorOf(t, res); res.StatusCode != http.StatusBadRequest || e.Error.Code != "key_in_query" {
+			t.Errorf("%s: want 400, got %d %+v", query, res.StatusCode, e)
+		}
+	}
+	_ = w.chat("ep-anna", "{}", "Authorization", "Bearer "+key)
+	w.server.Close() // every access line is written
+	if _, secret, _ := strings.Cut(key, "."); strings.Contains(log.String(), secret) {
+		t.Error("want no secret in the log")
+	}
+	if !strings.Contains(log.String(), "gpk_aaaaaaaa") {
+		t.Errorf("want the key named in the log, got %s", log.String())
+	}
+	if len(w.dials()) != 1 {
+		t.Errorf("want one call to reach the pod, got %v", w.dials())
+	}
+}
+
+func TestLimitsOfAKey(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0) // the clock stands
+	key := w.key("a", "ep-anna", endpointkey.Limits{RequestsPerMinute: 2})
+	if h := w.chat("ep-anna", "{}", key...).Header; h.Get("RateLimit") != `"requests";r=1;t=60` ||
+		h.Get("RateLimit-Policy") != `"requests";q=2;w=60` || h.Get("X-RateLimit-Remaining-Requests") != "1" ||
+		len(h.Values("X-RateLimit-Limit-Requests")) != 1 {
+		t.Errorf("want to be told what is left, got %v", h)
+	}
+	_ = w.chat("ep-anna", "{}", key...)
+	w.pass(15 * time.Second)
+	res := w.chat("ep-anna", "{}", key...)
+	if e := errorOf(t, res); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "45" ||
+		e.Error.Type != "requests" || e.Error.Code != "rate_limit_exceeded" ||
+		res.Header.Get("RateLimit") != `"requests";r=0;t=45` {
+		t.Errorf("want 429 for 45 s, got %d %v %+v", res.StatusCode, res.Header, e)
+	}
+	w.pass(45 * time.Second)
+	if res := w.chat("ep-anna", "{}", key...); res.StatusCode != http.StatusOK {
+		t.Errorf("want another minute, got %d", res.StatusCode)
+	}
+
+	tokens := w.key("b", "ep-anna", endpointkey.Limits{TokensPerMinute: 20})
+	_ = text(t, w.chat("ep-anna", "{}", tokens...))
+	if h := w.chat("ep-anna", "{}", tokens...).Header; h.Get("X-RateLimit-Remaining-Tokens") != "5" {
+		t.Errorf("want 15 tokens counted, got %v", h)
+	}
+	waitFor(t, "the tokens of the second answer", func() bool {
+		res := w.chat("ep-anna", "{}", tokens...)
+		return res.StatusCode == http.StatusTooManyRequests && errorOf(t, res).Error.Type == "tokens"
+	})
+
+	one := w.key("e", "ep-anna", endpointkey.Limits{Concurrency: 1})
+	socket := w.mustDial("ep-anna", "", one...)
+	if res := w.chat("ep-anna", "{}", one...); res.StatusCode != http.StatusTooManyRequests ||
+		res.Header.Get("Retry-After") != "1" || errorOf(t, res).Error.Type != "concurrency" {
+		t.Errorf("want one call at once, got %d", res.StatusCode)
+	}
+	_ = socket.CloseNow()
+	waitFor(t, "room again", func() bool { return w.chat("ep-anna", "{}", one...).StatusCode == http.StatusOK })
+}
+
+func TestTokensAreCounted(t *testing.T) {
+	w := newWorld(t)
+	key := w.key("a", "ep-anna", endpointkey.Limits{TokensPerMinute: 1000, RequestsPerMinute: 4})
+	for _, body := range []string{`{}`, `{"stream":true,"stream_options":{"include_usage":true}}`, `{"stream":true}`} {
+		got := text(t, w.chat("ep-anna", body, key...))
+		if !strings.Contains(got, "choices") {
+			t.Errorf("want the whole answer, got %q", got)
+		}
+	}
+	_ = text(t, w.get("ep-anna", "/v1/models", key...))
+	_ = text(t, w.get("ep-anna", "/v1/models", key...)) // over the limit
+	w.fail(errors.New("the database is away"))
+	w.gw.Flush(t.Context())
+	w.fail(nil)
+	waitFor(t, "the counts to be written", func() bool {
+		w.gw.Flush(t.Context())
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var sum endpointkey.Traffic
+		for _, n := range w.taken {
+			sum.Requests, sum.Refused, sum.Untold = sum.Requests+n.Requests, sum.Refused+n.Refused, sum.Untold+n.Untold
+			sum.Usage.Prompt, sum.Usage.Completion = sum.Usage.Prompt+n.Usage.Prompt, sum.Usage.Completion+n.Usage.Completion
+			if n.Key != "aaaaaaaa" || n.Workload != "w-ep-anna" || n.LastAt.IsZero() {
+				t.Fatalf("got %+v", n)
+			}
+		}
+		return sum.Requests == 4 && sum.Refused == 1 && sum.Untold == 1 && sum.Usage == endpointkey.Usage{Prompt: 20,
+			Completion: 10}
+	})
+}
+
+// What was counted is written when nobody calls any more, and the watch ends.
+func TestCountsAreWrittenAtTheEnd(t *testing.T) {
+	w := newWorld(t)
+	_ = text(t, w.chat("ep-anna", "{}", w.key("a", "ep-anna", endpointkey.Limits{})...))
+	waitFor(t, "the counts", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.taken) > 0
+	})
+	waitFor(t, "the watch to end", func() bool {
+		w.gw.watcher.Lock()
+		defer w.gw.watcher.Unlock()
+		return !w.gw.watched
+	})
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var _ endpointkey.Store = (*Store)(nil)
+
+type keyRow struct {
+	ID                string `gorm:"primaryKey"`
+	Workload          string
+	Name              string
+	SecretHash        string
+	FormerHash        string
+	FormerUntil       timestamp
+	RequestsPerMinute int
+	TokensPerMinute   int
+	Concurrency       int
+	CreatedBy         string
+	CreatorName       string
+	CreatedAt         timestamp `gorm:"autoCreateTime:false"`
+	RotatedAt         timestamp
+	ExpiresAt         timestamp
+	LastUsedAt        timestamp
+	RevokedAt         timestamp
+}
+
+func (keyRow) TableName() string { return "endpoint_keys" }
+
+func toKey(row keyRow) endpointkey.Key {
+	return endpointkey.Key{ID: row.ID, Workload: workload.ID(row.Workload), Name: row.Name, SecretHash: row.SecretHash,
+		FormerHash: row.FormerHash, FormerUntil: row.FormerUntil.time(),
+		Limits: endpointkey.Limits{RequestsPerMinute: row.RequestsPerMinute, TokensPerMinute: row.TokensPerMinute,
+			Concurrency: row.Concurrency},
+		CreatedBy: identity.PersonID(row.CreatedBy), CreatorName: row.CreatorName, CreatedAt: row.CreatedAt.time(),
+		RotatedAt: row.RotatedAt.time(), ExpiresAt: row.ExpiresAt.time(), LastUsedAt: row.LastUsedAt.time(),
+		RevokedAt: row.RevokedAt.time()}
+}
+
+func fromKey(k endpointkey.Key) keyRow {
+	return keyRow{ID: k.ID, Workload: string(k.Workload), Name: k.Name, SecretHash: k.SecretHash, FormerHash: k.FormerHash,
+		FormerUntil: timestampOf(k.FormerUntil), RequestsPerMinute: k.Limits.RequestsPerMinute,
+		TokensPerMinute: k.Limits.TokensPerMinute, Concurrency: k.Limits.Concurrency, CreatedBy: string(k.CreatedBy),
+		CreatorName: k.CreatorName, CreatedAt: timestampOf(k.CreatedAt), RotatedAt: timestampOf(k.RotatedAt),
+		ExpiresAt: timestampOf(k.ExpiresAt), LastUsedAt: timestampOf(k.LastUsedAt), RevokedAt: timestampOf(k.RevokedAt)}
+}
+
+// EndpointKey gives a key by its id. Whether it opens anything is for the caller to say.
+func (v view) EndpointKey(ctx context.Context, id string) (endpointkey.Key, error) {
+	row, err := one[keyRow](v.at(ctx).Where("id = ?", id), i18n.T("keys.not_found"))
+	return toKey(row), err
+}
+
+// EndpointKeys lists an endpoint's keys but those that were revoked, newest first.
+func (v view) EndpointKeys(ctx context.Context, id workload.ID) ([]endpointkey.Key, error) {
+	rows, err := all[keyRow](v.at(ctx).Where("workload = ? AND revoked_at IS NULL", string(id)).
+		Order("created_at DESC, id DESC"))
+	return each(rows, toKey), err
+}
+
+// CreateEndpointKey is a Conflict where the endpoint has that many already.
+func (s *Store) CreateEndpointKey(ctx context.Context, k endpointkey.Key, most int, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		var have int64
+		err := t.at(ctx).Model(&keyRow{}).Where("workload = ? AND revoked_at IS NULL", string(k.Workload)).Count(&have).Error
+		if err != nil {
+			return err
+		}
+		if have >= int64(most) {
+			return fault.New(fault.Conflict, i18n.T("keys.too_many", "Most", most))
+		}
+		row := fromKey(k)
+		if err := insert(t.at(ctx), &row); err != nil {
+			return err
+		}
+		t.keysChanged(k, event)
+		return t.Append(ctx, event)
+	})
+}
+
+// RotateEndpointKey keeps the new secret, unless the key was revoked or rotated since it was read.
+func (s *Store) RotateEndpointKey(ctx context.Context, k endpointkey.Key, event audit.Event) error {
+	return s.changeKey(ctx, k, event, "secret_hash = ?", k.FormerHash, map[string]any{"secret_hash": k.SecretHash,
+		"former_hash": k.FormerHash, "former_until": timestampOf(k.FormerUntil), "rotated_at": timestampOf(k.RotatedAt),
+		"expires_at": timestampOf(k.ExpiresAt)})
+}
+
+// RevokeEndpointKey ends a key for good.
+func (s *Store) RevokeEndpointKey(ctx context.Context, k endpointkey.Key, event audit.Event) error {
+	return s.changeKey(ctx, k, event, "workload = ?", string(k.Workload),
+		map[string]any{"revoked_at": timestampOf(k.RevokedAt)})
+}
+
+func (s *Store) changeKey(ctx context.Context, k endpointkey.Key, event audit.Event, and string, value any,
+	change map[string]any) error {
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Model(&keyRow{}).Where("id = ? AND workload = ? AND revoked_at IS NULL", k.ID,
+			string(k.Workload)).Where(and, value).Updates(change)
+		if done.Error != nil {
+			return done.Error
+		}
+		if done.RowsAffected == 0 {
+			return fault.New(fault.NotFound, i18n.T("keys.not_found"))
+		}
+		t.keysChanged(k, event)
+		return t.Append(ctx, event)
+	})
+}
+
+// keysChanged tells open pages and gateways.
+func (t *tx) keysChanged(k endpointkey.Key, event audit.Event) {
+	t.changed(live.Change{Topic: live.TopicWorkload, ID: string(k.Workload), Tenant: event.Tenant})
+}
+
+// AddKeyTraffic adds what was taken with keys to their hours.
+func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) error {
+	return s.write(ctx, func(t *tx) error {
+		for _, n := range list {
+			err := t.at(ctx).Exec("INSERT INTO key_traffic (key_id, hour, workload, requests, refused, prompt_tokens, "+
+				"completion_tokens, untold) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_id, hour) DO UPDATE SET "+
+				"requests = key_traffic.requests + excluded.requests, refused = key_traffic.refused + excluded.refused, "+
+				"prompt_tokens = key_traffic.prompt_tokens + excluded.prompt_tokens, "+
+				"completion_tokens = key_traffic.completion_tokens + excluded.completion_tokens, "+
+				"untold = key_traffic.untold + excluded.untold", n.Key, timestampOf(n.Hour), string(n.Workload), n.Requests,
+				n.Refused, n.Usage.Prompt, n.Usage.Completion, n.Untold).Error
+			if err != nil {
+				return err
+			}
+			err = t.at(ctx).Exec("UPDATE endpoint_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR "+
+				"last_used_at < ?)", timestampOf(n.LastAt), n.Key, timestampOf(n.LastAt)).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type trafficRow struct {
+	KeyID            string
+	Name             string
+	RevokedAt        timestamp
+	LastUsedAt       timestamp
+	Requests         int
+	Refused          int
+	PromptTokens     int
+	CompletionTokens int
+	Untold           int
+}
+
+// KeyTraffic sums what was taken since a time, by key; also of revoked ones.
+func (v view) KeyTraffic(ctx context.Context, id workload.ID, since time.Time) ([]endpointkey.Traffic, error) {
+	var rows []trafficRow
+	err := v.at(ctx).Raw("SELECT t.key_id, k.name, k.revoked_at, k.last_used_at, t.requests, t.refused, t.prompt_tokens, "+
+		"t.completion_tokens, t.untold FROM (SELECT key_id, SUM(requests) AS requests, SUM(refused) AS refused, "+
+		"SUM(prompt_tokens) AS prompt_tokens, SUM(completion_tokens) AS completion_tokens, SUM(untold) AS untold "+
+		"FROM key_traffic WHERE workload = ? AND hour >= ? GROUP BY key_id) t JOIN endpoint_keys k ON k.id = t.key_id "+
+		"ORDER BY t.requests DESC, t.key_id", string(id), timestampOf(since)).Scan(&rows).Error
+	return each(rows, func(r trafficRow) endpointkey.Traffic {
+		return endpointkey.Traffic{Key: r.KeyID, Workload: id, Name: r.Name, Revoked: !r.RevokedAt.time().IsZero(),
+			Requests: r.Requests, Refused: r.Refused, Untold: r.Untold, LastAt: r.LastUsedAt.time(),
+			Usage: endpointkey.Usage{Prompt: r.PromptTokens, Completion: r.CompletionTokens}}
+	}), failure(err)
+}

@@ -94,6 +94,8 @@ CREATE TABLE requests (
   decision          TEXT   NOT NULL,
   estimate_minor    BIGINT NOT NULL,
   estimate_currency TEXT   NOT NULL,
+  -- With as many replicas as may be set; 0 where that is the same.
+  estimate_most     BIGINT NOT NULL DEFAULT 0,
   idempotency_key   TEXT   NOT NULL,
   created_at        BIGINT NOT NULL,
   expires_at        BIGINT,
@@ -186,7 +188,11 @@ CREATE TABLE workloads (
   trace        TEXT    NOT NULL DEFAULT '',
   mounts       TEXT    NOT NULL DEFAULT '',
   job          TEXT    NOT NULL DEFAULT 'null',
-  result       TEXT    NOT NULL DEFAULT 'null'
+  result       TEXT    NOT NULL DEFAULT 'null',
+  replicas     TEXT    NOT NULL DEFAULT '{}',
+  -- Pods that count against quota and seats while the workload counts at all, and pods that are on a node.
+  held_replicas   BIGINT NOT NULL DEFAULT 1 CHECK (held_replicas > 0),
+  placed_replicas BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
 CREATE INDEX workloads_mounting ON workloads (tenant) WHERE mounts <> '' AND state <> 'ended';
@@ -195,8 +201,8 @@ CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ende
 CREATE INDEX workloads_newest ON workloads (created_at, id);
 CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
-CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats) WHERE desired = 'running' OR state = 'stopping';
-CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
+CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';
+CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats, held_replicas) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
 -- Keys with which programs call endpoints: hashes only.
 CREATE TABLE endpoint_keys (
@@ -278,6 +284,8 @@ CREATE TABLE meter_intervals (
   seat_group     TEXT   NOT NULL DEFAULT '',
   seat_most      BIGINT NOT NULL DEFAULT 0,
   parts          BIGINT NOT NULL DEFAULT 0 CHECK (parts >= 0),
+  -- Pods that held the size at a time. Times of a statement are added up for each of them; parts are those of all.
+  replicas       BIGINT NOT NULL DEFAULT 1 CHECK (replicas > 0),
   cluster        TEXT   NOT NULL DEFAULT '',
   PRIMARY KEY (workload, from_at)
 );

@@ -116,7 +116,7 @@ func held(meter []usage.Interval, from, until time.Time) time.Duration {
 			end = until
 		}
 		if begin := later(i.From, from); end.After(begin) {
-			total += end.Sub(begin)
+			total += time.Duration(i.Count()) * end.Sub(begin)
 		}
 	}
 	return total

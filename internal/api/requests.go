@@ -37,6 +37,7 @@ type RequestBody struct {
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
+	Replicas  *ReplicaRange     `json:"replicas,omitempty" doc:"Of an endpoint: it starts with min pods of the size, its owner may set up to max; absent for one"`
 	Command   []string          `json:"command,omitempty" doc:"Of a job: the program, in place of the image's; needed where the image starts a server"`
 	Args      []string          `json:"args,omitempty" doc:"Of a job: its arguments"`
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
@@ -44,9 +45,26 @@ type RequestBody struct {
 	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
 }
 
+// ReplicaRange is between how many replicas an endpoint may have.
+type ReplicaRange struct {
+	Min int `json:"min" example:"1"`
+	Max int `json:"max" example:"3"`
+}
+
+func rangeView(r workload.Range) *ReplicaRange {
+	if r.Most() == 1 {
+		return nil
+	}
+	return &ReplicaRange{Min: r.Least(), Max: r.Most()}
+}
+
 // Draft is the same request.Draft that the form gives.
 func (b RequestBody) Draft(key string) request.Draft {
-	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image,
+	var replicas *workload.Range
+	if b.Replicas != nil {
+		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
+	}
+	return request.Draft{Replicas: replicas, Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
 		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,
 		Replaces: workload.ID(b.Replaces), JobDraft: request.JobDraft{Command: b.Command, Args: b.Args, Env: b.Env,
@@ -76,7 +94,8 @@ type Preview struct {
 	StartsNow bool                   `json:"startsNow"`
 	Decision  *Decision              `json:"decision,omitempty"`
 	Problems  []problem.FieldProblem `json:"problems" doc:"What must be changed first"`
-	Price     Money                  `json:"price" doc:"Of the size for the whole time"`
+	Price     Money                  `json:"price" doc:"Of the size for the whole time, with the replicas that it starts with"`
+	PriceMost *Money                 `json:"priceMost,omitempty" doc:"The same with as many replicas as may be set; absent where that is the price"`
 	Storage   Money                  `json:"storagePrice" doc:"Of new storage for the whole time; it costs on while it is kept"`
 	Seat      Money                  `json:"seatPrice" doc:"Of license seats for the whole time"`
 	Until     time.Time              `json:"until"`
@@ -103,6 +122,10 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 		Quota:    Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
 	for _, w := range p.Alternatives.Weaker {
 		v.Weaker = append(v.Weaker, string(w))
+	}
+	if p.PriceMost != p.Price {
+		most := money(p.PriceMost)
+		v.PriceMost = &most
 	}
 	ahead := p.Extras
 	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)

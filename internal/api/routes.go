@@ -121,6 +121,11 @@ func (a *API) register() {
 		"Ask for a longer lease; answers with the request", "Workloads"), identity.ChangeWorkload, a.extend)
 	add(a, op(http.MethodPost, "/workloads/{id}/share", "share-workload", "Let tenant colleagues open it, or not any more",
 		"Workloads"), identity.ChangeWorkload, a.share)
+	add(a, op(http.MethodGet, "/workloads/{id}/replicas", "preview-workload-replicas",
+		"What another number of replicas of an endpoint would take; changes nothing", "Workloads"), identity.ChangeWorkload,
+		a.previewScale)
+	add(a, op(http.MethodPost, "/workloads/{id}/replicas", "scale-workload",
+		"Set how many replicas an endpoint has, between its min and max", "Workloads"), identity.ChangeWorkload, a.scale)
 	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked "+
 		"otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
 

@@ -305,31 +305,33 @@ func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quo
 
 // Request is an ask and its decision.
 type Request struct {
-	ID        string     `json:"id"`
-	Kind      string     `json:"kind" enum:"start,extend,resume,more-quota"`
-	State     string     `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
-	Decision  Decision   `json:"decision"`
-	Tenant    string     `json:"tenant"`
-	Asker     string     `json:"asker"`
-	Name      string     `json:"name"`
-	Size      string     `json:"size"`
-	Amount    int        `json:"amount,omitempty" doc:"For more quota: how many of the size the team may hold then"`
-	Image     string     `json:"image"`
-	Cluster   string     `json:"cluster"`
-	Lease     string     `json:"lease"`
-	Storage   string     `json:"storage,omitempty"`
-	Reason    string     `json:"reason"`
-	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
-	Forecast  *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
-	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
-	Job       *Job       `json:"job,omitempty" doc:"What a job would run"`
-	Replaces  string     `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
-	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt time.Time  `json:"expiresAt"`
-	DecidedAt *time.Time `json:"decidedAt,omitempty"`
-	SeatOf    string     `json:"waitsForSeatOf,omitempty" doc:"The license pool of which a seat is all that it waits for; it is decided, and holds nothing meanwhile"`
-	SeatSince *time.Time `json:"waitsForSeatSince,omitempty"`
-	Version   int64      `json:"version" doc:"Counts the changes; send it back as seen to answer this one and no other"`
+	ID           string        `json:"id"`
+	Kind         string        `json:"kind" enum:"start,extend,resume,more-quota"`
+	State        string        `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
+	Decision     Decision      `json:"decision"`
+	Tenant       string        `json:"tenant"`
+	Asker        string        `json:"asker"`
+	Name         string        `json:"name"`
+	Size         string        `json:"size"`
+	Amount       int           `json:"amount,omitempty" doc:"For more quota: how many of the size the team may hold then"`
+	Image        string        `json:"image"`
+	Cluster      string        `json:"cluster"`
+	Lease        string        `json:"lease"`
+	Storage      string        `json:"storage,omitempty"`
+	Reason       string        `json:"reason"`
+	Estimate     Money         `json:"estimate" doc:"Price of the whole lease, with the replicas that it starts with"`
+	Replicas     *ReplicaRange `json:"replicas,omitempty" doc:"Of an endpoint that may have more than one"`
+	EstimateMost *Money        `json:"estimateMost,omitempty" doc:"Price with as many replicas as may be set; absent where that is the estimate"`
+	Forecast     *Forecast     `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
+	Workload     string        `json:"workload,omitempty" doc:"Id of the workload, once approved"`
+	Job          *Job          `json:"job,omitempty" doc:"What a job would run"`
+	Replaces     string        `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
+	CreatedAt    time.Time     `json:"createdAt"`
+	ExpiresAt    time.Time     `json:"expiresAt"`
+	DecidedAt    *time.Time    `json:"decidedAt,omitempty"`
+	SeatOf       string        `json:"waitsForSeatOf,omitempty" doc:"The license pool of which a seat is all that it waits for; it is decided, and holds nothing meanwhile"`
+	SeatSince    *time.Time    `json:"waitsForSeatSince,omitempty"`
+	Version      int64         `json:"version" doc:"Counts the changes; send it back as seen to answer this one and no other"`
 }
 
 func requestView(r request.Request, l *i18n.Localizer) Request {
@@ -340,6 +342,11 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Reason:   r.Spec.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
+	}
+	v.Replicas = rangeView(r.Spec.Replicas)
+	if most := r.AtMost(); most != r.Estimate {
+		view := money(most)
+		v.EstimateMost = &view
 	}
 	v.Replaces, v.Job = string(r.Spec.Replaces), jobView(workload.Workload{Job: r.Spec.Job})
 	if r.Spec.StorageGiB > 0 {
@@ -370,8 +377,9 @@ type Workload struct {
 	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
 	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
 	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
-	Node       string     `json:"node,omitempty"`
-	Pod        string     `json:"pod,omitempty"`
+	Replicas   Replicas   `json:"replicas"`
+	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
+	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
 	Volume     string     `json:"volume,omitempty"`
 	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
@@ -453,7 +461,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
 		Shared: w.Shared,
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
-		CreatedAt: w.CreatedAt, Job: jobView(w),
+		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

@@ -202,6 +202,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"reason": "a test"}
 	case strings.HasSuffix(path, "/extend"):
 		return map[string]any{"lease": "1h"}
+	case strings.HasSuffix(path, "/replicas"):
+		return map[string]any{"wanted": 1}
 	case strings.HasSuffix(path, "/share"):
 		return map[string]any{"shared": true}
 	case strings.HasSuffix(path, "/keys"):

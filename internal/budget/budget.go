@@ -108,6 +108,7 @@ type Claim struct {
 	Workload         string // its id, or the VolumeID of storage
 	Tenant           string
 	Size             catalog.Size
+	Replicas         int  // that are wanted of the size; 0 counts as 1
 	Holds            bool // counts against the team: from the decision until its pod is gone
 	Wanted           bool // shall run until the end of its lease
 	Placed           bool // a node was found once; before that the lease has not begun, and is pushed on
@@ -195,7 +196,7 @@ func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Inte
 	for _, i := range c.Intervals {
 		switch {
 		case u == GPUHours:
-			i.PerHour = usage.Money{Minor: i.Parts * 3600, Currency: string(u)}
+			i.PerHour = usage.Money{Minor: i.Parts / i.Count() * 3600, Currency: string(u)}
 			list = append(list, i)
 		case i.PerHour.Currency != string(u):
 		case i.Until.IsZero() && i.Size == c.Size.Name:
@@ -217,7 +218,7 @@ func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usa
 	size := c.Size
 	size.PricePerHour = prices.PerHour(size.SKU(), c.Tenant, from)
 	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size),
-		Seats: c.Seats, From: from}}
+		Seats: c.Seats, Replicas: int64(c.Replicas), From: from}}
 	if u != GPUHours && size.PricePerHour.Currency == string(u) {
 		list = prices.Split(list[0], c.Size.SKU(), until)
 	}

@@ -370,6 +370,9 @@ func (c *Config) defaults() {
 	if c.Limits.MaxStorageGiB == 0 {
 		c.Limits.MaxStorageGiB = request.DefaultLimits().MaxStorageGiB
 	}
+	if c.Limits.MaxReplicas == 0 {
+		c.Limits.MaxReplicas = request.DefaultLimits().MaxReplicas
+	}
 	if c.Storage.Grace == 0 {
 		c.Storage.Grace = catalog.Duration(7 * 24 * time.Hour)
 	}

@@ -159,6 +159,10 @@ func specified(w *workload.Workload, s kube.Spec) {
 		}
 	}
 	w.Shared, w.LicenseSeats = s.Shared, s.LicenseSeats
+	if s.Replicas != nil {
+		w.Replicas = *s.Replicas
+		w.Replicas.Held = w.Replicas.Want()
+	}
 	if s.Owner != "" {
 		w.Owner = s.Owner
 	}

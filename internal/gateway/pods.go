@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -44,6 +46,7 @@ type PodsOptions struct {
 type Pods struct {
 	opts       PodsOptions
 	transports map[string]http.RoundTripper
+	turn       atomic.Uint64 // whose of several replicas it is
 }
 
 // NewPods reads the dial settings. All that cannot be read are named in one error.
@@ -184,6 +187,7 @@ var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustPa
 // target gives where the workload answers: an address that the cluster reported for its own pod. The address of a
 // host's own services is never one.
 func (p *Pods) target(w workload.Workload) (target, error) {
+	w.Observed = p.oneOf(w.Observed)
 	ip, err := netip.ParseAddr(w.Observed.PodIP)
 	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
 		return target{}, errTarget
@@ -196,6 +200,19 @@ func (p *Pods) target(w workload.Workload) (target, error) {
 	}
 	port := strconv.Itoa(int(w.Image.Port))
 	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), port), hostOf(w, ip.Unmap(), port)}, nil
+}
+
+// oneOf names as the pod of an observation one of those that are ready, each in turn.
+func (p *Pods) oneOf(o workload.Observation) workload.Observation {
+	if len(o.Pods) < 2 {
+		return o
+	}
+	ready := slices.DeleteFunc(slices.Clone(o.Pods), func(r workload.Replica) bool { return !r.Ready || r.IP == "" })
+	if len(ready) > 0 {
+		one := ready[p.turn.Add(1)%uint64(len(ready))]
+		o.Pod, o.PodIP = one.Pod, one.IP
+	}
+	return o
 }
 
 func isPodAddress(ip netip.Addr) bool {

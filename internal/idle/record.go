@@ -40,7 +40,7 @@ func Unmeasurable(w workload.Workload) Reason {
 }
 
 // Observe cuts what is known of a workload's devices into looks, one for each slot from one moment to another. Every
-// device that its size has must have been measured in all of a slot, and so must every other one that its pods were
+// device that its replicas have must have been measured in all of a slot, and so must every other one that its pods were
 // seen with: a pod that was replaced may have had another card.
 func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until time.Time,
 	slot time.Duration) []Observation {
@@ -79,7 +79,7 @@ func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until
 			l.Reason = Unmeasured
 		case x.unclear:
 			l.Reason = Unclear
-		case x.whole < x.seen || x.whole < w.Size.Devices():
+		case x.whole < x.seen || x.whole < w.Replicas.Want()*w.Size.Devices():
 			l.Reason = Partly
 		}
 		l.High = x.high

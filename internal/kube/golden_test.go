@@ -21,19 +21,20 @@ var update = flag.Bool("update", false, "rewrite the golden manifests")
 
 // golden is an input.yaml: a workload of the first catalog's size and image, or a tenant when it names no size.
 type golden struct {
-	Every   bool                 `json:"every"` // the size is one of catalog.EveryRow
-	Size    string               `json:"size"`
-	Image   string               `json:"image"`
-	Name    string               `json:"name"`
-	Kind    catalog.WorkloadKind `json:"kind"`
-	Desired workload.Desired     `json:"desired"`
-	Volume  string               `json:"volume"`
-	GiB     int                  `json:"gib"`
-	Mounts  []workload.Mount     `json:"mounts"`
-	Job     *workload.Job        `json:"job"`
-	Waited  string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
-	Tenant  tenant.Tenant        `json:"tenant"`
-	Site    goldenSite           `json:"site"`
+	Every    bool                 `json:"every"` // the size is one of catalog.EveryRow
+	Size     string               `json:"size"`
+	Image    string               `json:"image"`
+	Name     string               `json:"name"`
+	Kind     catalog.WorkloadKind `json:"kind"`
+	Desired  workload.Desired     `json:"desired"`
+	Volume   string               `json:"volume"`
+	GiB      int                  `json:"gib"`
+	Mounts   []workload.Mount     `json:"mounts"`
+	Job      *workload.Job        `json:"job"`
+	Waited   string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
+	Replicas workload.Replicas    `json:"replicas"`
+	Tenant   tenant.Tenant        `json:"tenant"`
+	Site     goldenSite           `json:"site"`
 }
 
 type goldenSite struct {
@@ -122,7 +123,7 @@ func render(t *testing.T, g golden) string {
 	} else {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
-		in.Workload.Mounts, in.Workload.Job = g.Mounts, g.Job
+		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
 		if g.Kind != "" {
 			in.Workload.Kind = g.Kind
 		}

@@ -271,7 +271,7 @@ func (r renderer) runnerMeta() metav1.ObjectMeta {
 // replicas: stopping gives the GPU back and keeps everything else.
 func (r renderer) replicas() *int32 {
 	if r.Workload.Desired == workload.WantRunning {
-		return new(int32(1))
+		return new(int32(r.Workload.Replicas.Want()))
 	}
 	return new(int32(0))
 }

@@ -26,17 +26,18 @@ const (
 // Spec is what of a workload cannot be read off its objects. Storage has only its owner. What people typed (names,
 // titles, notes) is not in it.
 type Spec struct {
-	Owner        identity.PersonID `json:"owner"`
-	Size         *catalog.Size     `json:"size,omitempty"`
-	Image        *catalog.Image    `json:"image,omitempty"`
-	Volume       string            `json:"volume,omitempty"`
-	StorageGiB   int               `json:"storageGiB,omitempty"`
-	Shared       bool              `json:"shared,omitempty"`
-	Request      string            `json:"request,omitempty"`
-	LicenseSeats int               `json:"licenseSeats,omitempty"`
-	Mounts       []workload.Mount  `json:"mounts,omitempty"`
-	Job          *workload.Job     `json:"job,omitempty"`
-	CreatedAt    time.Time         `json:"createdAt,omitzero"`
+	Owner        identity.PersonID  `json:"owner"`
+	Size         *catalog.Size      `json:"size,omitempty"`
+	Image        *catalog.Image     `json:"image,omitempty"`
+	Volume       string             `json:"volume,omitempty"`
+	StorageGiB   int                `json:"storageGiB,omitempty"`
+	Shared       bool               `json:"shared,omitempty"`
+	Request      string             `json:"request,omitempty"`
+	LicenseSeats int                `json:"licenseSeats,omitempty"`
+	Mounts       []workload.Mount   `json:"mounts,omitempty"`
+	Job          *workload.Job      `json:"job,omitempty"`
+	Replicas     *workload.Replicas `json:"replicas,omitempty"` // of an endpoint that can have more than one
+	CreatedAt    time.Time          `json:"createdAt,omitzero"`
 }
 
 func specOf(w workload.Workload) Spec {
@@ -47,6 +48,9 @@ func specOf(w workload.Workload) Spec {
 		Job: w.Job, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
+	}
+	if w.Replicas.Most() > 1 {
+		s.Replicas = &workload.Replicas{Range: w.Replicas.Range, Wanted: w.Replicas.Want()}
 	}
 	for _, m := range w.Mounts {
 		m.Note = ""

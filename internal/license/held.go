@@ -63,11 +63,15 @@ func (p Pool) Shared(t Checkout) (group string, most int) {
 	return "vgpu/" + t.VGPU + "/" + t.Cluster + "/" + t.Node, most
 }
 
-// additional is how many seats another checkout adds to what these hold.
-func (p Pool) additional(checkouts []Checkout, t Checkout) int {
+// additional is how many seats other checkouts add to what these hold.
+func (p Pool) additional(checkouts []Checkout, others ...Checkout) int {
 	r, u := p.Held(checkouts)
-	t.Pool = p.Name
-	more, too := p.Held(append(checkouts[:len(checkouts):len(checkouts)], t))
+	all := slices.Clip(checkouts)
+	for _, t := range others {
+		t.Pool = p.Name
+		all = append(all, t)
+	}
+	more, too := p.Held(all)
 	return more + too - r - u
 }
 

@@ -42,8 +42,8 @@ type Seats struct {
 	Checkouts []Checkout // of the pool, behind Used
 }
 
-// Additional is how many seats another checkout would take beside those that are taken.
-func (s Seats) Additional(t Checkout) int { return s.Pool.additional(s.Checkouts, t) }
+// Additional is how many seats other checkouts would take together beside those that are taken.
+func (s Seats) Additional(more ...Checkout) int { return s.Pool.additional(s.Checkouts, more...) }
 
 // Freed is how many seats are given back when some workloads, by id, have ended.
 func (s Seats) Freed(ended map[string]bool) int {

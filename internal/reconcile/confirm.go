@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,21 +20,36 @@ var errBehind = errors.New("what is known of the cluster is behind what was alre
 // time.
 func (l *loop) confirm(ctx context.Context, w workload.Workload, obs workload.Observation, m ownedObjects) error {
 	// PlacedAt is zero: no GPU was ever allocated to it, so none can have been released
-	if placed(obs) == placed(w.Observed) || w.PlacedAt.IsZero() {
+	if obs.Placed() == w.Observed.Placed() || w.PlacedAt.IsZero() {
 		return nil
 	}
-	name := w.Observed.Pod
-	if placed(obs) {
-		name = obs.Pod
-	}
-	there, err := l.placed(ctx, w, name)
-	if err != nil {
-		return err
-	}
-	if there != m.placed(name) {
-		return errBehind
+	before, after := podsOnNodes(w.Observed), podsOnNodes(obs)
+	for _, name := range slices.Concat(before, after) {
+		if slices.Contains(before, name) && slices.Contains(after, name) {
+			continue
+		}
+		there, err := l.placed(ctx, w, name)
+		if err != nil {
+			return err
+		}
+		if there != m.placed(name) {
+			return errBehind
+		}
 	}
 	return nil
+}
+
+// podsOnNodes names the pods that hold a GPU.
+func podsOnNodes(o workload.Observation) (names []string) {
+	if len(o.Pods) == 0 && o.Placed() > 0 {
+		return []string{o.Pod}
+	}
+	for _, p := range o.Pods {
+		if p.Node != "" {
+			names = append(names, p.Pod)
+		}
+	}
+	return names
 }
 
 // placed is the UID of the pod of a name when it holds a GPU; "" for none.

@@ -49,7 +49,7 @@ func (m *meter) forget() {
 // asleep, may have opened, cut or closed the interval. Its write and the row's are one, so what is read here holds
 // until this row is saved, or the save is a Conflict.
 func (m *meter) change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {
-	if placed(before.Observed) == placed(after.Observed) {
+	if before.Metered() == after.Metered() {
 		known, err := m.openOf(ctx, after.ID)
 		if err != nil {
 			return nil, err
@@ -77,11 +77,17 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 	return usage.Meter(open, usage.Allocation{PreviousSKU: former,
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
 		Prices: prices, SKU: after.Size.SKU(),
-		Seats: m.seats(after), Placed: placed(after.Observed), SeenAt: before.Observed.At,
+		Seats: m.seats(after), Placed: after.Metered() > 0, Replicas: replicas(after), SeenAt: before.Observed.At,
 	}, now)
 }
 
-func placed(o workload.Observation) bool { return o.PodPresent && o.Node != "" }
+// replicas is how many hold a GPU, as the meter has it: 0 where it is one.
+func replicas(w workload.Workload) int64 {
+	if n := w.Metered(); n > 1 {
+		return int64(n)
+	}
+	return 0
+}
 
 // openOf is the open interval of a workload as far as this controller knows, nil for none.
 func (m *meter) openOf(ctx context.Context, id workload.ID) (*usage.Interval, error) {

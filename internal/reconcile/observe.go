@@ -77,12 +77,43 @@ func (m ownedObjects) uids() []string {
 	return uids
 }
 
-// pod is the one that counts; nil for none.
+// pod is the one that counts, of several replicas one that answers; nil for none.
 func (m ownedObjects) pod() *corev1.Pod {
 	if len(m.pods) == 0 {
 		return nil
 	}
+	if _, several := m.object.(*appsv1.Deployment); several {
+		if i := slices.IndexFunc(m.pods, answers); i > 0 {
+			return m.pods[i]
+		}
+	}
 	return m.pods[0]
+}
+
+// answers reports whether a pod is ready and stays.
+func answers(p *corev1.Pod) bool {
+	ready := condition(p, corev1.PodReady)
+	return p.DeletionTimestamp == nil && ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// replicas are the pods of an endpoint, the one that counts first; and whether Kubernetes has made or begun to delete
+// as many as there shall be.
+func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, scaled bool) {
+	d, ok := m.object.(*appsv1.Deployment)
+	if !ok {
+		return nil, false
+	}
+	first := m.pod()
+	for _, p := range m.pods {
+		r := workload.Replica{Pod: p.Name, IP: p.Status.PodIP, Node: nodeOf(p), Ready: answers(p)}
+		if p == first {
+			list = slices.Insert(list, 0, r)
+		} else {
+			list = append(list, r)
+		}
+	}
+	return list, d.Status.ObservedGeneration >= d.Generation && d.Spec.Replicas != nil &&
+		int(*d.Spec.Replicas) == w.Replicas.Want() && int(d.Status.Replicas) <= w.Replicas.Want()
 }
 
 // observe says what the cluster has of a workload, from the caches. It answers false when that cannot be told.
@@ -93,6 +124,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	if pod := m.pod(); pod != nil {
 		describe(&obs, pod)
 	}
+	obs.Pods, obs.Scaled = m.replicas(w)
 	switch {
 	case m.object == nil && (w.Desired == workload.WantDeleted ||
 		w.Desired == workload.WantStopped && l.caches().within(w.Namespace) == nil):
@@ -119,8 +151,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 func describe(obs *workload.Observation, p *corev1.Pod) {
 	obs.Pod, obs.PodIP = p.Name, p.Status.PodIP
 	obs.Node = nodeOf(p)
-	ready := condition(p, corev1.PodReady)
-	obs.Ready = p.DeletionTimestamp == nil && ready != nil && ready.Status == corev1.ConditionTrue
+	obs.Ready = answers(p)
 	for _, c := range p.Status.ContainerStatuses {
 		obs.Restarts += c.RestartCount
 	}
@@ -236,7 +267,7 @@ func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
 	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation ||
 		!same(after.Reason, before.Reason) ||
 		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) ||
-		!after.WarnedAt.Equal(before.WarnedAt) || !same(after.Result, before.Result) {
+		!after.WarnedAt.Equal(before.WarnedAt) || after.Replicas != before.Replicas || !same(after.Result, before.Result) {
 		return true
 	}
 	a, b := after.Observed, before.Observed

@@ -33,7 +33,7 @@ func (l *loop) startOf(ctx context.Context, after workload.Workload, now time.Ti
 		}
 		s, changed = forecast.NewStart(after, after.Observed.Decided(), l.estimate(ctx, asScheduled(after, now), now)), true
 	}
-	if s.Placed.IsZero() && placed(after.Observed) {
+	if s.Placed.IsZero() && after.Observed.Placed() > 0 {
 		s, changed = s.MarkPlaced(now, l.estimate(ctx, onNode(after, now), now)), true
 	}
 	if after.State == workload.Running {

@@ -21,7 +21,7 @@ const BudgetRule = "budget"
 // startClaim is what a spec would take of a budget: its size, its seats, and the storage that begins with it.
 func startClaim(w Spec, f Facts) budget.Claim {
 	c := budget.Start(w.Tenant, w.Size, f.Now, w.Lease.Std())
-	c.Seats = f.seatsOf(w)
+	c.Seats, c.Replicas = f.seatsOf(w), w.Replicas.Least()
 	return c.WithStorage(w.newStorage())
 }
 
@@ -58,7 +58,22 @@ func (f Facts) estimate(kind Kind, w Spec) usage.Money {
 		return usage.Money{Currency: w.Size.PricePerHour.Currency}
 	}
 	beside := f.Extras(kind, w)
-	return w.Size.PricePerHour.For(w.Lease.Std()).Add(beside.Storage).Add(beside.Seats)
+	return w.price().Add(beside.Storage).Add(beside.Seats)
+}
+
+// price is that of the size for the lease, for all replicas that it starts with.
+func (w Spec) price() usage.Money {
+	one := w.Size.PricePerHour.For(w.Lease.Std())
+	return usage.Money{Minor: int64(w.Replicas.Least()) * one.Minor, Currency: one.Currency}
+}
+
+// estimateMost is what a start costs with all the replicas that may be set; zero where those are the ones that it
+// starts with.
+func (f Facts) estimateMost(w Spec) usage.Money {
+	if w.Replicas.Most() == w.Replicas.Least() {
+		return usage.Money{}
+	}
+	return f.estimate(StartKind, w.atMost())
 }
 
 // extendClaim is what a workload would take with a longer lease.

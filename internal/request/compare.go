@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Comparisons tries rules and quotas on what was asked in the last days, with the facts as they were, and on what runs.
@@ -19,6 +20,8 @@ type Comparisons struct {
 }
 
 type comparisonStore interface {
+	// Holdings counts what a tenant holds.
+	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
 	Requests(ctx context.Context, f Filter) ([]Request, string, error)
 	// Refusals lists what was refused when it was sent since a time, newest first; cursor is what the last page gave as
 	// next.

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // QuotaComparison is what another quota would have meant for a team's starts of the last days, each looked at with what
@@ -52,7 +53,11 @@ func (s *Comparisons) Quota(ctx context.Context, a identity.Actor, name string,
 		c.Running++
 		held[r.Spec.Size.Name] = append(held[r.Spec.Size.Name], r.compared())
 	})
-	c.Excesses = quotaExcesses(then, held)
+	if err != nil {
+		return c, err
+	}
+	holdings, err := s.store.Holdings(ctx, name)
+	c.Excesses = quotaExcesses(then, held, holdings)
 	return c, err
 }
 
@@ -76,7 +81,7 @@ func (c *QuotaComparison) count(then tenant.Tenant, r Request) {
 		return
 	}
 	c.Seen++
-	if f := r.Decision.Facts; f.QuotaUsed >= int64(then.QuotaOf(r.Spec.Size.Name)) {
+	if f := r.Decision.Facts; f.QuotaUsed+int64(r.Spec.Replicas.Least()) > int64(then.QuotaOf(r.Spec.Size.Name)) {
 		c.Refused = append(c.Refused, r.compared())
 	}
 }
@@ -86,19 +91,25 @@ func (c *QuotaComparison) countRefused(then tenant.Tenant, r Refused) {
 		return
 	}
 	c.Seen++
-	used := r.Facts.QuotaUsed
-	if used >= r.Facts.QuotaLimit && used < int64(then.QuotaOf(r.Spec.Size.Name)) {
+	after := r.Facts.QuotaUsed + int64(r.Spec.Replicas.Least())
+	if after > r.Facts.QuotaLimit && after <= int64(then.QuotaOf(r.Spec.Size.Name)) {
 		c.Allowed = append(c.Allowed, r.compared())
 	}
 }
 
 // quotaExcesses are the sizes above the quota that a tenant then has, with what it holds, newest first.
-func quotaExcesses(then tenant.Tenant, held map[string][]Compared) (list []QuotaExcess) {
+func quotaExcesses(then tenant.Tenant, held map[string][]Compared, holdings []workload.Holding) (list []QuotaExcess) {
 	for size, of := range held {
-		if most := then.QuotaOf(size); len(of) > most {
-			list = append(list, QuotaExcess{Size: of[0].Spec.Size.Title, Holds: len(of), Limit: most,
-				Started: of[:len(of)-most]})
+		q := QuotaOf(then, size, holdings)
+		if q.Used <= q.Limit {
+			continue
 		}
+		over, started := q.Used-q.Limit, 0
+		for over > 0 && started < len(of) {
+			over -= of[started].Spec.Replicas.Least()
+			started++
+		}
+		list = append(list, QuotaExcess{Size: of[0].Spec.Size.Title, Holds: q.Used, Limit: q.Limit, Started: of[:started]})
 	}
 	slices.SortFunc(list, func(a, b QuotaExcess) int { return strings.Compare(a.Size, b.Size) })
 	return list

@@ -21,11 +21,12 @@ import (
 type Limits struct {
 	MinLease      catalog.Duration `json:"minLease"`      // shortest lease; default 10m
 	MaxStorageGiB int              `json:"maxStorageGiB"` // largest volume, in GiB; default 2048
+	MaxReplicas   int              `json:"maxReplicas"`   // most replicas of one endpoint; default 32
 }
 
 // DefaultLimits are used where the configuration says nothing.
 func DefaultLimits() Limits {
-	return Limits{MinLease: catalog.Duration(10 * time.Minute), MaxStorageGiB: 2048}
+	return Limits{MinLease: catalog.Duration(10 * time.Minute), MaxStorageGiB: 2048, MaxReplicas: 32}
 }
 
 const (
@@ -60,6 +61,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
 	w.Mounts = c.mounts(d.Mounts)
+	w.Replicas = c.replicas(d, w)
 	if w.Job = c.job(d, w); w.Job != nil {
 		w.Image = w.Image.ForJob()
 	}

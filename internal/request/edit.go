@@ -32,7 +32,7 @@ func Edit(r Request, w Spec, a identity.Actor, f Facts) (Outcome, error) {
 		return Outcome{}, fault.InvalidFields(fields)
 	}
 	r.Decision.Seat = nil // a new spec stands at the end of the line
-	r.Spec, r.Estimate, r.ExpiresAt = w, f.estimate(StartKind, w), f.Now.Add(TTL)
+	r.Spec, r.Estimate, r.EstimateMost, r.ExpiresAt = w, f.estimate(StartKind, w), f.estimateMost(w), f.Now.Add(TTL)
 	out, err := conclude(r, PolicyFacts(StartKind, w, a, f, w.Lease.Std()), a, f)
 	if len(out.Events) > 0 {
 		out.Events[0].Kind = audit.RequestEdited

@@ -44,7 +44,16 @@ func (r Request) subject(less Reduction, t tenant.Tenant) subject {
 // specOf is what is asked for about a workload that is there already.
 func specOf(w workload.Workload, lease catalog.Duration, reason string) Spec {
 	return Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
-		Lease: lease, Reason: reason, Workload: w.ID}
+		Lease: lease, Reason: reason, Workload: w.ID,
+		Replicas: replicasOf(w)}
+}
+
+// replicasOf are those that a workload goes on with.
+func replicasOf(w workload.Workload) workload.Range {
+	if w.Replicas.Most() == 1 {
+		return workload.Range{}
+	}
+	return workload.Range{Min: w.Replicas.Want(), Max: w.Replicas.Most()}
 }
 
 // before are the facts that need no transaction: ids, and what is as old as the snapshot of the cluster or as the

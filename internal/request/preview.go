@@ -21,7 +21,8 @@ type Preview struct {
 	Spec       Spec
 	Fields     []fault.Field    // what must be changed first
 	Verdict    policy.Verdict   // meaningful without Fields
-	Price      usage.Money      // of the size, for the whole lease
+	Price      usage.Money      // of the size, for the whole lease, with the replicas that it starts with
+	PriceMost  usage.Money      // with as many as may be set
 	Extras     usage.ExtraCosts // what is charged beside it
 	Until      time.Time
 	Fit        inventory.Fit
@@ -41,7 +42,7 @@ type Preview struct {
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
 	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known &&
-		p.Fit.Free > p.QueueDepth
+		p.Fit.Free >= p.QueueDepth+p.Spec.Replicas.Least()
 }
 
 // NeedsReason reports whether nothing is missing but what the approver will read.
@@ -55,7 +56,7 @@ func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c c
 	f, w := c.facts, c.spec
 	v = Preview{Spec: w, Fields: fieldsOf(refusal), Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
 		AdditionalSeats: f.additionalSeats(w),
-		Place:           f.seatPlace(w), Budget: f.Budget, Price: w.Size.PricePerHour.For(w.Lease.Std()),
+		Place:           f.seatPlace(w), Budget: f.Budget, Price: w.price(), PriceMost: w.atMost().price(),
 		Extras: f.Extras(StartKind, w), Until: f.Now.Add(w.Lease.Std())}
 	if v.Why, v.QueueDepth, err = s.offers.waiting(ctx, w); err != nil || !w.named() {
 		return v, err

@@ -45,6 +45,9 @@ func reduce(r Request, n Reduction, f Facts) (Request, *policy.Change, error) {
 			most.String(), "Size", r.Spec.Size.Title)}})
 	}
 	r.Estimate = f.estimate(r.Kind, r.Spec)
+	if r.Kind == StartKind {
+		r.EstimateMost = f.estimateMost(r.Spec)
+	}
 	if v, known := decideAgain(r, f); known && v.Outcome == policy.Refuse {
 		return r, nil, fault.New(fault.Conflict, v.Sentence)
 	}

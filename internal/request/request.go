@@ -53,6 +53,8 @@ type Draft struct {
 	// stops it.
 	Replaces workload.ID `json:",omitempty"`
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
+	// Replicas of an endpoint; nil for one
+	Replicas *workload.Range `json:",omitempty"`
 	JobDraft
 }
 
@@ -75,6 +77,8 @@ type Spec struct {
 	// for more quota: how many of the size the tenant may hold then
 	Amount   int         `json:"amount,omitempty"`
 	Replaces workload.ID `json:"replaces,omitempty"` // for a start: in whose place
+	// of an endpoint; zero for one. It starts with the least, its owner may set up to the most
+	Replicas workload.Range `json:"replicas,omitzero"`
 	// for a job alone
 	Job *workload.Job `json:"job,omitempty"`
 }
@@ -88,9 +92,11 @@ type Request struct {
 	Spec      Spec
 	State     State
 	Decision  Decision
-	Estimate  usage.Money // price of the whole lease
-	Workload  workload.ID // what came of it, or what is to be extended
-	Key       string
+	Estimate  usage.Money // price of the whole lease, with the replicas that it starts with
+	// EstimateMost is that with as many replicas as may be set; zero where that is the same
+	EstimateMost usage.Money
+	Workload     workload.ID // what came of it, or what is to be extended
+	Key          string
 	// Fingerprint is what was sent with the key, see fingerprint; "" without a key.
 	Fingerprint string
 	CreatedAt   time.Time

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -34,9 +35,12 @@ func (f Facts) seatsMissing(w Spec) bool {
 	return f.Seats != nil && f.Seats.Admit(f.additionalSeats(w), f.SeatLine) != license.Admitted
 }
 
-// seatCount is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took
-// before.
-func (f Facts) seatCount(w Spec) int {
+// seatCount is how many seats a start takes of the pool by itself, with all its replicas; a workload that is resumed
+// takes what it took before.
+func (f Facts) seatCount(w Spec) int { return w.Replicas.Least() * f.seatsOfOne(w) }
+
+// seatsOfOne are those of one replica.
+func (f Facts) seatsOfOne(w Spec) int {
 	if f.Extends != nil {
 		return max(1, f.Extends.LicenseSeats)
 	}
@@ -53,8 +57,8 @@ func (f Facts) additionalSeats(w Spec) int {
 	if f.Extends != nil {
 		t = f.Extends.Size.Checkout(f.Seats.Pool, string(f.Extends.Owner))
 	}
-	t.Seats = f.seatCount(w)
-	return f.Seats.Additional(t)
+	t.Seats = f.seatsOfOne(w)
+	return f.Seats.Additional(slices.Repeat([]license.Checkout{t}, w.Replicas.Least())...)
 }
 
 // waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what

@@ -88,7 +88,7 @@ func Submit(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	seen := PolicyFacts(StartKind, w, a, f, w.Lease.Std())
 	r := Request{
 		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: w, State: Pending,
-		Estimate: f.estimate(StartKind, w), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Estimate: f.estimate(StartKind, w), EstimateMost: f.estimateMost(w), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		if len(shortages(w, f)) > 0 || len(overBudget(f.Budget)) > 0 {
@@ -272,6 +272,9 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		pool = f.Seats.Pool
 	}
 	w.LicenseSeats = w.Size.Seats(pool)
+	if w.Kind == catalog.Endpoint {
+		w.Replicas = workload.NewReplicas(r.Spec.Replicas)
+	}
 	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
 	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
 		w.Volume = w.Name + "-home"
@@ -295,9 +298,8 @@ func shortages(w Spec, f Facts) []fault.Field {
 	switch {
 	case f.Quota.Limit == 0:
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
-	case f.Quota.Full():
-		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used,
-			"Limit", f.Quota.Limit)}}
+	case f.Quota.Lacks(w.Replicas.Least()):
+		return []fault.Field{quotaShort(w, f.Quota)}
 	case f.seatRefused(w):
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats",
 			f.Seats.Pool.Seats)}}
@@ -305,7 +307,8 @@ func shortages(w Spec, f Facts) []fault.Field {
 	return nil
 }
 
-// PolicyFacts is what the rules see of a spec.
+// PolicyFacts is what the rules see of a spec: of an endpoint with as many replicas as its owner may set, for nobody is
+// asked again when they are.
 func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
 	all := w
 	all.Lease = catalog.Duration(whole)
@@ -314,7 +317,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 		Size:       w.Size.Name,
 		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share,
 		Hours:     whole.Hours(),
-		Cost:      f.estimate(kind, all).Float(),
+		Cost:      f.estimate(kind, all.atMost()).Float(),
 		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit),
 		QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
 		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.History.Requests),
@@ -324,7 +327,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 		facts.Free = -1
 	}
 	if w.Size.Accelerator.Share >= 1 {
-		facts.GPUs = float64(w.Size.Devices())
+		facts.GPUs = float64(w.Size.Devices() * w.Replicas.Most())
 	}
 	facts.BudgetSet, facts.BudgetLeft, facts.BudgetCost = f.Budget.Set(), f.Budget.LeftShare(), f.Budget.CostShare()
 	facts.SeatsLeft, facts.SeatsTotal = -1, -1

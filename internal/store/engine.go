@@ -33,7 +33,7 @@ func (v view) MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]re
 	}
 	err := v.at(ctx).Raw(
 		`SELECT m.workload, m.tenant, m.size_name, m.price_minor, m.price_currency, m.from_at, m.until_at, m.unknown_until,
-			m.seat_pool, m.seats, w.namespace, w.name, w.kind, w.size
+			m.seat_pool, m.seats, m.replicas, w.namespace, w.name, w.kind, w.size
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.cluster = ? AND m.from_at < ? AND (m.until_at IS NULL OR m.until_at > ?)
 		ORDER BY m.workload, m.from_at`, cluster, timestampOf(s.Until), timestampOf(s.From)).Scan(&rows).Error

@@ -23,6 +23,7 @@ type intervalRow struct {
 	SeatGroup     string
 	SeatMost      int64
 	Parts         int64
+	Replicas      int64
 }
 
 func (intervalRow) TableName() string { return "meter_intervals" }
@@ -33,6 +34,7 @@ func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 		PriceCurrency: i.PerHour.Currency,
 		FromAt:        timestampOf(i.From), UntilAt: timestampOf(i.Until), UnknownUntil: timestampOf(i.UnknownUntil),
 		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, SeatGroup: i.Seats.Group, SeatMost: i.Seats.Most, Parts: i.Parts,
+		Replicas: i.Count(),
 	}
 }
 
@@ -42,8 +44,16 @@ func toInterval(row intervalRow) usage.Interval {
 			Currency: row.PriceCurrency},
 		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
 		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats, Group: row.SeatGroup, Most: row.SeatMost},
-		Parts: row.Parts,
+		Parts: row.Parts, Replicas: moreThanOne(row.Replicas),
 	}
+}
+
+// moreThanOne is a number of replicas as an interval has it.
+func moreThanOne(n int64) int64 {
+	if n < 2 {
+		return 0
+	}
+	return n
 }
 
 // intervalsAtOnce keeps the number of values in one query below what either database takes.
@@ -151,21 +161,22 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 	}
 	err := t.at(ctx).Exec(
 		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats,
-			seat_group, seat_most, parts, cluster)
+			seat_group, seat_most, parts, replicas, cluster)
 		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most,
-			parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
+			parts, replicas, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name,
 			CAST(? AS BIGINT) AS price_minor,
 			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool,
 				CAST(? AS BIGINT) AS seats,
-			CAST(? AS TEXT) AS seat_group, CAST(? AS BIGINT) AS seat_most, CAST(? AS BIGINT) AS parts) AS new
+			CAST(? AS TEXT) AS seat_group, CAST(? AS BIGINT) AS seat_most, CAST(? AS BIGINT) AS parts,
+			CAST(? AS BIGINT) AS replicas) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
 		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool,
 			seats = excluded.seats,
 			seat_group = excluded.seat_group, seat_most = excluded.seat_most, parts = excluded.parts,
-				cluster = excluded.cluster`,
+			replicas = excluded.replicas, cluster = excluded.cluster`,
 		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats,
-		row.SeatGroup, row.SeatMost, row.Parts).Error
+		row.SeatGroup, row.SeatMost, row.Parts, row.Replicas).Error
 	if err != nil {
 		return err
 	}

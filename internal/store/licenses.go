@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 var _ license.Store = (*Store)(nil)
@@ -257,29 +258,39 @@ type checkoutRow struct {
 	LicensePool  string
 	LicenseSeats int
 	OnNode       bool
+	HeldReplicas int
 	Size         document[catalog.Size]
 	Observed     document[struct {
-		Node string `json:"node"`
+		Node string             `json:"node"`
+		Pods []workload.Replica `json:"pods"`
 	}]
 	CreatedAt timestamp
 }
 
-// Checkouts are the workloads that hold seats. The condition is the one of Holdings, word for word.
+// Checkouts are the workloads that hold seats, once for each of their replicas. The condition is the one of Holdings, word for word.
 func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 	var rows []checkoutRow
 	err := v.at(ctx).Raw(
-		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at
-			FROM workloads
+		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at,
+			held_replicas FROM workloads
 		WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
-	return each(rows, func(r checkoutRow) license.Checkout {
+	var list []license.Checkout
+	for _, r := range rows {
 		t := r.Size.is.Checkout(license.Pool{}, r.Owner)
 		t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
 		t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
-		if r.OnNode {
-			t.Node = r.Observed.is.Node
+		for n := range max(1, r.HeldReplicas) {
+			t.Node = ""
+			switch pods := r.Observed.is.Pods; {
+			case n < len(pods):
+				t.Node = pods[n].Node
+			case n == 0 && r.OnNode:
+				t.Node = r.Observed.is.Node
+			}
+			list = append(list, t)
 		}
-		return t
-	}), failure(err)
+	}
+	return list, failure(err)
 }
 
 type spanRow struct {
@@ -290,6 +301,7 @@ type spanRow struct {
 	LicenseSeats int
 	SeatGroup    string
 	SeatMost     int
+	Replicas     int
 	FromAt       timestamp
 	UntilAt      timestamp
 }
@@ -300,7 +312,7 @@ func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.
 	var rows []spanRow
 	err := v.at(ctx).Raw(
 		`SELECT w.id AS workload, w.name, m.tenant, w.license_pool, w.license_seats, m.seat_group, m.seat_most, m.from_at,
-			m.until_at
+			m.until_at, m.replicas
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.license_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`,
 		timestampOf(since)).Scan(&rows).Error
@@ -308,6 +320,9 @@ func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.
 	for _, r := range rows {
 		s := license.Span{Workload: r.Workload, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenseSeats),
 			Group: r.SeatGroup, Most: r.SeatMost, From: r.FromAt.time(), Until: r.UntilAt.time()}
+		if r.SeatGroup == "" {
+			s.Seats *= r.Replicas
+		}
 		if s.From.Before(since) {
 			s.From = since
 		}

@@ -47,6 +47,7 @@ type requestRow struct {
 	Spec             specDocument
 	Decision         document[request.Decision]
 	EstimateMinor    int64
+	EstimateMost     int64
 	EstimateCurrency string
 	IdempotencyKey   string
 	CreatedAt        timestamp `gorm:"autoCreateTime:false"`
@@ -106,6 +107,7 @@ func fromRequest(r request.Request) requestRow {
 		Name:     r.Spec.Name,
 		Workload: string(r.Workload), State: string(r.State), Spec: specDocument{r.Spec}, Decision: doc(r.Decision),
 		EstimateMinor:    r.Estimate.Minor,
+		EstimateMost:     r.EstimateMost.Minor,
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: timestampOf(r.CreatedAt),
 		ExpiresAt: timestampOf(r.ExpiresAt),
 		DecidedAt: timestampOf(r.DecidedAt), Version: r.Version, SizeName: r.Spec.Size.Name,
@@ -120,13 +122,22 @@ func fromRequest(r request.Request) requestRow {
 	return row
 }
 
+// mostOf is the price with as many replicas as may be set; zero where that is the estimate.
+func mostOf(row requestRow) usage.Money {
+	if row.EstimateMost == 0 {
+		return usage.Money{}
+	}
+	return usage.Money{Minor: row.EstimateMost, Currency: row.EstimateCurrency}
+}
+
 func toRequest(row requestRow) request.Request {
 	return request.Request{
 		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName,
 		Spec:  row.Spec.is,
 		State: request.State(row.State), Decision: row.Decision.is, Estimate: usage.Money{Minor: row.EstimateMinor,
 			Currency: row.EstimateCurrency},
-		Workload: workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(),
+		EstimateMost: mostOf(row),
+		Workload:     workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(),
 		ExpiresAt: row.ExpiresAt.time(),
 		DecidedAt: row.DecidedAt.time(), Version: row.Version, Fingerprint: row.Fingerprint,
 	}

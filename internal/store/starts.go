@@ -165,23 +165,27 @@ type allocationRow struct {
 	LicenseSeats int
 	LeaseUntil   timestamp
 	Queued       bool
+	Held, Placed int
 	RequestedAt  timestamp
 }
 
-// Allocations lists what holds something or waits for it. Since when one waits is what its start says; before the
+// Allocations lists what holds something or waits for it, once for each replica. Since when one waits is what its start says; before the
 // controller has seen it, what its row says.
 func (v view) Allocations(ctx context.Context) ([]forecast.Allocation, error) {
 	var rows []allocationRow
 	err := v.at(ctx).Raw(
 		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until,
-			w.state = 'queued' AS queued, COALESCE(s.requested_at, w.updated_at) AS requested_at
+			w.state = 'queued' AS queued, w.held_replicas AS held, w.placed_replicas AS placed, COALESCE(s.requested_at, w.updated_at) AS requested_at
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
-	list := make([]forecast.Allocation, len(rows))
-	for i, r := range rows {
-		list[i] = forecast.Allocation{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
-			Pool: r.LicensePool, Seats: r.LicenseSeats,
-			Until: r.LeaseUntil.time(), Queued: r.Queued, RequestedAt: r.RequestedAt.time()}
+	list := make([]forecast.Allocation, 0, len(rows))
+	for _, r := range rows {
+		one := forecast.Allocation{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
+			Pool: r.LicensePool, Seats: r.LicenseSeats, Until: r.LeaseUntil.time(), RequestedAt: r.RequestedAt.time()}
+		for n := range max(1, r.Held) {
+			one.Queued = r.Queued || n >= max(1, r.Placed)
+			list = append(list, one)
+		}
 	}
 	return list, failure(err)
 }

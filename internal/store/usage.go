@@ -45,15 +45,15 @@ WITH base AS (
   WHERE from_at = @rollup AND until_at = @since AND @where
 ), cut AS (
   SELECT workload, tenant, size_name, price_minor, price_currency, from_at, COALESCE(until_at, @until) AS until_at,
-    unknown_until
+    unknown_until, replicas
   FROM meter_intervals
   WHERE from_at < @until AND (until_at > @since OR until_at IS NULL OR unknown_until > @since) AND @where
 ), since AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
-    SUM(CASE WHEN until_at <= @since THEN 0 ELSE
+    SUM(replicas * CASE WHEN until_at <= @since THEN 0 ELSE
       (CASE WHEN until_at > @until THEN @until ELSE until_at END) - (CASE WHEN from_at < @since THEN @since
         ELSE from_at END) END) AS held,
-    SUM(CASE WHEN unknown_until IS NULL OR unknown_until <= @since OR until_at >= @until THEN 0 ELSE
+    SUM(replicas * CASE WHEN unknown_until IS NULL OR unknown_until <= @since OR until_at >= @until THEN 0 ELSE
       (CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END) - (CASE WHEN until_at < @since THEN @since
         ELSE until_at END) END) AS unknown
   FROM cut
@@ -69,7 +69,8 @@ WITH base AS (
 ), lines AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
     CAST(CASE WHEN in_rollup = 1 THEN before ELSE COALESCE((
-      SELECT SUM((CASE WHEN m.until_at IS NULL OR m.until_at > @since THEN @since ELSE m.until_at END) - m.from_at)
+      SELECT SUM(m.replicas * ((CASE WHEN m.until_at IS NULL OR m.until_at > @since THEN @since ELSE m.until_at END)
+        - m.from_at))
       FROM meter_intervals AS m
       WHERE m.workload = t.workload AND m.from_at < @since AND m.tenant = t.tenant AND m.size_name = t.size_name
         AND m.price_minor = t.price_minor AND m.price_currency = t.price_currency), 0) END AS BIGINT) AS before,

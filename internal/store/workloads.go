@@ -47,12 +47,15 @@ type workloadRow struct {
 	UpdatedAt   timestamp `gorm:"autoUpdateTime:false"`
 	Version     int64
 
-	LicenseSeats int
-	AvoidNodes   document[[]string]
-	Trace        string
-	Mounts       list[workload.Mount]
-	Job          document[*workload.Job]
-	Result       document[*workload.Result]
+	LicenseSeats   int
+	Replicas       document[workload.Replicas]
+	HeldReplicas   int // of Replicas, for counting quota and seats
+	PlacedReplicas int // of Observed: pods on a node
+	AvoidNodes     document[[]string]
+	Trace          string
+	Mounts         list[workload.Mount]
+	Job            document[*workload.Job]
+	Result         document[*workload.Result]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -71,7 +74,8 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
-		Job: doc(w.Job), Result: doc(resultInUTC(w.Result)),
+		Job: doc(w.Job), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas), HeldReplicas: w.Replicas.Hold(),
+		PlacedReplicas: w.Observed.Placed(),
 	}
 }
 
@@ -89,6 +93,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Result: row.Result.is,
+		Replicas: row.Replicas.is,
 	}
 }
 
@@ -167,14 +172,16 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
 // databases answer from them.
-const holdings = `SELECT tenant, size_name, license_pool, count(*), sum(license_seats) FROM workloads WHERE tenant = ?
+const holdings = `SELECT tenant, size_name, license_pool, sum(held_replicas), sum(license_seats * held_replicas) FROM workloads
+	WHERE tenant = ?
 	AND (desired = 'running' OR state = 'stopping')
 	GROUP BY tenant, size_name, license_pool
-	UNION ALL SELECT '', '', license_pool, count(*), sum(license_seats) FROM workloads WHERE license_pool <> ''
+	UNION ALL SELECT '', '', license_pool, sum(held_replicas), sum(license_seats * held_replicas) FROM workloads
+		WHERE license_pool <> ''
 		AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY license_pool`
 
-// Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from
+// Holdings counts the replicas that a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from
 // indexes and past gorm's reflection.
 func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, error) {
 	rows, err := v.at(ctx).Raw(holdings, tenant, tenant).Rows()

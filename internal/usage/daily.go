@@ -61,7 +61,7 @@ func heldByDay(days []Span, intervals []Interval) map[useKey][]time.Duration {
 			if !days[d].From.Before(until) {
 				break
 			}
-			line[d] += days[d].overlap(i.From, until)
+			line[d] += i.times(days[d].overlap(i.From, until))
 		}
 	}
 	return held

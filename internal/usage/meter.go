@@ -11,8 +11,9 @@ type Allocation struct {
 	Prices      PriceList // nil for none
 	SKU         SKU       // what to look for in the list
 	PreviousSKU SKU       // likewise of the size that the open interval has, where that is another one; zero for unknown
-	Seats       Seats     // license seats that it takes
+	Seats       Seats     // license seats that it takes, with all replicas
 	Placed      bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
+	Replicas    int64     // pods that are on a node; 0 where there is never more than one
 	SeenAt      time.Time // when the cluster last confirmed what was known before; zero when it never did
 }
 
@@ -27,14 +28,17 @@ func (h Allocation) price(at time.Time) Money {
 	return h.Prices.PerHour(w, h.Tenant, at)
 }
 
+// parts is how much of cards all replicas hold.
+func (h Allocation) parts() int64 { return max(1, h.Replicas) * h.SKU.Parts() }
+
 // Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close
-// the open one, and in its Then what follows at once. An interval is cut where the price list changes the price, at
-// that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
+// the open one, and in its Then what follows at once. An interval is cut where another number of replicas is held, and
+// where the price list changes the price, at that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
 func Meter(open *Interval, h Allocation, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
 		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats,
-			Parts: h.SKU.Parts(), From: now}
+			Parts: h.parts(), Replicas: h.Replicas, From: now}
 	case open == nil:
 		return nil
 	case !h.Placed:
@@ -49,11 +53,16 @@ func Meter(open *Interval, h Allocation, now time.Time) *Interval {
 	}
 	pieces := h.split(*open, now)
 	last := &pieces[len(pieces)-1]
-	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.seats(last.Seats) {
-		last.Until = later(last.From, now)
+	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.seats(last.Seats) ||
+		last.Count() != max(1, h.Replicas) {
+		at := now
+		if max(1, h.Replicas) < last.Count() { // nobody can tell when the others left
+			at = lastAllocated(h, now)
+		}
+		last.Until = later(last.From, at)
 		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price,
 			Seats: h.seats(last.Seats),
-			Parts: h.SKU.Parts(), From: last.Until})
+			Parts: h.parts(), Replicas: h.Replicas, From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil

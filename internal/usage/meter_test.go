@@ -54,3 +54,34 @@ func TestMeter(t *testing.T) {
 		})
 	}
 }
+
+// Two replicas are charged as two, and only for as long as there are two.
+func TestMeterReplicas(t *testing.T) {
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	held := usage.Allocation{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: usage.Money{Minor: 250,
+		Currency: "EUR"}, SKU: usage.SKU{Size: "mig-10", Share: 0.5, Count: 1}, Placed: true, SeenAt: now}
+	one := *usage.Meter(nil, held, now)
+	if one.Count() != 1 || one.Parts != usage.Parts/2 || usage.Meter(&one, held, now.Add(time.Hour)) != nil {
+		t.Fatalf("want one replica without a change, got %+v", one)
+	}
+	held.Replicas = 2
+	cut := usage.Meter(&one, held, now.Add(time.Hour))
+	if cut == nil || !cut.Until.Equal(now.Add(time.Hour)) || cut.Then.Count() != 2 || cut.Then.Parts != usage.Parts {
+		t.Fatalf("want the interval cut where the second begins, got %+v", cut)
+	}
+	one.Until = cut.Until
+	two := *cut.Then
+	held.Replicas, held.SeenAt = 0, now.Add(2*time.Hour)
+	cut = usage.Meter(&two, held, now.Add(2*time.Hour+time.Minute))
+	if cut == nil || !cut.Until.Equal(now.Add(2*time.Hour+time.Minute)) || cut.Then.Count() != 1 {
+		t.Fatalf("want it cut where the second ends, got %+v", cut)
+	}
+	if lost := usage.Meter(&two, held, now.Add(3*time.Hour)); !lost.Until.Equal(held.SeenAt) {
+		t.Errorf("want one that left in a silence charged until the silence began, got %v", lost.Until)
+	}
+	two.Until = now.Add(2 * time.Hour)
+	uses := usage.Uses([]usage.Interval{one, two}, usage.Span{From: now, Until: two.Until})
+	if len(uses) != 1 || uses[0].Held != 3*time.Hour || uses[0].Cost().Minor != 3*250 {
+		t.Errorf("want three hours in one line, got %+v", uses)
+	}
+}

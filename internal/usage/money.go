@@ -66,11 +66,18 @@ type Interval struct {
 	Until    time.Time
 	Then     *Interval // in a change of the meter: what begins where this one ends. Never set in what a store gives
 	Seats    Seats     // license seats that were held with it; zero for none
-	Parts    int64     // of cards that were held, see Parts; 0 without a GPU
+	Parts    int64     // of cards that were held, by all replicas together, see Parts; 0 without a GPU
+	Replicas int64     // of the size that were held at a time; 0 where it was one
 	// after Until: up to here nobody can tell whether it was still held, see LostFor. It is not charged. Zero: no such
 	// time
 	UnknownUntil time.Time
 }
+
+// Count is how many of the size were held at a time, at least one.
+func (i Interval) Count() int64 { return max(1, i.Replicas) }
+
+// times is time that all replicas held it, added up: two of them for an hour are two hours.
+func (i Interval) times(d time.Duration) time.Duration { return time.Duration(i.Count()) * d }
 
 // Cost is what the intervals cost up to now: time is added per line of the ledger first, so that many short ones do not
 // gather rounding. It is what the statements of all months add up to.

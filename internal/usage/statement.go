@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Use is what one workload held of one size at one price: a line of the ledger, cut to a span.
+// Use is what one workload held of one size at one price: a line of the ledger, cut to a span. Times are those of one
+// replica, added up: two replicas for an hour are two hours.
 //
 // Amounts are whole minor units, and yet every part must add up to its whole. So a line is never rounded by itself: it
 // costs what has been held up to the end of the span, rounded, less what had been held before it, rounded. What one
@@ -75,9 +76,9 @@ func Uses(intervals []Interval, s Span) []Use {
 		if lines[key] == nil {
 			lines[key] = &Use{Workload: i.Workload, Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour}
 		}
-		lines[key].Before += before
-		lines[key].Held += held
-		lines[key].Unknown += unknown
+		lines[key].Before += i.times(before)
+		lines[key].Held += i.times(held)
+		lines[key].Unknown += i.times(unknown)
 	}
 	uses := make([]Use, 0, len(lines))
 	for _, u := range lines {

@@ -22,6 +22,7 @@ func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Even
 		w.PlacedAt = now
 		w.Lease = Lease{From: now, Until: now.Add(w.Lease.Until.Sub(w.Lease.From))}
 	}
+	w.Replicas = w.Replicas.settled(obs)
 	w.conclude(obs)
 	if next := stateOf(w, obs); CanMove(w.State, next) {
 		w.State = next

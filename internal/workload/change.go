@@ -56,6 +56,7 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 	}
 	w.Desired, w.Generation, w.UpdatedAt = WantRunning, w.Generation+1, now
 	w.Reason = i18n.T("workload.resuming")
+	w.Replicas.Held = w.Replicas.Wanted
 	w.Observed.Steps = nil
 	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{}, audit.Changed("desired", WantStopped,
 		WantRunning))}, nil

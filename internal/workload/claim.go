@@ -9,5 +9,5 @@ import (
 func (w Workload) Claim(meter []usage.Interval) budget.Claim {
 	return budget.Claim{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size, Holds: w.Holds(),
 		Wanted: w.Desired == WantRunning, Placed: !w.PlacedAt.IsZero(),
-		From: w.Lease.From, Until: w.Lease.Until, Intervals: meter, Seats: w.Seats()}
+		From: w.Lease.From, Until: w.Lease.Until, Intervals: meter, Seats: w.Seats(), Replicas: w.Replicas.Want()}
 }

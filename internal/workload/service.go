@@ -286,36 +286,16 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	if err != nil {
 		return nil, err
 	}
-	used := 0
-	for _, h := range holdings {
-		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
-			used += h.Count
-		}
-	}
-	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
+	used := usedOf(holdings, w)
+	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used+w.Replicas.Want() > limit {
 		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit",
 			limit))
 	}
-	if w.Size.LicensePool == "" {
-		return nil, nil
-	}
-	checkouts, err := tx.Checkouts(ctx)
-	if err != nil {
+	seats, ahead, err := s.seats(ctx, tx, w)
+	if err != nil || seats == nil {
 		return nil, err
 	}
-	seats, ok := license.Find(license.Count(s.Limits.Pools(), checkouts), w.Size.LicensePool)
-	if !ok {
-		return nil, nil
-	}
-	ahead := 0
-	if s.SeatQueue != nil {
-		if ahead, err = s.SeatQueue.Depth(ctx, tx, seats.Pool.Name, w.ID); err != nil {
-			return nil, err
-		}
-	}
-	again := w.Size.Checkout(seats.Pool, string(w.Owner))
-	again.Seats = max(1, w.LicenseSeats)
-	turn := seats.Admit(seats.Additional(again), ahead)
+	turn := seats.Admit(seats.Additional(checkouts(w, seats.Pool, w.Replicas.Want())...), ahead)
 	switch {
 	case turn == license.Admitted:
 		return nil, nil

@@ -85,8 +85,9 @@ type Workload struct {
 	UpdatedAt  time.Time
 	Version    int64 // optimistic lock
 
-	// of Size.LicensePool, as the product's rule counted when it was granted; 0 where the size takes none
+	// of Size.LicensePool for each replica, as the product's rule counted when it was granted; 0 where the size takes none
 	LicenseSeats int
+	Replicas     Replicas
 	Trace        string   // of the call that requested last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount  // volumes of the team
 	Job          *Job     // nil for what is no job
@@ -102,24 +103,30 @@ func (w Workload) Resource() identity.Resource {
 // Holds reports whether the workload counts against quota and license seats: from the decision until its pod is gone.
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
 
-// Seats are the license seats that the workload takes alone while it has a place; zero for none.
-func (w Workload) Seats() usage.Seats {
+// Seats are the license seats that the workload takes alone while all its replicas have a place; zero for none.
+func (w Workload) Seats() usage.Seats { return w.seatsFor(w.Replicas.Want()) }
+
+func (w Workload) seatsFor(replicas int) usage.Seats {
 	if w.Size.LicensePool == "" {
 		return usage.Seats{}
 	}
-	return usage.Seats{Pool: w.Size.LicensePool, Count: int64(max(1, w.LicenseSeats))}
+	return usage.Seats{Pool: w.Size.LicensePool, Count: int64(replicas * max(1, w.LicenseSeats))}
 }
 
 // SeatsAmong are the license seats that it holds where it is, with whom it shares them by the rules of its pool.
+// Replicas of one person's workload share what other workloads of that person do.
 func (w Workload) SeatsAmong(pools []license.Pool) usage.Seats {
-	seats := w.Seats()
+	seats := w.seatsFor(max(1, w.Metered()))
 	at := slices.IndexFunc(pools, func(p license.Pool) bool { return p.Name == seats.Pool })
 	if seats.Pool == "" || at < 0 {
 		return seats
 	}
 	t := w.Size.Checkout(pools[at], string(w.Owner))
-	t.Cluster, t.Node, t.Seats = w.Cluster, w.Observed.Node, int(seats.Count)
+	t.Cluster, t.Node, t.Seats = w.Cluster, w.Observed.Node, max(1, w.LicenseSeats)
 	group, most := pools[at].Shared(t)
+	if group != "" {
+		seats.Count = int64(t.Seats)
+	}
 	seats.Group, seats.Most = group, int64(most)
 	return seats
 }
@@ -137,7 +144,7 @@ type Observation struct {
 	Pod        string    `json:"pod,omitempty"`
 	PodIP      string    `json:"podIP,omitempty"`
 	Node       string    `json:"node,omitempty"`
-	Ready      bool      `json:"ready"`
+	Ready      bool      `json:"ready"`  // of an endpoint: at least one replica is
 	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission for good, crash loop)
 	Restarts   int32     `json:"restarts,omitempty"`
 	Reason     i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
@@ -145,6 +152,9 @@ type Observation struct {
 	Steps      []Step    `json:"steps,omitempty"`    // how far the start has come
 	Result     *Result   `json:"result,omitempty"`   // how the job ended; nil while it has not
 	Activity   *Activity `json:"activity,omitempty"` // what the notebook server says of itself
+	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
+	Pods   []Replica `json:"pods,omitempty"`
+	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be
 	// what others set on the objects of the workload, those that were taken back within EditsKept first
 	Edits []ForeignEdit `json:"edits,omitempty"`
 }

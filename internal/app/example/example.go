@@ -382,6 +382,6 @@ func (e *example) observe(ctx context.Context, id workload.ID, o workload.Observ
 	after, events := workload.Advance(w, o, e.now)
 	held := usage.Allocation{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour,
 		Prices: e.app.Prices.List(), SKU: w.Size.SKU(),
-		Seats: e.app.LicenseSeats(after), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
+		Seats: e.app.LicenseSeats(after), Placed: o.Placed() > 0, SeenAt: w.Observed.At}
 	return e.app.Store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
 }

@@ -39,7 +39,7 @@ func metered(r *rand.Rand, w workload.Workload) []usage.Interval {
 	for n := range 8 {
 		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name,
 			PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, Parts: []int64{0, 120, usage.Parts}[r.IntN(3)],
-			From: at}
+			From: at, Replicas: []int64{0, 2, 3}[r.IntN(3)]}
 		at = at.Add(time.Duration(1+r.IntN(1e9)) * time.Microsecond)
 		if n < 7 || r.IntN(2) == 0 {
 			i.Until = at

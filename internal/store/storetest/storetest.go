@@ -28,7 +28,7 @@ type cases map[string]func(t *testing.T, s *store.Store)
 // Run asks everything of a store. open gives a migrated, empty one that is closed when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
-		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, priceCases, demandCases,
+		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, replicaCases, priceCases, demandCases,
 		budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
 		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
 		processCases, keyCases} {
@@ -74,7 +74,9 @@ func Workload(id string) workload.Workload {
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}},
 			Edits: []workload.ForeignEdit{{Object: "StatefulSet w-0", Path: "spec.replicas", By: "kubectl-edit",
-				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result},
+				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result,
+			Pods: []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
+		Replicas: workload.NewReplicas(workload.Range{Min: 1, Max: 4}),
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
 			TimeLimit: catalog.Duration(time.Hour)}, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
@@ -106,7 +108,8 @@ func Request(id string) request.Request {
 		ID: request.ID(id), Kind: request.StartKind, Asker: "p-ada", AskerName: "Ada Lovelace", State: request.Pending,
 		Spec: request.Spec{Kind: catalog.Notebook, Tenant: "vision", Name: "spec-of-" + id, Size: Size("mig-10gb"),
 			Image: Workload("w").Image, Cluster: "west",
-			Lease: catalog.Duration(8 * time.Hour), StorageGiB: 10, Volume: "kept", Reason: "because", Workload: "w-1"},
+			Lease: catalog.Duration(8 * time.Hour), StorageGiB: 10, Volume: "kept", Reason: "because", Workload: "w-1",
+			Replicas: workload.Range{Min: 1, Max: 4}},
 		Decision: request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
 			By: "p-eve", ByName: "Eve", Note: "fine", Since: later(5), Facts: &policy.Facts{Kind: "start", Tenant: "vision",
 				Roles: []string{"developer"}, Hours: 8, Share: 1.0 / 7},
@@ -115,7 +118,8 @@ func Request(id string) request.Request {
 			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob",
 				Parties: []identity.Approvers{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
-		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" +
+		Estimate:     usage.Money{Minor: 600, Currency: "EUR"},
+		EstimateMost: usage.Money{Minor: 2400, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" +
 			id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
 	}
 }

@@ -1,0 +1,62 @@
+package request
+
+import (
+	"cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// replicas checks between how many replicas an endpoint shall have; the zero Range where nothing was said.
+func (c *checker) replicas(d Draft, w Spec) workload.Range {
+	if d.Replicas == nil {
+		return workload.Range{}
+	}
+	r, most := *d.Replicas, cmp.Or(c.offering.Limits.MaxReplicas, DefaultLimits().MaxReplicas)
+	switch {
+	case d.Kind != catalog.Endpoint:
+		c.problem("replicas", i18n.T("replicas.endpoints_only"))
+		return workload.Range{}
+	case r.Min < 1 || r.Max < r.Min || r.Max > most:
+		c.problem("replicas", i18n.T("replicas.range", "Most", most))
+		return workload.Range{}
+	case r.Max > 1 && w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
+		c.problem("replicas", i18n.T("replicas.storage"))
+	case r.Max > 1 && w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU:
+		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Title))
+	}
+	return r
+}
+
+// Lacks reports whether so many more are beyond the limit.
+func (q Quota) Lacks(more int) bool { return q.Used+more > q.Limit }
+
+// quotaShort says that the quota has no room for what a spec starts with.
+func quotaShort(w Spec, q Quota) fault.Field {
+	if n := w.Replicas.Least(); n > 1 {
+		return fault.Field{Name: "replicas", Reason: i18n.T("replicas.quota_short", "Size", w.Size.Title, "Used", q.Used,
+			"Limit", q.Limit, "Replicas", n)}
+	}
+	return fault.Field{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", q.Used, "Limit",
+		q.Limit)}
+}
+
+// AtMost is the price of the whole lease with as many replicas as its owner may set.
+func (r Request) AtMost() usage.Money {
+	if r.EstimateMost.Minor == 0 {
+		return r.Estimate
+	}
+	return r.EstimateMost
+}
+
+// atMost is a spec as it is with all the replicas that its owner may set: what rules and approvers decide about.
+func (w Spec) atMost() Spec {
+	if most := w.Replicas.Most(); most > 1 {
+		w.Replicas = workload.Range{Min: most, Max: most}
+	}
+	return w
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// three is an endpoint of which three replicas are wanted; one has a node, one waits, one is not made yet.
+func three(id string) workload.Workload {
+	w := Workload(id)
+	w.Size.LicensePool, w.LicenseSeats = "rtx", 2
+	w.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 5}, Wanted: 3, Held: 3}
+	w.Observed.Pods = []workload.Replica{{Pod: "a", Node: "node-1", Ready: true}, {Pod: "b"}}
+	return w
+}
+
+var replicaCases = cases{
+	"each replica counts against quota and seats": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		shrinks, stopped := three("w-2"), three("w-3")
+		shrinks.Replicas.Wanted, shrinks.Replicas.Held = 1, 2
+		stopped.Desired, stopped.State = workload.WantStopped, workload.Stopped
+		saveWorkload(t, s, three("w-1"), shrinks, stopped)
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 5, Seats: 10}},
+			got(s.Holdings(ctx, "vision"))(t))
+		equal(t, []workload.Holding{{LicensePool: "rtx", Count: 5, Seats: 10}}, got(s.Holdings(ctx, "speech"))(t))
+		nodes := map[string][]string{}
+		for _, c := range got(s.Checkouts(ctx))(t) {
+			equal(t, 2, c.Seats)
+			nodes[c.Workload] = append(nodes[c.Workload], c.Node)
+		}
+		equal(t, map[string][]string{"w-1": {"node-1", "", ""}, "w-2": {"node-1", ""}}, nodes)
+	},
+	"replicas without a place wait for one": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		queued := three("w-2")
+		queued.State, queued.Observed = workload.Queued, workload.Observation{}
+		saveWorkload(t, s, three("w-1"), queued)
+		lines := got(s.Queued(ctx, later(-3600)))(t)
+		equal(t, 1, len(lines))
+		equal(t, 2+3, lines[0].Count)
+		equal(t, []workload.ID{"w-1"}, lines[0].Placed)
+		waiting := map[workload.ID]int{}
+		all := got(s.Allocations(ctx))(t)
+		for _, a := range all {
+			if a.Queued {
+				waiting[a.Workload]++
+			}
+		}
+		equal(t, 6, len(all))
+		equal(t, map[workload.ID]int{"w-1": 2, "w-2": 3}, waiting)
+	},
+	"the budget is asked for what is wanted": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, three("w-1"))
+		c := got(s.BudgetClaim(context.Background(), "w-1"))(t)
+		equal(t, 3, c.Replicas)
+		equal(t, int64(6), c.Seats.Count)
+	},
+	"two replicas for an hour are two hours, also in a rollup and in seats": func(t *testing.T, s *store.Store) {
+		w := three("w-1")
+		one := usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: w.Size.PricePerHour, From: later(0),
+			Until: later(3600), Parts: 120, Seats: usage.Seats{Pool: "rtx", Count: 2}}
+		two := one
+		two.From, two.Until, two.Replicas, two.Parts, two.Seats.Count = later(3600), later(7200), 2, 240, 4
+		meter(t, s, w, []usage.Interval{one, two})
+		equal(t, map[workload.ID][]usage.Interval{"w-1": {one, two}}, got(s.Intervals(context.Background(),
+			[]workload.ID{"w-1"}))(t))
+		span := usage.Span{From: later(0), Until: later(7200)}
+		for range 2 {
+			lines := got(s.Statement(context.Background(), usage.Filter{Span: span}))(t).Lines
+			equal(t, 1, len(lines))
+			equal(t, 3*time.Hour, lines[0].Held)
+			equal(t, int64(3*75), lines[0].Cost().Minor)
+			must(t, s.SaveRollup(context.Background(), usage.Span{From: later(0), Until: later(5400)}))
+		}
+		spans := got(s.Spans(context.Background(), later(0)))(t)["rtx"]
+		equal(t, []int{2, 4}, []int{spans[0].Seats, spans[1].Seats})
+	},
+}

@@ -225,6 +225,10 @@ func (metrics) CardRanges(context.Context, string, string, gpumetrics.Span) (gpu
 	return gpumetrics.Ranges{}, nil
 }
 
+func (metrics) Hours(context.Context, string, time.Time, time.Time) (gpumetrics.HourlyUse, error) {
+	return gpumetrics.HourlyUse{}, nil
+}
+
 func (metrics) Past(context.Context, string, time.Time) (gpumetrics.PastUse, error) {
 	return gpumetrics.PastUse{}, nil
 }

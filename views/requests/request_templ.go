@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -282,14 +283,17 @@ type FactsModel struct {
 	Price   string
 	Beside  string // what of the price is not the size's
 	PerHour string
-	Job     []ui.DefModel
-	Amount  int // of more quota
-	Team    string
-	Asker   string
-	Asked   ui.TimeModel
-	Rule    string
-	Reason  string
-	Storage string // "" for none
+	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is one pod for good.
+	Replicas, MostReplicas int
+	PriceMost              string // with as many as may be set; "" where that is the price
+	Job                    []ui.DefModel
+	Amount                 int // of more quota
+	Team                   string
+	Asker                  string
+	Asked                  ui.TimeModel
+	Rule                   string
+	Reason                 string
+	Storage                string // "" for none
 }
 
 // requestFacts are those that the asker sees.
@@ -300,7 +304,7 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Kind == Extend {
 		lease.Test = "leases"
 	}
-	items := append([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, m.Job...)
+	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m), m.Job)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
@@ -323,15 +327,29 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 // decisionFacts are those beside the decision, where size, reason and asker stand by themselves.
 func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
-	items := append([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
-		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · ")),
-		{Term: say.S("start.image"), Value: m.Image}}, m.Job...)
+	items := slices.Concat([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
+		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · "))}, replicaFacts(ctx, m),
+		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, m.Job)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
 	items = append([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)}}, items...)
 	return append(items, ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"},
 		ui.DefModel{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: m.ID, Label: say.S("requests.id")})})
+}
+
+// replicaFacts are what an approver agrees to: as many replicas as the owner may set.
+func replicaFacts(ctx context.Context, m FactsModel) []ui.DefModel {
+	if m.MostReplicas == 0 {
+		return nil
+	}
+	say := ui.L(ctx)
+	fact := ui.DefModel{Term: say.S("replicas.title"), Test: "replicas",
+		Value: say.S("replicas.up_to", "Min", m.Replicas, "Max", m.MostReplicas)}
+	if m.PriceMost != "" {
+		fact.About = say.S("replicas.price_most", "Price", m.PriceMost, "Max", m.MostReplicas)
+	}
+	return []ui.DefModel{fact}
 }
 
 func leaseTerm(k Kind) string {

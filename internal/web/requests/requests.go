@@ -138,7 +138,7 @@ func requestPrice(say page.Words, r request.Request) string {
 
 // besidePrice is what of a request's price is not its size's; "" where all of it is.
 func besidePrice(say page.Words, r request.Request) string {
-	beside := r.Estimate.Minor - r.Spec.Size.PricePerHour.For(r.Spec.Lease.Std()).Minor
+	beside := r.Estimate.Minor - int64(r.Spec.Replicas.Least())*r.Spec.Size.PricePerHour.For(r.Spec.Lease.Std()).Minor
 	if beside <= 0 {
 		return ""
 	}
@@ -223,6 +223,12 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
 	if r.Kind == request.ExtendKind {
 		m.Lease = blocks.LeaseChange(say, r)
+	}
+	if most := r.Spec.Replicas.Most(); most > 1 {
+		m.Replicas, m.MostReplicas = r.Spec.Replicas.Least(), most
+	}
+	if r.EstimateMost.Minor > r.Estimate.Minor {
+		m.PriceMost = say.Money(r.EstimateMost)
 	}
 	if r.Spec.StorageGiB > 0 {
 		m.Storage = say.GiB(float64(r.Spec.StorageGiB))

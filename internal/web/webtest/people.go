@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -88,6 +89,16 @@ func (b *Work) Endpoint() *Work {
 			b.Image = i
 			break
 		}
+	}
+	return b
+}
+
+// Between lets it have several replicas, of which so many are wanted and ready.
+func (b *Work) Between(least, most, wanted, ready int) *Work {
+	b.Replicas = workload.Replicas{Range: workload.Range{Min: least, Max: most}, Wanted: wanted, Held: wanted}
+	for i := range wanted {
+		b.Observed.Pods = append(b.Observed.Pods, workload.Replica{Pod: fmt.Sprintf("%s-%d", b.Name, i), Node: "gpu-02",
+			Ready: i < ready})
 	}
 	return b
 }

@@ -120,7 +120,7 @@ func (w *Pages) extendModel(k page.Call, s seen, lease, reason string,
 	m := workloadview.ExtendModel{Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name),
 		Crumbs: workloadCrumbs(say, s.Workload, "workload.extend")}, Path: page.WorkloadPath(s.ID),
 		Errors: page.AskErrors(say, problems, "ask-extend"), Key: w.Requests.NewKey(),
-		Price:  say.MoneyPerHour(s.Size.PricePerHour),
+		Price:  say.MoneyPerHour(times(s.Size.PricePerHour, s.Replicas.Want())),
 		Lease:  workloadview.FieldModel{Value: lease, Error: page.WrongIn(say, problems, "lease")},
 		Reason: workloadview.FieldModel{Value: reason, Error: page.WrongIn(say, problems, "reason")}}
 	if s.Size.MaxLease > 0 {

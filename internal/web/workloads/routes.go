@@ -26,6 +26,8 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/resume", identity.ChangeWorkload, w.workloadResume),
 		w.Shows("/workloads/:id/extend", identity.ChangeWorkload, w.extendPage()),
 		page.Post("/workloads/:id/extend", identity.ChangeWorkload, w.workloadExtend),
+		w.Shows("/workloads/:id/replicas", identity.ChangeWorkload, w.scalePage()),
+		page.Post("/workloads/:id/replicas", identity.ChangeWorkload, w.workloadScale),
 		w.Shows("/workloads/:id/delete", identity.ChangeWorkload, w.deletePage()),
 		page.Post("/workloads/:id/delete", identity.ChangeWorkload, w.workloadDelete),
 		w.Shows(page.AdvicePath, identity.ReadUsage, w.advicePage()),

@@ -83,8 +83,8 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Access: w.accessModel(k, s),
-		Facts:  facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
+		Access: w.accessModel(k, s), Replicas: replicasModel(k.Words, s),
+		Facts: facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
@@ -105,6 +105,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 		page.Part{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			return workloadview.LeaseCard(leaseCard(say))
 		}},
+		page.Part{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
 		page.Part{ID: o.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(o.Access) }},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
 		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
@@ -332,7 +333,7 @@ func (w *Pages) seatPrice(say page.Words, item workload.Workload) string {
 func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Money,
 	longer request.Request) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: blocks.LeaseModel(say, item), Cost: say.Money(cost),
-		Price: say.MoneyPerHour(item.Size.PricePerHour), SeatPrice: w.seatPrice(say, item)}
+		Price: say.MoneyPerHour(times(item.Size.PricePerHour, item.Replicas.Want())), SeatPrice: w.seatPrice(say, item)}
 	if longer.ID != "" {
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}

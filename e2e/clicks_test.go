@@ -39,7 +39,8 @@ type path struct {
 func (p *person) walks(from string, w path) {
 	p.t.Helper()
 	p.open(from)
-	_, err := p.page.Evaluate(`() => { sessionStorage.removeItem('test-clicks'); sessionStorage.removeItem('test-scrolls') }`)
+	_, err := p.page.Evaluate(`() => {
+		sessionStorage.removeItem('test-clicks'); sessionStorage.removeItem('test-scrolls') }`)
 	p.do(err)
 	began := time.Now()
 	w.walk(p)

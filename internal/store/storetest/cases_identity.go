@@ -91,7 +91,7 @@ var identityCases = cases{
 		s *store.Store) {
 		ctx := context.Background()
 		want := Person("p-ada")
-		filled(t, want, "Disabled", "DisabledAt", "DisabledBy", "DisabledNote")
+		filled(t, want, "Disabled", "DisabledAt", "DisabledBy", "DisabledNote", "Acknowledged") // written by themselves
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		want.Name, want.Email, want.Groups, want.SeenAt, want.ConfirmedAt = "", "", nil, later(9), later(9)

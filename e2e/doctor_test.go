@@ -50,7 +50,7 @@ func TestTheDoctorLooksAtASite(t *testing.T) {
 	for _, check := range []string{"settings", "database", "signin", "cluster", "rights.cluster", "nodes", "prometheus",
 		"licenses"} {
 		if states[check] != "ok" {
-			t.Errorf("%s: want ok, got %q", check, states[check])
+			t.Errorf("%s: want ok, got %q in %s", check, states[check], out)
 		}
 	}
 	for _, secret := range []string{world.OIDCClientSecret} {

@@ -180,6 +180,7 @@ func TestOnlyThoseWhoMayGetIn(t *testing.T) {
 	w := as(t, "dana").running("cpu", map[string]any{"name": "private-notes"})
 	address := str(w["url"]) + "/debug/echo"
 	devi := signIn(t, "devi", look{})
+	devi.expecting("403") // she sees it, and may not open it
 	devi.expecting("404")
 	devi.open(address)
 	if strings.Contains(devi.text("body"), "private-notes-0") {

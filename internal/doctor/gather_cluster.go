@@ -236,10 +236,28 @@ func nodes(ctx context.Context, client kubernetes.Interface) Nodes {
 			break
 		}
 	}
-	if slices, err := client.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{Limit: pageOfNodes}); err == nil {
-		n.Slices = len(slices.Items)
-	}
+	n.countSlices(ctx, client)
 	return n
+}
+
+// countSlices counts what DRA drivers offer. A node of which a driver does is not one whose GPU nothing offers. Where
+// slices cannot be listed, nothing is known of them.
+func (n *Nodes) countSlices(ctx context.Context, client kubernetes.Interface) {
+	for next := ""; ; {
+		list, err := client.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{Limit: pageOfNodes, Continue: next})
+		if err != nil {
+			return
+		}
+		n.Slices += len(list.Items)
+		for _, s := range list.Items {
+			if s.Spec.NodeName != nil && len(s.Spec.Devices) > 0 {
+				n.Unplugged = slices.DeleteFunc(n.Unplugged, func(node string) bool { return node == *s.Spec.NodeName })
+			}
+		}
+		if next = list.Continue; next == "" {
+			return
+		}
+	}
 }
 
 func (n *Nodes) count(node corev1.Node) {
@@ -265,13 +283,23 @@ func (n *Nodes) count(node corev1.Node) {
 	}
 }
 
+// mayList asks before a list that the portal has no right to by itself: a call that is refused is an alarm in the audit
+// log of a cluster.
+func mayList(ctx context.Context, client kubernetes.Interface, group, resource string) bool {
+	review := authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: group, Resource: resource, Verb: "list"}}}
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &review, metav1.CreateOptions{})
+	return err == nil && answer.Status.Allowed
+}
+
+// storage looks at the storage classes, as far as the account may.
 func storage(ctx context.Context, client kubernetes.Interface, wanted []string) Storage {
 	s := Storage{Asked: true, Wanted: wanted}
-	list, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
+	if !mayList(ctx, client, storagev1.GroupName, "storageclasses") {
 		s.Denied = true
 		return s
 	}
+	list, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		s.Err = err.Error()
 		return s

@@ -33,7 +33,11 @@ func apiServer(t *testing.T) *rest.Config {
 	answer("GET /api/v1/namespaces/gpu-vision", `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"gpu-vision"}}`)
 	answer("GET /api/v1/nodes", `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[
 		{"metadata":{"name":"a"},"status":{"allocatable":{"nvidia.com/gpu":"4","cpu":"8"}}},
-		{"metadata":{"name":"b","labels":{"feature.node.kubernetes.io/pci-10de.present":"true"}},"status":{}}]}`)
+		{"metadata":{"name":"b","labels":{"feature.node.kubernetes.io/pci-10de.present":"true"}},"status":{}},
+		{"metadata":{"name":"dra","labels":{"feature.node.kubernetes.io/pci-10de.present":"true"}},"status":{}}]}`)
+	answer("GET /apis/resource.k8s.io/v1/resourceslices", `{"kind":"ResourceSliceList","apiVersion":"resource.k8s.io/v1",
+		"metadata":{},"items":[{"metadata":{"name":"dra-1"},"spec":{"driver":"gpu.nvidia.com","nodeName":"dra",
+		"pool":{"name":"dra","generation":1,"resourceSliceCount":1},"devices":[{"name":"gpu-0"}]}}]}`)
 	answer("GET /apis/storage.k8s.io/v1/storageclasses", `{"kind":"StorageClassList","apiVersion":"storage.k8s.io/v1",
 		"metadata":{},"items":[{"metadata":{"name":"standard"}}]}`)
 	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", func(w http.ResponseWriter,
@@ -65,8 +69,8 @@ func TestACluster(t *testing.T) {
 	if logs.Asked != 2 || !slices.Equal(logs.Missing, []string{"get pods/log (gpu-vision)"}) || !c.Rights[1].Absent {
 		t.Errorf("rights: got %+v", c.Rights)
 	}
-	if c.Nodes.WithGPU != 1 || c.Nodes.Resources["nvidia.com/gpu"] != 4 || !slices.Equal(c.Nodes.Unplugged,
-		[]string{"b"}) {
+	if c.Nodes.WithGPU != 1 || c.Nodes.Resources["nvidia.com/gpu"] != 4 || c.Nodes.Slices != 1 ||
+		!slices.Equal(c.Nodes.Unplugged, []string{"b"}) {
 		t.Errorf("nodes: got %+v", c.Nodes)
 	}
 	if !slices.Equal(c.Storage.Missing, []string{"fast"}) {

@@ -40,6 +40,25 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestState(t *testing.T) {
+	week := int(EndsSoon / time.Second)
+	for name, c := range map[string]struct {
+		key  Key
+		want State
+	}{
+		"more than a week left":    {Key{ExpiresAt: at(week + 1)}, Active},
+		"a week left":              {Key{ExpiresAt: at(week)}, Ending},
+		"at its end":               {Key{ExpiresAt: at(0)}, Expired},
+		"rotated":                  {Key{ExpiresAt: at(week), FormerUntil: at(1)}, Replaced},
+		"rotated, overlap is over": {Key{ExpiresAt: at(2 * week), FormerUntil: at(0)}, Active},
+		"revoked":                  {Key{ExpiresAt: at(2 * week), FormerUntil: at(1), RevokedAt: at(-1)}, Revoked},
+	} {
+		if got := c.key.State(at(0)); got != c.want {
+			t.Errorf("%s: want %s, got %s", name, c.want, got)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	c := newCredential()
 	if got, ok := Parse(Prefix + c.String()); !ok || got != c {

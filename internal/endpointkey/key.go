@@ -44,6 +44,36 @@ func (k Key) Shown() string { return Prefix + k.ID }
 // Expired reports whether the key has reached its end.
 func (k Key) Expired(now time.Time) bool { return !now.Before(k.ExpiresAt) }
 
+// State is how a key is, for people.
+type State string
+
+// The states of a key.
+const (
+	Active   State = "active"
+	Replaced State = "replaced" // was rotated; the secret of before still opens
+	Ending   State = "ending"   // within EndsSoon
+	Expired  State = "expired"
+	Revoked  State = "revoked"
+)
+
+// EndsSoon is how long before its end a key is called Ending.
+const EndsSoon = 7 * 24 * time.Hour
+
+// State is how the key is now.
+func (k Key) State(now time.Time) State {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return Revoked
+	case k.Expired(now):
+		return Expired
+	case now.Before(k.FormerUntil):
+		return Replaced
+	case k.ExpiresAt.Sub(now) <= EndsSoon:
+		return Ending
+	}
+	return Active
+}
+
 // life is how long the key was made for, or rotated for.
 func (k Key) life() time.Duration {
 	from := k.CreatedAt

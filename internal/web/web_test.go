@@ -142,7 +142,8 @@ func TestAnotherTeamSeesNothing(t *testing.T) {
 	}
 	for _, path := range []string{"/workloads/w-train-resnet", "/workloads/w-train-resnet/objects",
 		"/workloads/w-train-resnet/history", "/workloads/w-train-resnet/extend",
-		"/workloads/w-train-resnet/delete", "/requests/r-anna1", "/storage/datasets-kept/delete", "/audit",
+		"/workloads/w-train-resnet/delete", "/workloads/w-llm-chat/keys", "/requests/r-anna1",
+		"/storage/datasets-kept/delete", "/audit",
 		"/live?page=workload&id=w-train-resnet", "/live?page=nothing"} {
 		if got := w.Get(webtest.Olaf, path).Code; got != http.StatusNotFound {
 			t.Errorf("%s: want 404, got %d", path, got)

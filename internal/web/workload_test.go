@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"go/parser"
+	"go/token"
 	"net/http"
 	"net/url"
 	"strings"
@@ -125,7 +127,13 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
-	wantText(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
+	wantText(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision",
+		`OpenAI(base_url="http://llm-chat.localhost:8080/v1", api_key=`)
+	program := doc.Find("#workload-access-go").Text()
+	if _, err := parser.ParseFile(token.NewFileSet(), "main.go", program, 0); err != nil ||
+		!strings.Contains(program, `"http://llm-chat.localhost:8080/v1/models"`) {
+		t.Errorf("want a Go program with the address, got %v: %s", err, program)
+	}
 	// not shared
 	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open")
 }

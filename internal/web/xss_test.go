@@ -101,6 +101,7 @@ func TestNothingThatPeopleWriteBecomesMarkup(t *testing.T) {
 			"lease": {evil}, "storage": {evil}, "volume": {evil}, "reason": {evil}, "name": {evil}, "key": {evil}},
 		"/account/tokens":                  {"name": {evil}, "lasts": {evil}},
 		"/workloads/w-train-resnet/extend": {"lease": {evil}, "reason": {evil}},
+		"/workloads/w-llm-chat/keys":       {"name": {evil}, "expires": {evil}, "limits.concurrency": {evil}},
 	} {
 		harmless(t, "POST "+path, read(t, w.Post(webtest.Anna, path, form), http.StatusUnprocessableEntity))
 	}

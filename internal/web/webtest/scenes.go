@@ -73,6 +73,12 @@ var startScenes = []Scene{
 var workloadScenes = []Scene{
 	{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
+	{"workload", "endpoint, with keys", Anna, Keyed, "/workloads/w-llm-chat", nil},
+	{"workload", "endpoint, a key was made", Anna, Keyed, "/workloads/w-llm-chat/keys",
+		url.Values{"name": {"evening batch"}, "expires": {"30d"}}},
+	{"workload", "endpoint, new key", Anna, Keyed, "/workloads/w-llm-chat/keys", nil},
+	{"workload", "endpoint, new key came back", Anna, Keyed, "/workloads/w-llm-chat/keys",
+		url.Values{"expires": {"soon"}, "limits.requestsPerMinute": {"many"}}},
 	{"workload", "queued", Anna, Busy, "/workloads/w-sweep-lr", nil},
 	{"workload", "failed", Anna, Busy, "/workloads/w-vlm-test", nil},
 	{"workload", "stopped", Anna, Busy, "/workloads/w-old-notes", nil},

@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -70,6 +71,7 @@ type World struct {
 	Web             *web.Web
 	RequestService  request.Services
 	WorkloadService *workload.Service
+	KeyService      *endpointkey.Service
 	BudgetService   *budget.Service
 	LicenseService  *license.Service
 	IdleService     *idle.Service
@@ -301,6 +303,7 @@ func (w *World) resources() {
 	w.WorkloadService = &workload.Service{Store: w.Store, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
 		Sharing: w.sharing}
+	w.KeyService = &endpointkey.Service{Store: w.Store, MaxLife: 90 * 24 * time.Hour, Now: w.now}
 	w.LicenseService = license.New(license.Options{Store: w.Store, Pools: w.Site.Pools, Now: w.now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Virtual }})
 	w.Logs = newLogs(w.WorkloadService)
@@ -352,9 +355,9 @@ func (w *World) pages() {
 		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,
 		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,
 		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,
-		Comparisons: w.RequestService.Comparisons, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
-		Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice,
-		Hub: w.Hub, Site: w.site, Health: w.outages, SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
+		Comparisons: w.RequestService.Comparisons, Rules: w.Rules, Workloads: w.WorkloadService, Keys: w.KeyService,
+		Prices: w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
+		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages, SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
 		Accounts: w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
 		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})

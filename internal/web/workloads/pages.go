@@ -3,6 +3,7 @@ package workloads
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -17,6 +18,7 @@ type Pages struct {
 	*blocks.Blocks
 	Workloads  *workload.Service
 	Requests   *request.Service
+	Keys       *endpointkey.Service
 	Seats      *request.SeatQueue
 	Advice     *advice.Service
 	Idle       *idle.Service

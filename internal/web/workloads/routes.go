@@ -22,6 +22,10 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/keep-alive", identity.ChangeWorkload, w.workloadKeepAlive),
 		page.Post("/workloads/:id/start", identity.ChangeWorkload, w.workloadStart),
 		page.Post("/workloads/:id/share", identity.ChangeWorkload, w.workloadShare),
+		w.Shows("/workloads/:id/keys", identity.ChangeWorkload, w.newKeyPage()),
+		page.Post("/workloads/:id/keys", identity.ChangeWorkload, w.keyCreate),
+		page.Post("/workloads/:id/keys/:key/rotate", identity.ChangeWorkload, w.keyRotate),
+		page.Post("/workloads/:id/keys/:key/revoke", identity.ChangeWorkload, w.keyRevoke),
 		w.Shows("/workloads/:id/resume", identity.ChangeWorkload, w.resumePage()),
 		page.Post("/workloads/:id/resume", identity.ChangeWorkload, w.workloadResume),
 		w.Shows("/workloads/:id/extend", identity.ChangeWorkload, w.extendPage()),
@@ -64,6 +68,10 @@ func (w *Pages) historyPage() page.Page {
 
 func (w *Pages) resumePage() page.Page {
 	return page.Page{Name: "resume", Build: w.workloadResumeAsk}
+}
+
+func (w *Pages) newKeyPage() page.Page {
+	return page.Page{Name: "new-key", Build: w.newKeyAsk}
 }
 
 func (w *Pages) extendPage() page.Page {

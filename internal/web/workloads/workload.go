@@ -51,10 +51,20 @@ func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m worklo
 }
 
 // workloadOverview answers: is it running, where, how hard does it work, when does it end, how do I get in.
-func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
+func (w *Pages) workloadOverview(k page.Call) (page.View, error) { return w.overview(k, nil) }
+
+// overview shows the key that was just made, this once.
+func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.View, error) {
 	s, err := w.seen(k)
 	if err != nil {
 		return page.View{}, err
+	}
+	keys, err := w.keysModel(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
+	if keys != nil {
+		keys.Fresh = fresh
 	}
 	costs, err := w.Workloads.Meters(k.Ctx, s.Workload)
 	if err != nil {
@@ -83,7 +93,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) {
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Access: w.accessModel(k, s), Replicas: replicasModel(k.Words, s),
+		Access: w.accessModel(k, s), Keys: keys, Replicas: replicasModel(k.Words, s),
 		Facts: facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
@@ -380,8 +390,7 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 		identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
-			m.Example = "curl -H \"Authorization: Bearer $ENDPOINT_KEY\" " +
-				page.ShellQuote(blocks.OpenAddress(address, "/v1/models"))
+			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
 		}
 	}
 	if s.change && s.State != workload.Ended && s.Desired != workload.WantDeleted {

@@ -1,0 +1,38 @@
+package webtest
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+)
+
+// Keyed is a world whose model endpoint has a key in each state.
+func Keyed(s Scope) *World {
+	w := Busy(s)
+	const day = 24 * time.Hour
+	for _, k := range []endpointkey.Key{
+		{ID: "aaaaaaaa", Name: "demo on Friday", ExpiresAt: Now.Add(-day)},
+		{ID: "bbbbbbbb", Name: "support bot", ExpiresAt: Now.Add(3 * day)},
+		{ID: "cccccccc", Name: "search index", ExpiresAt: Now.Add(80 * day), FormerHash: "before", RotatedAt: Now.Add(-day),
+			FormerUntil: Now.Add(6 * day)},
+		{ID: "dddddddd", Name: "laptop that was lost", ExpiresAt: Now.Add(40 * day)},
+		{ID: "eeeeeeee", Name: "nightly summaries", ExpiresAt: Now.Add(60 * day), Limits: endpointkey.Limits{
+			RequestsPerMinute: 600, TokensPerMinute: 200_000, Concurrency: 8}},
+	} {
+		k.Workload, k.SecretHash, k.CreatedBy, k.CreatorName = "w-llm-chat", "of "+k.ID, Anna.ID, Anna.Name
+		k.CreatedAt = Now.Add(-30*day + time.Duration(k.ID[0])*time.Minute)
+		made := audit.By(w.Actor(Anna), audit.KeyCreated, k.CreatedAt)
+		made.Tenant, made.Workload = "vision", string(k.Workload)
+		check(w.CreateEndpointKey(bg, k, endpointkey.Most, made))
+		if k.ID == "bbbbbbbb" {
+			continue
+		}
+		n := int(k.ID[0])
+		check(w.AddKeyTraffic(bg, []endpointkey.Traffic{{Key: k.ID, Workload: k.Workload, Hour: Now.Add(-2 * day),
+			Requests: 13 * n, Refused: max(0, n-'d'), Usage: endpointkey.Usage{Prompt: 17_000 * n, Completion: 900 * n},
+			LastAt: Now.Add(-2 * day)}}))
+	}
+	check(w.KeyService.Revoke(bg, w.Actor(Anna), "w-llm-chat", "dddddddd"))
+	return w
+}

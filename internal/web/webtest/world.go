@@ -357,8 +357,9 @@ func (w *World) pages() {
 		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,
 		Comparisons: w.RequestService.Comparisons, Rules: w.Rules, Workloads: w.WorkloadService, Keys: w.KeyService,
 		Prices: w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
-		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages, SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
-		Accounts: w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
+		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages,
+		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
+		Accounts:     w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
 		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 }

@@ -88,6 +88,7 @@ func keyRows(say page.Words, keys []endpointkey.Key, taken []endpointkey.Traffic
 func keyRow(say page.Words, k endpointkey.Key, t endpointkey.Traffic) workloadview.KeyModel {
 	m := workloadview.KeyModel{ID: k.ID, Name: k.Name, Shown: k.Shown(), State: workloadview.KeyState(k.State(say.Now)),
 		Limits: limitWords(say, k.Limits), Used: ui.TimeModel{Words: say.S("account.never")}, Unused: k.LastUsedAt.IsZero(),
+		Created: ui.TimeModel{Words: "–"}, Ends: ui.TimeModel{Words: "–"}, // of a revoked one nobody knows any more
 		Requests: say.Number(float64(t.Requests)), Tokens: say.Number(float64(t.Usage.Prompt + t.Usage.Completion))}
 	if !k.CreatedAt.IsZero() {
 		m.Created, m.Ends = say.Ago(k.CreatedAt), say.Around(k.ExpiresAt)

@@ -50,7 +50,7 @@ func TestReplicasOverREST(t *testing.T) {
 	}
 	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": "", "replicas": two["replicas"]}))
 	id := str(w["id"])
-	w = dana.scales(id, 2)
+	dana.scales(id, 2)
 	if now := dana.slices(); now != before+2 {
 		t.Errorf("want two of the quota held, got %v after %v", now, before)
 	}

@@ -142,7 +142,7 @@ func (s *session) listen(devices map[string]nvml.Device) {
 		}
 	}
 	if len(byHandle) == 0 {
-		set.Free()
+		_ = set.Free()
 		return
 	}
 	s.listener = &listener{make(chan struct{}), make(chan struct{})}
@@ -153,7 +153,7 @@ func (s *session) listen(devices map[string]nvml.Device) {
 // session.
 func (l *listener) run(set nvml.EventSet, cards map[nvml.Device]string, log *xidLog) {
 	defer close(l.done)
-	defer set.Free()
+	defer func() { _ = set.Free() }()
 	for {
 		select {
 		case <-l.quit:

@@ -93,5 +93,5 @@ func (r *Reader) Close() {
 	}
 	r.session.listener.stop()
 	r.session = nil
-	r.lib.Shutdown() // a session that has ended already says so; nothing is left to do either way
+	_ = r.lib.Shutdown() // a session that has ended already says so; nothing is left to do either way
 }

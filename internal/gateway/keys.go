@@ -319,7 +319,7 @@ func (g *Gateway) setLimits(h http.Header, k *endpointkey.Key) {
 		if one.limit == 0 {
 			continue
 		}
-		policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", one.name, one.limit, int(endpointkey.Minute.Seconds())))
+		policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", one.name, one.limit, int(endpointkey.Period.Seconds())))
 		left = append(left, fmt.Sprintf("%q;r=%d;t=%s", one.name, one.left, wholeSeconds(reset)))
 		h.Set("X-Ratelimit-Limit-"+one.name, strconv.Itoa(one.limit))
 		h.Set("X-Ratelimit-Remaining-"+one.name, strconv.Itoa(one.left))

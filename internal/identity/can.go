@@ -34,7 +34,7 @@ const (
 	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
 	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
 	ReadAudit          Action = "audit.read"
-	ReadPlatform       Action = "platform.read"       // the fleet in numbers: allocation, money, queue, what needs attention
+	ReadPlatform       Action = "platform.read"       // the fleet in numbers: allocation, money, queue, alerts
 	ReadMetrics        Action = "metrics.read"        // how well the metrics are, and what is the matter with cards
 	QuarantineHardware Action = "hardware.quarantine" // cordon a node or card off for new starts, and lift that
 	ReadHolders        Action = "inventory.holders"   // names of people on other teams' GPUs

@@ -40,8 +40,8 @@ func Unmeasurable(w workload.Workload) Reason {
 }
 
 // Observe cuts what is known of a workload's devices into looks, one for each slot from one moment to another. Every
-// device that its replicas have must have been measured in all of a slot, and so must every other one that its pods were
-// seen with: a pod that was replaced may have had another card.
+// device that its replicas have must have been measured in all of a slot, and so must every other one that its pods
+// were seen with: a pod that was replaced may have had another card.
 func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until time.Time,
 	slot time.Duration) []Observation {
 	never := Unmeasurable(w)

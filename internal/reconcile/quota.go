@@ -34,7 +34,8 @@ type nudge struct {
 
 // nudgeRefused wakes the owner of a pod that could exist now. The time is when to look again.
 func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObjects) time.Duration {
-	if w.Desired != workload.WantRunning || m.object == nil || len(m.pods) >= w.Replicas.Want() || !l.refusedByQuota(w, m) {
+	if w.Desired != workload.WantRunning || m.object == nil || len(m.pods) >= w.Replicas.Want() ||
+		!l.refusedByQuota(w, m) {
 		l.mu.Lock()
 		delete(l.refused, w.ID)
 		l.mu.Unlock()

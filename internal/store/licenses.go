@@ -267,7 +267,8 @@ type checkoutRow struct {
 	CreatedAt timestamp
 }
 
-// Checkouts are the workloads that hold seats, once for each of their replicas. The condition is the one of Holdings, word for word.
+// Checkouts are the workloads that hold seats, once for each of their replicas. The condition is the one of Holdings,
+// word for word.
 func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 	var rows []checkoutRow
 	err := v.at(ctx).Raw(

@@ -48,8 +48,8 @@ func (v view) Reports(ctx context.Context, since time.Time) ([]doctor.Report, er
 	return out, nil
 }
 
-// SaveReport replaces what a process found and tells whoever looks; when checks were wanted is kept. Processes that were
-// not seen since are forgotten.
+// SaveReport replaces what a process found and tells whoever looks; when checks were wanted is kept. Processes that
+// were not seen since are forgotten.
 func (s *Store) SaveReport(ctx context.Context, r doctor.Report, since time.Time) error {
 	facts, err := json.Marshal(r.Facts)
 	if err != nil {

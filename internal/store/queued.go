@@ -16,8 +16,8 @@ func (v view) Queued(ctx context.Context, placedSince time.Time) ([]request.Size
 		Queued, Recent        bool
 		Held, Placed          int
 	}
-	err := v.at(ctx).Raw(`SELECT id, cluster, size_name, state = 'queued' AS queued, lease_from >= ? AS recent, held_replicas AS held,
-			placed_replicas AS placed FROM workloads
+	err := v.at(ctx).Raw(`SELECT id, cluster, size_name, state = 'queued' AS queued, lease_from >= ? AS recent,
+			held_replicas AS held, placed_replicas AS placed FROM workloads
 		WHERE state <> 'ended' AND desired = 'running'
 		AND (state = 'queued' OR state IN ('starting', 'running') AND (lease_from >= ? OR placed_replicas < held_replicas))
 		ORDER BY cluster, size_name, id`, timestampOf(placedSince), timestampOf(placedSince)).Scan(&rows).Error

@@ -169,13 +169,14 @@ type allocationRow struct {
 	RequestedAt  timestamp
 }
 
-// Allocations lists what holds something or waits for it, once for each replica. Since when one waits is what its start says; before the
-// controller has seen it, what its row says.
+// Allocations lists what holds something or waits for it, once for each replica. Since when one waits is what its start
+// says; before the controller has seen it, what its row says.
 func (v view) Allocations(ctx context.Context) ([]forecast.Allocation, error) {
 	var rows []allocationRow
 	err := v.at(ctx).Raw(
 		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until,
-			w.state = 'queued' AS queued, w.held_replicas AS held, w.placed_replicas AS placed, COALESCE(s.requested_at, w.updated_at) AS requested_at
+			w.state = 'queued' AS queued, w.held_replicas AS held, w.placed_replicas AS placed,
+			COALESCE(s.requested_at, w.updated_at) AS requested_at
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
 	list := make([]forecast.Allocation, 0, len(rows))

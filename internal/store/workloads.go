@@ -172,7 +172,8 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
 // databases answer from them.
-const holdings = `SELECT tenant, size_name, license_pool, sum(held_replicas), sum(license_seats * held_replicas) FROM workloads
+const holdings = `SELECT tenant, size_name, license_pool, sum(held_replicas), sum(license_seats * held_replicas)
+	FROM workloads
 	WHERE tenant = ?
 	AND (desired = 'running' OR state = 'stopping')
 	GROUP BY tenant, size_name, license_pool
@@ -181,8 +182,8 @@ const holdings = `SELECT tenant, size_name, license_pool, sum(held_replicas), su
 		AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY license_pool`
 
-// Holdings counts the replicas that a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from
-// indexes and past gorm's reflection.
+// Holdings counts the replicas that a tenant holds, and the seats that all others hold. Each grant reads it, so it
+// comes from indexes and past gorm's reflection.
 func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, error) {
 	rows, err := v.at(ctx).Raw(holdings, tenant, tenant).Rows()
 	if err != nil {

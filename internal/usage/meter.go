@@ -33,7 +33,8 @@ func (h Allocation) parts() int64 { return max(1, h.Replicas) * h.SKU.Parts() }
 
 // Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close
 // the open one, and in its Then what follows at once. An interval is cut where another number of replicas is held, and
-// where the price list changes the price, at that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
+// where the price list changes the price, at that very moment, however late somebody looks. A closed interval never
+// ends before it began, whatever clocks do.
 func Meter(open *Interval, h Allocation, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:

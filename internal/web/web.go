@@ -123,7 +123,8 @@ func New(d Deps) *Web {
 	var banners []func(page.Call) []ui.StripModel
 	frame := page.New(page.Deps{Site: d.Site, Approvals: d.Approvals, Hub: d.Hub, Health: d.Health,
 		SessionAlive: d.SessionAlive, Licenses: d.Licenses, Limits: d.Limits, MaxStreams: d.MaxStreams, Bundle: d.Bundle,
-		Now: d.Now, Acknowledge: d.Accounts.Acknowledge, Support: d.Support, Version: d.Version, Banners: func(k page.Call) (all []ui.StripModel) {
+		Now: d.Now, Acknowledge: d.Accounts.Acknowledge, Support: d.Support, Version: d.Version,
+		Banners: func(k page.Call) (all []ui.StripModel) {
 			for _, of := range banners {
 				all = append(all, of(k)...)
 			}

@@ -46,8 +46,8 @@ type Scaling struct {
 	Impossible i18n.Text  // why it cannot be set now, and how many could; zero where it can
 }
 
-// PreviewScale says what Scale would come to, and writes nothing. What Scale refuses is told in Impossible. 0 asks for as
-// many as there are.
+// PreviewScale says what Scale would come to, and writes nothing. What Scale refuses is told in Impossible. 0 asks for
+// as many as there are.
 func (s *Service) PreviewScale(ctx context.Context, a identity.Actor, id ID, wanted int) (Scaling, error) {
 	var out Scaling
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {

@@ -448,8 +448,8 @@ type Action string
 // Deprecate asks for a reason first; the others are done at once.
 const Deprecate Action = "deprecate"
 
-var actionIcons = map[Action]string{"show": "eye", "hide": "off", "undeprecate": "check", Deprecate: "warning", "up": "up",
-	"down": "down"}
+var actionIcons = map[Action]string{"show": "eye", "hide": "off", "undeprecate": "check", Deprecate: "warning",
+	"up": "up", "down": "down"}
 
 func menu(ctx context.Context, list List, r RowModel) ui.MenuModel {
 	m := ui.MenuModel{Label: ui.L(ctx).S("sizes.change", "Name", r.Title), IconOnly: true, End: true}

@@ -63,8 +63,8 @@ var replicaCases = cases{
 	},
 	"two replicas for an hour are two hours, also in a rollup and in seats": func(t *testing.T, s *store.Store) {
 		w := three("w-1")
-		one := usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: w.Size.PricePerHour, From: later(0),
-			Until: later(3600), Parts: 120, Seats: usage.Seats{Pool: "rtx", Count: 2}}
+		one := usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: w.Size.PricePerHour,
+			From: later(0), Until: later(3600), Parts: 120, Seats: usage.Seats{Pool: "rtx", Count: 2}}
 		two := one
 		two.From, two.Until, two.Replicas, two.Parts, two.Seats.Count = later(3600), later(7200), 2, 240, 4
 		meter(t, s, w, []usage.Interval{one, two})

@@ -28,8 +28,8 @@ type cases map[string]func(t *testing.T, s *store.Store)
 // Run asks everything of a store. open gives a migrated, empty one that is closed when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
-		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, replicaCases, priceCases, demandCases,
-		budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
+		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, replicaCases, priceCases,
+		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
 		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
 		processCases, keyCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
@@ -119,8 +119,8 @@ func Request(id string) request.Request {
 				Parties: []identity.Approvers{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
 		Estimate:     usage.Money{Minor: 600, Currency: "EUR"},
-		EstimateMost: usage.Money{Minor: 2400, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" +
-			id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
+		EstimateMost: usage.Money{Minor: 2400, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id,
+		Fingerprint: "print-of-" + id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
 	}
 }
 

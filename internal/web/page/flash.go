@@ -14,7 +14,8 @@ import (
 
 // flashes are what a page says after a redirect. The cookie carries the name only, and no other host can set it.
 var flashes = map[string]ui.Kind{
-	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK, "scaled": ui.OK,
+	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
+	"scaled":          ui.OK,
 	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
 	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK,

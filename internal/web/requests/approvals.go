@@ -323,8 +323,8 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 	if err := may(k.Actor, r); err != nil {
 		return m, say.Text(fault.As(err).Sentence)
 	}
-	m = requests.DecideModel{Approve: approvalPath(r.ID) + "/approve" + kept, Reject: approvalPath(r.ID) + "/reject" + kept,
-		Seen: k.Get("seen"), Less: w.lessModel(say, r, was, problems),
+	m = requests.DecideModel{Approve: approvalPath(r.ID) + "/approve" + kept,
+		Reject: approvalPath(r.ID) + "/reject" + kept, Seen: k.Get("seen"), Less: w.lessModel(say, r, was, problems),
 		Note: requests.FieldModel{Value: was.Note, Error: page.WrongIn(say, problems, "note")}}
 	if r.WaitsForSeat() { // a yes was said already
 		m.Approve, m.Less, m.SeatPool = "", nil, r.Decision.Seat.Title

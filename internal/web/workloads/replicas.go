@@ -44,7 +44,8 @@ func (w *Pages) scaleAsk(k page.Call) (page.View, error) {
 }
 
 // scaleModel is the form; wanted is what was typed.
-func (w *Pages) scaleModel(k page.Call, s seen, wanted string, problems []fault.Field) (workloadview.ScaleModel, error) {
+func (w *Pages) scaleModel(k page.Call, s seen, wanted string,
+	problems []fault.Field) (workloadview.ScaleModel, error) {
 	say := k.Words
 	m := workloadview.ScaleModel{Header: ui.HeaderModel{Title: say.S("replicas.change_title", "Name", s.Name),
 		Crumbs: workloadCrumbs(say, s.Workload, "replicas.title")}, Path: page.WorkloadPath(s.ID),

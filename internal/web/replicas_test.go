@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -13,9 +12,7 @@ import (
 // or too many is said beside the field, and who may only look is not offered to change it.
 func TestReplicasOnThePage(t *testing.T) {
 	t.Parallel()
-	w := webtest.Busy(t)
-	w.Add(w.Workload("ranker", webtest.Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", time.Hour, 7*time.Hour).
-		Between(1, 3, 2, 1))
+	w := webtest.Scaled(t)
 	const path = "/workloads/w-ranker"
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	for hook, want := range map[string]string{"replicas-ready": "1 of 2", "replicas-range": "1 to 3",

@@ -36,3 +36,11 @@ func Keyed(s Scope) *World {
 	check(w.KeyService.Revoke(bg, w.Actor(Anna), "w-llm-chat", "dddddddd"))
 	return w
 }
+
+// Scaled is a world with a model endpoint of two replicas, of which one is not ready yet.
+func Scaled(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("ranker", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", time.Hour, 7*time.Hour).
+		Between(1, 3, 2, 1))
+	return w
+}

@@ -73,6 +73,8 @@ var startScenes = []Scene{
 var workloadScenes = []Scene{
 	{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
+	{"workload", "endpoint, replicas", Anna, Scaled, "/workloads/w-ranker", nil},
+	{"workload", "endpoint, other replicas", Anna, Scaled, "/workloads/w-ranker/replicas", nil},
 	{"workload", "endpoint, with keys", Anna, Keyed, "/workloads/w-llm-chat", nil},
 	{"workload", "endpoint, a key was made", Anna, Keyed, "/workloads/w-llm-chat/keys",
 		url.Values{"name": {"evening batch"}, "expires": {"30d"}}},

@@ -154,6 +154,7 @@ func crawled(t *testing.T) (list []webtest.Scene) {
 	for _, p := range []identity.Person{webtest.Anna, webtest.Ben, webtest.Dora} {
 		list = append(list, webtest.Scene{Person: p, Path: "/", World: func(webtest.Scope) *webtest.World { return busy }})
 	}
+	list = append(list, webtest.Scene{Person: webtest.Anna, Path: "/workloads/w-ranker", World: webtest.Scaled})
 	for _, s := range webtest.Scenes() {
 		if s.Form == nil && slices.Contains([]string{"differences", "sizes", "storage", "team", "fleet"}, s.Area) {
 			list = append(list, s)

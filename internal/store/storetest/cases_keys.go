@@ -16,7 +16,8 @@ import (
 
 func endpointKey(id string, at int) endpointkey.Key {
 	return endpointkey.Key{ID: id, Workload: "w-1", Name: "name-of-" + id, SecretHash: "hash-of-" + id,
-		FormerHash: "former", FormerUntil: later(at + 1), Limits: endpointkey.Limits{RequestsPerMinute: 1, TokensPerMinute: 2, Concurrency: 3},
+		FormerHash: "former", FormerUntil: later(at + 1),
+		Limits:    endpointkey.Limits{RequestsPerMinute: 1, TokensPerMinute: 2, Concurrency: 3},
 		CreatedBy: "p-ada", CreatorName: "Ada Lovelace", CreatedAt: later(at), RotatedAt: later(at + 2),
 		ExpiresAt: later(at + 3), LastUsedAt: later(at + 4)}
 }

@@ -29,8 +29,8 @@ type cases map[string]func(t *testing.T, s *store.Store)
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
 		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, replicaCases, priceCases,
-		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
-		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
+		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases,
+		seatCases, markCases, backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
 		processCases, keyCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {

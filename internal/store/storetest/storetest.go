@@ -30,7 +30,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
 		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, replicaCases, priceCases,
 		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases,
-		seatCases, markCases, backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases, logLevelCases, undoCases,
+		seatCases, markCases, backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases,
+		logLevelCases, undoCases,
 		processCases, keyCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {

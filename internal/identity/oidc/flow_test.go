@@ -160,6 +160,10 @@ func TestLogout(t *testing.T) {
 	if got := w.SignedOut(); len(got) != 1 || got[0] == "" {
 		t.Errorf("sessions ended at the provider: %q", got)
 	}
+	// API tokens go on: the provider is still asked for their owner.
+	if _, err := w.client.Renew(t.Context(), in.Person.Subject, in.RefreshToken); err != nil {
+		t.Errorf("offline_access outlives the logout: %v", err)
+	}
 	if long := w.client.LogoutURL(t.Context(), strings.Repeat("x", 100_000), "http://localhost:8080/signin"); len(
 		long) > 8000 {
 		t.Errorf("an address of %d bytes", len(long))

@@ -8,8 +8,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// logout ends a sign-in at the request of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the tokens of
-// the session named in id_token_hint, expired or not, and sends the browser back if that is on this machine.
+// logout ends a sign-in at the request of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the access
+// tokens of the session named in id_token_hint, expired or not, and sends the browser back if that is on this machine.
+// Refresh tokens of offline_access outlive it (OpenID Connect Back-Channel Logout 1.0, section 2.7).
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		p.problem(w, http.StatusBadRequest, "The request cannot be read.")
@@ -63,11 +64,9 @@ func (p *Provider) end(sid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = append(p.ended, sid)
-	for _, tokens := range []map[string]*grant{p.access, p.refresh} {
-		for token, g := range tokens {
-			if g.sid == sid {
-				delete(tokens, token)
-			}
+	for token, g := range p.access {
+		if g.sid == sid {
+			delete(p.access, token)
 		}
 	}
 }

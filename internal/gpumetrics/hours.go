@@ -66,7 +66,7 @@ func (p *Poller) askHours(from time.Time, n int) (HourlyUse, error) {
 			models[model] = slices.Repeat([]float64{math.NaN()}, n)
 		}
 		for _, s := range row.samples { // a sample is of the hour before it
-			i := int(s.at.Sub(from).Round(time.Second)/pastStep) - 1
+			i := int((s.at.Unix()-from.Unix())/int64(pastStep/time.Second)) - 1
 			if i >= 0 && i < n && s.value >= 0 && s.value <= 105 {
 				models[model][i] = min(100, s.value)
 			}

@@ -31,7 +31,7 @@ func TestHoursOfModels(t *testing.T) {
 			{"metric":{"modelName":"H200"},"values":[[1003600,"0"],[1010800,"55.5"],[1014400,"9e18"]]},
 			{"metric":{"card_series":"MI300X"},"values":[[1014400,"104"]]}]}}`)
 	})
-	from := time.Unix(1_000_000, 0)
+	from := time.Unix(1_000_000, 0).Add(600 * time.Millisecond) // Prometheus is asked for whole seconds
 	for range 2 {
 		use, err := p.Hours(t.Context(), from, from.Add(4*time.Hour+20*time.Minute))
 		if err != nil || len(use.Models) != 2 || use.Models[0].Model != "H200" || use.Models[1].Model != "MI300X" {

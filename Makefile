@@ -53,14 +53,15 @@ test: needs build node_modules ## every test: unit, store on SQLite and PostgreS
 
 # The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests. A world is a
 # share's own, for stories stop its API server. The order within a share is shuffled: no story leans on another.
+ON_STACK := '^TestDevstack'
 .PHONY: test-packages
 test-packages:
 	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... \
 		./e2e/signin/... ./e2e/certified/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
-	$(BIN)/withstack --nodes 29 -- go test -count=1 -p 1 -timeout 20m ./internal/inventory/... ./internal/kube/... # a node of each kind
-	$(BIN)/withstack -- go test -count=1 -timeout 30m ./internal/reconcile/... ./charts/...
+	$(BIN)/withstack --nodes 29 -- go test -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
+	$(BIN)/withstack -- go test -count=1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts
 
 .PHONY: test-stories-1 test-stories-2
 test-stories-1 test-stories-2: test-stories-%:
@@ -91,8 +92,8 @@ lint: needs-go $(GOLANGCI_LINT) ## golangci-lint: errcheck, staticcheck, unused,
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: e2e
-e2e: needs build node_modules ## the stories in a browser and over the API (RUN=name picks)
-	$(BIN)/withstack -- go test -count=1 -p 1 -v -timeout 30m -run '$(RUN)' ./e2e/...
+e2e: needs build node_modules ## the stories, with pictures in .shots/ (RUN=name picks)
+	PICTURES=1 $(BIN)/withstack -- go test -count=1 -p 1 -v -timeout 30m -run '$(RUN)' ./e2e/...
 
 .PHONY: bench
 bench: build ## benchmarks; results in .bench/

@@ -262,12 +262,9 @@ func TestSecondCrash(t *testing.T) {
 	s.begin(undisturbed)
 	want := s.story()
 	s.stop()
-	points, pairs := undisturbed.points.Load(), 30
-	switch {
-	case testing.Short():
+	points, pairs := undisturbed.points.Load(), 100
+	if testing.Short() {
 		pairs = 8
-	case os.Getenv("DEVSTACK_READY") != "": // that run has twenty minutes
-		pairs = 200
 	}
 	random := rand.New(rand.NewPCG(20261122, 2))
 	for range pairs {

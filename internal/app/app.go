@@ -428,8 +428,7 @@ func (a *App) edge(version string, key []byte) error {
 		Pages: edgePages{provider: c.OIDC.Name, framed: a.framed}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Alive: a.watchdog.Checks,
 		Ready: a.store.Ping,
-		Notes: a.notes, Metrics: a.meters.registry,
-		Traces: a.traces,
+		Parts: a.parts, Metrics: a.meters.registry, Traces: a.traces,
 	}
 	options.IsWorkload = a.gateway.Serves
 	if c.Has(config.RoleGateway) {

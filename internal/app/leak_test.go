@@ -1,8 +1,10 @@
 package app
 
 import (
+	"archive/zip"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -33,7 +35,7 @@ func TestNothingLeaks(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	w := newWorldWith(t, []Option{WithTraces(trace.By(sdk.NewTracerProvider(sdk.WithSyncer(spans))))},
 		func(c *config.Config) { c.SecretKeyFile, c.Database = keyFile, "sqlite:"+database })
-	var out strings.Builder
+	var out, archives strings.Builder
 	keep := func(a answer) answer { out.WriteString(a.body + "\n"); _ = a.header.Write(&out); return a }
 
 	b := w.browser()
@@ -72,7 +74,14 @@ func TestNothingLeaks(t *testing.T) {
 	adm := w.token(admin)
 	for _, route := range w.routes() {
 		_, pattern, _ := strings.Cut(route, " ")
-		keep(w.ask(route, w.fill(pattern, developer, "vision"), w.signedIn(admin), adm))
+		got := w.ask(route, w.fill(pattern, developer, "vision"), w.signedIn(admin), adm)
+		keep(got)
+		if got.header.Get("Content-Type") == "application/zip" {
+			archives.WriteString(unzipped(t, got.body))
+		}
+	}
+	if !strings.Contains(archives.String(), "# configuration.yaml") {
+		t.Error("the support bundle was not read")
 	}
 	keep(w.call(token+"x", http.MethodGet, "/api/v1/me", nil))
 	keep(w.call(token, http.MethodPost, "/api/v1/requests", `{"kind":"`+token+`"}`))
@@ -114,9 +123,10 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		for place, text := range map[string]string{"an answer": out.String(), "the log": w.log.String(),
 			"the database": string(data) + string(wal), "the metrics": numbers.Body.String(), "the traces": told,
-			"the export of the record": record.body} {
-			if place == "the log" && name == "database path" {
-				continue // a log may say which file could not be opened
+			"the export of the record": record.body, "the support bundle": archives.String()} {
+			if name == "database path" && place == "the log" || place == "the support bundle" &&
+				(name == "database path" || name == "key file") {
+				continue // which file could not be opened, which files are set: where a secret is, and not what it is
 			}
 			if i := strings.Index(text, canary); i >= 0 &&
 				!(place == "an answer" && (name == "session" && strings.Contains(text[max(0, i-60):i], "Set-Cookie") ||
@@ -155,4 +165,26 @@ func wordWith(page, prefix string) string {
 		}
 	}
 	return found
+}
+
+// unzipped is what the files of an archive hold, each after a line with its name.
+func unzipped(t *testing.T, archive string) string {
+	t.Helper()
+	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, f := range r.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "# %s\n%s\n", f.Name, text)
+	}
+	return out.String()
 }

@@ -108,7 +108,7 @@ type Options struct {
 	Gateway    http.Handler
 	IsWorkload func(host string) bool
 	Ready      func(ctx context.Context) error
-	Notes      func() []string       // what /readyz?verbose says beside; nil: nothing
+	Parts      func() []Part         // what /readyz?verbose names beside the database; nil: nothing
 	Alive      func() []jobs.Check   // of the loops of this process; nil: there are none
 	Metrics    prometheus.Registerer // nil: calls are not counted
 	Traces     trace.Provider        // zero: calls are not traced
@@ -305,14 +305,24 @@ func (s *Server) readyz(c echo.Context) error {
 			return fault.Wrap(fault.Unavailable, err, i18n.T("problem.not_ready"))
 		}
 	}
-	if !c.QueryParams().Has("verbose") || s.opts.Notes == nil {
+	if !c.QueryParams().Has("verbose") || s.opts.Parts == nil {
 		return c.String(http.StatusOK, "ready\n")
 	}
 	text := "[+]database ok\n"
-	for _, note := range s.opts.Notes() {
-		text += "[-]" + note + "\n"
+	for _, p := range s.opts.Parts() {
+		if p.Problem == "" {
+			text += "[+]" + p.Name + " ok\n"
+		} else {
+			text += "[-]" + p.Name + " " + p.Problem + "\n"
+		}
 	}
 	return c.String(http.StatusOK, text+"ready\n")
+}
+
+// Part is a system that the portal works with and can serve without for a while: it makes nothing unready.
+type Part struct {
+	Name    string // cluster/main, prometheus/main, oidc
+	Problem string // in English, without secrets; "" where it answers
 }
 
 // errNoCredential says that a call carries nothing to know anybody by.

@@ -252,6 +252,9 @@ func (p *Portal) WaitReady(ctx context.Context, path string) error {
 // Done says when the portal has ended by itself.
 func (p *Portal) Done() <-chan error { return p.done }
 
+// Signal sends its process a signal: SIGSTOP freezes it as a machine that hangs.
+func (p *Portal) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
 // Stop lets it finish its work in hand.
 func (p *Portal) Stop() { stop(p.cmd, p.done, 20*time.Second) }
 

@@ -234,7 +234,7 @@ CREATE TABLE key_traffic (
   refused           BIGINT NOT NULL, -- over a limit
   prompt_tokens     BIGINT NOT NULL,
   completion_tokens BIGINT NOT NULL,
-  untold            BIGINT NOT NULL, -- requests whose answers told no tokens
+  without_usage     BIGINT NOT NULL, -- requests whose answers reported no token usage
   PRIMARY KEY (key_id, hour)
 );
 CREATE INDEX key_traffic_workload ON key_traffic (workload, hour);

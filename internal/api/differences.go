@@ -29,7 +29,7 @@ type HeldCluster struct {
 type ClusterDifference struct {
 	ID        string           `json:"id"`
 	Cluster   string           `json:"cluster"`
-	Thing     string           `json:"thing" enum:"workload,storage"`
+	Resource  string           `json:"resource" enum:"workload,storage"`
 	Key       string           `json:"key" doc:"Id of the workload, or name of the storage"`
 	Kind      string           `json:"kind" enum:"cluster,database,different" doc:"In the cluster only, in the database only, or in both with different values"`
 	Seen      string           `json:"seen" doc:"Version of what is shown; send it back to decide"`
@@ -63,7 +63,7 @@ type HeldResource struct {
 
 func differenceView(l *i18n.Localizer, d drift.Difference) ClusterDifference {
 	p := d.Owner()
-	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Thing: string(d.ResourceKind), Key: d.Key, Kind: string(d.Kind),
+	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Resource: string(d.ResourceKind), Key: d.Key, Kind: string(d.Kind),
 		Seen: d.Version, Name: p.Name, Namespace: p.Namespace, Team: p.Tenant, Owner: p.OwnerName, Fields: []DifferentField{},
 		Holds: []HeldResource{}, Objects: []string{}, Decisions: []string{}, Unknown: []string{},
 		Decision: string(d.Decision),

@@ -136,7 +136,7 @@ type KeyTraffic struct {
 	Refused          int        `json:"refused" doc:"Requests over a limit"`
 	PromptTokens     int        `json:"promptTokens"`
 	CompletionTokens int        `json:"completionTokens"`
-	Untold           int        `json:"untold" doc:"Requests whose answers told no tokens, such as streams without stream_options.include_usage"`
+	WithoutUsage     int        `json:"withoutUsage" doc:"Requests whose answers reported no token usage, such as streams without stream_options.include_usage"`
 	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
 }
 
@@ -146,7 +146,7 @@ func (a *API) traffic(ctx context.Context, actor identity.Actor, in *trafficInpu
 	view := Traffic{Since: since, Items: make([]KeyTraffic, len(taken))}
 	for i, n := range taken {
 		view.Items[i] = KeyTraffic{Key: n.Key, Name: n.Name, Revoked: n.Revoked, Requests: n.Requests, Refused: n.Refused,
-			PromptTokens: n.Usage.Prompt, CompletionTokens: n.Usage.Completion, Untold: n.Untold, LastUsedAt: moment(n.LastAt)}
+			PromptTokens: n.Usage.Prompt, CompletionTokens: n.Usage.Completion, WithoutUsage: n.WithoutUsage, LastUsedAt: moment(n.LastAt)}
 	}
 	return reply(view, err)
 }

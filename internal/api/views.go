@@ -134,16 +134,16 @@ type Deferred struct {
 
 // Step is one round of an approval.
 type Step struct {
-	From     []Party   `json:"from" doc:"Whose word is wanted"`
-	All      bool      `json:"all,omitempty" doc:"Each of them, by different people; else any one"`
-	After    string    `json:"after,omitempty" example:"8h" doc:"After so long without a word those in then may speak as well"`
-	Then     []Party   `json:"then,omitempty"`
-	State    string    `json:"state,omitempty" enum:"done,open,later"`
-	Consents []Consent `json:"consents,omitempty" doc:"Who has approved"`
+	From     []Approvers `json:"from" doc:"Whose approval is wanted"`
+	All      bool        `json:"all,omitempty" doc:"Each of them, by different people; else any one"`
+	After    string      `json:"after,omitempty" example:"8h" doc:"After so long without a decision those in then may decide too"`
+	Then     []Approvers `json:"then,omitempty"`
+	State    string      `json:"state,omitempty" enum:"done,open,later"`
+	Consents []Consent   `json:"consents,omitempty" doc:"Who has approved"`
 }
 
-// Party is everybody with a role, in the team or on the whole platform, or everybody in a group.
-type Party struct {
+// Approvers is everybody with a role, in the team or on the whole platform, or everybody in a group.
+type Approvers struct {
 	Role  string `json:"role,omitempty" enum:"approver,owner,admin"`
 	Scope string `json:"scope,omitempty" enum:"platform" doc:"platform: approvers of the team do not count"`
 	Group string `json:"group,omitempty" maxLength:"200" doc:"As the sign-in provider spells it"`
@@ -176,10 +176,10 @@ func askedView(c *policy.Change) *Asked {
 	return v
 }
 
-func partiesView(parties []identity.Approvers) []Party {
-	var views []Party
+func partiesView(parties []identity.Approvers) []Approvers {
+	var views []Approvers
 	for _, p := range parties {
-		views = append(views, Party{Role: string(p.Role), Scope: string(p.Scope), Group: p.Group})
+		views = append(views, Approvers{Role: string(p.Role), Scope: string(p.Scope), Group: p.Group})
 	}
 	return views
 }

@@ -550,7 +550,7 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 			}
 		}
 		is := a.actor(person, actor.Via)
-		if is.Delegators, err = a.delegations.For(ctx, person.ID); err != nil || voices(is) != voices(actor) {
+		if is.Delegators, err = a.delegations.For(ctx, person.ID); err != nil || delegators(is) != delegators(actor) {
 			return until, false
 		}
 		if len(is.Delegators) > 0 { // the rights of others change, and periods end, without a word about this session
@@ -563,8 +563,8 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 // delegationsEvery is how often somebody with an open page who stands in for others is looked at again.
 const delegationsEvery = 10 * time.Second
 
-// voices are those for whom somebody decides, with their rights.
-func voices(a identity.Actor) string {
+// delegators are those for whom somebody decides, with their rights.
+func delegators(a identity.Actor) string {
 	var b strings.Builder
 	for _, v := range a.Delegators {
 		fmt.Fprintf(&b, "%s %q;", v.Person.ID, v.Principals())
@@ -575,7 +575,7 @@ func voices(a identity.Actor) string {
 func reader(a identity.Actor) live.Reader {
 	// maps are printed in order
 	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants,
-		voices(a))}
+		delegators(a))}
 }
 
 // credentialAlive says until when a session or token lets its person in, as far as is known now.

@@ -52,7 +52,7 @@ type Object struct {
 
 // ClusterState is what a cluster has of a workload, or a claim of storage, by the owner records.
 type ClusterState struct {
-	ResourceKind ResourceKind  `json:"thing"`
+	ResourceKind ResourceKind  `json:"resource"`
 	Key          string        `json:"key"` // id of the workload, or name of the storage
 	Tenant       string        `json:"tenant"`
 	Namespace    string        `json:"namespace"`

@@ -31,16 +31,16 @@ type Store interface {
 
 // Traffic is what was taken with a key, in an hour or since a time.
 type Traffic struct {
-	Key      string
-	Workload workload.ID
-	Hour     time.Time // zero for a sum
-	Name     string    // of a sum
-	Revoked  bool      // of a sum
-	Requests int
-	Refused  int // over a limit
-	Usage    Usage
-	Untold   int // requests whose answers told no tokens
-	LastAt   time.Time
+	Key          string
+	Workload     workload.ID
+	Hour         time.Time // zero for a sum
+	Name         string    // of a sum
+	Revoked      bool      // of a sum
+	Requests     int
+	Refused      int // over a limit
+	Usage        Usage
+	WithoutUsage int // requests whose answers reported no token usage
+	LastAt       time.Time
 }
 
 // Service is for those who may change an endpoint. All fields are needed.

@@ -189,7 +189,7 @@ func (t *traffic) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.
 	h := c.hour(k, now)
 	taken, told := answer.Usage()
 	if !told {
-		h.Untold++
+		h.WithoutUsage++
 		c.window.Charge(answer.Events(), k.Limits, now)
 		return
 	}
@@ -227,7 +227,7 @@ func (t *traffic) giveBack(list []endpointkey.Traffic) {
 			last = h.LastAt
 		}
 		*h = endpointkey.Traffic{Key: h.Key, Workload: h.Workload, Hour: h.Hour, LastAt: last,
-			Requests: h.Requests + n.Requests, Refused: h.Refused + n.Refused, Untold: h.Untold + n.Untold,
+			Requests: h.Requests + n.Requests, Refused: h.Refused + n.Refused, WithoutUsage: h.WithoutUsage + n.WithoutUsage,
 			Usage: endpointkey.Usage{Prompt: h.Usage.Prompt + n.Usage.Prompt,
 				Completion: h.Usage.Completion + n.Usage.Completion}}
 	}

@@ -222,13 +222,13 @@ func TestTokensAreCounted(t *testing.T) {
 		defer w.mu.Unlock()
 		var sum endpointkey.Traffic
 		for _, n := range w.taken {
-			sum.Requests, sum.Refused, sum.Untold = sum.Requests+n.Requests, sum.Refused+n.Refused, sum.Untold+n.Untold
+			sum.Requests, sum.Refused, sum.WithoutUsage = sum.Requests+n.Requests, sum.Refused+n.Refused, sum.WithoutUsage+n.WithoutUsage
 			sum.Usage.Prompt, sum.Usage.Completion = sum.Usage.Prompt+n.Usage.Prompt, sum.Usage.Completion+n.Usage.Completion
 			if n.Key != "aaaaaaaa" || n.Workload != "w-ep-anna" || n.LastAt.IsZero() {
 				t.Fatalf("got %+v", n)
 			}
 		}
-		return sum.Requests == 4 && sum.Refused == 1 && sum.Untold == 1 && sum.Usage == endpointkey.Usage{Prompt: 20,
+		return sum.Requests == 4 && sum.Refused == 1 && sum.WithoutUsage == 1 && sum.Usage == endpointkey.Usage{Prompt: 20,
 			Completion: 10}
 	})
 }

@@ -111,7 +111,7 @@ func (s *soak) lead() {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			s.reign(ctx, db)
+			s.term(ctx, db)
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
@@ -120,8 +120,8 @@ func (s *soak) lead() {
 	s.kill = func() { cancel(); <-done; _ = db.Close() }
 }
 
-// reign is one term, from taking the lead to its loss.
-func (s *soak) reign(ctx context.Context, db *store.Store) {
+// term is one term, from taking the lead to its loss.
+func (s *soak) term(ctx context.Context, db *store.Store) {
 	release, ok, lost := db.Lead(ctx)
 	if !ok {
 		return

@@ -57,12 +57,12 @@ func (differenceRow) TableName() string { return "differences" }
 
 // difference is the part that nobody selects by.
 type difference struct {
-	Thing  drift.ResourceKind
-	Key    string
-	Kind   drift.Kind
-	Fields []drift.Field
-	Seen   *drift.ClusterState
-	Row    *drift.Row
+	Resource drift.ResourceKind
+	Key      string
+	Kind     drift.Kind
+	Fields   []drift.Field
+	Seen     *drift.ClusterState
+	Row      *drift.Row
 }
 
 func fromDifference(d drift.Difference) differenceRow {
@@ -73,7 +73,7 @@ func fromDifference(d drift.Difference) differenceRow {
 
 func toDifference(r differenceRow) drift.Difference {
 	is := r.Data.is
-	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Thing, Key: is.Key, Kind: is.Kind,
+	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Resource, Key: is.Key, Kind: is.Kind,
 		Fields: is.Fields,
 		Live:   is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
 		By: identity.PersonID(r.DecidedBy), ByName: r.DecidedName, DecidedAt: r.DecidedAt.time()}

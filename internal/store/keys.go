@@ -126,12 +126,12 @@ func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) e
 	return s.write(ctx, func(t *tx) error {
 		for _, n := range list {
 			err := t.at(ctx).Exec("INSERT INTO key_traffic (key_id, hour, workload, requests, refused, prompt_tokens, "+
-				"completion_tokens, untold) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_id, hour) DO UPDATE SET "+
+				"completion_tokens, without_usage) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_id, hour) DO UPDATE SET "+
 				"requests = key_traffic.requests + excluded.requests, refused = key_traffic.refused + excluded.refused, "+
 				"prompt_tokens = key_traffic.prompt_tokens + excluded.prompt_tokens, "+
 				"completion_tokens = key_traffic.completion_tokens + excluded.completion_tokens, "+
-				"untold = key_traffic.untold + excluded.untold", n.Key, timestampOf(n.Hour), string(n.Workload), n.Requests,
-				n.Refused, n.Usage.Prompt, n.Usage.Completion, n.Untold).Error
+				"without_usage = key_traffic.without_usage + excluded.without_usage", n.Key, timestampOf(n.Hour), string(n.Workload), n.Requests,
+				n.Refused, n.Usage.Prompt, n.Usage.Completion, n.WithoutUsage).Error
 			if err != nil {
 				return err
 			}
@@ -154,20 +154,20 @@ type trafficRow struct {
 	Refused          int
 	PromptTokens     int
 	CompletionTokens int
-	Untold           int
+	WithoutUsage     int
 }
 
 // KeyTraffic sums what was taken since a time, by key; also of revoked ones.
 func (v view) KeyTraffic(ctx context.Context, id workload.ID, since time.Time) ([]endpointkey.Traffic, error) {
 	var rows []trafficRow
 	err := v.at(ctx).Raw("SELECT t.key_id, k.name, k.revoked_at, k.last_used_at, t.requests, t.refused, t.prompt_tokens, "+
-		"t.completion_tokens, t.untold FROM (SELECT key_id, SUM(requests) AS requests, SUM(refused) AS refused, "+
-		"SUM(prompt_tokens) AS prompt_tokens, SUM(completion_tokens) AS completion_tokens, SUM(untold) AS untold "+
+		"t.completion_tokens, t.without_usage FROM (SELECT key_id, SUM(requests) AS requests, SUM(refused) AS refused, "+
+		"SUM(prompt_tokens) AS prompt_tokens, SUM(completion_tokens) AS completion_tokens, SUM(without_usage) AS without_usage "+
 		"FROM key_traffic WHERE workload = ? AND hour >= ? GROUP BY key_id) t JOIN endpoint_keys k ON k.id = t.key_id "+
 		"ORDER BY t.requests DESC, t.key_id", string(id), timestampOf(since)).Scan(&rows).Error
 	return each(rows, func(r trafficRow) endpointkey.Traffic {
 		return endpointkey.Traffic{Key: r.KeyID, Workload: id, Name: r.Name, Revoked: !r.RevokedAt.time().IsZero(),
-			Requests: r.Requests, Refused: r.Refused, Untold: r.Untold, LastAt: r.LastUsedAt.time(),
+			Requests: r.Requests, Refused: r.Refused, WithoutUsage: r.WithoutUsage, LastAt: r.LastUsedAt.time(),
 			Usage: endpointkey.Usage{Prompt: r.PromptTokens, Completion: r.CompletionTokens}}
 	}), failure(err)
 }

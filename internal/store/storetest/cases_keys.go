@@ -79,7 +79,7 @@ var keyCases = cases{
 		hour := later(0).Truncate(time.Hour)
 		taken := func(key string, hours, n int) endpointkey.Traffic {
 			return endpointkey.Traffic{Key: key, Workload: "w-1", Hour: hour.Add(time.Duration(hours) * time.Hour), Requests: n,
-				Refused: 2 * n, Untold: 3 * n, Usage: endpointkey.Usage{Prompt: 4 * n, Completion: 5 * n}, LastAt: later(n)}
+				Refused: 2 * n, WithoutUsage: 3 * n, Usage: endpointkey.Usage{Prompt: 4 * n, Completion: 5 * n}, LastAt: later(n)}
 		}
 		must(t, s.AddKeyTraffic(ctx, []endpointkey.Traffic{taken("k-1", 0, 1), taken("k-2", 0, 50), taken("k-9", 0, 1)}))
 		must(t, s.AddKeyTraffic(ctx, []endpointkey.Traffic{taken("k-1", 0, 30), taken("k-1", 1, 20)}))

@@ -109,7 +109,7 @@ func heldNotice(say page.Words, h drift.Hold, list []drift.Difference, decides b
 func differenceRow(say page.Words, d drift.Difference, decides bool) differencesview.RowModel {
 	p := d.Owner()
 	m := differencesview.RowModel{Name: ui.StackModel{Title: p.Name,
-		Detail: say.S("differences.thing."+string(d.ResourceKind), "Namespace", p.Namespace)}, Side: sideModel(say, d),
+		Detail: say.S("differences.resource."+string(d.ResourceKind), "Namespace", p.Namespace)}, Side: sideModel(say, d),
 		Holds: holdsOf(say, d), Owner: p.OwnerName}
 	if d.Row != nil && d.ResourceKind == drift.Workload {
 		m.Name.Href = "/workloads/" + d.Key

@@ -188,6 +188,8 @@ CREATE TABLE workloads (
   trace        TEXT    NOT NULL DEFAULT '',
   mounts       TEXT    NOT NULL DEFAULT '',
   job          TEXT    NOT NULL DEFAULT 'null',
+  -- What an endpoint serves; 'null' where its image says so.
+  model        TEXT    NOT NULL DEFAULT 'null',
   result       TEXT    NOT NULL DEFAULT 'null',
   replicas     TEXT    NOT NULL DEFAULT '{}',
   -- Pods that count against quota and seats while the workload counts at all, and pods that are on a node.

@@ -38,6 +38,7 @@ type RequestBody struct {
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
 	Replicas  *ReplicaRange     `json:"replicas,omitempty" doc:"Of an endpoint: it starts with min pods of the size, its owner may set up to max; absent for one"`
+	Model     *Model            `json:"model,omitempty" doc:"Of an endpoint: what it serves; the usual one of the image when absent"`
 	Command   []string          `json:"command,omitempty" doc:"Of a job: the program, in place of the image's; needed where the image starts a server"`
 	Args      []string          `json:"args,omitempty" doc:"Of a job: its arguments"`
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
@@ -64,7 +65,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Replicas: replicas, Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name,
+	return request.Draft{Replicas: replicas, Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
 		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,

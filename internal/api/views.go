@@ -274,11 +274,12 @@ type Image struct {
 	Port      int32  `json:"port"`
 
 	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
+	Runtime    *Runtime     `json:"runtime,omitempty" doc:"Of an endpoint whose model is chosen with the start"`
 }
 
 func imageView(i catalog.Image) Image {
 	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port,
-		Deprecated: deprecationView(i.Deprecated)}
+		Deprecated: deprecationView(i.Deprecated), Runtime: runtimeView(i.Runtime)}
 }
 
 // Tenant is a team as the caller may see it.
@@ -325,6 +326,7 @@ type Request struct {
 	Forecast     *Forecast     `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
 	Workload     string        `json:"workload,omitempty" doc:"Id of the workload, once approved"`
 	Job          *Job          `json:"job,omitempty" doc:"What a job would run"`
+	Model        *Model        `json:"model,omitempty" doc:"What an endpoint would serve; absent where its image says so"`
 	Replaces     string        `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt    time.Time     `json:"createdAt"`
 	ExpiresAt    time.Time     `json:"expiresAt"`
@@ -343,7 +345,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
-	v.Replicas = rangeView(r.Spec.Replicas)
+	v.Replicas, v.Model = rangeView(r.Spec.Replicas), modelView(r.Spec.Model)
 	if most := r.AtMost(); most != r.Estimate {
 		view := money(most)
 		v.EstimateMost = &view
@@ -389,6 +391,7 @@ type Workload struct {
 	Request    string     `json:"request"`
 	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
 	Job        *Job       `json:"job,omitempty" doc:"Only of a job"`
+	Model      *Model     `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
 	ExitCode   *int32     `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
 	Activity   *Activity  `json:"activity,omitempty"`
 	Edits      []Edit     `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
@@ -461,7 +464,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
 		Shared: w.Shared,
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
-		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w),
+		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w), Model: modelView(w.Model),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

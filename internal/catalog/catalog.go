@@ -248,6 +248,7 @@ type Image struct {
 	Home       string   `json:"home,omitempty"`     // where storage is mounted; "" mounts none
 	RunAsUser  *int64   `json:"runAsUser,omitempty"`
 	FSGroup    *int64   `json:"fsGroup,omitempty"`
+	Runtime    *Runtime `json:"runtime,omitempty"` // nil: args and env are as they are, and say which model it serves
 	Tenants    []string `json:"tenants,omitempty"` // allow list; empty: everyone
 	Order      int      `json:"order,omitempty"`
 
@@ -269,7 +270,8 @@ func (i Image) ForJob() Image {
 	if i.Kind != Job {
 		i.Command, i.Args = nil, nil
 	}
-	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath = Job, "", "", 0, "", ""
+	i = i.Serving(nil, Size{}) // what a template would say of a model goes as well
+	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath, i.Runtime = Job, "", "", 0, "", "", nil
 	return i
 }
 

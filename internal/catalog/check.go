@@ -283,6 +283,7 @@ func (k *checker) image(at string, i Image) {
 		k.at(at+".auth", "auth and tokenEnv belong together: the program must know the secret that the gateway shows")
 	}
 	k.answers(at, i)
+	k.runtime(at, i)
 	if i.Home != "" && !homeAllowed(i.Home) {
 		k.at(at+".home", "%q is not a directory where storage can be mounted", i.Home)
 	}

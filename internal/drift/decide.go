@@ -158,6 +158,7 @@ func specified(w *workload.Workload, s kube.Spec) {
 			w.Job = &workload.Job{}
 		}
 	}
+	w.Model = s.Model
 	w.Shared, w.LicenseSeats = s.Shared, s.LicenseSeats
 	if s.Replicas != nil {
 		w.Replicas = *s.Replicas

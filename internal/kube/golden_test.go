@@ -33,6 +33,7 @@ type golden struct {
 	Job      *workload.Job        `json:"job"`
 	Waited   string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
 	Replicas workload.Replicas    `json:"replicas"`
+	Model    *catalog.Model       `json:"model"` // the usual one of the image's runtime where absent
 	Tenant   tenant.Tenant        `json:"tenant"`
 	Site     goldenSite           `json:"site"`
 }
@@ -124,6 +125,9 @@ func render(t *testing.T, g golden) string {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
+		if in.Workload.Model = g.Model; g.Model == nil && in.Workload.Image.Runtime != nil {
+			in.Workload.Model = in.Workload.Image.Runtime.Default
+		}
 		if g.Kind != "" {
 			in.Workload.Kind = g.Kind
 		}

@@ -40,8 +40,9 @@ type Input struct {
 
 // Names of what every workload has.
 const (
-	ServicePort    = 80      // of the Service; leads to the image's port
-	PortName       = "http"  // of the container's port
+	ServicePort    = 80     // of the Service; leads to the image's port
+	PortName       = "http" // of the container's port
+	metricsPort    = "metrics"
 	TokenSecretKey = "token" // in the Secret
 	ContainerName  = "main"
 	AccountName    = "portal-workload" // the tenant's ServiceAccount without token

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -23,6 +24,7 @@ const (
 	homeVolume   = "home"
 	sharedVolume = "shm"
 	tempVolume   = "tmp"
+	modelVolume  = "model"
 )
 
 // sharedGroup owns what a team shares, whatever image writes there: with a group for each image, the one that starts
@@ -100,7 +102,7 @@ func (r renderer) podSecurity() *corev1.PodSecurityContext {
 }
 
 func (r renderer) container() corev1.Container {
-	i := r.Workload.Image
+	i := r.image()
 	command, args := i.Command, i.Args
 	if job := r.Workload.Job; job != nil && len(job.Command)+len(job.Args) > 0 {
 		if args = job.Args; len(job.Command) > 0 {
@@ -118,10 +120,25 @@ func (r renderer) container() corev1.Container {
 		},
 	}
 	if !r.Workload.IsJob() { // a job answers nobody
-		c.Ports = []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}}
+		c.Ports = ports(i)
 		c.StartupProbe, c.ReadinessProbe, c.LivenessProbe = probes(r.Workload.Kind, i)
 	}
 	return c
+}
+
+// image is that of the workload with its model in arguments and environment.
+func (r renderer) image() catalog.Image {
+	return r.Workload.Image.Serving(r.Workload.Model, r.Workload.Size)
+}
+
+// ports are where the server answers, and where it tells of itself if that is elsewhere.
+func ports(i catalog.Image) []corev1.ContainerPort {
+	list := []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}}
+	if r := i.Runtime; r != nil && r.Metrics.Port != 0 && r.Metrics.Port != i.Port {
+		list = append(list, corev1.ContainerPort{Name: metricsPort, ContainerPort: r.Metrics.Port,
+			Protocol: corev1.ProtocolTCP})
+	}
+	return list
 }
 
 // podUID is the variable that a size may refer to, for systems that group processes by pod.
@@ -131,7 +148,7 @@ const podUID = "POD_UID"
 // show none: many images ask for all GPUs of the node in their own environment, and NVIDIA's runtime heeds that even
 // where the pod asked for no device.
 func (r renderer) env() []corev1.EnvVar {
-	i := r.Workload.Image
+	i := r.image()
 	values := map[string]string{}
 	maps.Copy(values, i.Env)
 	if r.Workload.Job != nil {
@@ -154,6 +171,11 @@ func (r renderer) env() []corev1.EnvVar {
 	}
 	if r.Workload.Size.CPUOnly() {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
+	}
+	for _, s := range i.SecretsFor(r.Workload.Model) {
+		env = append(env, corev1.EnvVar{Name: s.Env, ValueFrom: &corev1.EnvVarSource{
+			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: s.Secret},
+				Key: s.Key, Optional: new(true)}}})
 	}
 	if r.hasToken() {
 		env = append(env, corev1.EnvVar{Name: i.TokenEnv,
@@ -186,6 +208,10 @@ func (r renderer) volumes() []corev1.Volume {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim, ReadOnly: m.ReadOnly},
 		}})
 	}
+	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
+		volumes = append(volumes, corev1.Volume{Name: modelVolume, VolumeSource: corev1.VolumeSource{
+			Image: &corev1.ImageVolumeSource{Reference: r.Site.Mirror.Of(m.Name), PullPolicy: corev1.PullIfNotPresent}}})
+	}
 	return append(volumes, emptyDir(tempVolume))
 }
 
@@ -208,20 +234,29 @@ func (r renderer) mounts() []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: teamVolume(i), MountPath: path.Join(workload.SharedDir, m.Name),
 			ReadOnly: m.ReadOnly})
 	}
+	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
+		mounts = append(mounts, corev1.VolumeMount{Name: modelVolume, MountPath: catalog.ModelDir, ReadOnly: true})
+	}
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }
 
-// probes ask the image's health path. A notebook has ten minutes to answer first, an endpoint half an hour, for it
+// probes ask the image's health path, or those of its runtime. A notebook has ten minutes to answer first, an endpoint half an hour, for it
 // loads a model. Only endpoints are restarted when they stop answering: a restart would cost a notebook its kernels,
 // and a person sees that it does not answer.
 func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *corev1.Probe) {
-	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: i.HealthPath, Port: intstr.FromString(PortName),
-		Scheme: corev1.URISchemeHTTP}}
-	startup = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 300}
-	ready = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
+	get := func(path string) corev1.ProbeHandler {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(PortName),
+			Scheme: corev1.URISchemeHTTP}}
+	}
+	readyPath, livePath := i.HealthPath, i.HealthPath
+	if i.Runtime != nil {
+		readyPath, livePath = cmp.Or(i.Runtime.ReadyPath, readyPath), cmp.Or(i.Runtime.LivePath, livePath)
+	}
+	startup = &corev1.Probe{ProbeHandler: get(i.HealthPath), PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 300}
+	ready = &corev1.Probe{ProbeHandler: get(readyPath), PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
 	if kind == catalog.Endpoint {
 		startup.PeriodSeconds, startup.FailureThreshold = 5, 360
-		live = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 20, TimeoutSeconds: 10, FailureThreshold: 6}
+		live = &corev1.Probe{ProbeHandler: get(livePath), PeriodSeconds: 20, TimeoutSeconds: 10, FailureThreshold: 6}
 	}
 	return startup, ready, live
 }

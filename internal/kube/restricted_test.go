@@ -19,7 +19,7 @@ func restricted(spec corev1.PodSpec) []string {
 	for _, v := range spec.Volumes {
 		s := v.VolumeSource
 		allowed := s.ConfigMap != nil || s.CSI != nil || s.DownwardAPI != nil || s.EmptyDir != nil || s.Ephemeral != nil ||
-			s.PersistentVolumeClaim != nil || s.Projected != nil || s.Secret != nil
+			s.Image != nil || s.PersistentVolumeClaim != nil || s.Projected != nil || s.Secret != nil
 		add(!allowed || s.HostPath != nil, "volume %s of a forbidden type", v.Name)
 	}
 	p := spec.SecurityContext

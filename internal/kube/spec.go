@@ -37,6 +37,7 @@ type Spec struct {
 	Mounts       []workload.Mount   `json:"mounts,omitempty"`
 	Job          *workload.Job      `json:"job,omitempty"`
 	Replicas     *workload.Replicas `json:"replicas,omitempty"` // of an endpoint that can have more than one
+	Model        *catalog.Model     `json:"model,omitempty"`    // of an endpoint
 	CreatedAt    time.Time          `json:"createdAt,omitzero"`
 }
 
@@ -45,7 +46,7 @@ func specOf(w workload.Workload) Spec {
 	size.Title, size.Titles, size.Deprecated = "", nil, nil
 	image.Title, image.Titles, image.Deprecated = "", nil, nil
 	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Shared: w.Shared,
-		Job: w.Job, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
+		Job: w.Job, Model: w.Model, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
 	}

@@ -53,14 +53,21 @@ type Fact struct {
 
 // FactNames lists every fact in order, from the type itself.
 func FactNames() []Fact {
+	return factsOf(reflect.TypeFor[Facts](), "request.", "policy.fact.")
+}
+
+// factsOf lists the fields of a struct, and those of structs in it by their path.
+func factsOf(t reflect.Type, path, text string) []Fact {
 	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int",
 		reflect.Bool: "bool", reflect.Slice: "list(string)"}
 	var list []Fact
-	t := reflect.TypeFor[Facts]()
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get("cel")
-		list = append(list, Fact{Name: "request." + name, Type: types[t.Field(i).Type.Kind()],
-			Meaning: i18n.T("policy.fact." + name)})
+		if f := t.Field(i).Type; f.Kind() == reflect.Struct {
+			list = append(list, factsOf(f, path+name+".", text+name+"_")...)
+			continue
+		}
+		list = append(list, Fact{Name: path + name, Type: types[t.Field(i).Type.Kind()], Meaning: i18n.T(text + name)})
 	}
 	return list
 }

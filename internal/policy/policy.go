@@ -78,6 +78,18 @@ type Facts struct {
 	SeatsLeft    int64 `cel:"seats_left" json:"seatsLeft"`
 	SeatsTotal   int64 `cel:"seats_total" json:"seatsTotal"`     // all seats of the pool; -1 like seats_left
 	SeatsWaiting int64 `cel:"seats_waiting" json:"seatsWaiting"` // requests that wait for seats of the pool already
+	// what an endpoint serves; empty for everything else, and where the image brings its model
+	Model Model `cel:"model" json:"model,omitzero"`
+}
+
+// Model is what an endpoint serves.
+type Model struct {
+	Source        string `cel:"source" json:"source,omitempty"` // "hub", "storage", "s3", "oci"
+	Name          string `cel:"name" json:"name,omitempty"`
+	Revision      string `cel:"revision" json:"revision,omitempty"`
+	ContextLength int64  `cel:"context_length" json:"contextLength,omitempty"` // 0: the model's own
+	Quantization  string `cel:"quantization" json:"quantization,omitempty"`
+	Engine        string `cel:"engine" json:"engine,omitempty"` // of the image: "vllm"
 }
 
 // Verdict is what the rules say.

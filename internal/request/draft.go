@@ -60,7 +60,8 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.StorageGiB = c.storage(d.Storage)
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
-	w.Mounts = c.mounts(d.Mounts)
+	w.Model = c.model(d, w)
+	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
 	w.Replicas = c.replicas(d, w)
 	if w.Job = c.job(d, w); w.Job != nil {
 		w.Image = w.Image.ForJob()

@@ -45,7 +45,7 @@ func (r Request) subject(less Reduction, t tenant.Tenant) subject {
 func specOf(w workload.Workload, lease catalog.Duration, reason string) Spec {
 	return Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 		Lease: lease, Reason: reason, Workload: w.ID,
-		Replicas: replicasOf(w)}
+		Replicas: replicasOf(w), Model: w.Model}
 }
 
 // replicasOf are those that a workload goes on with.

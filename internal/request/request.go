@@ -55,6 +55,8 @@ type Draft struct {
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 	// Replicas of an endpoint; nil for one
 	Replicas *workload.Range `json:",omitempty"`
+	// Model of an endpoint; nil for the image's usual one. Without a source, its name says which.
+	Model *catalog.Model `json:",omitempty"`
 	JobDraft
 }
 
@@ -81,6 +83,8 @@ type Spec struct {
 	Replicas workload.Range `json:"replicas,omitzero"`
 	// for a job alone
 	Job *workload.Job `json:"job,omitempty"`
+	// of an endpoint; nil where its image has one
+	Model *catalog.Model `json:"model,omitempty"`
 }
 
 // Request is one start, extension, resume, edit or raise of quota, from its submission to its end state.

@@ -265,7 +265,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
 		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Spec.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
 		UpdatedAt:  f.Now,
-		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts, Job: r.Spec.Job,
+		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts, Job: r.Spec.Job, Model: r.Spec.Model,
 	}
 	var pool license.Pool
 	if f.Seats != nil {
@@ -337,6 +337,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 			facts.SeatsLeft, facts.SeatsTotal = int64(f.Seats.Free()), int64(f.Seats.Pool.Seats)
 		}
 	}
+	facts.Model = modelFacts(w)
 	for _, role := range a.Tenants[w.Tenant] {
 		facts.Roles = append(facts.Roles, string(role))
 	}

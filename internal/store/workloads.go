@@ -55,6 +55,7 @@ type workloadRow struct {
 	Trace          string
 	Mounts         list[workload.Mount]
 	Job            document[*workload.Job]
+	Model          document[*catalog.Model]
 	Result         document[*workload.Result]
 }
 
@@ -74,7 +75,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
-		Job: doc(w.Job), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas), HeldReplicas: w.Replicas.Hold(),
+		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas), HeldReplicas: w.Replicas.Hold(),
 		PlacedReplicas: w.Observed.Placed(),
 	}
 }
@@ -92,7 +93,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is,
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
-		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Result: row.Result.is,
+		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
 		Replicas: row.Replicas.is,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -61,7 +62,7 @@ type Mount struct {
 func (v Volume) Mounted() Mount { return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share} }
 
 // SharedDir is where volumes of the team are found, each in a directory of its name.
-const SharedDir = "/shared"
+const SharedDir = catalog.SharedDir
 
 // ClaimOf is the PVC of a team's volume. Names of other storage have no dot, so that the two never meet.
 func ClaimOf(team, name string) string { return team + "." + name }

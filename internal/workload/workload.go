@@ -88,11 +88,12 @@ type Workload struct {
 	// of Size.LicensePool for each replica, as the product's rule counted when it was granted; 0 where the size takes none
 	LicenseSeats int
 	Replicas     Replicas
-	Trace        string   // of the call that requested last, as trace.Parent gave it; "" without tracing
-	Mounts       []Mount  // volumes of the team
-	Job          *Job     // nil for what is no job
-	Result       *Result  // of a job that has ended; nil before
-	AvoidNodes   []string // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
+	Trace        string         // of the call that requested last, as trace.Parent gave it; "" without tracing
+	Mounts       []Mount        // volumes of the team
+	Job          *Job           // nil for what is no job
+	Model        *catalog.Model // of an endpoint; nil where its image has one
+	Result       *Result        // of a job that has ended; nil before
+	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
 }
 
 // Resource is the owner and tenant by which rights are decided.

@@ -285,9 +285,9 @@ type FactsModel struct {
 	PerHour string
 	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is one pod for good.
 	Replicas, MostReplicas int
-	PriceMost              string // with as many as may be set; "" where that is the price
-	Job                    []ui.DefModel
-	Amount                 int // of more quota
+	PriceMost              string        // with as many as may be set; "" where that is the price
+	Runs                   []ui.DefModel // what a job runs, or an endpoint serves
+	Amount                 int           // of more quota
 	Team                   string
 	Asker                  string
 	Asked                  ui.TimeModel
@@ -304,7 +304,7 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Kind == Extend {
 		lease.Test = "leases"
 	}
-	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m), m.Job)
+	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m), m.Runs)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
@@ -329,7 +329,7 @@ func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
 	items := slices.Concat([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
 		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · "))}, replicaFacts(ctx, m),
-		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, m.Job)
+		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, m.Runs)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}

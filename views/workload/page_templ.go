@@ -1306,7 +1306,7 @@ type FactsModel struct {
 	IsolationAbout string
 	Node           string
 	Image          string
-	Job            []ui.DefModel
+	Runs           []ui.DefModel // what a job runs, or an endpoint serves
 	Mounts         string
 	Volume         string // with its size
 	Restarts       string
@@ -1430,7 +1430,7 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		{Term: say.S("workload.isolation"), Value: m.Isolation, About: m.IsolationAbout}}
 	items = append(items, known(ui.DefModel{Term: say.S("workload.node"), Value: m.Node, Test: "node"},
 		ui.DefModel{Term: say.S("start.image"), Value: m.Image, Test: "image"})...)
-	items = append(append(items, m.Job...),
+	items = append(append(items, m.Runs...),
 		known(ui.DefModel{Term: say.S("start.mounts"), Value: m.Mounts, Test: "mounts"},
 			ui.DefModel{Term: say.S("workload.storage"), Value: m.Volume, Test: "volume"},
 			ui.DefModel{Term: say.S("workload.restarts"), Value: m.Restarts, Test: "restarts"})...)

@@ -60,7 +60,8 @@ func Workload(id string) workload.Workload {
 		Size:      Size("mig-10gb"), Image: catalog.Image{Name: "torch", Title: "PyTorch", Kind: catalog.Notebook,
 			Titles: catalog.Titles{"ko": "파이토치"}, Reference: "example.org/torch@sha256:00",
 			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
-			Auth: "token", Port: 8888,
+			Auth: "token", Port: 8888, Runtime: &catalog.Runtime{Engine: catalog.VLLM,
+				Sources: []catalog.Source{{Kind: catalog.FromHub, Args: []string{"--x"}}}},
 			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user,
 			Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
 		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10,
@@ -79,11 +80,15 @@ func Workload(id string) workload.Workload {
 			Pods: []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
 		Replicas: workload.NewReplicas(workload.Range{Min: 1, Max: 4}),
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
-			TimeLimit: catalog.Duration(time.Hour)}, Result: &result,
+			TimeLimit: catalog.Duration(time.Hour)}, Model: &Model, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }
+
+// Model is one with every field set.
+var Model = catalog.Model{Source: catalog.FromHub, Name: "Qwen/Qwen2.5-7B-Instruct", Revision: "main",
+	ContextLength: 8192, Quantization: "fp8"}
 
 // Size is a size with every field set.
 func Size(name string) catalog.Size {

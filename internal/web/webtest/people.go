@@ -87,6 +87,9 @@ func (b *Work) Endpoint() *Work {
 	for _, i := range b.world.Site.Catalog.Images {
 		if i.Kind == catalog.Endpoint {
 			b.Image = i
+			if i.Runtime != nil {
+				b.Model = i.Runtime.Default
+			}
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -404,7 +405,8 @@ func facts(say page.Words, item workload.Workload, mirror catalog.Mirror) worklo
 	m := workloadview.FactsModel{ID: "workload-facts", Size: blocks.SizeModel(say, item.Size),
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
-		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image), Job: blocks.JobFacts(say, item.Job),
+		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
+		Runs:   slices.Concat(blocks.JobFacts(say, item.Job), blocks.ModelFacts(say, item.Model)),
 		Mounts: blocks.MountWords(item.Mounts), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
 	if item.Volume != "" {

@@ -1,0 +1,347 @@
+package catalog
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// Runtime makes an image of kind endpoint a server for models that are named with the start: arguments and environment
+// of the image are templates over the Model then, see Placeholders. An image without one has its model in its
+// arguments, or is a server of the site's own.
+type Runtime struct {
+	Engine  Engine   `json:"engine"`
+	Sources []Source `json:"sources"` // where models may come from, the usual one first
+	// Default is served where a start names no model; without one, and without Optional, a start must.
+	Default  *Model `json:"default,omitempty"`
+	Optional bool   `json:"optional,omitempty"` // the image brings a model of its own
+	// what a model may be quantized to while it is loaded, as the engine calls it
+	Quantizations []string `json:"quantizations,omitempty"`
+	// from Secrets of the team's namespace, whatever is served; a start goes on without those that are not there
+	Secrets []SecretVariable `json:"secrets,omitempty"`
+	// when a replica may be called, and when it must be restarted; the image's healthPath where empty
+	ReadyPath string         `json:"readyPath,omitempty"`
+	LivePath  string         `json:"livePath,omitempty"`
+	Metrics   RuntimeMetrics `json:"metrics,omitempty"`
+}
+
+// Engine is the kind of server: what its API and its metrics are like.
+type Engine string
+
+// The engines.
+const (
+	VLLM     Engine = "vllm"
+	Triton   Engine = "triton"
+	NIM      Engine = "nim"
+	LlamaCpp Engine = "llama.cpp"
+	Other    Engine = "other" // whatever answers over HTTP
+)
+
+// Engines lists them.
+func Engines() []Engine { return []Engine{VLLM, Triton, NIM, LlamaCpp, Other} }
+
+// Source is one kind of place from where a runtime gets models, with what it needs for that.
+type Source struct {
+	Kind ModelSource `json:"kind"`
+	// what a model's name may begin with, up to a slash: "Qwen", "s3://models/released", "registry.example.org/models";
+	// empty: anything
+	From    []string          `json:"from,omitempty"`
+	Args    []string          `json:"args,omitempty"` // after those of the image
+	Env     map[string]string `json:"env,omitempty"`
+	Secrets []SecretVariable  `json:"secrets,omitempty"` // as those of the runtime
+}
+
+// SecretVariable is a variable with a value from a Secret.
+type SecretVariable struct {
+	Env    string `json:"env"`    // HF_TOKEN
+	Secret string `json:"secret"` // name in the team's namespace
+	Key    string `json:"key"`
+}
+
+// RuntimeMetrics is where a server tells of itself to Prometheus, and what it calls the three that scaling and figures
+// rest on.
+type RuntimeMetrics struct {
+	Path         string `json:"path,omitempty"`         // "" for none
+	Port         int32  `json:"port,omitempty"`         // that of the image where 0
+	FirstToken   string `json:"firstToken,omitempty"`   // histogram: seconds to the first token
+	OutputTokens string `json:"outputTokens,omitempty"` // counter
+	Queue        string `json:"queue,omitempty"`        // gauge: requests that wait
+}
+
+// ModelSource is a kind of place that models come from.
+type ModelSource string
+
+// The sources.
+const (
+	FromHub     ModelSource = "hub"     // Hugging Face or a mirror of it: "Qwen/Qwen2.5-7B-Instruct"
+	FromStorage ModelSource = "storage" // a path below the team's volumes or the workload's own storage
+	FromS3      ModelSource = "s3"      // "s3://bucket/path"
+	FromOCI     ModelSource = "oci"     // an image that is mounted, pinned by digest
+)
+
+// ModelSources lists them.
+func ModelSources() []ModelSource { return []ModelSource{FromHub, FromStorage, FromS3, FromOCI} }
+
+// Model is what an endpoint serves.
+type Model struct {
+	Source        ModelSource `json:"source"`
+	Name          string      `json:"name"`                    // as the source calls it
+	Revision      string      `json:"revision,omitempty"`      // of the hub: commit, tag or branch
+	ContextLength int         `json:"contextLength,omitempty"` // tokens; 0 for the model's own
+	Quantization  string      `json:"quantization,omitempty"`  // "" for weights as they are stored
+}
+
+// SourceOf is where a model comes from by the look of its name, for people who say no more.
+func SourceOf(name string) ModelSource {
+	switch {
+	case strings.HasPrefix(name, "/"):
+		return FromStorage
+	case strings.HasPrefix(name, "s3://"):
+		return FromS3
+	case strings.Contains(name, "@sha256:"):
+		return FromOCI
+	}
+	return FromHub
+}
+
+// ModelDir is where a model that is an image is mounted.
+const ModelDir = "/mnt/models"
+
+// Location is the name that the server loads it by.
+func (m Model) Location() string {
+	if m.Source == FromOCI {
+		return ModelDir
+	}
+	return m.Name
+}
+
+// ServedName is what callers write into "model": the name on the hub, else the last part of the path.
+func (m Model) ServedName() string {
+	switch m.Source {
+	case FromHub:
+		return m.Name
+	case FromOCI:
+		return path.Base(Repository(m.Name))
+	}
+	return path.Base(m.Name)
+}
+
+// TensorParallel is over how many devices of the size a server can split one model: whole cards alone, since slices and
+// shares do not talk to each other.
+func (s Size) TensorParallel() int {
+	if s.Accelerator.Share < 1 {
+		return 1
+	}
+	return max(1, s.Devices())
+}
+
+// The words that templates may hold.
+const (
+	modelWord        = "{model}"
+	servedNameWord   = "{servedName}"
+	revisionWord     = "{revision}"
+	contextWord      = "{contextLength}"
+	quantizationWord = "{quantization}"
+	parallelWord     = "{tensorParallel}"
+	portWord         = "{port}"
+)
+
+// Placeholders lists them.
+func Placeholders() []string {
+	return []string{modelWord, servedNameWord, revisionWord, contextWord, quantizationWord, parallelWord, portWord}
+}
+
+var placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
+
+// Serving is the image as it serves a model on a size: templates filled in, and what the source needs added. An
+// argument or variable is left out where it holds a placeholder for something that was not said; so is the flag before
+// an argument that is nothing but such a placeholder ("--ctx-size", "{contextLength}").
+func (i Image) Serving(m *Model, s Size) Image {
+	if i.Runtime == nil {
+		return i
+	}
+	values := map[string]string{parallelWord: strconv.Itoa(s.TensorParallel()), portWord: strconv.Itoa(int(i.Port))}
+	args, env := slices.Clone(i.Args), maps.Clone(i.Env)
+	if m != nil {
+		maps.Copy(values, map[string]string{modelWord: m.Location(), servedNameWord: m.ServedName(),
+			revisionWord: m.Revision, quantizationWord: m.Quantization})
+		if m.ContextLength > 0 {
+			values[contextWord] = strconv.Itoa(m.ContextLength)
+		}
+		source, _ := i.Runtime.Source(m.Source)
+		args = append(args, source.Args...)
+		if env == nil {
+			env = map[string]string{}
+		}
+		maps.Copy(env, source.Env)
+	}
+	i.Args, i.Env = fillArgs(args, values), map[string]string{}
+	for name, text := range env {
+		if value, whole := fill(text, values); whole {
+			i.Env[name] = value
+		}
+	}
+	return i
+}
+
+func fillArgs(args []string, values map[string]string) []string {
+	var filled []string
+	for at, text := range args {
+		value, whole := fill(text, values)
+		if whole {
+			filled = append(filled, value)
+			continue
+		}
+		if at > 0 && placeholder.FindString(text) == text && lonelyFlag(args[at-1]) && len(filled) > 0 {
+			filled = filled[:len(filled)-1]
+		}
+	}
+	return filled
+}
+
+// lonelyFlag is a flag whose value is the next argument.
+func lonelyFlag(arg string) bool { return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") }
+
+// fill puts values in place of placeholders; whole is false where there is none for one of them.
+func fill(text string, values map[string]string) (filled string, whole bool) {
+	whole = true
+	filled = placeholder.ReplaceAllStringFunc(text, func(word string) string {
+		if values[word] == "" {
+			whole = false
+		}
+		return values[word]
+	})
+	return filled, whole
+}
+
+// Source finds a source by its kind.
+func (r Runtime) Source(kind ModelSource) (Source, bool) {
+	i := slices.IndexFunc(r.Sources, func(s Source) bool { return s.Kind == kind })
+	if i < 0 {
+		return Source{}, false
+	}
+	return r.Sources[i], true
+}
+
+// SecretsFor are the variables from Secrets that a server of the model gets.
+func (i Image) SecretsFor(m *Model) []SecretVariable {
+	if i.Runtime == nil {
+		return nil
+	}
+	secrets := slices.Clone(i.Runtime.Secrets)
+	if m != nil {
+		source, _ := i.Runtime.Source(m.Source)
+		secrets = append(secrets, source.Secrets...)
+	}
+	return secrets
+}
+
+// ModelProblem is something wrong with a model, by the name of its field.
+type ModelProblem struct {
+	Field  string // "name"
+	Reason i18n.Text
+}
+
+// What names and revisions look like. All begin with a letter, a digit or a slash, so that none is taken for a flag,
+// and none has a space, a quote, a dollar or a brace: they stand in arguments, which Kubernetes expands.
+var (
+	hubName      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$`)
+	filePath     = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`)
+	s3Name       = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9_][A-Za-z0-9._=-]*)+$`)
+	revisionText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$`)
+	word         = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
+)
+
+// MaxContext bounds the context length; no model of today has a longer one.
+const MaxContext = 10_000_000
+
+const maxModelName = 500 // bytes
+
+// CheckModel says what is wrong with a model for this runtime; home is where the image has its own storage.
+func (r Runtime) CheckModel(m Model, home string) []ModelProblem {
+	var problems []ModelProblem
+	wrong := func(field string, reason i18n.Text) { problems = append(problems, ModelProblem{field, reason}) }
+	source, ok := r.Source(m.Source)
+	if !ok {
+		return []ModelProblem{{"source", i18n.T("model.source_unknown", "Sources", r.sourceNames())}}
+	}
+	switch {
+	case !named(m, home):
+		wrong("name", i18n.T("model.name_"+string(m.Source)))
+	case !source.allows(m.Name):
+		wrong("name", i18n.T("model.not_allowed", "From", strings.Join(source.From, ", ")))
+	}
+	switch {
+	case m.Revision == "":
+	case m.Source != FromHub:
+		wrong("revision", i18n.T("model.revision_hub_only"))
+	case !revisionText.MatchString(m.Revision) || strings.Contains(m.Revision, ".."):
+		wrong("revision", i18n.T("model.revision"))
+	}
+	if m.ContextLength < 0 || m.ContextLength > MaxContext {
+		wrong("contextLength", i18n.T("model.context", "Most", MaxContext))
+	}
+	switch {
+	case m.Quantization == "" || slices.Contains(r.Quantizations, m.Quantization):
+	case len(r.Quantizations) == 0:
+		wrong("quantization", i18n.T("model.quantization_none"))
+	default:
+		wrong("quantization", i18n.T("model.quantization", "Choices", strings.Join(r.Quantizations, ", ")))
+	}
+	return problems
+}
+
+func (r Runtime) sourceNames() string {
+	names := make([]string, len(r.Sources))
+	for i, s := range r.Sources {
+		names[i] = string(s.Kind)
+	}
+	return strings.Join(names, ", ")
+}
+
+// named reports whether a source can have a model of this name.
+func named(m Model, home string) bool {
+	if len(m.Name) > maxModelName || strings.Contains(m.Name, "..") {
+		return false
+	}
+	switch m.Source {
+	case FromHub:
+		return hubName.MatchString(m.Name)
+	case FromStorage:
+		return filePath.MatchString(m.Name) &&
+			(TeamVolumeOf(m.Name) != "" || home != "" && strings.HasPrefix(m.Name, home+"/"))
+	case FromS3:
+		return s3Name.MatchString(m.Name)
+	case FromOCI:
+		return Pinned(m.Name)
+	}
+	return false
+}
+
+// SharedDir is where volumes of the team are found, each in a directory of its name.
+const SharedDir = "/shared"
+
+// TeamVolumeOf is the team's volume that a path leads into; "" for none.
+func TeamVolumeOf(file string) string {
+	rest, shared := strings.CutPrefix(file, SharedDir+"/")
+	name, _, below := strings.Cut(rest, "/")
+	if !shared || !below {
+		return ""
+	}
+	return name
+}
+
+func (s Source) allows(name string) bool {
+	if s.Kind == FromOCI {
+		name = Repository(name)
+	}
+	return len(s.From) == 0 || slices.ContainsFunc(s.From, func(from string) bool {
+		from = strings.TrimSuffix(from, "/")
+		return name == from || strings.HasPrefix(name, from+"/")
+	})
+}

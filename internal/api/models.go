@@ -2,6 +2,9 @@ package api
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/sizing"
 )
 
 // Model is what an endpoint serves.
@@ -52,6 +55,36 @@ func runtimeView(r *catalog.Runtime) *Runtime {
 		Quantizations: append([]string{}, r.Quantizations...)}
 	for _, s := range r.Sources {
 		v.Sources = append(v.Sources, ModelSource{Kind: string(s.Kind), From: s.From})
+	}
+	return v
+}
+
+// ModelFit is a model, and what its name tells of the memory that it takes.
+type ModelFit struct {
+	Model
+	Estimate *Estimate `json:"estimate,omitempty" doc:"GPU memory for one replica; absent where the name does not tell how large the model is"`
+	RoomGiB  float64   `json:"roomGiB,omitempty" doc:"What one replica has on the size"`
+	Fits     *bool     `json:"fits,omitempty" doc:"By the estimate; a start is not refused for it"`
+	Smallest string    `json:"smallest,omitempty" doc:"Size of the team with the least memory that has room"`
+}
+
+func modelFitView(p request.Preview, l *i18n.Localizer) *ModelFit {
+	m := modelView(p.Spec.Model)
+	if m == nil {
+		return nil
+	}
+	v := &ModelFit{Model: *m}
+	if f := p.Model; f != nil {
+		estimate, fits := estimateView(f.Estimate, l), f.Fits()
+		v.Estimate, v.Fits, v.RoomGiB, v.Smallest = &estimate, &fits, f.RoomGiB, f.Smallest.Name
+	}
+	return v
+}
+
+func estimateView(e sizing.Estimate, l *i18n.Localizer) Estimate {
+	v := Estimate{GiB: hundredths(e.GiB), GB: hundredths(e.GB()), Given: e.Given, Parts: []EstimatePart{}}
+	for _, p := range e.Parts {
+		v.Parts = append(v.Parts, EstimatePart{What: l.Say(p.What), Formula: p.Formula, GiB: hundredths(p.GiB)})
 	}
 	return v
 }

@@ -107,6 +107,7 @@ type Preview struct {
 	Forecast  *Forecast              `json:"forecast,omitempty" doc:"When it would be ready"`
 	Instead   string                 `json:"instead,omitempty" doc:"A size that would start now"`
 	Weaker    []string               `json:"insteadWeaker,omitempty" doc:"What that size has less of: memory, isolation"`
+	Model     *ModelFit              `json:"model,omitempty" doc:"What an endpoint would serve, and whether the size has room for it"`
 	Manifest  string                 `json:"manifest" doc:"YAML of what would be created"`
 }
 
@@ -140,6 +141,7 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	if p.Verdict.Outcome != "" {
 		v.Decision = verdictView(p.Verdict, l)
 	}
+	v.Model = modelFitView(p, l)
 	v.Forecast = a.previewForecast(ctx, p)
 	return reply(v, nil)
 }

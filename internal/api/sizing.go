@@ -112,16 +112,11 @@ func (a *API) sizing(ctx context.Context, actor identity.Actor, in *sizingInput)
 }
 
 func sizingView(adv sizing.Advice, l *i18n.Localizer) Sizing {
-	v := Sizing{Estimate: Estimate{GiB: hundredths(adv.Estimate.GiB), GB: hundredths(adv.Estimate.GB()),
-		Given: adv.Estimate.Given, Parts: []EstimatePart{}},
+	v := Sizing{Estimate: estimateView(adv.Estimate, l),
 		Proposals: []Proposal{}, Nothing: l.Say(adv.Nothing), Remarks: sayAll(adv.Remarks, l)}
 	for _, w := range adv.Ways {
 		v.Ways = append(v.Ways, Way{Technology: string(w.Technology), Name: l.Say(catalog.TechnologyWord(w.Technology)),
 			Fitness: string(w.Fitness), Reasons: sayAll(w.Reasons, l), Source: w.Source})
-	}
-	for _, p := range adv.Estimate.Parts {
-		v.Estimate.Parts = append(v.Estimate.Parts, EstimatePart{What: l.Say(p.What), Formula: p.Formula,
-			GiB: hundredths(p.GiB)})
 	}
 	for _, p := range adv.Proposals {
 		o := request.Offer{Size: p.Offer.Size, Fit: p.Offer.Fit}

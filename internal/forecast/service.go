@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -182,7 +183,14 @@ func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, 
 	if err != nil {
 		return Estimate{}, err
 	}
-	return s.forPlacement(ctx, w.Cluster, w.Size, queuedBefore(all, "", w.Cluster, w.Size.Name), all, took, now, now)
+	// it is ready with its last replica: the others stand before that one
+	others := slices.Repeat([]Allocation{{Cluster: w.Cluster, Size: w.Size, Queued: true}}, w.Replicas.Least()-1)
+	e, err := s.forPlacement(ctx, w.Cluster, w.Size,
+		slices.Concat(queuedBefore(all, "", w.Cluster, w.Size.Name), others), all, took, now, now)
+	if e.Position > 0 {
+		e.Position = max(1, e.Position-len(others))
+	}
+	return e, err
 }
 
 // ForRequest is when a start that waits for people or for a license seat will be ready; the zero Estimate for all

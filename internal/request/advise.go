@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -30,12 +31,47 @@ func (s *Offers) Advise(ctx context.Context, a identity.Actor, tenantName string
 	if err != nil {
 		return sizing.Advice{}, err
 	}
+	return sizing.Propose(answers, sizingOffers(offers)), nil
+}
+
+func sizingOffers(offers []Offer) (list []sizing.Offer) {
 	for _, o := range offers {
 		problem := o.Problem
 		if problem.IsZero() && o.Verdict.Outcome == policy.Refuse {
 			problem = o.Verdict.Sentence
 		}
-		offered = append(offered, sizing.Offer{Size: o.Size, Fit: o.Fit, Now: o.StartsNow(), Problem: problem})
+		list = append(list, sizing.Offer{Size: o.Size, Fit: o.Fit, Now: o.StartsNow(), Problem: problem})
 	}
-	return sizing.Propose(answers, offered), nil
+	return list
+}
+
+// ModelFit says whether the size of a start has room for its model. It is an estimate, and refuses nothing.
+type ModelFit struct {
+	sizing.Served
+	RoomGiB float64 // of one replica
+	// Smallest is the size with the least memory that has room; the zero value where none of the team's has.
+	Smallest catalog.Size
+}
+
+// Fits reports whether there is room.
+func (f ModelFit) Fits() bool { return f.RoomGiB >= f.Estimate.GiB }
+
+// modelFit is nil where nothing can be said.
+func (s *Offers) modelFit(ctx context.Context, a identity.Actor, w Spec) (*ModelFit, error) {
+	if w.Model == nil || w.Image.Runtime == nil {
+		return nil, nil
+	}
+	served, ok := sizing.Serve(*w.Model)
+	if !ok {
+		return nil, nil
+	}
+	offers, err := s.List(ctx, a, w.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	engine := w.Image.Runtime.Engine
+	fit := ModelFit{Served: served, RoomGiB: sizing.RoomFor(w.Size, engine)}
+	smallest, _ := served.Smallest(engine, sizingOffers(offers))
+	fit.Smallest = smallest.Size
+	return &fit, nil
 }

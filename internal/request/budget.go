@@ -61,6 +61,12 @@ func (f Facts) estimate(kind Kind, w Spec) usage.Money {
 	return w.price().Add(beside.Storage).Add(beside.Seats)
 }
 
+// PricePerHour is that of all replicas that it starts with.
+func (w Spec) PricePerHour() usage.Money {
+	return usage.Money{Minor: int64(w.Replicas.Least()) * w.Size.PricePerHour.Minor,
+		Currency: w.Size.PricePerHour.Currency}
+}
+
 // price is that of the size for the lease, for all replicas that it starts with.
 func (w Spec) price() usage.Money {
 	one := w.Size.PricePerHour.For(w.Lease.Std())

@@ -21,11 +21,11 @@ func mounted(ctx context.Context, in Reader, w *Spec) (fields []fault.Field, err
 			fields = append(fields, fault.Field{Name: w.mountField(m.Name), Reason: i18n.T("request.mount_unknown", "Volume",
 				clip(m.Name))})
 		case v.PendingDeletion():
-			fields = append(fields, fault.Field{Name: w.mountField(m.Name), Reason: i18n.T("request.mount_pending_deletion", "Volume",
-				clip(m.Name))})
+			fields = append(fields, fault.Field{Name: w.mountField(m.Name), Reason: i18n.T("request.mount_pending_deletion",
+				"Volume", clip(m.Name))})
 		case w.Cluster != "" && v.Cluster != w.Cluster:
-			fields = append(fields, fault.Field{Name: w.mountField(m.Name), Reason: i18n.T("request.mount_elsewhere", "Volume", m.Name,
-				"Cluster", v.Cluster, "Here", w.Cluster)})
+			fields = append(fields, fault.Field{Name: w.mountField(m.Name), Reason: i18n.T("request.mount_elsewhere",
+				"Volume", m.Name, "Cluster", v.Cluster, "Here", w.Cluster)})
 		default:
 			mounts = append(mounts, v.Mounted())
 		}

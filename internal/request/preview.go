@@ -37,6 +37,7 @@ type Preview struct {
 	Refused         i18n.Text   // the rule's sentence when it refuses
 	Alternatives    Alternative // a size that would start now, when this one would not; zero for none
 	Manifest        string      // YAML of what would be created
+	Model           *ModelFit   // of an endpoint whose model tells by its name how large it is
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -69,6 +70,9 @@ func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c c
 	}
 	if !v.StartsNow() {
 		v.Alternatives, _ = s.offers.AlternativeTo(ctx, a, p.tenant.Name, w.Size)
+	}
+	if v.Model, err = s.offers.modelFit(ctx, a, w); err != nil {
+		return v, err
 	}
 	if planned, ok := p.planned(a, c, out, v.Fields); ok {
 		v.Manifest, err = s.renderer.Manifest(planned, p.tenant)

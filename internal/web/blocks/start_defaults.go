@@ -26,9 +26,17 @@ func (w *Blocks) Settle(form StartForm, offers []request.Offer) StartForm {
 		}
 	}
 	if form.Storage == "" && form.Volume == "" {
-		form.Storage = "10Gi"
+		form.Storage = usualStorage(form.Kind)
 	}
 	return form
+}
+
+// usualStorage: a person's work is kept; servers of a model are all alike, and several could not share it.
+func usualStorage(kind string) string {
+	if kind == string(catalog.Endpoint) {
+		return "0"
+	}
+	return "10Gi"
 }
 
 // Images are those that the team may use for this kind, those made for it first.
@@ -56,6 +64,12 @@ func (w *Blocks) SettleImage(form StartForm) StartForm {
 	}
 	if len(images) > 0 {
 		form.Image = images[0].Name
+	}
+	for _, kind := range catalog.WorkloadKinds() { // what nobody typed goes with the kind
+		if form.Storage == usualStorage(string(kind)) {
+			form.Storage = usualStorage(form.Kind)
+			break
+		}
 	}
 	return form
 }

@@ -20,6 +20,11 @@ func (f StartForm) Values() url.Values {
 			v.Set(name, value)
 		}
 	}
+	for name, value := range f.ofEndpoint() {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
 	if len(f.Mounts) > 0 {
 		v["mounts"] = f.Mounts
 	}
@@ -46,6 +51,12 @@ type StartForm struct {
 	Env       string // NAME=value, one on each line
 	Retries   string
 	TimeLimit string
+	// of an endpoint alone
+	Model        string // name or path; "" for the usual one of the image
+	Revision     string
+	Context      string // tokens
+	Quantization string
+	Min, Max     string // replicas
 	// Like is the workload after whose pattern a job is asked for; the fields are filled from it.
 	Like string
 	Key  string // made with the page: a double click sends the same one twice and gets one request
@@ -63,6 +74,8 @@ func ReadStartForm(v url.Values) StartForm {
 		Volume:  v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
 		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
+		Model: v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
+		Quantization: v.Get("model.quantization"), Min: v.Get("replicas.min"), Max: v.Get("replicas.max"),
 		Like:    v.Get("like"),
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
 	}
@@ -84,7 +97,59 @@ func (f StartForm) Draft() request.Draft {
 		Lease:   f.Lease,
 		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
-		Replaces: workload.ID(f.Replaces), JobDraft: f.job()}
+		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas()}
+}
+
+// model is what the form says of a model; nil where it says nothing, and for other kinds.
+func (f StartForm) model() *catalog.Model {
+	m := catalog.Model{Name: strings.TrimSpace(f.Model), Revision: strings.TrimSpace(f.Revision),
+		Quantization: f.Quantization, ContextLength: number(f.Context, 0)}
+	if f.Kind != string(catalog.Endpoint) || m == (catalog.Model{}) {
+		return nil
+	}
+	return &m
+}
+
+// replicas are nil for one that stays one, and for other kinds. Where one end is left out it is like the other.
+func (f StartForm) replicas() *workload.Range {
+	least := number(f.Min, 1)
+	r := workload.Range{Min: least, Max: number(f.Max, least)}
+	if f.Kind != string(catalog.Endpoint) || r == (workload.Range{Min: 1, Max: 1}) {
+		return nil
+	}
+	return &r
+}
+
+// number reads a field; what is no number becomes one that nothing can be.
+func number(text string, otherwise int) int {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// LikeModel fills in what an endpoint serves, and with how many replicas.
+func (f StartForm) LikeModel(m *catalog.Model, r workload.Range) StartForm {
+	if m != nil {
+		f.Model, f.Revision, f.Quantization = m.Name, m.Revision, m.Quantization
+		if m.ContextLength > 0 {
+			f.Context = strconv.Itoa(m.ContextLength)
+		}
+	}
+	if r.Most() > 1 {
+		f.Min, f.Max = strconv.Itoa(r.Least()), strconv.Itoa(r.Most())
+	}
+	return f
+}
+
+// ofEndpoint are the fields that only an endpoint has, by their names in the form.
+func (f StartForm) ofEndpoint() map[string]string {
+	return map[string]string{"model.name": f.Model, "model.revision": f.Revision, "model.contextLength": f.Context,
+		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max}
 }
 
 // job is what the form says of a job; nothing for other kinds, whose fields may still hold what was typed before.

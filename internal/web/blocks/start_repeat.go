@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -16,6 +18,12 @@ func (f StartForm) hidden() []ui.HiddenModel {
 	fields := []ui.HiddenModel{{Name: "tenant", Value: f.Tenant}, {Name: "kind", Value: f.Kind},
 		{Name: "size", Value: f.Size}, {Name: "image", Value: f.Image}, {Name: "lease", Value: f.Lease},
 		{Name: "storage", Value: f.Storage}, {Name: "key", Value: f.Key}}
+	of := f.ofEndpoint()
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if of[name] != "" {
+			fields = append(fields, ui.HiddenModel{Name: name, Value: of[name]})
+		}
+	}
 	for _, name := range f.Mounts {
 		fields = append(fields, ui.HiddenModel{Name: "mounts", Value: name})
 	}
@@ -36,6 +44,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
 		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey()}
+	form = form.LikeModel(last.Model, last.Replicas)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
 	}

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -182,6 +183,7 @@ func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
 		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
 		"mounts": blocks.MountNames(r.Spec.Mounts)}
+	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas).Values())
 	return "/start?" + q.Encode()
 }
 

@@ -15,7 +15,7 @@ import (
 
 // startFields are the choices.
 func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request.Offer,
-	problems []fault.Field) (start.FormModel, error) {
+	fit *request.ModelFit, problems []fault.Field) (start.FormModel, error) {
 	say := k.Words
 	wrong := func(name string) string { return page.WrongIn(say, problems, name) }
 	var err error
@@ -30,10 +30,11 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		Lease:      start.FieldModel{Value: form.Lease, Error: wrong("lease")},
 		LeaseMost:  w.leaseMost(say, form),
 		Image:      start.ChoiceModel{Value: form.Image, Error: wrong("image")},
-		ImageFirst: form.Kind == string(catalog.Endpoint) || form.Kind == string(catalog.Job),
+		ImageFirst: form.Kind == string(catalog.Job),
 		Presets:    presets(k, form, offers),
 		Storage:    start.FieldModel{Value: form.Storage, Error: wrong("storage")},
 		Name:       start.FieldModel{Value: form.Name, Error: wrong("name")},
+		Endpoint:   w.endpointFields(k, form, fit, wrong),
 		Team:       w.teamField(k, form, wrong("tenant")), Cluster: w.clusterField(form, wrong("cluster")),
 	}
 	for _, kind := range catalog.WorkloadKinds() {
@@ -63,8 +64,10 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		return m, err
 	}
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
-	m.AdvancedOpen = len(form.Mounts) > 0
-	for _, name := range []string{"image", "volume", "storage", "mounts", "name", "cluster"} {
+	m.AdvancedOpen = len(form.Mounts) > 0 || m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
+		m.Endpoint != nil && form.Context+form.Quantization+form.Revision != ""
+	for _, name := range []string{"volume", "storage", "mounts", "name", "cluster", "model.revision",
+		"model.contextLength", "model.quantization"} {
 		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}
 	return m, err

@@ -50,11 +50,15 @@ func (w *Pages) startModel(k page.Call, form blocks.StartForm,
 	if err != nil {
 		return start.PageModel{}, nil, err
 	}
-	fields, err := w.startFields(k, form, offers, problems)
+	p, err := w.Requests.Preview(k.Ctx, k.Actor, form.Draft())
 	if err != nil {
 		return start.PageModel{}, nil, err
 	}
-	summary, err := w.summary(k, form, offers, page.WrongIn(k.Words, problems, "reason"))
+	fields, err := w.startFields(k, form, offers, p.Model, problems)
+	if err != nil {
+		return start.PageModel{}, nil, err
+	}
+	summary := w.summary(k, form, offers, p, page.WrongIn(k.Words, problems, "reason"))
 	return start.PageModel{Header: startHeader(k.Words), Form: fields, Summary: summary}, offers, err
 }
 
@@ -114,11 +118,11 @@ func (w *Pages) startSummary(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := w.summary(k, form, offers, "")
+	p, err := w.Requests.Preview(k.Ctx, k.Actor, form.Draft())
 	if err != nil {
 		return err
 	}
-	return w.Write(c, http.StatusOK, start.Summary(m))
+	return w.Write(c, http.StatusOK, start.Summary(w.summary(k, form, offers, p, "")))
 }
 
 // startForm answers with choices and summary, for a change that alters what there is to choose.

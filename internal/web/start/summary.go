@@ -12,12 +12,8 @@ import (
 )
 
 // summary is what would happen if this were sent now.
-func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Offer,
-	reason string) (start.SummaryModel, error) {
-	p, err := w.Requests.Preview(k.Ctx, k.Actor, form.Draft())
-	if err != nil {
-		return start.SummaryModel{}, err
-	}
+func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Offer, p request.Preview,
+	reason string) start.SummaryModel {
 	say := k.Words
 	m := start.SummaryModel{Verdict: verdict(say, p, form), Manifest: p.Manifest,
 		Again:        asking(k, "/start/form", "#start", ""),
@@ -29,9 +25,12 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 			Size: instead.Size.Name}
 	}
 	if p.Spec.Size.Name == "" {
-		return m, nil
+		return m
 	}
 	m.Size = say.SizeTitle(p.Spec.Size)
+	if n := p.Spec.Replicas.Least(); n > 1 {
+		m.Size = say.S("start.times", "Count", n, "Size", m.Size)
+	}
 	if !badLease(p) {
 		m.Duration = say.Duration(p.Spec.Lease.Std())
 	}
@@ -44,10 +43,10 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	m.Deprecated = w.deprecated(k, form, offers, p.Spec)
 	m.Facts, m.Forecast = summaryFacts(say, p), w.PreviewOutlook(k, p)
 	if p.Quota.Limit > 0 {
-		m.Quota = &start.QuotaModel{Used: p.Quota.Used, Limit: p.Quota.Limit}
+		m.Quota = &start.QuotaModel{Used: p.Quota.Used, Limit: p.Quota.Limit, More: p.Spec.Replicas.Least()}
 	}
 	m.Budget = blocks.BudgetAfter(say, p.Budget)
-	return m, nil
+	return m
 }
 
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a
@@ -55,7 +54,10 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 func (w *Pages) priceAhead(say page.Words, p request.Preview) (total, note string) {
 	a, sum := p.Extras, p.Price
 	note = say.S("start.total_note", "Duration", say.Duration(p.Spec.Lease.Std()), "Price",
-		say.MoneyPerHour(p.Spec.Size.PricePerHour))
+		say.MoneyPerHour(p.Spec.PricePerHour()))
+	if p.PriceMost != p.Price {
+		note += ". " + say.S("replicas.price_most", "Price", say.Money(p.PriceMost), "Max", p.Spec.Replicas.Most())
+	}
 	if a.Seats.Minor == 0 && a.Storage.Minor == 0 {
 		return say.Money(sum), note
 	}
@@ -96,7 +98,7 @@ func verdict(say page.Words, p request.Preview, form blocks.StartForm) start.Ver
 		}
 	case !p.Fit.Known:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), page.OrElse(why(say, p), say.S("start.free_unknown"))
-	case p.Fit.Free <= p.QueueDepth:
+	case p.Fit.Free < p.QueueDepth+p.Spec.Replicas.Least():
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.waits"), why(say, p)
 	default:
 		n.Kind, n.Title = ui.OK, say.S("start.now")
@@ -120,6 +122,9 @@ func summaryFacts(say page.Words, p request.Preview) start.FactsModel {
 	m := start.FactsModel{Rule: p.Verdict.Rule, Cluster: p.Spec.Cluster, Mounts: blocks.MountWords(p.Spec.Mounts),
 		// the last part is drawn when it is sent
 		Name: strings.Replace(p.Spec.Name, "-xxxx", "-…", 1), Storage: p.Spec.Volume}
+	if most := p.Spec.Replicas.Most(); most > 1 {
+		m.Replicas = say.S("replicas.up_to", "Min", p.Spec.Replicas.Least(), "Max", most)
+	}
 	if p.StartsNow() {
 		ends := say.At(p.Until)
 		m.Until = &ends

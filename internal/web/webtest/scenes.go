@@ -51,6 +51,12 @@ var startScenes = []Scene{
 	{"start", "no quota left", Anna, noQuota, "/start?size=h100&all=1", nil},
 	{"start", "refused by a rule", Anna, allRefused, "/start", nil},
 	{"start", "endpoint", Anna, Busy, "/start?kind=endpoint", nil},
+	{"start", "endpoint, model too large", Anna, Busy, "/start?kind=endpoint&size=mig-1g.10gb&model.name=" +
+		"meta-llama/Llama-3.1-8B-Instruct&model.contextLength=16384&model.quantization=fp8", nil},
+	{"start", "endpoint, several replicas", Anna, Busy, "/start?kind=endpoint&size=mig-1g.10gb&replicas.min=2&" +
+		"replicas.max=4", nil},
+	{"start", "endpoint, came back with problems", Anna, Busy, "/start", wrongModel},
+	{"start", "endpoint, an image with its model", Anna, Busy, "/start?kind=endpoint&image=model-demo", nil},
 	{"start", "job", Anna, Busy, "/start?kind=job", nil},
 	{"start", "job, once more", Anna, batch, "/start?like=w-pretrain", nil},
 	{"start", "job, after a notebook", Anna, batch, "/start?like=w-train-resnet", nil},

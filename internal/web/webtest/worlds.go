@@ -372,5 +372,9 @@ var wrongJob = url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"mig-1
 	"lease": {"1h"}, "command": {"python train.py | tee log"}, "env": {"EPOCHS"}, "retries": {"many"}, "timeLimit": {"3h"},
 	"key": {"k"}}
 
+var wrongModel = url.Values{"tenant": {"vision"}, "kind": {"endpoint"}, "size": {"mig-1g.10gb"}, "image": {"vllm"},
+	"lease": {"1h"}, "model.name": {"--trust-remote-code"}, "model.contextLength": {"long"}, "storage": {"10Gi"},
+	"replicas.min": {"1"}, "replicas.max": {"3"}, "key": {"k"}}
+
 var wrong = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"},
 	"lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}

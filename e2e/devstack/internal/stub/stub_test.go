@@ -52,6 +52,25 @@ func tokenFrom(secret bool) func(*corev1.Pod) {
 	}
 }
 
+// TestASecretThatIsNotThereMayBeOptional: as with the kubelet, the container starts without the variable; one that is
+// needed keeps it from answering.
+func TestASecretThatIsNotThereMayBeOptional(t *testing.T) {
+	needs := func(optional *bool) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "HF_TOKEN", ValueFrom: &corev1.EnvVarSource{
+				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "none-such"},
+					Key: "token", Optional: optional}}}}
+		}
+	}
+	may := true
+	s := start(t, pod("may", "10.64.0.31", needs(&may)), pod("must", "10.64.0.32", needs(nil)))
+	for ip, want := range map[string]int{"10.64.0.31": http.StatusOK, "10.64.0.32": 0} {
+		if code, _ := s.get(t, "http://"+ip+":8000/health", nil); code != want {
+			t.Errorf("%s: want %d, got %d", ip, want, code)
+		}
+	}
+}
+
 // site is a pod network and a client that reaches it through the SOCKS port.
 type site struct {
 	network *Network

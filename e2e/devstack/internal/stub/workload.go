@@ -8,13 +8,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
 
 const jupyterPort = 8888
 
-var modelPorts = []int{8000, 8080}
+// modelPorts are those of vLLM and NIM, of llama.cpp, and of Triton's OpenAI front end.
+var modelPorts = []int{8000, 8080, 9000}
 
 // Workload is what the program in a pod would know: its key, the path under which it serves, and what it did so far.
 type Workload struct {
@@ -123,10 +125,14 @@ func environment(ctx context.Context, client kubernetes.Interface, pod *corev1.P
 		case e.ValueFrom.SecretKeyRef != nil:
 			ref := e.ValueFrom.SecretKeyRef
 			values, err := source(ctx, client, pod.Namespace, true, ref.Name)
-			if err != nil {
+			value, there := values[ref.Key]
+			switch {
+			case err == nil && there:
+				env[e.Name] = value
+			case ref.Optional != nil && *ref.Optional && (err == nil || apierrors.IsNotFound(err)):
+			case err != nil:
 				return nil, err
 			}
-			env[e.Name] = values[ref.Key]
 		case e.ValueFrom.ConfigMapKeyRef != nil:
 			ref := e.ValueFrom.ConfigMapKeyRef
 			values, err := source(ctx, client, pod.Namespace, false, ref.Name)

@@ -95,6 +95,9 @@ func TestStartAnEndpoint(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
+	if got := textOf(part(page, "workload-head")); !strings.Contains(got, "model server · Qwen/Qwen2.5-3B-Instruct") {
+		t.Errorf("want the model in the head, got %q", got)
+	}
 	bad := read(t, w.Post(webtest.Anna, "/start", endpointForm("key", "k-2", "model.name", "--trust-remote-code",
 		"model.contextLength", "long", "model.quantization", "zip", "storage", "10Gi", "replicas.max", "3")),
 		http.StatusUnprocessableEntity)

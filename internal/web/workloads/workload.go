@@ -187,8 +187,7 @@ func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
 	state := blocks.StateModel(say, s.Workload)
 	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name, State: &state,
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
-		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), say.ImageTitle(s.Image),
-			say.SizeTitle(s.Size), s.OwnerName}, " · ")}}
+		Lead:   headLead(say, s.Workload)}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
 	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)
@@ -197,6 +196,15 @@ func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
 	}
 	m.Actions = w.headActions(k, s, m.Waits != nil)
 	return m
+}
+
+// headLead is what it is, on what, and whose.
+func headLead(say page.Words, w workload.Workload) string {
+	parts := []string{say.Say(i18n.T("kind." + string(w.Kind))), say.ImageTitle(w.Image)}
+	if w.Model != nil {
+		parts = append(parts, w.Model.ServedName())
+	}
+	return strings.Join(append(parts, say.SizeTitle(w.Size), w.OwnerName), " · ")
 }
 
 // waitsModel says that a stopped workload stands in the line for a license seat. A line that cannot be read is no

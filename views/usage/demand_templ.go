@@ -15,7 +15,6 @@ type DemandModel struct {
 	Header ui.HeaderModel
 	Months ui.TabsModel
 	Rows   []UnmetModel
-	Empty  *ui.EmptyStateModel
 }
 
 // UnmetModel is one size and reason.
@@ -66,8 +65,9 @@ func Demand(m DemandModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Rows) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "usage", Title: ui.L(ctx).S("demand.empty"),
+				Lines: []string{ui.L(ctx).S("demand.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -8,30 +8,69 @@ package usage
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // ReconciliationModel is what the cards of the fleet did in a month.
 type ReconciliationModel struct {
-	Header ui.HeaderModel
+	Zone   string
+	Export string // address of the file
 	Months ui.TabsModel
-	// Whole is the month as one bar, with the legend of all bars.
-	Whole  ui.MeterModel
-	Tiles  ui.TilesModel
-	Models []CardsModel
-	Days   []CardsModel
+	// Whole is the month as one bar, with the legend of all bars, and Physical its hours.
+	Whole    []PartModel
+	Physical string
+	Totals   []TotalModel // none: nothing was seen in that month
+	Models   []CardsModel
+	Days     []CardsModel
 	// Matched are the days of all cards with what was charged of them, and the month last; empty where only some cards are
 	// shown.
 	Matched []MatchedModel
-	// Only says which cards the days are of; empty for all.
-	Only  string
-	All   *ui.LinkButtonModel
-	Empty *ui.EmptyStateModel
+	// Only says which cards the days are of; nil for all.
+	Only *OnlyModel
+}
+
+// OnlyModel is the cards of one model, with the address of all.
+type OnlyModel struct{ Model, Cluster, All string }
+
+// Part is what hours of cards went into, or a sum of such.
+type Part string
+
+// The parts and sums.
+const (
+	Physical   Part = "physical"
+	Held       Part = "held"
+	Ours       Part = "ours"
+	Others     Part = "others"
+	Free       Part = "free"
+	Broken     Part = "broken"
+	Unknown    Part = "unknown"
+	Difference Part = "difference"
+)
+
+var fills = map[Part]ui.Fill{Ours: ui.FillUsed, Others: ui.FillReserved, Broken: ui.FillBroken,
+	Unknown: ui.FillBlocked, Difference: ui.FillWarning, Free: ui.FillFree}
+
+// PartModel is a stretch of a bar.
+type PartModel struct {
+	Part  Part
+	Share float64 // of the bar, 0 to 1
+}
+
+// TotalModel is one number of the month.
+type TotalModel struct {
+	Part  Part
+	Hours string
+	Share string // of all; "" for all itself
 }
 
 // CardsModel is a row: a day, or the cards of a model. All are hours of whole cards.
 type CardsModel struct {
 	Name       ui.StackModel
-	Bar        ui.MeterModel
+	Whole      string // hours of the bar
+	Parts      []PartModel
 	Physical   string
 	Ours       string
 	Others     string
@@ -75,7 +114,8 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: ui.L(ctx).S("reconciliation.title"), Lead: ui.L(ctx).S("reconciliation.lead", "Zone",
+			m.Zone), Actions: []ui.ActionModel{export(ctx, "csv", m.Export)}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -91,13 +131,14 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Totals) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "fleet", Title: ui.L(ctx).S("reconciliation.empty"),
+				Lines: []string{ui.L(ctx).S("reconciliation.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Tiles(m.Tiles).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tiles(totalTiles(ctx, m.Totals)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -117,7 +158,8 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Meter(m.Whole).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Meter(ui.MeterModel{Label: ui.L(ctx).S("reconciliation.physical"), Value: m.Physical,
+					Segments: segments(ctx, m.Whole), Legend: true, Large: true, Test: "reconciliation-whole"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -142,15 +184,15 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.All != nil {
+			if m.Only != nil {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"gp-switches\" data-test=\"reconciliation-only\"><p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Only)
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.only", "Model", m.Only.Model, "Cluster", m.Only.Cluster))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 68, Col: 16}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 110, Col: 94}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -160,7 +202,7 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.LinkButton(*m.All).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("reconciliation.all"), Href: m.Only.All}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -293,7 +335,8 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Meter(r.Bar).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Meter(ui.MeterModel{Label: r.Name.Title, Value: r.Whole, Segments: segments(ctx, r.Parts),
+								Bare: true}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -553,7 +596,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_doubt"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 146, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 189, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -566,7 +609,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_unseen"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 147, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 190, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -579,7 +622,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var17 string
 			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_rest"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 148, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 191, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
@@ -597,6 +640,29 @@ func matched(rows []MatchedModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func segments(ctx context.Context, parts []PartModel) []ui.SegmentModel {
+	list := make([]ui.SegmentModel, len(parts))
+	for i, p := range parts {
+		list[i] = ui.SegmentModel{Fill: fills[p.Part], Share: p.Share, Words: ui.L(ctx).S("reconciliation."+string(p.Part)) +
+			" " + ui.Percent(ui.L(ctx), p.Share)}
+	}
+	return list
+}
+
+func totalTiles(ctx context.Context, totals []TotalModel) ui.TilesModel {
+	say := ui.L(ctx)
+	m := ui.TilesModel{Label: say.S("usage.totals")}
+	for _, t := range totals {
+		detail := say.S("reconciliation." + string(t.Part) + "_why")
+		if t.Share != "" {
+			detail = t.Share + " · " + detail
+		}
+		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + string(t.Part)), Value: t.Hours,
+			Detail: detail, Test: "fleet-" + string(t.Part)})
+	}
+	return m
 }
 
 func matchedTest(r MatchedModel) string {

@@ -8,11 +8,19 @@ package usage
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is one month.
 type PageModel struct {
-	Header    ui.HeaderModel
+	Zone      string // of its days
+	Final     bool   // the month is over
+	CSV       string // addresses of files
+	Focus     string
+	Tabs      *ui.TabsModel
 	Statement StatementModel
 }
 
@@ -21,7 +29,7 @@ type StatementModel struct {
 	Months ui.TabsModel
 	Scopes *ui.TabsModel
 	By     ui.TabsModel
-	Tiles  ui.TilesModel
+	Totals TotalsModel
 	// Daily is a chart for each currency.
 	Daily []ui.ColumnsModel
 	// Spenders are the people and workloads that cost the most, for each currency; for those who may see others' costs.
@@ -29,10 +37,28 @@ type StatementModel struct {
 	Heat     *HeatModel // nil for those who do not answer for the fleet, and beside months that are over
 	Kinds    []KindModel
 	// What names the first column: what the rows are.
-	What  string
-	Rows  []RowModel
-	Sum   SumModel
-	Empty *ui.EmptyStateModel
+	What string
+	Rows []RowModel
+	Sum  SumModel
+}
+
+// TotalsModel is the few numbers of the month.
+type TotalsModel struct {
+	Cost     string
+	Expected string         // at the end of the month; "" where it is over
+	Unknown  string         // hours that are not charged; "" for none
+	GPU      bool           // something with a GPU was held
+	Use      *MeasuredModel // nil where nobody measured it
+}
+
+// MeasuredModel is how busy GPUs were, and of which part of the time that is known.
+type MeasuredModel struct {
+	Mean      string
+	Idle      string // cost of GPUs that did nothing
+	Below     string // this use is idle
+	IdleHours string
+	Share     string // of the time that was measured
+	Live      string // since when it is measured but not yet stored; "" where that is nothing
 }
 
 // KindModel is device time of one kind, and what it costs.
@@ -60,16 +86,15 @@ type HoursModel struct {
 
 // RowModel is one group.
 type RowModel struct {
-	Row     ui.RowModel
+	ID      string
 	Name    ui.StackModel
 	Hours   []HoursModel
 	Unknown string
 	// Use is nil where there is no GPU.
 	Use  *UseModel
 	Cost string
-	// Share is of the total; nil where there is none.
-	Share      *ui.MeterModel
-	ShareWords string
+	// Share is of the total, 0 to 1; nil where there is none.
+	Share *float64
 }
 
 // SumModel is the last row.
@@ -100,7 +125,7 @@ func Page(m PageModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(header(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -110,6 +135,50 @@ func Page(m PageModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func header(ctx context.Context, m PageModel) ui.HeaderModel {
+	lead := ui.L(ctx).S("usage.lead_final", "Zone", m.Zone)
+	if !m.Final {
+		lead = ui.L(ctx).S("usage.lead_running", "Zone", m.Zone)
+	}
+	return ui.HeaderModel{Title: ui.L(ctx).S("usage.title"), Lead: lead, Tabs: m.Tabs,
+		Actions: []ui.ActionModel{export(ctx, "csv", m.CSV), export(ctx, "focus", m.Focus)}}
+}
+
+func export(ctx context.Context, format, href string) ui.ActionModel {
+	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("usage.export_" + format), Href: href,
+		Icon: "download", Test: "export-" + format}}
+}
+
+// tiles say of what nobody measured that it is unknown.
+func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
+	say := ui.L(ctx)
+	t := ui.TilesModel{Label: say.S("usage.totals"),
+		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: m.Cost, Test: "usage-cost"}}}
+	if m.Expected != "" {
+		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.expected"), Value: m.Expected,
+			Detail: say.S("usage.expected_how"), Test: "usage-expected"})
+	}
+	if m.Unknown != "" {
+		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: m.Unknown,
+			Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
+	}
+	if !m.GPU {
+		return t
+	}
+	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"),
+		Test: "usage-idle"}
+	mean := ui.TileModel{Label: say.S("usage.mean"), Value: say.S("web.unknown"), Test: "usage-mean"}
+	if u := m.Use; u != nil {
+		idle.Value, idle.Detail = u.Idle, say.S("usage.idle_for", "Below", u.Below, "Hours", u.IdleHours)
+		mean.Value, mean.Detail = u.Mean, say.S("usage.measured", "Share", u.Share)
+		if u.Live != "" {
+			mean.Detail = say.S("usage.live", "Time", u.Live)
+		}
+	}
+	t.Items = append(t.Items, idle, mean)
+	return t
 }
 
 // Statement is totals, hours of each kind, and the groups.
@@ -152,13 +221,14 @@ func Statement(m StatementModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Rows) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "usage", Title: ui.L(ctx).S("usage.empty"),
+				Lines: []string{ui.L(ctx).S("usage.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Tiles(m.Tiles).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tiles(tiles(ctx, m.Totals)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -291,7 +361,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.sum_above"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 118, Col: 63}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 188, Col: 63}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -346,7 +416,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var10 string
 							templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(m.Sum.Cost)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 123, Col: 27}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 193, Col: 27}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 							if templ_7745c5c3_Err != nil {
@@ -605,7 +675,7 @@ func row(what string, r RowModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.Unknown)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 165, Col: 59}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 235, Col: 59}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -655,7 +725,8 @@ func row(what string, r RowModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Meter(*r.Share).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Meter(ui.MeterModel{Label: ui.L(ctx).S("usage.col_share"), Value: ui.Percent(ui.L(ctx), *r.Share),
+						Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: *r.Share}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -664,9 +735,9 @@ func row(what string, r RowModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var21 string
-					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(r.ShareWords)
+					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Percent(ui.L(ctx), *r.Share))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 174, Col: 43}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 245, Col: 62}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -693,7 +764,7 @@ func row(what string, r RowModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(r.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: r.ID, Test: "usage-row"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -755,7 +826,7 @@ func use(u *UseModel) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(u.Mean)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 189, Col: 12}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 260, Col: 12}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -773,7 +844,7 @@ func use(u *UseModel) templ.Component {
 					var templ_7745c5c3_Var25 string
 					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(u.Note)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 191, Col: 36}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 262, Col: 36}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 					if templ_7745c5c3_Err != nil {
@@ -845,7 +916,7 @@ func hours(list []HoursModel) templ.Component {
 			var templ_7745c5c3_Var27 string
 			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.more_types", "Count", len(list)-shown))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 208, Col: 71}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 279, Col: 71}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -874,7 +945,7 @@ func hours(list []HoursModel) templ.Component {
 			var templ_7745c5c3_Var28 string
 			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.no_gpu"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 215, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 286, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {
@@ -917,7 +988,7 @@ func someHours(h HoursModel) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(h.Hours)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 221, Col: 11}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 292, Col: 11}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -930,7 +1001,7 @@ func someHours(h HoursModel) templ.Component {
 		var templ_7745c5c3_Var31 string
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(h.Kind)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 222, Col: 34}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 293, Col: 34}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {

@@ -34,10 +34,6 @@ func (w *Pages) demand(k page.Call) (page.View, error) {
 		}
 		m.Rows = append(m.Rows, row)
 	}
-	if len(unmet) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("demand.empty"), Lines: []string{say.S("demand.empty_why")},
-			Level: 2, Test: "empty"}
-	}
 	return page.View{Title: m.Header.Title, Nav: page.DemandPath, Wide: true, Body: usageview.Demand(m),
 		Parts: []page.Part{{ID: "usage-demand", Draw: func(page.Words) templ.Component { return usageview.Demand(m) }}}}, nil
 }

@@ -21,20 +21,14 @@ func (w *Pages) reconciliation(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say, total := k.Words, r.Total()
-	csv := ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("usage.export_csv"),
-		Href: c.path(page.ReconciliationPath + "/export"), Icon: "download", Test: "export-csv"}}
-	m := usageview.ReconciliationModel{Header: ui.HeaderModel{Title: say.S("reconciliation.title"),
-		Lead: say.S("reconciliation.lead", "Zone", w.Usage.Zone.String()), Actions: []ui.ActionModel{csv}},
+	m := usageview.ReconciliationModel{Zone: w.Usage.Zone.String(), Export: c.path(page.ReconciliationPath + "/export"),
 		Months: w.monthSwitch(say, c, page.ReconciliationPath)}
-	if len(r.Days) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("reconciliation.empty"),
-			Lines: []string{say.S("reconciliation.empty_why")}, Level: 2, Test: "empty"}
-	} else {
-		m.Tiles, m.Whole = fleetTiles(say, total), fleetBar(say, say.S("reconciliation.physical"), total)
-		m.Whole.Legend, m.Whole.Large, m.Whole.Test = true, true, "reconciliation-whole"
+	if len(r.Days) > 0 {
+		m.Totals, m.Physical, m.Whole = fleetTotals(say, total), fullHours(say, total.Physical), fleetParts(total)
 		w.reconciliationRows(k, c, r, &m)
 	}
-	return page.View{Title: m.Header.Title, Nav: page.ReconciliationPath, Wide: true, Body: usageview.Reconciliation(m),
+	return page.View{Title: say.S("reconciliation.title"), Nav: page.ReconciliationPath, Wide: true,
+		Body: usageview.Reconciliation(m),
 		Parts: []page.Part{{ID: "usage-reconciliation", Draw: func(page.Words) templ.Component {
 			return usageview.Reconciliation(m)
 		}}}}, nil
@@ -56,10 +50,10 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 		}
 	}
 	if len(some.Days) > 0 {
-		r, m.Only = some, say.S("reconciliation.only", "Model", model, "Cluster", cluster)
-		m.All = &ui.LinkButtonModel{Label: say.S("reconciliation.all"), Href: c.path(page.ReconciliationPath)}
+		r = some
+		m.Only = &usageview.OnlyModel{Model: model, Cluster: cluster, All: c.path(page.ReconciliationPath)}
 	}
-	if m.All == nil && len(r.Reconciled) > 0 {
+	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
@@ -92,55 +86,44 @@ func cardHours(say page.Words, t usage.CardTime) string {
 
 func fleetRow(say page.Words, name string, t usage.FleetTime) usageview.CardsModel {
 	hours := func(t usage.CardTime) string { return cardHours(say, t) }
-	bar := fleetBar(say, name, t)
-	bar.Bare = true
-	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Bar: bar, Physical: hours(t.Physical),
-		Ours: hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),
+	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Whole: fullHours(say, t.Physical), Parts: fleetParts(t),
+		Physical: hours(t.Physical),
+		Ours:     hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),
 		Broken: hours(t.Broken), Unknown: hours(t.Unknown), Difference: hours(t.Difference())}
 }
 
-// fleetParts are what the hours of cards went into, in the order of bars.
-var fleetParts = []struct {
-	name string
-	fill ui.Fill
-	of   func(usage.FleetTime) usage.CardTime
-}{
-	{"ours", ui.FillUsed, func(t usage.FleetTime) usage.CardTime { return t.Ours }},
-	{"others", ui.FillReserved, func(t usage.FleetTime) usage.CardTime { return t.Others }},
-	{"broken", ui.FillBroken, func(t usage.FleetTime) usage.CardTime { return t.Broken }},
-	{"unknown", ui.FillBlocked, func(t usage.FleetTime) usage.CardTime { return t.Unknown }},
-	{"difference", ui.FillWarning, usage.FleetTime.Difference},
-	{"free", ui.FillFree, func(t usage.FleetTime) usage.CardTime { return t.Free }},
+// fullHours are hours of whole cards, with their unit.
+func fullHours(say page.Words, t usage.CardTime) string {
+	return say.S("usage.hours", "Hours", ui.Number(say.Localizer, t.Hours(), 1))
 }
 
-func fleetBar(say page.Words, label string, t usage.FleetTime) ui.MeterModel {
-	m := ui.MeterModel{Label: label, Value: say.S("usage.hours", "Hours", ui.Number(say.Localizer, t.Physical.Hours(), 1))}
-	for _, p := range fleetParts {
-		if part := p.of(t); part > 0 && t.Physical > 0 {
-			share := float64(part) / float64(t.Physical)
-			m.Segments = append(m.Segments, ui.SegmentModel{Fill: p.fill, Share: share, Words: say.S("reconciliation."+p.name) +
-				" " + say.Percent(100*share)})
-		}
-	}
-	return m
-}
-
-func fleetTiles(say page.Words, t usage.FleetTime) ui.TilesModel {
-	m := ui.TilesModel{Label: say.S("usage.totals")}
-	for _, tile := range []struct {
-		name string
+// fleetParts are what the hours of cards went into, in the order of bars; what is nothing is left out.
+func fleetParts(t usage.FleetTime) (parts []usageview.PartModel) {
+	for _, p := range []struct {
+		part usageview.Part
 		time usage.CardTime
-	}{{"physical", t.Physical}, {"held", t.Held()}, {"free", t.Free}, {"broken", t.Broken}, {"unknown", t.Unknown},
-		{"difference", t.Difference()}} {
-		detail := say.S("reconciliation." + tile.name + "_why")
-		if tile.name != "physical" && t.Physical > 0 {
-			detail = say.Percent(100*float64(tile.time)/float64(t.Physical)) + " · " + detail
+	}{{usageview.Ours, t.Ours}, {usageview.Others, t.Others}, {usageview.Broken, t.Broken},
+		{usageview.Unknown, t.Unknown}, {usageview.Difference, t.Difference()}, {usageview.Free, t.Free}} {
+		if p.time > 0 && t.Physical > 0 {
+			parts = append(parts, usageview.PartModel{Part: p.part, Share: float64(p.time) / float64(t.Physical)})
 		}
-		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + tile.name),
-			Value: say.S("usage.hours", "Hours", ui.Number(say.Localizer, tile.time.Hours(), 1)), Detail: detail,
-			Test: "fleet-" + tile.name})
 	}
-	return m
+	return parts
+}
+
+func fleetTotals(say page.Words, t usage.FleetTime) (totals []usageview.TotalModel) {
+	for _, total := range []struct {
+		part usageview.Part
+		time usage.CardTime
+	}{{usageview.Physical, t.Physical}, {usageview.Held, t.Held()}, {usageview.Free, t.Free},
+		{usageview.Broken, t.Broken}, {usageview.Unknown, t.Unknown}, {usageview.Difference, t.Difference()}} {
+		m := usageview.TotalModel{Part: total.part, Hours: fullHours(say, total.time)}
+		if total.part != usageview.Physical && t.Physical > 0 {
+			m.Share = say.Percent(100 * float64(total.time) / float64(t.Physical))
+		}
+		totals = append(totals, m)
+	}
+	return totals
 }
 
 // reconciliationExport sends the days as a file.

@@ -72,13 +72,9 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	lead := say.S("usage.lead_final", "Zone", w.Usage.Zone.String())
-	if !statement.Final() {
-		lead = say.S("usage.lead_running", "Zone", w.Usage.Zone.String())
-	}
-	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c),
-		Tabs: page.UsageTabs(k, c.scope, "/usage")},
-		Statement: w.usageStatement(k, c, statement)}
+	m := usageview.PageModel{Zone: w.Usage.Zone.String(), Final: statement.Final(),
+		CSV: c.path("/usage/export", "format", "csv"), Focus: c.path("/usage/export", "format", "focus"),
+		Tabs: page.UsageTabs(k, c.scope, "/usage"), Statement: w.usageStatement(k, c, statement)}
 	charts, expected, err := w.dailyCharts(k, c, statement)
 	if err != nil {
 		return page.View{}, err
@@ -86,11 +82,9 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 	m.Statement.Daily = charts
 	m.Statement.Spenders, m.Statement.Heat = w.spenders(k, c, statement), w.heatMap(k, c)
 	if len(expected) > 0 {
-		tiles := m.Statement.Tiles.Items
-		m.Statement.Tiles.Items = slices.Insert(tiles, 1, ui.TileModel{Label: say.S("usage.expected"),
-			Value: say.Monies(expected), Detail: say.S("usage.expected_how"), Test: "usage-expected"})
+		m.Statement.Totals.Expected = say.Monies(expected)
 	}
-	return page.View{Title: m.Header.Title, Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
+	return page.View{Title: say.S("usage.title"), Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
 		Parts: []page.Part{{ID: "usage-statement", Draw: func(page.Words) templ.Component {
 			return usageview.Statement(m.Statement)
 		}}}}, nil
@@ -99,7 +93,7 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) usageview.StatementModel {
 	say, total := k.Words, s.Total()
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
-		Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
+		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by)}
 	for _, t := range total.GPU {
 		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
 			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.Monies(kindSum(s, t.Kind).Cost)})
@@ -116,16 +110,12 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
 	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
-	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")},
-			Level: 2, Test: "empty"}
-	}
 	return m
 }
 
 func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
 	say, first := k.Words, leading(g.Lines)
-	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + page.Slug(c.by+"-"+g.Key), Test: "usage-row"},
+	row := usageview.RowModel{ID: "usage-" + page.Slug(c.by+"-"+g.Key),
 		Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.Monies(g.Cost)}
 	row.Name = w.groupName(say, c.by, g, first)
 	if g.Unknown > 0 {
@@ -133,9 +123,7 @@ func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Su
 	}
 	if len(total.Cost) == 1 && len(g.Cost) == 1 && total.Cost[0].Minor > 0 {
 		share := float64(g.Cost[0].Minor) / float64(total.Cost[0].Minor)
-		row.Share = &ui.MeterModel{Label: say.S("usage.col_share"), Value: say.Percent(100 * share), Bare: true,
-			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share}}}
-		row.ShareWords = say.Percent(100 * share)
+		row.Share = &share
 	}
 	return row
 }
@@ -239,34 +227,25 @@ func storageCost(s usage.Statement) []usage.Money {
 	return s.Total().Cost
 }
 
-// usageTiles are the few numbers. What nobody measured is said to be unknown.
-func usageTiles(say page.Words, total usage.Sum) ui.TilesModel {
-	m := ui.TilesModel{Label: say.S("usage.totals"),
-		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.Monies(total.Cost), Test: "usage-cost"}}}
+// usageTotals are the few numbers. What nobody measured is not known, which is not nothing.
+func usageTotals(say page.Words, total usage.Sum) usageview.TotalsModel {
+	m := usageview.TotalsModel{Cost: say.Monies(total.Cost), GPU: total.Use.Held > 0}
 	if total.Unknown > 0 {
-		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.Hours(total.Unknown),
-			Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
+		m.Unknown = say.Hours(total.Unknown)
 	}
-	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"),
-		Test: "usage-idle"}
-	use := ui.TileModel{Label: say.S("usage.mean"), Value: say.S("web.unknown"), Test: "usage-mean"}
-	switch {
-	case total.Use.Held == 0: // nothing with a GPU
+	if !m.GPU || !total.Use.Known() {
 		return m
-	case total.Use.Known():
-		idle.Value, idle.Detail = say.Monies(total.Idle), say.S("usage.idle_for", "Below", say.Percent(usage.IdleBelow),
-			"Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
-		use.Value, use.Detail = say.Percent(total.Use.Mean()),
-			say.S("usage.measured", "Share", say.Share(total.Use.Coverage()))
-		if !total.LiveSince.IsZero() {
-			use.Detail = say.S("usage.live", "Time", page.ClockOn(say, total.LiveSince))
-		}
 	}
-	m.Items = append(m.Items, idle, use)
+	m.Use = &usageview.MeasuredModel{Mean: say.Percent(total.Use.Mean()), Idle: say.Monies(total.Idle),
+		Below: say.Percent(usage.IdleBelow), IdleHours: ui.Number(say.Localizer, total.Use.Idle, 1),
+		Share: say.Share(total.Use.Coverage())}
+	if !total.LiveSince.IsZero() {
+		m.Use.Live = page.ClockOn(say, total.LiveSince)
+	}
 	return m
 }
 
-// UseModel is how busy the GPUs of a sum were, and what the idle ones cost; nothing where there is none.
+// useModel is how busy the GPUs of a sum were, and what the idle ones cost; nothing where there is none.
 func useModel(say page.Words, s usage.Sum) *usageview.UseModel {
 	switch {
 	case s.Use.Held == 0:
@@ -358,14 +337,6 @@ func (w *Pages) sumHours(say page.Words, s usage.Sum) []usageview.HoursModel {
 		list = append(list, usageview.HoursModel{Hours: say.SeatHours(p.Time), Kind: w.seats(say, p.Pool)})
 	}
 	return list
-}
-
-func usageExports(k page.Call, c usageChoice) []ui.ActionModel {
-	link := func(format string) ui.ActionModel {
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("usage.export_" + format),
-			Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
-	}
-	return []ui.ActionModel{link("csv"), link("focus")}
 }
 
 // usageExport sends the statement as a file.

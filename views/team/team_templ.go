@@ -8,27 +8,31 @@ package team
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is every team that the reader may see.
 type PageModel struct {
 	Header ui.HeaderModel
 	Teams  []TeamModel
-	Empty  *ui.EmptyStateModel
 }
 
 // TeamModel is one team.
 type TeamModel struct {
-	ID     string
-	Name   string
-	Title  string
-	Lead   string
-	State  *ui.StateModel
-	Facts  []ui.DefModel
-	Roles  []RoleModel
-	Quotas QuotasModel
-	// Actions lead to its other sides.
-	Actions []ui.ActionModel
+	ID        string
+	Name      string
+	Title     string
+	Namespace string
+	Disabled  bool
+	Budget    string // page of its budget
+	NoBudget  string // says so where there is none
+	Roles     []RoleModel
+	Quotas    QuotasModel
+	MoreQuota string // page that asks for more; "" for those who may not
+	Inside    string // page of this team alone; "" on that page
 }
 
 // RoleModel is a role with the groups that give it.
@@ -36,14 +40,14 @@ type RoleModel struct {
 	Role   string
 	About  string
 	Groups []string
-	Mine   string
+	Mine   bool // the reader has it
 }
 
 // QuotasModel is a region.
 type QuotasModel struct {
 	ID   string
 	Bars []ui.MeterModel
-	None string
+	None bool // no size has a quota; a bar of the budget may be there
 }
 
 // Page shows each team.
@@ -72,8 +76,9 @@ func Page(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Teams) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "team", Title: ui.L(ctx).S("team.empty"),
+				Lines: []string{ui.L(ctx).S("start.none_why")}, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -139,8 +144,9 @@ func team(t TeamModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			if t.State != nil {
-				templ_7745c5c3_Err = ui.State(*t.State).Render(ctx, templ_7745c5c3_Buffer)
+			if t.Disabled {
+				templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(ctx).S("team.disabled"),
+					Detail: ui.L(ctx).S("team.disabled_why"), Test: "state"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -149,7 +155,7 @@ func team(t TeamModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: t.Facts, Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: teamFacts(ctx, t), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -205,7 +211,7 @@ func team(t TeamModel) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Role)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 69, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 75, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {
@@ -215,8 +221,8 @@ func team(t TeamModel) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							if r.Mine != "" {
-								templ_7745c5c3_Err = ui.Badge(ui.BadgeModel{Word: r.Mine, Color: "blue"}).Render(ctx, templ_7745c5c3_Buffer)
+							if r.Mine {
+								templ_7745c5c3_Err = ui.Badge(ui.BadgeModel{Word: ui.L(ctx).S("team.you"), Color: "blue"}).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -259,7 +265,7 @@ func team(t TeamModel) templ.Component {
 								var templ_7745c5c3_Var10 string
 								templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(g)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 77, Col: 32}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 83, Col: 32}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 								if templ_7745c5c3_Err != nil {
@@ -272,7 +278,7 @@ func team(t TeamModel) templ.Component {
 								var templ_7745c5c3_Var11 string
 								templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 78, Col: 12}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 84, Col: 12}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 								if templ_7745c5c3_Err != nil {
@@ -304,7 +310,7 @@ func team(t TeamModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Lead: t.Lead, Actions: t.Actions, Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: t.ID, Title: t.Title, Actions: teamActions(ctx, t), Test: "team"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -341,7 +347,7 @@ func Quotas(m QuotasModel) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 89, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 95, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 		if templ_7745c5c3_Err != nil {
@@ -351,15 +357,15 @@ func Quotas(m QuotasModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.None != "" {
+		if m.None {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p class=\"gp-subtle\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(m.None)
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("team.no_quota"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 91, Col: 32}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/team.templ`, Line: 97, Col: 54}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -400,6 +406,31 @@ func Quotas(m QuotasModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func teamFacts(ctx context.Context, t TeamModel) []ui.DefModel {
+	say := ui.L(ctx)
+	copied := func(term, value string) ui.DefModel {
+		return ui.DefModel{Term: term, Component: ui.Copy(ui.CopyModel{Value: value, Label: term})}
+	}
+	return []ui.DefModel{copied(say.S("team.name"), t.Name), copied(say.S("workload.namespace"), t.Namespace),
+		{Term: say.S("web.nav.budgets"), About: t.NoBudget, Component: ui.LinkButton(ui.LinkButtonModel{
+			Label: say.S("budgets.book"), Href: t.Budget, Kind: ui.LinkLike, Small: true, Test: "budget-book"})}}
+}
+
+// teamActions lead to its other sides.
+func teamActions(ctx context.Context, t TeamModel) []ui.ActionModel {
+	say := ui.L(ctx)
+	var list []ui.ActionModel
+	if t.MoreQuota != "" {
+		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.more_quota"), Href: t.MoreQuota,
+			Icon: "plus", Kind: ui.Secondary, Test: "more-quota"}})
+	}
+	if t.Inside != "" {
+		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.inside"), Href: t.Inside,
+			Kind: ui.Secondary, Test: "inside"}})
+	}
+	return list
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -9,10 +9,13 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // VolumesModel is storage that a team shares.
@@ -33,11 +36,89 @@ type VolumeModel struct {
 	Size    ui.StackModel
 	Access  string
 	About   string
-	States  []ui.StateModel
+	Goes    string // when it goes for good; "" for one that is kept
+	Refused *RefusedModel
+	Claim   ClaimModel
 	Users   []VolumeUserModel
 	Restore string // address that takes its deletion back; Grow and Delete are pages. "" for what cannot be done
 	Grow    string
 	Delete  string
+}
+
+// RefusedModel is a size that its cluster did not give.
+type RefusedModel struct {
+	Size    string
+	Why     string
+	APISays string // in the cluster's own words; "" for none
+}
+
+// Claim is what its cluster says of the claim.
+type Claim string
+
+// What it can say.
+const (
+	NoClaim      Claim = "none"
+	ClaimPending Claim = "pending"
+	ClaimBound   Claim = "bound"
+	ClaimLost    Claim = "lost"
+	ClaimGrowing Claim = "growing"
+)
+
+var claimKinds = map[Claim]ui.Kind{NoClaim: ui.Off, ClaimPending: ui.Waiting, ClaimBound: ui.OK,
+	ClaimLost: ui.Danger, ClaimGrowing: ui.Progress}
+
+// Known is how well that is known.
+type Known int
+
+// How it is known.
+const (
+	NotAsked      Known = iota // the cluster has not answered yet
+	NotUnderstood              // it says a word that is none of the above
+	Stale                      // what it said is too old
+	Told
+)
+
+// ClaimModel is the claim as it was last seen.
+type ClaimModel struct {
+	Cluster string
+	Known   Known
+	Claim   Claim  // "" where it is not understood, or was not asked
+	Raw     string // the word that is not understood
+	At      string // of what is stale
+	Has     string // while it grows, and Wanted
+	Wanted  string
+	Reason  string // by the cluster; "" for none
+}
+
+// GrowModel asks for a larger size of a volume.
+type GrowModel struct {
+	Path   string // in a workload
+	Crumbs []ui.CrumbModel
+	Errors ui.FormErrorsModel
+	Action string
+	Back   string
+	GiB    FieldModel
+	Has    int // GiB, and Now for people
+	Now    string
+	Most   int // GiB, and Limit for people
+	Limit  string
+	Room   *RoomModel // of its class for the team; nil where there is no limit
+}
+
+// RoomModel is how much storage of a class a team has, and may have.
+type RoomModel struct{ Taken, Limit string }
+
+// DeleteModel asks before a volume goes.
+type DeleteModel struct {
+	Name    string
+	Path    string // in a workload
+	Crumbs  []ui.CrumbModel
+	Errors  ui.FormErrorsModel
+	Action  string
+	Back    string
+	Size    string
+	Grace   string // time in which the deletion can be taken back; "" for none
+	Confirm FieldModel
 }
 
 // VolumeUserModel is a workload that has a volume.
@@ -59,8 +140,8 @@ type VolumeFormModel struct {
 	Note     FieldModel
 }
 
-// Volumes lists storage that a team shares, with the form for its owners.
-func Volumes(m VolumesModel) templ.Component {
+// Grow asks in a page.
+func Grow(m GrowModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -81,6 +162,66 @@ func Volumes(m VolumesModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = workload.Ask(growAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// Delete asks in a page.
+func Delete(m DeleteModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var2 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var2 == nil {
+			templ_7745c5c3_Var2 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = workload.Ask(deleteAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// Volumes lists storage that a team shares, with the form for its owners.
+func Volumes(m VolumesModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var3 == nil {
+			templ_7745c5c3_Var3 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -93,7 +234,7 @@ func Volumes(m VolumesModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var2 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -105,7 +246,7 @@ func Volumes(m VolumesModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -117,7 +258,7 @@ func Volumes(m VolumesModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -142,14 +283,14 @@ func Volumes(m VolumesModel) templ.Component {
 						{Label: ui.L(ctx).S("storage.col_name"), Width: "wide"}, {Label: ui.L(ctx).S("storage.col_size"), Numeric: true},
 						{Label: ui.L(ctx).S("team.col_claim")}, {Label: ui.L(ctx).S("storage.col_state")},
 						{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.volumes"), Lead: ui.L(ctx).S("team.volumes_lead"), Fill: true,
-				Test: "volumes"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				Test: "volumes"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -165,7 +306,7 @@ func Volumes(m VolumesModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Sections().Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Sections().Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -189,12 +330,12 @@ func volumeRow(v VolumeModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
+		templ_7745c5c3_Var7 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var7 == nil {
+			templ_7745c5c3_Var7 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var6 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var8 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -206,7 +347,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var9 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -230,12 +371,12 @@ func volumeRow(v VolumeModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var8 string
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(v.About)
+				var templ_7745c5c3_Var10 string
+				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.ResolveAttributeValue(v.About)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 84, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 175, Col: 49}
 				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var10)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -243,12 +384,12 @@ func volumeRow(v VolumeModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.Access)
+				var templ_7745c5c3_Var11 string
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.Access)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 84, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 175, Col: 81}
 				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -258,7 +399,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Label: ui.L(ctx).S("storage.col_name")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Label: ui.L(ctx).S("storage.col_name")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -266,7 +407,7 @@ func volumeRow(v VolumeModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -284,7 +425,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Label: ui.L(ctx).S("storage.col_size")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Label: ui.L(ctx).S("storage.col_size")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -292,7 +433,7 @@ func volumeRow(v VolumeModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var13 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -308,7 +449,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for _, s := range v.States {
+				for _, s := range volumeStates(ctx, v) {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -328,7 +469,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("team.col_claim")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("team.col_claim")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -336,7 +477,7 @@ func volumeRow(v VolumeModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var14 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -352,12 +493,12 @@ func volumeRow(v VolumeModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var13 string
-				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(volumeUse(ctx, v))
+				var templ_7745c5c3_Var15 string
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(volumeUse(ctx, v))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 101, Col: 45}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/volumes.templ`, Line: 192, Col: 45}
 				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -378,7 +519,7 @@ func volumeRow(v VolumeModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("storage.col_state")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("storage.col_state")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -386,7 +527,7 @@ func volumeRow(v VolumeModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var14 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -404,13 +545,13 @@ func volumeRow(v VolumeModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Actions: true, Label: ui.L(ctx).S("home.col_actions")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Actions: true, Label: ui.L(ctx).S("home.col_actions")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: "volume-" + v.Name, Test: "team-volume"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(ui.RowModel{ID: "volume-" + v.Name, Test: "team-volume"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -434,12 +575,12 @@ func volumeForm(m VolumeFormModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var15 == nil {
-			templ_7745c5c3_Var15 = templ.NopComponent
+		templ_7745c5c3_Var17 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var17 == nil {
+			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -462,7 +603,7 @@ func volumeForm(m VolumeFormModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Var17 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_Var19 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 				if !templ_7745c5c3_IsBuffer {
@@ -524,7 +665,7 @@ func volumeForm(m VolumeFormModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_Var20 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 					if !templ_7745c5c3_IsBuffer {
@@ -542,20 +683,20 @@ func volumeForm(m VolumeFormModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FormActions().Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "volume-form", Action: m.Action, Test: "volume-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "volume-form", Action: m.Action, Test: "volume-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Card(ui.CardModel{ID: "image", Title: ui.L(ctx).S("team.volume_add"), Lead: ui.L(ctx).S("team.volume_lead"),
-			Test: "image-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			Test: "image-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -602,6 +743,90 @@ func volumeActions(ctx context.Context, v VolumeModel) []ui.ActionModel {
 			Test: "grow", Attrs: labelled("team.volume_grow_name")}},
 		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: v.Delete, Kind: ui.DangerSecondary, Icon: "trash",
 			Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
+}
+
+func growAsk(ctx context.Context, m GrowModel) workload.AskModel {
+	say := ui.L(ctx)
+	hint := say.S("team.volume_grow_hint", "Now", m.Now, "Limit", m.Limit)
+	if m.Room != nil {
+		hint += " " + say.S("team.volume_room", "Taken", m.Room.Taken, "Limit", m.Room.Limit)
+	}
+	return workload.AskModel{
+		Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", m.Path), Crumbs: m.Crumbs},
+		Lead:   say.S("team.volume_grow_lead"), Errors: m.Errors,
+		Form: ui.FormModel{ID: "grow-volume", Action: m.Action, Test: "volume-grow-form",
+			Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(m.Has)}}},
+		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"),
+			Hint: hint, Unit: "GiB", Value: m.GiB.Value, Min: strconv.Itoa(m.Has + 1), Max: strconv.Itoa(m.Most),
+			Required: true, Short: true, Test: "volume-gib", Error: m.GiB.Error}},
+		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: m.Back, Kind: ui.LinkLike},
+	}
+}
+
+func deleteAsk(ctx context.Context, m DeleteModel) workload.AskModel {
+	say := ui.L(ctx)
+	grace := say.S("storage.delete_lead")
+	if m.Grace != "" {
+		grace = say.S("team.volume_grace", "Time", m.Grace)
+	}
+	return workload.AskModel{
+		Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", m.Path), Crumbs: m.Crumbs},
+		Lead:   strings.TrimSpace(say.S("team.volume_delete_lead") + " " + grace), Errors: m.Errors,
+		Loses: []string{say.S("team.volume_loses", "Size", m.Size)},
+		Form:  ui.FormModel{ID: "ask-volume", Action: m.Action, Test: "volume-delete-form"},
+		Fields: []ui.FieldModel{{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", m.Name),
+			Value: m.Confirm.Value, Error: m.Confirm.Error, Required: true, Short: true, Mono: true, Autocomplete: "off",
+			Test: "volume-confirm"}},
+		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
+			Test: "volume-delete-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: m.Back, Kind: ui.LinkLike},
+	}
+}
+
+// volumeStates say how it is with a volume of a team, the most urgent first: that it goes, that it did not grow, and
+// what its cluster says of its claim.
+func volumeStates(ctx context.Context, v VolumeModel) []ui.StateModel {
+	say := ui.L(ctx)
+	var list []ui.StateModel
+	if v.Goes != "" {
+		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"),
+			Detail: say.S("team.volume_goes_why", "At", v.Goes), Test: "pending-deletion"})
+	}
+	if r := v.Refused; r != nil {
+		detail := say.S("team.volume_not_grown_to", "Size", r.Size) + " " + r.Why
+		if r.APISays != "" {
+			detail += " " + say.S("team.volume_api_says", "Words", r.APISays)
+		}
+		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown"), Detail: detail,
+			Test: "not-grown"})
+	}
+	return append(list, claimState(ctx, v.Claim))
+}
+
+func claimState(ctx context.Context, c ClaimModel) ui.StateModel {
+	say := ui.L(ctx)
+	m := ui.StateModel{Kind: ui.Unknown, Word: say.S("web.unknown"), Test: "state"}
+	switch c.Known {
+	case NotAsked:
+		m.Detail = say.S("team.claim_not_asked", "Cluster", c.Cluster)
+		return m
+	case NotUnderstood:
+		m.Detail = c.Raw
+		return m
+	case Stale:
+		m.Detail = say.S("team.claim_stale", "Cluster", c.Cluster, "At", c.At, "Was", say.S("team.claim_"+string(c.Claim)))
+		return m
+	}
+	m.Kind, m.Word = claimKinds[c.Claim], say.S("team.claim_"+string(c.Claim))
+	switch c.Claim {
+	case NoClaim:
+		m.Detail = say.S("team.volume_unused_why")
+	case ClaimGrowing:
+		m.Detail = say.S("team.claim_growing_why", "Has", c.Has, "Wanted", c.Wanted)
+	}
+	m.Detail = cmp.Or(c.Reason, m.Detail)
+	return m
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -7,12 +7,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/storage"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // storage answers: which storage is there, and who uses it.
@@ -94,25 +92,13 @@ func (w *Pages) volumeDeleteAsk(k page.Call) (page.View, error) {
 			if !identity.Can(k.Actor, identity.DeleteVolume, v.Resource()) { // as the deletion itself answers
 				return page.View{}, fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 			}
-			out := blocks.AskView(volumeAsk(k.Words, v))
-			out.Nav = "/storage"
-			return out, nil
+			m := storage.DeleteModel{Name: v.Name, Size: k.Words.GiB(float64(v.GiB)), Owner: v.OwnerName,
+				Action: volumePath(v.Name)}
+			return page.View{Title: k.Words.S("storage.delete_title", "Name", v.Name), Nav: "/storage",
+				Body: storage.Delete(m)}, nil
 		}
 	}
 	return page.View{}, fault.New(fault.NotFound, i18n.T("volume.not_found"))
-}
-
-func volumeAsk(say page.Words, v workload.Volume) workloadview.AskModel {
-	return workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", v.Name),
-			Crumbs: []ui.CrumbModel{{Label: say.S("storage.title"), Href: "/storage"}, {Label: v.Name}}},
-		Lead:  say.S("storage.delete_lead"),
-		Loses: []string{say.S("storage.loses", "Size", say.GiB(float64(v.GiB)), "Owner", v.OwnerName)},
-		Form:  ui.FormModel{ID: "ask-volume", Action: volumePath(v.Name), Test: "volume-delete-form"},
-		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
-			Test: "volume-delete-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: "/storage", Kind: ui.LinkLike},
-	}
 }
 
 func (w *Pages) volumeDelete(c echo.Context) error {

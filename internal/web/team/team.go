@@ -41,13 +41,8 @@ func (w *Pages) team(k page.Call) (page.View, error) {
 	}
 	for i, t := range m.Teams {
 		if len(m.Teams) > 1 {
-			m.Teams[i].Actions = append(t.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("team.inside"),
-				Href: page.TeamPath(t.Name), Kind: ui.Secondary, Test: "inside"}})
+			m.Teams[i].Inside = page.TeamPath(t.Name)
 		}
-	}
-	if len(m.Teams) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.empty"), Lines: []string{say.S("start.none_why")},
-			Test: "empty"}
 	}
 	v.Body = teamview.Page(m)
 	return v, nil
@@ -63,24 +58,13 @@ func (w *Pages) teamsShown(k page.Call) []tenant.Tenant {
 
 func (w *Pages) teamModel(k page.Call, t tenant.Tenant) (teamview.TeamModel, error) {
 	say, id := k.Words, "team-"+page.Slug(t.Name)
-	m := teamview.TeamModel{ID: id, Name: t.Name, Title: t.Display(), Quotas: teamview.QuotasModel{ID: id + "-quotas"},
-		Facts: []ui.DefModel{
-			{Term: say.S("team.name"), Component: ui.Copy(ui.CopyModel{Value: t.Name, Label: say.S("team.name")})},
-			{Term: say.S("workload.namespace"), Component: ui.Copy(ui.CopyModel{Value: t.NamespaceName(),
-				Label: say.S("workload.namespace")})}}}
+	m := teamview.TeamModel{ID: id, Name: t.Name, Title: t.Display(), Namespace: t.NamespaceName(), Disabled: t.Disabled,
+		Budget: page.BudgetPath(t.Name), Quotas: teamview.QuotasModel{ID: id + "-quotas"}}
 	if identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name}) {
-		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.more_quota"),
-			Href: page.TeamPath(t.Name) + "/quota", Icon: "plus", Kind: ui.Secondary, Test: "more-quota"}})
-	}
-	if t.Disabled {
-		m.State = &ui.StateModel{Kind: ui.Warning, Word: say.S("team.disabled"), Detail: say.S("team.disabled_why"),
-			Test: "state"}
+		m.MoreQuota = page.TeamPath(t.Name) + "/quota"
 	}
 	bars, err := w.QuotaBars(k, t)
-	m.Quotas.Bars = bars
-	if len(bars) == 0 {
-		m.Quotas.None = say.S("team.no_quota")
-	}
+	m.Quotas.Bars, m.Quotas.None = bars, len(bars) == 0
 	bar, none, broken := w.BudgetFact(k, t.Name)
 	if broken != nil {
 		return m, broken
@@ -88,19 +72,13 @@ func (w *Pages) teamModel(k page.Call, t tenant.Tenant) (teamview.TeamModel, err
 	if bar != nil {
 		m.Quotas.Bars = append(m.Quotas.Bars, *bar)
 	}
-	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("web.nav.budgets"),
-		Component: ui.LinkButton(ui.LinkButtonModel{Label: say.S("budgets.book"), Href: page.BudgetPath(t.Name),
-			Kind:  ui.LinkLike,
-			Small: true, Test: "budget-book"}), About: none})
+	m.NoBudget = none
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
 		if len(t.Groups[role]) == 0 {
 			continue
 		}
 		r := teamview.RoleModel{Role: page.UpperFirst(say.Say(page.RoleWord(role))), About: say.S("team.may_" + string(role)),
-			Groups: t.Groups[role]}
-		if k.Actor.In(t.Name, role) {
-			r.Mine = say.S("team.you")
-		}
+			Groups: t.Groups[role], Mine: k.Actor.In(t.Name, role)}
 		m.Roles = append(m.Roles, r)
 	}
 	return m, err

@@ -11,11 +11,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 func teamVolumePath(team, volume, what string) string {
@@ -61,24 +60,16 @@ func (w *Pages) teamVolumeGrowView(k page.Call, team, name, typed string, proble
 	say, v, sharing := k.Words, volumes[i], w.Workloads.Sharing()
 	class, _ := sharing.Class(v.Cluster, v.Share.Class)
 	most := sharing.Most(class)
-	hint := say.S("team.volume_grow_hint", "Now", say.GiB(float64(v.GiB)), "Limit", say.GiB(float64(most)))
+	m := teamview.GrowModel{Path: workload.SharedDir + "/" + name,
+		Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name}),
+		Errors: page.FormErrors(say, problems), Action: teamVolumePath(team, name, "grow"), Back: page.TeamVolumesPath(team),
+		GiB: teamview.FieldModel{Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Error: page.WrongIn(say, problems, "gib")},
+		Has: v.GiB, Now: say.GiB(float64(v.GiB)), Most: most, Limit: say.GiB(float64(most))}
 	if room := roomOf(volumes, v.Cluster, class); room.Most > 0 {
-		hint += " " + say.S("team.volume_room", "Taken", say.GiB(float64(room.Taken)), "Limit", say.GiB(float64(room.Most)))
+		m.Room = &teamview.RoomModel{Taken: say.GiB(float64(room.Taken)), Limit: say.GiB(float64(room.Most))}
 	}
-	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", workload.SharedDir+
-		"/"+name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
-		Lead: say.S("team.volume_grow_lead"), Errors: page.FormErrors(say, problems),
-		Form: ui.FormModel{ID: "grow-volume", Action: teamVolumePath(team, name, "grow"), Test: "volume-grow-form",
-			Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(v.GiB)}}},
-		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"),
-			Hint: hint, Unit: "GiB", Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Min: strconv.Itoa(v.GiB + 1),
-			Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib", Error: page.WrongIn(say, problems,
-				"gib")}},
-		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.TeamVolumesPath(team), Kind: ui.LinkLike}}
-	out := blocks.AskView(m)
-	out.Nav = page.TeamPlace(k, team)
-	return out, nil
+	return page.View{Title: say.S("team.volume_grow_title", "Name", m.Path), Nav: page.TeamPlace(k, team),
+		Body: teamview.Grow(m)}, nil
 }
 
 // roomOf is what a team has of a class, and may have.

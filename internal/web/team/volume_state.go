@@ -5,63 +5,34 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// volumeStates say how it is with a volume of a team, the most urgent first: that it goes, that it did not grow, and
-// what its cluster says of its claim.
-func volumeStates(say page.Words, v workload.TeamVolume) []ui.StateModel {
-	var list []ui.StateModel
-	if v.PendingDeletion() {
-		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"),
-			Detail: say.S("team.volume_goes_why", "At", say.At(v.DeleteAfter).Exact), Test: "pending-deletion"})
-	}
-	if because := v.RefusedBecause(); !because.IsZero() {
-		detail := say.S("team.volume_not_grown_to", "Size", say.GiB(float64(v.Refused.GiB))) + " " + say.Text(because)
-		if v.Refused.Words != "" {
-			detail += " " + say.S("team.volume_api_says", "Words", v.Refused.Words)
-		}
-		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown"), Detail: detail,
-			Test: "not-grown"})
-	}
-	return append(list, claimState(say, v))
-}
+// claims are what its cluster can say of a claim.
+var claims = map[workload.Phase]teamview.Claim{workload.NoClaim: teamview.NoClaim,
+	workload.ClaimPending: teamview.ClaimPending, workload.ClaimBound: teamview.ClaimBound,
+	workload.ClaimLost: teamview.ClaimLost}
 
-// phases are the states of a claim in a word, and what it means where the cluster gives no reason.
-var phases = map[workload.Phase]struct {
-	kind ui.Kind
-	id   string
-}{
-	workload.NoClaim: {ui.Off, "team.claim_none"}, workload.ClaimPending: {ui.Waiting, "team.claim_pending"},
-	workload.ClaimBound: {ui.OK, "team.claim_bound"}, workload.ClaimLost: {ui.Danger, "team.claim_lost"},
-}
-
-// claimState is what the cluster says of the claim. What is too old is told as what was, with its time.
-func claimState(say page.Words, v workload.TeamVolume) ui.StateModel {
+// claimModel is what the cluster says of the claim. What is too old is told as what was, with its time.
+func claimModel(say page.Words, v workload.TeamVolume) teamview.ClaimModel {
 	c := v.Claim
-	m := ui.StateModel{Kind: ui.Unknown, Word: say.S("web.unknown"), Test: "state"}
-	p, known := phases[c.Phase]
+	m := teamview.ClaimModel{Cluster: v.Cluster, Claim: claims[c.Phase]}
 	switch {
 	case c.At.IsZero():
-		m.Detail = say.S("team.claim_not_asked", "Cluster", v.Cluster)
-		return m
-	case !known:
-		m.Detail = string(c.Phase)
-		return m
+		m.Claim, m.Known = "", teamview.NotAsked
+	case m.Claim == "":
+		m.Known, m.Raw = teamview.NotUnderstood, string(c.Phase)
 	case !c.Known(say.Now):
-		m.Detail = say.S("team.claim_stale", "Cluster", v.Cluster, "At", say.At(c.At).Exact, "Was", say.S(p.id))
-		return m
+		m.Known, m.At = teamview.Stale, say.At(c.At).Exact
+	default:
+		m.Known = teamview.Told
 	}
-	m.Kind, m.Word = p.kind, say.S(p.id)
-	if c.Phase == workload.NoClaim {
-		m.Detail = say.S("team.volume_unused_why")
+	if m.Known == teamview.Told && v.Grows() {
+		m.Claim, m.Has, m.Wanted = teamview.ClaimGrowing, say.GiB(workload.GiBOf(c.Has)), say.GiB(float64(v.GiB))
 	}
-	if v.Grows() {
-		m.Kind, m.Word, m.Detail = ui.Progress, say.S("team.claim_growing"), say.S("team.claim_growing_why", "Has",
-			say.GiB(workload.GiBOf(c.Has)), "Wanted", say.GiB(float64(v.GiB)))
-	}
-	if !c.Reason.IsZero() {
-		m.Detail = strings.TrimSpace(say.Text(c.Reason))
+	if m.Known == teamview.Told && !c.Reason.IsZero() {
+		m.Reason = strings.TrimSpace(say.Text(c.Reason))
 	}
 	return m
 }

@@ -2,7 +2,6 @@ package team
 
 import (
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 func teamVolumeDeletePath(team, volume string) string { return teamVolumePath(team, volume, "delete") }
@@ -59,13 +57,20 @@ func teamVolume(say page.Words, v workload.TeamVolume, changes bool) teamview.Vo
 	access, about := blocks.AccessWords(say, v.Share)
 	m := teamview.VolumeModel{Name: v.Share.Name, Path: workload.SharedDir + "/" + v.Share.Name,
 		Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)),
-		Size:   volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about}
+		Size:   volumeSize(say, v), Claim: claimModel(say, v), Access: access, About: about}
 	for _, u := range v.Users {
 		label := u.Name + " · " + u.OwnerName
 		if !u.Observed.PodPresent {
 			label = say.S("team.volume_user_still", "User", label)
 		}
 		m.Users = append(m.Users, teamview.VolumeUserModel{Label: label, Href: page.WorkloadPath(u.ID)})
+	}
+	if v.PendingDeletion() {
+		m.Goes = say.At(v.DeleteAfter).Exact
+	}
+	if because := v.RefusedBecause(); !because.IsZero() {
+		m.Refused = &teamview.RefusedModel{Size: say.GiB(float64(v.Refused.GiB)), Why: say.Text(because),
+			APISays: v.Refused.Words}
 	}
 	switch {
 	case changes && v.PendingDeletion():
@@ -131,34 +136,16 @@ func (w *Pages) teamVolumeAsk(k page.Call, team, name, typed string, problems []
 		return page.View{}, err
 	}
 	say := k.Words
-	field := ui.FieldModel{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", name), Value: typed,
-		Required: true, Short: true, Mono: true, Autocomplete: "off", Test: "volume-confirm"}
-	for _, p := range problems {
-		if p.Name == "confirm" {
-			field.Error = say.Text(p.Reason)
-		}
+	m := teamview.DeleteModel{Name: name, Path: workload.SharedDir + "/" + name,
+		Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name}),
+		Errors: page.FormErrors(say, problems), Action: teamVolumeDeletePath(team, name), Back: page.TeamVolumesPath(team),
+		Size:    say.GiB(float64(volumes[i].GiB)),
+		Confirm: teamview.FieldModel{Value: typed, Error: page.WrongIn(say, problems, "confirm")}}
+	if w.Workloads.Grace > 0 {
+		m.Grace = say.Duration(w.Workloads.Grace)
 	}
-	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+
-		name), Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
-		Lead:   strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)),
-		Loses:  []string{say.S("team.volume_loses", "Size", say.GiB(float64(volumes[i].GiB)))},
-		Errors: page.FormErrors(say, problems),
-		Form:   ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"},
-		Fields: []ui.FieldModel{field},
-		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
-			Test: "volume-delete-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.TeamVolumesPath(team), Kind: ui.LinkLike}}
-	out := blocks.AskView(m)
-	out.Nav = page.TeamPlace(k, team)
-	return out, nil
-}
-
-// graceFor says until when a deletion can be taken back.
-func graceFor(say page.Words, grace time.Duration) string {
-	if grace <= 0 {
-		return say.S("storage.delete_lead")
-	}
-	return say.S("team.volume_grace", "Time", say.Duration(grace))
+	return page.View{Title: say.S("storage.delete_title", "Name", m.Path), Nav: page.TeamPlace(k, team),
+		Body: teamview.Delete(m)}, nil
 }
 
 func (w *Pages) teamVolumeDelete(c echo.Context) error {

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -39,6 +40,8 @@ type PersonModel struct {
 	Disabled *DisabledModel
 	Disable  *DisableModel
 	Person   []ui.DefModel
+	Seen     ui.TimeModel
+	Told     *ui.TimeModel // when the provider told of them last; nil where that is not known
 	Sessions SessionsModel
 	Tokens   []TokenModel
 	// Owns are teams that they are an owner of.
@@ -48,8 +51,10 @@ type PersonModel struct {
 
 // DisabledModel says that somebody cannot sign in, and why.
 type DisabledModel struct {
-	Title  string
-	Body   string
+	By     string // administrator; "" where the provider shuts them out
+	At     string
+	Note   string
+	Gone   bool   // they cannot sign in
 	Enable string // address that lets them in again; "" for those who may not, and where the provider shuts them out
 }
 
@@ -124,7 +129,7 @@ func Person(m PersonModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(personHeader(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -145,8 +150,7 @@ func Person(m PersonModel) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if m.Disabled != nil {
-				templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: m.Disabled.Title, Body: m.Disabled.Body,
-					Actions: enable(ctx, m.Disabled.Enable), Test: "disabled"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(disabled(ctx, *m.Disabled)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -167,7 +171,7 @@ func Person(m PersonModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: m.Person, Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: personFacts(ctx, m), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -358,6 +362,34 @@ func disable(m DisableModel) templ.Component {
 	})
 }
 
+func personHeader(ctx context.Context, m PersonModel) ui.HeaderModel {
+	h := m.Header
+	if m.Disabled != nil && m.Disabled.Gone {
+		h.State = &ui.StateModel{Kind: ui.Off, Word: ui.L(ctx).S("tenants.shut_out"), Test: "state"}
+	}
+	return h
+}
+
+func disabled(ctx context.Context, m DisabledModel) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("accounts.disabled_provider"),
+		Body: ui.L(ctx).S("accounts.disabled_provider_why"), Actions: enable(ctx, m.Enable), Test: "disabled"}
+	if m.At != "" {
+		n.Title, n.Body = ui.L(ctx).S("accounts.disabled_by", "Name", m.By, "At", m.At), m.Note
+	}
+	return n
+}
+
+// personFacts end with when the provider told of somebody last: their tokens count by that.
+func personFacts(ctx context.Context, m PersonModel) []ui.DefModel {
+	say := ui.L(ctx)
+	told := ui.DefModel{Term: say.S("accounts.told"), About: say.S("accounts.told_about"),
+		Value: say.S("accounts.not_known"), Test: "told"}
+	if m.Told != nil {
+		told.Value, told.Component = "", ui.Time(*m.Told)
+	}
+	return append(slices.Clip(m.Person), ui.DefModel{Term: say.S("tenants.col_seen"), Component: ui.Time(m.Seen)}, told)
+}
+
 func enable(ctx context.Context, action string) []ui.ActionModel {
 	if action == "" {
 		return nil
@@ -440,7 +472,7 @@ func held(h HeldModel) templ.Component {
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(h.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 174, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 206, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -569,7 +601,7 @@ func hand(m HandModel, slug string) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("accounts.no_receiver"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 197, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 229, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {

@@ -260,7 +260,7 @@ func Page(m PageModel) templ.Component {
 								}
 								ctx = templ.InitializeContext(ctx)
 								for _, n := range c.Names {
-									templ_7745c5c3_Err = ui.Stack(n).Render(ctx, templ_7745c5c3_Buffer)
+									templ_7745c5c3_Err = ui.Stack(gpuStack(n)).Render(ctx, templ_7745c5c3_Buffer)
 									if templ_7745c5c3_Err != nil {
 										return templ_7745c5c3_Err
 									}
@@ -337,7 +337,7 @@ func Item(m ItemModel) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if m.Workload != nil {
-				templ_7745c5c3_Err = ui.Stack(*m.Workload).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(gpuStack(*m.Workload)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -526,6 +526,11 @@ func restore(ctx context.Context, m PutModel) []ui.ActionModel {
 		Hidden: []ui.HiddenModel{{Name: "back", Value: m.Back}},
 		Button: ui.ButtonModel{Label: ui.L(ctx).S("advice.restore"), Kind: ui.LinkLike, Small: true,
 			Test: "advice-restore"}}}}
+}
+
+func gpuStack(m ui.StackModel) ui.StackModel {
+	m.Icon = "gpu"
+	return m
 }
 
 var _ = templruntime.GeneratedTemplate

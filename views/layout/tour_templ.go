@@ -10,17 +10,33 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/gpu-portal/gpu-portal/views/ui"
 
+// Tour names the stops of a page.
+type Tour string
+
+// The pages with a tour.
+const (
+	TourHome     Tour = "home"
+	TourStart    Tour = "start"
+	TourWorkload Tour = "workload"
+)
+
+// stops are what a tour points at, by selector; a stop without its target on the page is left out.
+var stops = map[Tour][]struct{ id, target string }{
+	TourHome: {{"list", "#home-list"}, {"new", "#gp-start"}, {"search", ".gp-masthead__search"},
+		{"help", ".gp-masthead__help"}},
+	TourStart: {{"size", ".gp-size-tiles"}, {"lease", ".gp-start__presets"}, {"bar", ".gp-start__bar"}},
+	TourWorkload: {{"head", "#workload-head"}, {"tabs", ".gp-tabs"}, {"gpu", "#workload-gpu"},
+		{"lease", "#workload-lease"}, {"access", "#workload-access"}},
+}
+
 // TourModel is a guided tour of this page.
 type TourModel struct {
-	Steps []TourStepModel
-	// NextHref is the page where the tour goes on; "" at its end.
-	NextHref, NextLabel string
+	Tour Tour
+	// Start is the page of a start, where the tour goes on; "" at its end.
+	Start string
 	// Mark is what the server keeps when the tour ends, so that it is not offered again.
 	Mark string
 }
-
-// TourStepModel points at one thing. Target is a selector; a step without its target on the page is left out.
-type TourStepModel struct{ ID, Target, Title, Words string }
 
 // tour is opened by tour.js where the address asks for it; each step has the focus in turn.
 func tour(m TourModel, to string) templ.Component {
@@ -51,7 +67,7 @@ func tour(m TourModel, to string) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("tour.title"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 22, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 38, Col: 40}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -64,7 +80,7 @@ func tour(m TourModel, to string) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(to)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 23, Col: 19}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 39, Col: 19}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -77,7 +93,7 @@ func tour(m TourModel, to string) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.Mark)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 24, Col: 25}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 40, Col: 25}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 		if templ_7745c5c3_Err != nil {
@@ -87,15 +103,16 @@ func tour(m TourModel, to string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, s := range m.Steps {
+		for _, s := range stops[m.Tour] {
+			title := "tour." + string(m.Tour) + "_" + s.id
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section hidden data-tour-step=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.ResolveAttributeValue(s.Target)
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.ResolveAttributeValue(s.target)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 30, Col: 45}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 47, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 			if templ_7745c5c3_Err != nil {
@@ -106,9 +123,9 @@ func tour(m TourModel, to string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue("tour-" + s.ID)
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue("tour-" + s.id)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 30, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 47, Col: 74}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 			if templ_7745c5c3_Err != nil {
@@ -121,7 +138,7 @@ func tour(m TourModel, to string) templ.Component {
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("tour.count", "N", "{0}", "All", "{1}"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 31, Col: 100}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 48, Col: 100}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var7)
 			if templ_7745c5c3_Err != nil {
@@ -132,9 +149,9 @@ func tour(m TourModel, to string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(s.Title)
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S(title))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 32, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 49, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -145,9 +162,9 @@ func tour(m TourModel, to string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(s.Words)
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S(title + "_words"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 33, Col: 17}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/tour.templ`, Line: 50, Col: 39}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -181,9 +198,9 @@ func tour(m TourModel, to string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.NextHref != "" {
-			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: m.NextLabel, Href: m.NextHref, Kind: ui.Primary, Test: "tour-on",
-				Attrs: templ.Attributes{"data-tour-last": true}}).Render(ctx, templ_7745c5c3_Buffer)
+		if m.Start != "" {
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("tour.to_start"), Href: m.Start, Kind: ui.Primary,
+				Test: "tour-on", Attrs: templ.Attributes{"data-tour-last": true}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

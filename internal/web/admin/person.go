@@ -39,9 +39,13 @@ func (w *Pages) personView(k page.Call, note string, problems []fault.Field) (pa
 		return page.View{}, err
 	}
 	m := account.PersonModel{Errors: page.FormErrors(say, problems), Header: ui.HeaderModel{Title: p.Person.Name,
-		Lead: p.Person.Email, State: disabledState(say, p.Person),
+		Lead:   p.Person.Email,
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.people"), Href: page.PeoplePath}, {Label: p.Person.Name}}},
-		Person: append(blocks.PersonItems(say, p), standingFacts(say, p.Person)...), Disabled: disabledModel(say, p.Person)}
+		Person: blocks.PersonItems(say, p), Seen: say.Ago(p.Person.SeenAt), Disabled: disabledModel(say, p.Person)}
+	if !p.Person.ConfirmedAt.IsZero() {
+		told := say.Ago(p.Person.ConfirmedAt)
+		m.Told = &told
+	}
 	manages := identity.Can(k.Actor, identity.ManagePeople, identity.Resource{})
 	if manages {
 		w.personSwitch(k, &m, p.Person, note, problems)
@@ -55,34 +59,16 @@ func (w *Pages) personView(k page.Call, note string, problems []fault.Field) (pa
 	return page.View{Title: p.Person.Name, Nav: page.PeoplePath, Body: account.Person(m)}, nil
 }
 
-func disabledState(say page.Words, p identity.Person) *ui.StateModel {
-	if !p.Disabled {
-		return nil
-	}
-	return &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
-}
-
 // disabledModel says who disabled somebody, since when and why.
 func disabledModel(say page.Words, p identity.Person) *account.DisabledModel {
 	switch {
 	case !p.DisabledAt.IsZero():
-		return &account.DisabledModel{Body: p.DisabledNote,
-			Title: say.S("accounts.disabled_by", "Name", p.DisabledBy, "At", say.At(p.DisabledAt).Exact)}
+		return &account.DisabledModel{By: p.DisabledBy, At: say.At(p.DisabledAt).Exact, Note: p.DisabledNote,
+			Gone: p.Disabled}
 	case p.Disabled:
-		return &account.DisabledModel{Title: say.S("accounts.disabled_provider"),
-			Body: say.S("accounts.disabled_provider_why")}
+		return &account.DisabledModel{Gone: true}
 	}
 	return nil
-}
-
-// standingFacts say when the provider told of somebody last, and until when their tokens count by it.
-func standingFacts(say page.Words, p identity.Person) []ui.DefModel {
-	told := ui.DefModel{Term: say.S("accounts.told"), About: say.S("accounts.told_about"),
-		Component: ui.Time(say.Ago(p.ConfirmedAt)), Test: "told"}
-	if p.ConfirmedAt.IsZero() {
-		told.Component, told.Value = nil, say.S("accounts.not_known")
-	}
-	return []ui.DefModel{{Term: say.S("tenants.col_seen"), Component: ui.Time(say.Ago(p.SeenAt))}, told}
 }
 
 // personSwitch is the way to disable, or to enable again.

@@ -98,12 +98,8 @@ func (w *Pages) RulesStrip(k page.Call) []ui.StripModel {
 	if err != nil || len(now.Problems) == 0 {
 		return nil
 	}
-	id := "rules.strip_older"
-	if now.Unreadable {
-		id = "rules.strip_none"
-	}
-	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-rules", Test: "strip-rules",
-		Words: k.Words.S(id, "Version", now.Newest.Version, "Running", now.Active.Version)}}
+	return []ui.StripModel{rules.BrokenStrip(k.Words.Localizer, rules.BrokenModel{Newest: now.Newest.Version,
+		Active: now.Active.Version, None: now.Unreadable})}
 }
 
 func revisionModel(say page.Words, r policy.Revision) rules.RevisionModel {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/views/layout"
-	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // Error shows what went wrong within the frame, for somebody who is signed in. The status stays: what one may not see
@@ -18,23 +17,10 @@ func (w *Frame) Error(c echo.Context, status int, m layout.ErrorModel) error {
 	k, path := w.CallOf(c), c.Request().URL.Path
 	if status == http.StatusNotFound || status == http.StatusForbidden {
 		if p, locked := lockedPlace(k.Actor, path); locked {
-			m.Kind, m.Title = ui.Warning, k.Words.S("error.role_title")
-			m.Body = k.Words.S("error.role", "Page", k.Words.S("web.nav."+p.id))
-			m.Todo, m.Actions = []string{k.Words.S("error.todo.ask")}, w.askActions(k)
+			m = layout.Locked(k.Words.Localizer, m, k.Words.S("web.nav."+p.id), w.Support.ContactURL)
 		}
 	}
 	return w.Reply(c, k, Page{}, View{Title: m.Title, Back: "/", Body: layout.ErrorBody(m)}, status)
-}
-
-// askActions lead to those who answer for the portal, where the site names them.
-func (w *Frame) askActions(k Call) []ui.ActionModel {
-	actions := []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("layout.error.home"), Href: "/",
-		Kind: ui.Primary}}}
-	if w.Support.ContactURL != "" {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.Words.S("error.ask"),
-			Href: w.Support.ContactURL, Icon: "user", Test: "ask-access"}})
-	}
-	return actions
 }
 
 // lockedPlace is the platform's page to which an address belongs, where the reader's roles do not open it. That it is

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -55,7 +56,7 @@ func (w *Frame) takeFlash(c echo.Context, say Words) *ui.NoticeModel {
 	if !known {
 		return nil
 	}
-	return &ui.NoticeModel{Kind: kind, Title: say.Say(i18n.T("web.flash." + name)), Alert: true, Test: "flash"}
+	return layout.Done(say.Localizer, kind, name)
 }
 
 const aYear = 365 * 24 * time.Hour

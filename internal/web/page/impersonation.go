@@ -3,6 +3,7 @@ package page
 import (
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -12,9 +13,6 @@ func impersonationStrip(k Call) []ui.StripModel {
 	if a.Impersonator == nil {
 		return nil
 	}
-	return []ui.StripModel{{Kind: ui.Warning, ID: "strip-impersonation", Test: "impersonation",
-		Words: k.Words.S("web.impersonation", "Name",
-			a.Person.Name, "Admin", a.Impersonator.Name, "Until", ui.Clock(a.ImpersonationUntil, time.UTC)+" UTC"),
-		Actions: []ui.ActionModel{{Post: &ui.PostButtonModel{Action: "/impersonation/end",
-			Button: ui.ButtonModel{Label: k.Words.S("web.impersonation_end"), Small: true, Test: "impersonation-end"}}}}}}
+	return []ui.StripModel{layout.ImpersonationStrip(k.Words.Localizer, layout.ImpersonationModel{Name: a.Person.Name,
+		Admin: a.Impersonator.Name, Until: ui.Clock(a.ImpersonationUntil, time.UTC) + " UTC", End: "/impersonation/end"})}
 }

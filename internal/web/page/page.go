@@ -44,10 +44,10 @@ type View struct {
 	AsOf     time.Time // of the data, where it comes from outside
 	Wide     bool
 	StartOff bool
-	Paused   bool   // the reader wants it to stay as it is
-	Tour     Tour   // the stops that it has; "" for none
-	Back     string // where its forms of settings lead; "" for itself
-	NewsRead bool   // with this page the reader has seen what is new
+	Paused   bool        // the reader wants it to stay as it is
+	Tour     layout.Tour // the stops that it has; "" for none
+	Back     string      // where its forms of settings lead; "" for itself
+	NewsRead bool        // with this page the reader has seen what is new
 }
 
 // Part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
@@ -133,11 +133,12 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 	}
 	tour := w.tour(c, k, v)
 	places, closed := navigationOf(k.Actor, v.Nav), folded(c)
+	help := w.help(k, tourHref(c, tour), back(c, v))
 	m := layout.PageModel{
 		Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Nav: w.nav(k, places, waiting, closed),
 		Keys: w.keys(c, k), User: userModel(k, v.Nav), Sides: w.sides(k, places),
-		NavFolded: slices.Contains(closed, navBar), Tour: tour, HelpMark: newsMark(k),
-		Help:      w.help(k, tourHref(c, tour), back(c, v)),
+		NavFolded: slices.Contains(closed, navBar), Tour: tour,
+		HelpMark: layout.HelpMark(k.Words.Localizer, help), Help: layout.HelpItems(k.Words.Localizer, help),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
 		Strips: slices.Concat(impersonationStrip(k), w.banners(k.Words), w.Banners(k)),
@@ -184,12 +185,8 @@ func (w *Frame) Waiting(k Call) (int, error) {
 func userModel(k Call, current string) layout.UserModel {
 	p := k.Actor.Person
 	return layout.UserModel{ID: string(p.ID), Name: p.Name, Detail: p.Email, Initials: initials(p.Name),
-		Links: []ui.MenuItemModel{
-			{Label: k.Words.S("web.nav.account"), Icon: "key", Href: "/account", Current: current == "/account",
-				Test: "nav-account"},
-			{Label: k.Words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications",
-				Current: current == "/account/notifications", Test: "nav-notices"},
-		}}
+		Links: layout.AccountItems(k.Words.Localizer, layout.AccountModel{Account: "/account",
+			Notices: "/account/notifications", Current: current})}
 }
 
 func initials(name string) string {
@@ -239,10 +236,8 @@ func (w *Frame) teamChoice(k Call) []layout.TeamModel {
 func (w *Frame) banners(say Words) []ui.StripModel {
 	var strips []ui.StripModel
 	for _, o := range w.Health() {
-		strips = append(strips, ui.StripModel{
-			Kind: ui.Warning, ID: "strip-" + string(o.System) + "-" + Slug(o.Name), Test: "strip-" + string(o.System),
-			Words: say.S("web.away."+string(o.System), "Name", o.Name, "Since", ui.Clock(o.Since, time.UTC)+" UTC"),
-		})
+		strips = append(strips, layout.OutageStrip(say.Localizer, layout.OutageModel{System: string(o.System), Name: o.Name,
+			Slug: Slug(o.Name), Since: ui.Clock(o.Since, time.UTC) + " UTC"}))
 	}
 	return strips
 }

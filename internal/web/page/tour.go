@@ -16,41 +16,24 @@ const TourMark = "tour"
 // TourParam in an address opens the tour of its page.
 const TourParam = "tour"
 
-// Tour names the stops of a page.
-type Tour string
-
 // The pages with a tour. That of home goes on to the form of a start.
 const (
-	TourHome     Tour = "home"
-	TourStart    Tour = "start"
-	TourWorkload Tour = "workload"
+	TourHome     = layout.TourHome
+	TourStart    = layout.TourStart
+	TourWorkload = layout.TourWorkload
 )
-
-// stops are what a tour points at, by selector; tour.js leaves out what a page does not have.
-var stops = map[Tour][]struct{ id, target string }{
-	TourHome: {{"list", "#home-list"}, {"new", "#gp-start"}, {"search", ".gp-masthead__search"},
-		{"help", ".gp-masthead__help"}},
-	TourStart: {{"size", ".gp-size-tiles"}, {"lease", ".gp-start__presets"}, {"bar", ".gp-start__bar"}},
-	TourWorkload: {{"head", "#workload-head"}, {"tabs", ".gp-tabs"}, {"gpu", "#workload-gpu"},
-		{"lease", "#workload-lease"}, {"access", "#workload-access"}},
-}
 
 // TourPath is where the tour begins.
 const TourPath = "/?" + TourParam + "=1"
 
 // tour is that of the page, and tourHref the one that the help menu opens.
 func (w *Frame) tour(c echo.Context, k Call, v View) (m *layout.TourModel) {
-	if len(stops[v.Tour]) == 0 || c.Request().Method != http.MethodGet {
+	if v.Tour == "" || c.Request().Method != http.MethodGet {
 		return nil
 	}
-	m = &layout.TourModel{Mark: TourMark}
-	for _, s := range stops[v.Tour] {
-		id := "tour." + string(v.Tour) + "_" + s.id
-		m.Steps = append(m.Steps, layout.TourStepModel{ID: s.id, Target: s.target, Title: k.Words.S(id),
-			Words: k.Words.S(id + "_words")})
-	}
+	m = &layout.TourModel{Tour: v.Tour, Mark: TourMark}
 	if v.Tour == TourHome && len(w.Startable(k)) > 0 {
-		m.NextHref, m.NextLabel = "/start?"+TourParam+"=1", k.Words.S("tour.to_start")
+		m.Start = "/start?" + TourParam + "=1"
 	}
 	return m
 }

@@ -82,7 +82,7 @@ func adviceScopes(k page.Call, current usage.Scope) *ui.TabsModel {
 }
 
 func (w *Pages) adviceWorkload(k page.Call, a advice.Advice) *ui.StackModel {
-	return &ui.StackModel{Title: a.Workload.Name, Href: page.WorkloadPath(a.Workload.ID), Icon: "gpu",
+	return &ui.StackModel{Title: a.Workload.Name, Href: page.WorkloadPath(a.Workload.ID),
 		Detail: strings.Join([]string{a.Workload.OwnerName, w.TeamTitle(a.Workload.Tenant),
 			k.Words.SizeTitle(a.Workload.Size)}, " · ")}
 }

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -19,7 +20,6 @@ type PageModel struct {
 	Header   ui.HeaderModel
 	Tabs     ui.TabsModel
 	Clusters []ClusterModel
-	Empty    *ui.EmptyStateModel
 }
 
 // ClusterModel is one cluster; it is a region.
@@ -29,7 +29,7 @@ type ClusterModel struct {
 	Age   ui.AgeModel
 	// Groups are bars by model; kinds of GPU are never added up.
 	Groups []GroupModel
-	Filter ui.FilterBarModel
+	Filter FilterModel
 	Nodes  []NodeModel
 	// TableID is the id of the table of nodes.
 	TableID string
@@ -38,14 +38,50 @@ type ClusterModel struct {
 // GroupModel is one model of card with a bar for each way it is handed out.
 type GroupModel struct {
 	Title string
-	Bars  []ui.MeterModel
+	Bars  []BarModel
 }
+
+// BarModel is one way in which a model of card is handed out, in devices, slices or shares.
+type BarModel struct {
+	Label  string
+	Detail string
+	Free   int64
+	Total  int64
+	// Ours are held by workloads of the portal, Foreign by others, Broken by nobody.
+	Ours, Foreign, Broken int64
+}
+
+// FilterModel is which nodes are shown.
+type FilterModel struct {
+	Slug        string // of the cluster
+	Text, Model string
+	State       string
+	Models      []string
+	Chosen      bool // something is
+	Whole       bool // the page has all nodes, and filters them where they are
+	Shown, All  int
+}
+
+// Condition is how a node is.
+type Condition string
+
+// The conditions.
+const (
+	NotReady Condition = "not_ready"
+	Cordoned Condition = "cordoned"
+	Warned   Condition = "warning"
+	Ready    Condition = "ready"
+)
+
+var conditionKinds = map[Condition]ui.Kind{NotReady: ui.Danger, Cordoned: ui.Off, Warned: ui.Warning, Ready: ui.OK}
 
 // NodeModel is one node.
 type NodeModel struct {
-	Row       ui.RowModel
-	Name      ui.StackModel
-	State     ui.StateModel
+	ID        string
+	Name      string
+	Detail    string
+	Condition Condition
+	Unusable  bool
 	Resources []ResourceModel
 	Warnings  []string
 	Layout    *LayoutModel
@@ -131,8 +167,8 @@ func Page(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Clusters) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(noFleet(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -194,7 +230,7 @@ func Cluster(c ClusterModel) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.ResolveAttributeValue(c.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 112, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 148, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 		if templ_7745c5c3_Err != nil {
@@ -244,7 +280,7 @@ func Cluster(c ClusterModel) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(g.Title)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 118, Col: 43}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 154, Col: 43}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -255,7 +291,7 @@ func Cluster(c ClusterModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					for _, b := range g.Bars {
-						templ_7745c5c3_Err = ui.Meter(b).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Meter(bar(ctx, b)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -289,7 +325,7 @@ func Cluster(c ClusterModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(c.Filter).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(filter(ctx, c)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -384,7 +420,7 @@ func node(n NodeModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(n.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: n.Name, Detail: n.Detail, Icon: "fleet"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -410,7 +446,8 @@ func node(n NodeModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(n.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: conditionKinds[n.Condition], Word: ui.L(ctx).S("fleet." + string(n.Condition)),
+					Test: "state"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -422,7 +459,7 @@ func node(n NodeModel) templ.Component {
 					var templ_7745c5c3_Var14 string
 					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(warning)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 149, Col: 54}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 186, Col: 54}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 					if templ_7745c5c3_Err != nil {
@@ -479,7 +516,7 @@ func node(n NodeModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(n.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(nodeRow(n)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -515,7 +552,7 @@ func resource(r ResourceModel) templ.Component {
 		var templ_7745c5c3_Var17 string
 		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 165, Col: 47}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 202, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -528,7 +565,7 @@ func resource(r ResourceModel) templ.Component {
 		var templ_7745c5c3_Var18 string
 		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Words)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 165, Col: 66}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 202, Col: 66}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {
@@ -551,7 +588,7 @@ func resource(r ResourceModel) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.ResolveAttributeValue(c.Words)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 176, Col: 27}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 213, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var19)
 				if templ_7745c5c3_Err != nil {
@@ -564,7 +601,7 @@ func resource(r ResourceModel) templ.Component {
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.ResolveAttributeValue("cell-" + string(c.Kind))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 178, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 215, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var20)
 				if templ_7745c5c3_Err != nil {
@@ -577,7 +614,7 @@ func resource(r ResourceModel) templ.Component {
 				var templ_7745c5c3_Var21 string
 				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(c.Words)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 180, Col: 23}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 217, Col: 23}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -618,7 +655,7 @@ func resource(r ResourceModel) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(r.More)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 186, Col: 35}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 223, Col: 35}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -671,7 +708,7 @@ func layout(m LayoutModel) templ.Component {
 		var templ_7745c5c3_Var26 string
 		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(m.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 196, Col: 20}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 233, Col: 20}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 		if templ_7745c5c3_Err != nil {
@@ -684,7 +721,7 @@ func layout(m LayoutModel) templ.Component {
 		var templ_7745c5c3_Var27 string
 		templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(m.Note)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 197, Col: 31}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 234, Col: 31}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 		if templ_7745c5c3_Err != nil {
@@ -702,7 +739,7 @@ func layout(m LayoutModel) templ.Component {
 			var templ_7745c5c3_Var28 string
 			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(c.Title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 201, Col: 45}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 238, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {
@@ -720,7 +757,7 @@ func layout(m LayoutModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.ResolveAttributeValue("0 0 " + px(c.Axis) + " 26")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 205, Col: 44}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 242, Col: 44}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var29)
 				if templ_7745c5c3_Err != nil {
@@ -733,7 +770,7 @@ func layout(m LayoutModel) templ.Component {
 				var templ_7745c5c3_Var30 string
 				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.ResolveAttributeValue(c.Words)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 210, Col: 27}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 247, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var30)
 				if templ_7745c5c3_Err != nil {
@@ -769,7 +806,7 @@ func layout(m LayoutModel) templ.Component {
 					var templ_7745c5c3_Var33 string
 					templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.ResolveAttributeValue(px(s.Start))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 215, Col: 24}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 252, Col: 24}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var33)
 					if templ_7745c5c3_Err != nil {
@@ -782,7 +819,7 @@ func layout(m LayoutModel) templ.Component {
 					var templ_7745c5c3_Var34 string
 					templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.ResolveAttributeValue(inner(s.Size))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 217, Col: 30}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 254, Col: 30}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var34)
 					if templ_7745c5c3_Err != nil {
@@ -795,7 +832,7 @@ func layout(m LayoutModel) templ.Component {
 					var templ_7745c5c3_Var35 string
 					templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.ResolveAttributeValue("slot-" + string(s.Kind))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 220, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 257, Col: 45}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var35)
 					if templ_7745c5c3_Err != nil {
@@ -808,7 +845,7 @@ func layout(m LayoutModel) templ.Component {
 					var templ_7745c5c3_Var36 string
 					templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(s.Words)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 222, Col: 25}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 259, Col: 25}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 					if templ_7745c5c3_Err != nil {
@@ -831,7 +868,7 @@ func layout(m LayoutModel) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(c.Words)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 227, Col: 65}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 264, Col: 65}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -849,7 +886,7 @@ func layout(m LayoutModel) templ.Component {
 				var templ_7745c5c3_Var38 string
 				templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(c.Fits)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 229, Col: 55}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/fleet.templ`, Line: 266, Col: 55}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 				if templ_7745c5c3_Err != nil {
@@ -880,5 +917,63 @@ func px(slices int) string { return strconv.Itoa(slices * slotWidth) }
 
 // inner leaves a gap between two slots.
 func inner(slices int) string { return strconv.Itoa(slices*slotWidth - 2) }
+
+// noFleet stands where no cluster was seen yet.
+func noFleet(ctx context.Context) ui.EmptyStateModel {
+	return ui.EmptyStateModel{Icon: "fleet", Title: ui.L(ctx).S("fleet.empty"),
+		Lines: []string{ui.L(ctx).S("fleet.empty_why")}, Test: "empty"}
+}
+
+func nodeRow(n NodeModel) ui.RowModel {
+	r := ui.RowModel{ID: n.ID, Test: "node-row"}
+	if n.Unusable {
+		r.Kind = ui.Warning
+	}
+	return r
+}
+
+func bar(ctx context.Context, b BarModel) ui.MeterModel {
+	say := ui.L(ctx)
+	share := func(n int64) float64 { return float64(n) / float64(max(b.Total, 1)) }
+	m := ui.MeterModel{Label: b.Label, Value: say.S("fleet.free_of", "Free", b.Free, "Total", b.Total), Detail: b.Detail,
+		Legend: b.Ours+b.Foreign+b.Broken > 0, Test: "fleet-bar",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(b.Ours), Words: say.S("fleet.held", "Count", b.Ours)}}}
+	if b.Foreign > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(b.Foreign),
+			Words: say.S("fleet.held_foreign", "Count", b.Foreign)})
+	}
+	if b.Broken > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(b.Broken),
+			Words: say.S("fleet.blocked", "Count", b.Broken)})
+	}
+	return m
+}
+
+// filter is a search field with two choices beside it: which card, and which nodes.
+func filter(ctx context.Context, c ClusterModel) ui.FilterBarModel {
+	say, f := ui.L(ctx), c.Filter
+	models := ui.FieldModel{ID: "fleet-model-" + f.Slug, Name: "model", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_model"), Value: f.Model, Test: "filter-model",
+		Options: []ui.OptionModel{{Label: say.S("fleet.any_model")}}}
+	for _, name := range f.Models {
+		models.Options = append(models.Options, ui.OptionModel{Value: name, Label: name})
+	}
+	states := ui.FieldModel{ID: "fleet-state-" + f.Slug, Name: "state", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_state"), Value: f.State, Test: "filter-state",
+		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")},
+			{Value: "free", Label: say.S("fleet.state_free")}}}
+	m := ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Fields: []ui.FieldModel{models, states},
+		Search: &ui.FieldModel{ID: "fleet-filter-" + f.Slug, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"),
+			Placeholder: say.S("fleet.filter"), Value: f.Text}}
+	if f.Chosen {
+		m.ClearURL = "/fleet"
+	}
+	if f.Whole {
+		m.Client = c.TableID
+	} else {
+		m.Count = say.S("fleet.shown", "Shown", f.Shown, "All", f.All)
+	}
+	return m
+}
 
 var _ = templruntime.GeneratedTemplate

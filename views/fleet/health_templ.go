@@ -8,45 +8,89 @@ package fleet
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/workload"
+)
 
 // HealthPageModel is how nodes and cards are, worst first.
 type HealthPageModel struct {
 	Header   ui.HeaderModel
 	Tabs     ui.TabsModel
-	Tiles    ui.TilesModel
+	Counts   HealthCountsModel
 	Clusters []HealthClusterModel
-	Empty    *ui.EmptyStateModel
 }
+
+// HealthCountsModel are the four numbers that matter.
+type HealthCountsModel struct{ Broken, Warned, Quarantined, Unknown int }
+
+// HealthFilterModel is which rows are shown.
+type HealthFilterModel struct {
+	Path  string
+	Slug  string // of the cluster
+	Text  string
+	State string // "": those that somebody should look at
+}
+
+// HealthStateModel is how well a node or a card is.
+type HealthStateModel struct {
+	Kind ui.Kind
+	Word string
+}
+
+// PlaceModel is a node or a card.
+type PlaceModel struct{ Cluster, Kind, Name string }
+
+// QuarantineModel is what an administrator can do about a place: Ask is a page, End is POST; one of them is "".
+type QuarantineModel struct {
+	Place    PlaceModel
+	Ask, End string
+}
+
+// ReadingModel is one value of a card; ID is of what.
+type ReadingModel struct{ ID, Value string }
+
+// QuarantineAskModel says what a quarantine does before anybody is told.
+type QuarantineAskModel struct {
+	Path      string // of the page of health
+	Place     PlaceModel
+	Told      []ToldModel // who has workloads there
+	Note      string
+	NoteError string
+	Errors    ui.FormErrorsModel
+}
+
+// ToldModel is a workload whose owner hears of it.
+type ToldModel struct{ Name, Owner, Team string }
 
 // HealthClusterModel is one cluster; its table is a region.
 type HealthClusterModel struct {
 	ID     string
 	Title  string
 	Ages   []ui.AgeModel
-	Filter ui.FilterBarModel
+	Filter HealthFilterModel
 	Rows   []HealthRowModel
-	// None stands in place of the rows.
-	None *ui.EmptyStateModel
-	// More says how many rows are left out.
-	More string
+	More   int // rows that are left out
 }
 
 // HealthRowModel is a node, or one of its cards.
 type HealthRowModel struct {
-	Row   ui.RowModel
+	Node  bool
 	Name  ui.StackModel
 	UUID  *ui.CopyModel
-	State ui.StateModel
+	State HealthStateModel
 	// Quarantine says who quarantined it, when and why; empty for nobody.
 	Quarantine string
 	Troubles   []TroubleModel
 	// Calm stands where there is nothing to tell.
 	Calm     string
-	Readings []ui.DefModel
+	Readings []ReadingModel
 	Holders  []HolderLinkModel
-	NoHolder string
-	Actions  []ui.ActionModel
+	Change   *QuarantineModel // nil for those who may not
 }
 
 // TroubleModel is what is the matter, and what to do about it.
@@ -91,8 +135,8 @@ func HealthPage(m HealthPageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Clusters) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(noFleet(ctx)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -109,7 +153,7 @@ func HealthPage(m HealthPageModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = HealthTiles(m.Tiles).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = HealthTiles(m.Counts).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -134,7 +178,7 @@ func HealthPage(m HealthPageModel) templ.Component {
 const HealthTilesID = "health-tiles"
 
 // HealthTiles are the numbers over all clusters.
-func HealthTiles(m ui.TilesModel) templ.Component {
+func HealthTiles(m HealthCountsModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -162,7 +206,7 @@ func HealthTiles(m ui.TilesModel) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.ResolveAttributeValue(HealthTilesID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 77, Col: 24}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 121, Col: 24}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var4)
 		if templ_7745c5c3_Err != nil {
@@ -172,7 +216,7 @@ func HealthTiles(m ui.TilesModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Tiles(m).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Tiles(healthTiles(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -213,7 +257,7 @@ func HealthCluster(m HealthClusterModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 84, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 128, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -249,7 +293,7 @@ func HealthCluster(m HealthClusterModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.FilterBar(m.Filter).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(healthFilter(ctx, m.Filter)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -277,7 +321,7 @@ func HealthCluster(m HealthClusterModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-table", Caption: m.Title, Compact: true, Empty: m.None,
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-table", Caption: m.Title, Compact: true, Empty: noneSuch(ctx, m),
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("health.col_what")}, {Label: ui.L(ctx).S("home.col_state")},
 					{Label: ui.L(ctx).S("health.col_matter"), Width: "wide"},
@@ -290,15 +334,15 @@ func HealthCluster(m HealthClusterModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.More != "" {
+			if m.More > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"gp-health__more\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(m.More)
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("health.more", "Count", m.More))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 103, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 147, Col: 76}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -368,7 +412,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(r.Name).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(healthName(r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -404,7 +448,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(healthState(r.State)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -450,7 +494,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var15 string
 					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(r.Quarantine)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 125, Col: 26}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 169, Col: 26}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 					if templ_7745c5c3_Err != nil {
@@ -477,7 +521,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var16 string
 					templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 131, Col: 20}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 175, Col: 20}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 					if templ_7745c5c3_Err != nil {
@@ -490,7 +534,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(t.Todo)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 132, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 176, Col: 45}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -509,7 +553,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var18 string
 					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(r.Calm)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 136, Col: 37}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 180, Col: 37}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {
@@ -528,7 +572,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("health.readings"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 141, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 185, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -541,7 +585,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					var templ_7745c5c3_Var20 string
 					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(r.Name.Title)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 142, Col: 55}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 186, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -551,7 +595,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: r.Readings}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: readings(ctx, r.Readings)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -590,15 +634,15 @@ func healthRow(r HealthRowModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if r.NoHolder != "" {
+				if len(r.Holders) == 0 {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<span class=\"gp-subtle\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var22 string
-					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(r.NoHolder)
+					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("health.nobody"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 152, Col: 41}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 196, Col: 59}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 					if templ_7745c5c3_Err != nil {
@@ -641,7 +685,7 @@ func healthRow(r HealthRowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: r.Actions}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: quarantine(ctx, r.Change)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -653,12 +697,153 @@ func healthRow(r HealthRowModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Row(r.Row).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Row(healthRowModel(r)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+// QuarantineAsk asks in a page.
+func QuarantineAsk(m QuarantineAskModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var24 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var24 == nil {
+			templ_7745c5c3_Var24 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = workload.Ask(quarantineAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func quarantineAsk(ctx context.Context, m QuarantineAskModel) workload.AskModel {
+	say, kind := ui.L(ctx), m.Place.Kind
+	whom := say.S("health.quarantine_nobody")
+	if len(m.Told) > 0 {
+		told := make([]string, len(m.Told))
+		for i, t := range m.Told {
+			told[i] = say.S("health.quarantine_holder", "Name", t.Name, "Owner", t.Owner, "Team", t.Team)
+		}
+		whom = say.S("health.quarantine_notified", "Who", strings.Join(told, "; "))
+	}
+	return workload.AskModel{Errors: m.Errors,
+		Header: ui.HeaderModel{Title: say.S("health.quarantine_title_"+kind, "Name", m.Place.Name),
+			Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: m.Path}, {Label: say.S("health.quarantine_" + kind)}}},
+		Lead:  say.S("health.quarantine_lead_"+kind) + " " + whom,
+		Keeps: []string{say.S("health.quarantine_keeps_running"), say.S("health.quarantine_keeps_undo")},
+		Form: ui.FormModel{ID: "ask-quarantine", Action: m.Path + "/quarantine", Hidden: placeFields(m.Place),
+			Test: "quarantine-form"},
+		Fields: []ui.FieldModel{{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"),
+			Hint: say.S("health.note_hint"), Value: m.Note, Error: m.NoteError, Required: true, MaxLength: 500,
+			Test: "note"}},
+		Button: ui.ButtonModel{Label: say.S("health.quarantine_" + kind), Kind: ui.DangerPrimary, Icon: "warning",
+			Test: "quarantine-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: m.Path, Kind: ui.LinkLike},
+	}
+}
+
+func placeFields(p PlaceModel) []ui.HiddenModel {
+	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: p.Kind},
+		{Name: "name", Value: p.Name}}
+}
+
+func quarantine(ctx context.Context, m *QuarantineModel) []ui.ActionModel {
+	switch {
+	case m == nil:
+		return nil
+	case m.End != "":
+		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: m.End, Hidden: placeFields(m.Place),
+			Button: ui.ButtonModel{Label: ui.L(ctx).S("health.end_quarantine"), Small: true, Test: "end-quarantine"}}}}
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("health.quarantine_" + m.Place.Kind),
+		Href: m.Ask, Small: true, Test: "quarantine-" + m.Place.Kind}}}
+}
+
+func healthState(m HealthStateModel) ui.StateModel {
+	return ui.StateModel{Kind: m.Kind, Word: m.Word, Test: "state"}
+}
+
+func healthName(r HealthRowModel) ui.StackModel {
+	m := r.Name
+	if r.Node {
+		m.Icon = "fleet"
+	}
+	return m
+}
+
+func healthRowModel(r HealthRowModel) ui.RowModel {
+	switch {
+	case r.Node:
+		return ui.RowModel{Test: "health-node"}
+	case r.State.Kind == ui.Danger:
+		return ui.RowModel{Kind: ui.Danger, Test: "health-card"}
+	}
+	return ui.RowModel{Test: "health-card"}
+}
+
+func readings(ctx context.Context, list []ReadingModel) []ui.DefModel {
+	defs := make([]ui.DefModel, len(list))
+	for i, r := range list {
+		defs[i] = ui.DefModel{Term: ui.L(ctx).S("health.reading_" + r.ID), Value: r.Value, Test: "reading-" + r.ID}
+	}
+	return defs
+}
+
+func healthTiles(ctx context.Context, m HealthCountsModel) ui.TilesModel {
+	say := ui.L(ctx)
+	tile := func(id string, kind ui.Kind, n int) ui.TileModel {
+		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n),
+			Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
+		if n > 0 {
+			t.Kind = kind
+		}
+		return t
+	}
+	return ui.TilesModel{Label: say.S("health.title"), Items: []ui.TileModel{tile("danger", ui.Danger, m.Broken),
+		tile("warning", ui.Warning, m.Warned), tile("quarantined", ui.Warning, m.Quarantined),
+		tile("unknown", "", m.Unknown)}}
+}
+
+func healthFilter(ctx context.Context, m HealthFilterModel) ui.FilterBarModel {
+	say := ui.L(ctx)
+	f := ui.FilterBarModel{Action: m.Path, Label: say.S("fleet.filter"),
+		Search: &ui.FieldModel{ID: "health-filter-" + m.Slug, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"),
+			Placeholder: say.S("health.filter"), Value: m.Text},
+		Fields: []ui.FieldModel{{ID: "health-state-" + m.Slug, Name: "state", Kind: ui.SelectField,
+			Label: say.S("fleet.filter_state"), Value: m.State, Test: "filter-state", Options: []ui.OptionModel{
+				{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")},
+				{Value: "quarantined", Label: say.S("health.state_quarantined")},
+				{Value: "unknown", Label: say.S("health.state_unknown")}}}}}
+	if m.State != "" || m.Text != "" {
+		f.ClearURL = m.Path
+	}
+	return f
+}
+
+func noneSuch(ctx context.Context, m HealthClusterModel) *ui.EmptyStateModel {
+	if len(m.Rows) > 0 {
+		return nil
+	}
+	return &ui.EmptyStateModel{Icon: "check", Title: ui.L(ctx).S("health.none_such"), Test: "none"}
 }
 
 var _ = templruntime.GeneratedTemplate

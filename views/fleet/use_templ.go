@@ -29,15 +29,12 @@ type HoldersPageModel struct {
 // HoldersModel is who holds what, and how much of it is used.
 type HoldersModel struct {
 	ID     string
-	Title  string
-	Lead   string
 	Groups ui.TabsModel
 	Head   string // of the first column
 	Owners bool   // whether there are columns for owner and size
 	Window string
 	Rows   []HolderModel
-	Others string // what the reader may not see the names of
-	Empty  *ui.EmptyStateModel
+	Others bool // there may be some of whom the reader may not see the names
 }
 
 // HolderModel is one workload, team or model.
@@ -133,7 +130,7 @@ func UseAge(m AgeModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 61, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 58, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -192,7 +189,7 @@ func Holders(m HoldersModel) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 73, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 70, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 		if templ_7745c5c3_Err != nil {
@@ -222,8 +219,9 @@ func Holders(m HoldersModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Empty != nil {
-				templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+			if len(m.Rows) == 0 {
+				templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "gpu", Title: ui.L(ctx).S("fleet.use.no_holders"),
+					Lines: []string{ui.L(ctx).S("fleet.use.no_holders_why")}, Test: "no-holders"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -248,7 +246,8 @@ func Holders(m HoldersModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-table", Caption: m.Title, ClientSort: true, Columns: holderColumns(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: m.ID + "-table", Caption: ui.L(ctx).S("fleet.use.holders"), ClientSort: true,
+					Columns: holderColumns(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -257,15 +256,15 @@ func Holders(m HoldersModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Others != "" {
+			if m.Others {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"gp-subtle gp-below\" data-test=\"others\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var8 string
-				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(m.Others)
+				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("fleet.use.others"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 86, Col: 63}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/use.templ`, Line: 86, Col: 86}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -278,7 +277,8 @@ func Holders(m HoldersModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: m.Title, Lead: m.Lead, Fill: true, Test: "holders"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("fleet.use.holders"), Lead: ui.L(ctx).S("fleet.use.holders_lead"),
+			Fill: true, Test: "holders"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

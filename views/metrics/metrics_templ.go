@@ -8,24 +8,26 @@ package metrics
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is all clusters that have a source of metrics.
 type PageModel struct {
 	Header   ui.HeaderModel
 	Clusters []ClusterModel
-	Empty    *ui.EmptyStateModel
 }
 
 // ClusterModel is one cluster; it is a region.
 type ClusterModel struct {
-	ID    string
-	Title string
-	State ui.StateModel
+	ID   string
+	Name string
 	// Age is of the last answer; nil when there never was one.
 	Age      *ui.AgeModel
-	Away     *ui.NoticeModel
-	Facts    []ui.DefModel
+	Away     *AwayModel // nil while the source answers
+	Last     *PollModel // nil where it has never answered
 	Views    []ViewModel
 	Findings []FindingModel
 	Series   []SeriesModel
@@ -35,11 +37,38 @@ type ClusterModel struct {
 	More    string
 }
 
+// AwayModel is a source that does not answer.
+type AwayModel struct {
+	Since string // "" where it has never answered
+	Says  string // the error in its own words; "" for none
+}
+
+// PollModel is what the last answer brought.
+type PollModel struct {
+	Cards, Slices, Pods int
+	Rows                int
+	MiB                 string
+	Milliseconds        int64
+}
+
+// Coverage is how much of what a view shows is measured.
+type Coverage string
+
+// The degrees.
+const (
+	Whole   Coverage = "whole"
+	Partly  Coverage = "partly"
+	Nothing Coverage = "nothing"
+	Idle    Coverage = "idle" // there is nothing to measure
+)
+
+var coverageKinds = map[Coverage]ui.Kind{Whole: ui.OK, Partly: ui.Warning, Nothing: ui.Danger, Idle: ui.Off}
+
 // ViewModel is a place in the portal that shows readings.
 type ViewModel struct {
-	Title   string
-	State   ui.StateModel
-	Missing string
+	Title    string
+	Coverage Coverage
+	Missing  string
 }
 
 // FindingModel is something peculiar about the series.
@@ -90,8 +119,9 @@ func Page(m PageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Empty != nil {
-			templ_7745c5c3_Err = ui.EmptyState(*m.Empty).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Clusters) == 0 {
+			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "pulse", Title: ui.L(ctx).S("metrics.empty"),
+				Lines: []string{ui.L(ctx).S("metrics.empty_why")}, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -136,7 +166,7 @@ func Cluster(m ClusterModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 73, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 103, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -170,7 +200,7 @@ func Cluster(m ClusterModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(m.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(source(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -189,7 +219,7 @@ func Cluster(m ClusterModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if m.Away != nil {
-					templ_7745c5c3_Err = ui.Notice(*m.Away).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Notice(away(ctx, *m.Away)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -198,15 +228,15 @@ func Cluster(m ClusterModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(m.Facts) > 0 {
-					templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: m.Facts, Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				if m.Last != nil {
+					templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, *m.Last), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: m.Title}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("metrics.cluster", "Name", m.Name)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -336,7 +366,8 @@ func views(m ClusterModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.State(v.State).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: coverageKinds[v.Coverage],
+								Word: ui.L(ctx).S("metrics." + string(v.Coverage)), Test: "coverage"}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -647,7 +678,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var23 string
 									templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 158, Col: 23}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 189, Col: 23}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 									if templ_7745c5c3_Err != nil {
@@ -660,7 +691,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var24 string
 									templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(t.Todo)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 159, Col: 48}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 190, Col: 48}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 									if templ_7745c5c3_Err != nil {
@@ -706,7 +737,7 @@ func cards(m ClusterModel) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(m.More)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 168, Col: 14}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 199, Col: 14}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -813,7 +844,7 @@ func series(m ClusterModel) templ.Component {
 								var templ_7745c5c3_Var31 string
 								templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 186, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 217, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 								if templ_7745c5c3_Err != nil {
@@ -831,7 +862,7 @@ func series(m ClusterModel) templ.Component {
 							var templ_7745c5c3_Var32 string
 							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(s.None)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 188, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 219, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
@@ -885,6 +916,35 @@ func series(m ClusterModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func source(ctx context.Context, m ClusterModel) ui.StateModel {
+	if m.Away != nil {
+		return ui.StateModel{Kind: ui.Warning, Word: ui.L(ctx).S("metrics.away"), Test: "source"}
+	}
+	return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("metrics.answers"), Test: "source"}
+}
+
+func away(ctx context.Context, m AwayModel) ui.NoticeModel {
+	n := ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("metrics.away"), Body: ui.L(ctx).S("metrics.away_never"),
+		Test: "away"}
+	if m.Since != "" {
+		n.Body = ui.L(ctx).S("metrics.away_since", "Since", m.Since)
+	}
+	if m.Says != "" {
+		n.Items = []string{m.Says}
+	}
+	return n
+}
+
+func facts(ctx context.Context, m PollModel) []ui.DefModel {
+	say := ui.L(ctx)
+	return []ui.DefModel{
+		{Term: say.S("metrics.counts"), Test: "counts",
+			Value: say.S("metrics.counts_value", "Cards", m.Cards, "Slices", m.Slices, "Pods", m.Pods)},
+		{Term: say.S("metrics.last"), Test: "poll",
+			Value: say.S("metrics.last_value", "Rows", m.Rows, "Size", m.MiB, "Took", m.Milliseconds)},
+	}
 }
 
 var _ = templruntime.GeneratedTemplate

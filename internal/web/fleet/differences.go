@@ -13,11 +13,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	differencesview "github.com/gpu-portal/gpu-portal/views/differences"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // goOn is the decision to let work go on; it is none about a difference.
@@ -41,12 +39,7 @@ func (w *Pages) differences(k page.Call) (page.View, error) {
 		m.Clusters = append(m.Clusters, differencesOf(say, r, name, decides))
 	}
 	for _, d := range drift.Decisions() {
-		m.How = append(m.How, ui.DefModel{Term: say.S("differences.do." + string(d)),
-			Value: say.S("differences.means." + string(d))})
-	}
-	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "check", Kind: ui.OK, Title: say.S("differences.none"),
-			Lines: []string{say.S("differences.none_why")}, Test: "empty"}
+		m.How = append(m.How, string(d))
 	}
 	return page.View{Title: m.Header.Title, Nav: page.DifferencesPath, Wide: true, Body: differencesview.Page(m),
 			Parts: []page.Part{{ID: "differences", Draw: func(page.Words) templ.Component { return differencesview.List(m) }}}},
@@ -72,7 +65,7 @@ func differencesOf(say page.Words, r drift.Report, cluster string, decides bool)
 		page.Slug(cluster)}
 	for _, h := range r.Holds {
 		if h.Cluster == cluster {
-			m.Notice = heldNotice(say, h, list, decides)
+			m.Held = heldModel(say, h, list, decides)
 		}
 	}
 	for _, d := range list {
@@ -81,29 +74,25 @@ func differencesOf(say page.Words, r drift.Report, cluster string, decides bool)
 	return m
 }
 
-func heldNotice(say page.Words, h drift.Hold, list []drift.Difference, decides bool) *ui.NoticeModel {
-	n := &ui.NoticeModel{Kind: ui.Danger, Title: say.Say(i18n.T("drift.cause."+string(h.Cause), "Cluster", h.Cluster)),
-		Body: say.S("differences.held", "Since", say.At(h.Since).Exact), Test: "held"}
-	open := 0
+func heldModel(say page.Words, h drift.Hold, list []drift.Difference, decides bool) *differencesview.HeldModel {
+	m := &differencesview.HeldModel{Cause: say.Say(i18n.T("drift.cause."+string(h.Cause), "Cluster", h.Cluster)),
+		Since: say.At(h.Since).Exact}
 	for _, d := range list {
 		if d.Open() {
-			open++
+			m.Open++
 		}
 	}
-	n.Items = []string{say.S("differences.open", "Count", open)}
 	if !decides {
-		return n
+		return m
 	}
 	values := url.Values{"cluster": {h.Cluster}}.Encode()
 	for _, d := range append(drift.Decisions(), goOn) {
-		if open == 0 && d != goOn {
-			continue
+		if m.Open > 0 || d == goOn {
+			m.Decide = append(m.Decide, differencesview.DecideModel{Decision: string(d),
+				Href: page.DifferencesPath + "/" + allOfThem + "/" + string(d) + "?" + values})
 		}
-		n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("differences.all." + string(d)),
-			Href: page.DifferencesPath + "/" + allOfThem + "/" + string(d) + "?" + values, Small: true,
-			Test: "all-" + string(d)}})
 	}
-	return n
+	return m
 }
 
 func differenceRow(say page.Words, d drift.Difference, decides bool) differencesview.RowModel {
@@ -141,9 +130,8 @@ func differenceRow(say page.Words, d drift.Difference, decides bool) differences
 	}
 	for _, decision := range drift.Decisions() {
 		if d.Can(decision) && d.Decision != decision {
-			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{
-				Label: say.S("differences.do." + string(decision)), Small: true, Test: string(decision),
-				Href: page.DifferencesPath + "/" + d.ID + "/" + string(decision)}})
+			m.Decide = append(m.Decide, differencesview.DecideModel{Decision: string(decision),
+				Href: page.DifferencesPath + "/" + d.ID + "/" + string(decision)})
 		}
 	}
 	return m
@@ -215,13 +203,8 @@ func (w *Pages) differenceAsk(k page.Call) (page.View, error) {
 
 func differenceView(say page.Words, d drift.Difference, decision drift.Decision) page.View {
 	row, does := differenceRow(say, d, false), string(decision)+"."+string(d.Kind)
-	m := askModel(
-		say,
-		say.S("differences.title_one."+string(decision), "Name", d.Owner().Name),
-		d.ID,
-		decision,
-		d.Version,
-	)
+	m := differencesview.AskModel{Title: say.S("differences.title_one."+string(decision), "Name", d.Owner().Name),
+		Path: page.DifferencesPath, ID: d.ID, Decision: string(decision), Seen: d.Version}
 	facts := append([]string{say.S("differences.is", "Side", row.Side.Word, "Holds", row.Holds, "Owner", row.Owner)},
 		row.Fields...)
 	m.Lead = say.S("differences.does."+does) + " " + say.S("differences.now", "Facts", strings.Join(facts, "; "))
@@ -233,24 +216,7 @@ func differenceView(say page.Words, d drift.Difference, decision drift.Decision)
 	if decision == drift.Apply && d.Kind == drift.ClusterOnly {
 		m.Loses = append(m.Loses, say.S("differences.deletes."+string(d.ResourceKind)))
 	}
-	v := blocks.AskView(m)
-	v.Nav = page.DifferencesPath
-	return v
-}
-
-func askModel(say page.Words, title, id string, decision drift.Decision, seen string) workloadview.AskModel {
-	return workloadview.AskModel{
-		Header: ui.HeaderModel{
-			Title: title,
-			Crumbs: []ui.CrumbModel{{Label: say.S("differences.title"), Href: page.DifferencesPath},
-				{Label: say.S("differences.do." + string(decision))}},
-		},
-		Form: ui.FormModel{ID: "ask-difference", Action: page.DifferencesPath + "/" + id + "/" + string(decision),
-			Hidden: []ui.HiddenModel{{Name: "seen", Value: seen}}, Test: "difference-form"},
-		Button: ui.ButtonModel{Label: say.S("differences.do." + string(decision)), Kind: ui.DangerPrimary, Icon: "warning",
-			Test: "difference-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.DifferencesPath, Kind: ui.LinkLike},
-	}
+	return page.View{Title: m.Title, Nav: page.DifferencesPath, Body: differencesview.Ask(m)}
 }
 
 func allAsk(say page.Words, r drift.Report, cluster string, decision drift.Decision) (page.View, error) {
@@ -267,13 +233,10 @@ func allAsk(say page.Words, r drift.Report, cluster string, decision drift.Decis
 			}
 		}
 	}
-	m := askModel(say, say.S("differences.title_all."+string(decision), "Cluster", cluster), allOfThem, decision,
-		drift.Fingerprint(list))
-	m.Form.Hidden = append(m.Form.Hidden, ui.HiddenModel{Name: "cluster", Value: cluster})
-	m.Lead = say.S("differences.does_all."+string(decision), "Count", can, "Open", open)
-	v := blocks.AskView(m)
-	v.Nav = page.DifferencesPath
-	return v, nil
+	m := differencesview.AskModel{Title: say.S("differences.title_all."+string(decision), "Cluster", cluster),
+		Path: page.DifferencesPath, ID: allOfThem, Decision: string(decision), Seen: drift.Fingerprint(list),
+		Cluster: cluster, Lead: say.S("differences.does_all."+string(decision), "Count", can, "Open", open)}
+	return page.View{Title: m.Title, Nav: page.DifferencesPath, Body: differencesview.Ask(m)}, nil
 }
 
 // differenceDecide takes a decision that was confirmed.

@@ -37,10 +37,6 @@ func (w *Pages) fleet(k page.Call) (page.View, error) {
 			Draw: func(page.Words) templ.Component { return fleet.Cluster(cluster) }})
 		v.AsOf = blocks.Oldest(v.AsOf, snapshot.TakenAt)
 	}
-	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: k.Words.S("fleet.empty"),
-			Lines: []string{k.Words.S("fleet.empty_why")}, Test: "empty"}
-	}
 	v.Body = fleet.Page(m)
 	return v, nil
 }
@@ -50,10 +46,8 @@ func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot,
 	say, id := k.Words, page.Slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
 		Age:    say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery),
-		Groups: fleetGroups(say, s),
-		Filter: ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Client: "nodes-" + id,
-			Search: &ui.FieldModel{ID: "fleet-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"),
-				Placeholder: say.S("fleet.filter")}}}
+		Groups: fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Model: k.Get("model"), State: k.Get("state"),
+			All: len(s.Nodes), Whole: true}}
 	nodes := slices.Clone(s.Nodes)
 	slices.SortFunc(nodes, func(a, b inventory.Node) int {
 		return cmp.Or(cmp.Compare(noGPU(a), noGPU(b)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Name, b.Name))
@@ -70,12 +64,17 @@ const mostNodes = 100
 
 // nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is
 // chosen and the page has all nodes, the search field filters them where they are; else it asks the server.
-func (w *Pages) nodesShown(k page.Call, f *ui.FilterBarModel, nodes []inventory.Node) []inventory.Node {
-	all := len(nodes)
-	f.Fields = fleetChoices(k, strings.TrimPrefix(f.Search.ID, "fleet-filter-"), nodes)
+func (w *Pages) nodesShown(k page.Call, f *fleet.FilterModel, nodes []inventory.Node) []inventory.Node {
+	for _, n := range nodes {
+		if noGPU(n) == 0 {
+			f.Models = append(f.Models, modelName(k.Words, n))
+		}
+	}
+	slices.Sort(f.Models)
+	f.Models = slices.Compact(f.Models)
 	wanted, model, state := strings.ToLower(strings.TrimSpace(k.Get("q"))), k.Get("model"), k.Get("state")
 	if wanted != "" || model != "" || state != "" {
-		f.Search.Value, f.ClearURL, f.Client = k.Get("q"), "/fleet", ""
+		f.Text, f.Chosen, f.Whole = k.Get("q"), true, false
 		nodes = slices.DeleteFunc(nodes, func(n inventory.Node) bool {
 			return !strings.Contains(nodeText(k.Words, n), wanted) || model != "" && modelName(k.Words, n) != model ||
 				state == "trouble" && calm(n) == 1 || state == "free" && !hasFree(n)
@@ -83,35 +82,10 @@ func (w *Pages) nodesShown(k page.Call, f *ui.FilterBarModel, nodes []inventory.
 	}
 	if len(nodes) > mostNodes {
 		slices.SortStableFunc(nodes, func(a, b inventory.Node) int { return cmp.Compare(calm(a), calm(b)) })
-		nodes, f.Client = nodes[:mostNodes], ""
+		nodes, f.Whole = nodes[:mostNodes], false
 	}
-	if f.Client == "" {
-		f.Count = k.Words.S("fleet.shown", "Shown", len(nodes), "All", all)
-	}
+	f.Shown = len(nodes)
 	return nodes
-}
-
-// fleetChoices are the two fields beside the search: which card, and which nodes.
-func fleetChoices(k page.Call, cluster string, nodes []inventory.Node) []ui.FieldModel {
-	say := k.Words
-	models := ui.FieldModel{ID: "fleet-model-" + cluster, Name: "model", Kind: ui.SelectField,
-		Label: say.S("fleet.filter_model"), Value: k.Get("model"), Test: "filter-model",
-		Options: []ui.OptionModel{{Label: say.S("fleet.any_model")}}}
-	var names []string
-	for _, n := range nodes {
-		if noGPU(n) == 0 {
-			names = append(names, modelName(say, n))
-		}
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		models.Options = append(models.Options, ui.OptionModel{Value: name, Label: name})
-	}
-	states := ui.FieldModel{ID: "fleet-state-" + cluster, Name: "state", Kind: ui.SelectField,
-		Label: say.S("fleet.filter_state"), Value: k.Get("state"), Test: "filter-state",
-		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")},
-			{Value: "free", Label: say.S("fleet.state_free")}}}
-	return []ui.FieldModel{models, states}
 }
 
 // hasFree reports whether a node could give out a GPU, or a part of one, now.
@@ -127,7 +101,7 @@ func hasFree(n inventory.Node) bool {
 
 // nodeText is what a search looks through, in lower case.
 func nodeText(say page.Words, n inventory.Node) string {
-	parts := []string{n.Name, modelName(say, n), nodeState(say, n).Word}
+	parts := []string{n.Name, modelName(say, n), say.S("fleet." + string(condition(n)))}
 	for _, r := range n.Resources {
 		parts = append(parts, r.Name)
 	}
@@ -168,25 +142,10 @@ func fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupModel {
 			*list = append(*list, fleet.GroupModel{Title: title})
 		}
 		g := &(*list)[at]
-		g.Bars = append(g.Bars, totalBar(say, t))
+		g.Bars = append(g.Bars, fleet.BarModel{Label: kindWords(say, t.Kind), Detail: totalDetail(say, t), Free: t.Free,
+			Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
 	}
 	return append(groups, unnamed...)
-}
-
-func totalBar(say page.Words, t inventory.Total) ui.MeterModel {
-	share := func(n int64) float64 { return float64(n) / float64(max(t.Total, 1)) }
-	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total),
-		Detail: totalDetail(say, t), Legend: t.Held()+t.Broken > 0, Test: "fleet-bar",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.Ours), Words: say.S("fleet.held", "Count", t.Ours)}}}
-	if t.Foreign > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign),
-			Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
-	}
-	if t.Broken > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken),
-			Words: say.S("fleet.blocked", "Count", t.Broken)})
-	}
-	return m
 }
 
 // vendors are whose cards a resource is of, where no label names the card.
@@ -258,14 +217,10 @@ func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]w
 	} else if n.Cards.Known {
 		detail = say.S("fleet.cards_of", "Count", n.Cards.Count, "Model", detail)
 	}
-	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + page.Slug(n.Name), Test: "node-row"},
-		Name: ui.StackModel{Title: n.Name,
-			Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
+	m := fleet.NodeModel{ID: "node-" + page.Slug(n.Name), Name: n.Name, Detail: detail, Condition: condition(n),
+		Unusable: !usable(n)}
 	for _, warning := range n.Warnings {
 		m.Warnings = append(m.Warnings, say.Text(warning))
-	}
-	if !usable(n) {
-		m.Row.Kind = ui.Warning
 	}
 	for _, r := range n.Resources {
 		if !r.LeftOver || len(r.Holders) > 0 {
@@ -281,16 +236,16 @@ func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]w
 	return m
 }
 
-func nodeState(say page.Words, n inventory.Node) ui.StateModel {
+func condition(n inventory.Node) fleet.Condition {
 	switch {
 	case !n.Ready:
-		return ui.StateModel{Kind: ui.Danger, Word: say.S("fleet.not_ready"), Test: "state"}
+		return fleet.NotReady
 	case n.Cordoned:
-		return ui.StateModel{Kind: ui.Off, Word: say.S("fleet.cordoned"), Test: "state"}
+		return fleet.Cordoned
 	case len(n.Warnings) > 0:
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("fleet.warning"), Test: "state"}
+		return fleet.Warned
 	}
-	return ui.StateModel{Kind: ui.OK, Word: say.S("fleet.ready"), Test: "state"}
+	return fleet.Ready
 }
 
 // mostCells keeps a node with a thousand shares from filling the page.

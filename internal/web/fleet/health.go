@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/fleet"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // fleetHealth answers: which cards want somebody now, what is to be done, and whom does it concern.
@@ -46,32 +44,14 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 			Draw: func(page.Words) templ.Component { return fleet.HealthCluster(c) }})
 		v.AsOf = blocks.Oldest(v.AsOf, r.TakenAt)
 	}
-	m.Tiles = healthTiles(say, count)
-	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")},
-			Test: "empty"}
-	} else {
+	m.Counts = fleet.HealthCountsModel{Broken: count[health.Broken], Warned: count[health.Warned],
+		Quarantined: count[health.Quarantined], Unknown: count[health.Unknown]}
+	if len(m.Clusters) > 0 {
 		v.Parts = append(v.Parts, page.Part{ID: fleet.HealthTilesID,
-			Draw: func(page.Words) templ.Component { return fleet.HealthTiles(m.Tiles) }})
+			Draw: func(page.Words) templ.Component { return fleet.HealthTiles(m.Counts) }})
 	}
 	v.Body = fleet.HealthPage(m)
 	return v, nil
-}
-
-// healthTiles are the four numbers that matter.
-func healthTiles(say page.Words, count map[health.Level]int) ui.TilesModel {
-	tile := func(id string, kind ui.Kind, n int) ui.TileModel {
-		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n),
-			Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
-		if n > 0 {
-			t.Kind = kind
-		}
-		return t
-	}
-	return ui.TilesModel{Label: say.S("health.title"),
-		Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]),
-			tile("warning", ui.Warning, count[health.Warned]),
-			tile("quarantined", ui.Warning, count[health.Quarantined]), tile("unknown", "", count[health.Unknown])}}
 }
 
 // mostHealthRows keeps a large fleet from filling the page; the worst come first.
@@ -82,17 +62,7 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster),
 		Ages: healthAges(say, r)}
 	state := k.Get("state")
-	m.Filter = ui.FilterBarModel{Action: page.FleetHealthPath, Label: say.S("fleet.filter"),
-		Search: &ui.FieldModel{ID: "health-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"),
-			Placeholder: say.S("health.filter"), Value: k.Get("q")},
-		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField,
-			Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
-				{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")},
-				{Value: "quarantined", Label: say.S("health.state_quarantined")},
-				{Value: "unknown", Label: say.S("health.state_unknown")}}}}}
-	if state != "" || k.Get("q") != "" {
-		m.Filter.ClearURL = page.FleetHealthPath
-	}
+	m.Filter = fleet.HealthFilterModel{Path: page.FleetHealthPath, Slug: id, Text: k.Get("q"), State: state}
 	wanted, left := strings.ToLower(strings.TrimSpace(k.Get("q"))), 0
 	add := func(text string, level health.Level, quarantine *health.Quarantine, telling bool,
 		row func() fleet.HealthRowModel) {
@@ -117,12 +87,7 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
-	if left > 0 {
-		m.More = say.S("health.more", "Count", left)
-	}
-	if len(m.Rows) == 0 {
-		m.None = &ui.EmptyStateModel{Icon: "check", Title: say.S("health.none_such"), Test: "none"}
-	}
+	m.More = left
 	return m
 }
 
@@ -162,21 +127,14 @@ func healthAges(say page.Words, r health.Report) []ui.AgeModel {
 var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off,
 	health.Quarantined: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
 
-func healthState(say page.Words, l health.Level) ui.StateModel {
-	return ui.StateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String()), Test: "state"}
-}
-
-func healthTint(l health.Level) ui.Kind {
-	if l == health.Broken {
-		return ui.Danger
-	}
-	return ""
+func healthState(say page.Words, l health.Level) fleet.HealthStateModel {
+	return fleet.HealthStateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String())}
 }
 
 func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.Words, n.Level()
-	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name,
-		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level),
+	m := fleet.HealthRowModel{Node: true, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model)},
+		State:      healthState(say, level),
 		Quarantine: quarantineWords(say, n.Quarantine)}
 	calm, silent := 0, 0
 	for _, c := range n.Cards {
@@ -202,8 +160,8 @@ func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRo
 	default:
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
-	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
-	m.Actions = quarantineActions(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	m.Holders = healthHolders(n.Holders)
+	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
 
@@ -222,7 +180,7 @@ func missingOf(n health.NodeHealth) []string {
 
 func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
 	say, level := k.Words, c.Level()
-	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
+	m := fleet.HealthRowModel{
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
@@ -239,10 +197,10 @@ func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardH
 	case len(c.Issues) == 0:
 		m.Calm = say.S("health.card_fine")
 	}
-	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
+	m.Holders = healthHolders(c.Holders)
 	if c.UUID != "" { // a card that the driver lost has none: its node can be quarantined
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
-		m.Actions = quarantineActions(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
+		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
 }
@@ -254,14 +212,11 @@ func shortUUID(uuid string) string {
 	return uuid[:12] + "…"
 }
 
-func healthHolders(say page.Words, list []health.Holder) (links []fleet.HolderLinkModel, none string) {
+func healthHolders(list []health.Holder) (links []fleet.HolderLinkModel) {
 	for _, h := range list {
 		links = append(links, fleet.HolderLinkModel{Name: h.Name, Href: page.WorkloadPath(h.ID), Owner: h.OwnerName})
 	}
-	if len(links) == 0 {
-		none = say.S("health.nobody")
-	}
-	return links, none
+	return links
 }
 
 func quarantineWords(say page.Words, m *health.Quarantine) string {
@@ -271,33 +226,32 @@ func quarantineWords(say page.Words, m *health.Quarantine) string {
 	return say.S("health.quarantined_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
 }
 
-// quarantineActions are what an administrator can do about a place.
-func quarantineActions(k page.Call, p health.Target, m *health.Quarantine) []ui.ActionModel {
+// quarantineModel is what an administrator can do about a place.
+func quarantineModel(k page.Call, p health.Target, m *health.Quarantine) *fleet.QuarantineModel {
 	if !identity.Can(k.Actor, identity.QuarantineHardware, identity.Resource{}) {
 		return nil
 	}
+	q := &fleet.QuarantineModel{Place: placeModel(p)}
 	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
 	if m == nil {
-		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.Words.S("health.quarantine_" + string(p.Kind)),
-			Href: page.FleetHealthPath + "/quarantine?" + values.Encode(), Small: true, Test: "quarantine-" + string(p.Kind)}}}
+		q.Ask = page.FleetHealthPath + "/quarantine?" + values.Encode()
+	} else {
+		q.End = page.FleetHealthPath + "/quarantine/end"
 	}
-	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: page.FleetHealthPath + "/quarantine/end",
-		Hidden: placeFields(p),
-		Button: ui.ButtonModel{Label: k.Words.S("health.end_quarantine"), Small: true, Test: "end-quarantine"}}}}
+	return q
 }
 
-func placeFields(p health.Target) []ui.HiddenModel {
-	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)},
-		{Name: "name", Value: p.Name}}
+func placeModel(p health.Target) fleet.PlaceModel {
+	return fleet.PlaceModel{Cluster: p.Cluster, Kind: string(p.Kind), Name: p.Name}
 }
 
 // healthReadings are what DCGM and the agent say, each by name; what neither says is unknown and never zero.
-func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
+func healthReadings(say page.Words, c health.CardHealth) []fleet.ReadingModel {
 	d := c.DCGM
 	if d == nil {
 		d = &gpumetrics.Card{}
 	}
-	row := func(id string, r gpumetrics.Reading, agent *uint64) ui.DefModel {
+	row := func(id string, r gpumetrics.Reading, agent *uint64) fleet.ReadingModel {
 		var parts []string
 		if r.Known() {
 			parts = append(parts, say.Number(r.Value)+" (DCGM, "+say.Ago(r.At).Words+")")
@@ -308,7 +262,7 @@ func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
 		if len(parts) == 0 {
 			parts = []string{say.S("health.reading_unknown")}
 		}
-		return ui.DefModel{Term: say.S("health.reading_" + id), Value: strings.Join(parts, " · "), Test: "reading-" + id}
+		return fleet.ReadingModel{ID: id, Value: strings.Join(parts, " · ")}
 	}
 	var corrected, uncorrected, links *uint64
 	pending := say.S("health.reading_unknown")
@@ -319,8 +273,7 @@ func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
 			pending = say.S("health.yes") + " (" + say.S("health.agent") + ")"
 		}
 	}
-	throttled := ui.DefModel{Term: say.S("health.reading_throttle"), Value: say.S("health.reading_unknown"),
-		Test: "reading-throttle"}
+	throttled := fleet.ReadingModel{ID: "throttle", Value: say.S("health.reading_unknown")}
 	if d.Throttle.Known() {
 		throttled.Value = say.S("health.not_throttled")
 		var names []string
@@ -332,9 +285,9 @@ func healthReadings(say page.Words, c health.CardHealth) []ui.DefModel {
 		}
 		throttled.Value += " (DCGM, " + say.Ago(d.Throttle.At).Words + ")"
 	}
-	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
+	return []fleet.ReadingModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
 		row("remapped", d.RemapUncorrected, nil),
-		{Term: say.S("health.reading_pending"), Value: pending, Test: "reading-pending"}, row("failed", d.RemapFailed, nil),
+		{ID: "pending", Value: pending}, row("failed", d.RemapFailed, nil),
 		throttled, row("nvlink", d.NVLinkErrors, links)}
 }
 
@@ -354,37 +307,15 @@ func (w *Pages) quarantineView(k page.Call, p health.Target, note string, proble
 		return page.View{}, err
 	}
 	say := k.Words
-	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("health.quarantine_title_"+string(p.Kind), "Name", p.Name),
-			Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: page.FleetHealthPath},
-				{Label: say.S("health.quarantine_" + string(p.Kind))}}},
-		Lead:  say.S("health.quarantine_lead_" + string(p.Kind)),
-		Keeps: []string{say.S("health.quarantine_keeps_running"), say.S("health.quarantine_keeps_undo")},
-		Form: ui.FormModel{ID: "ask-quarantine", Action: page.FleetHealthPath + "/quarantine", Hidden: placeFields(p),
-			Test: "quarantine-form"},
-		Button: ui.ButtonModel{Label: say.S("health.quarantine_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning",
-			Test: "quarantine-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: page.FleetHealthPath, Kind: ui.LinkLike},
-	}
-	var told []string
+	m := fleet.QuarantineAskModel{Path: page.FleetHealthPath, Place: placeModel(p), Note: note}
 	for _, h := range holders {
-		told = append(told, say.S("health.quarantine_holder", "Name", h.Name, "Owner", h.OwnerName, "Team", h.Tenant))
+		m.Told = append(m.Told, fleet.ToldModel{Name: h.Name, Owner: h.OwnerName, Team: h.Tenant})
 	}
-	m.Lead += " " + say.S("health.quarantine_nobody")
-	if len(told) > 0 {
-		m.Lead = say.S("health.quarantine_lead_"+string(p.Kind)) + " " +
-			say.S("health.quarantine_notified", "Who", strings.Join(told, "; "))
-	}
-	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"),
-		Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
 	if len(problems) > 0 {
-		m.Errors = page.FormErrors(say, problems)
-		field.Error = say.Text(problems[0].Reason)
+		m.Errors, m.NoteError = page.FormErrors(say, problems), say.Text(problems[0].Reason)
 	}
-	m.Fields = []ui.FieldModel{field}
-	v := blocks.AskView(m)
-	v.Nav = page.FleetHealthPath
-	return v, nil
+	return page.View{Title: say.S("health.quarantine_title_"+string(p.Kind), "Name", p.Name), Nav: page.FleetHealthPath,
+		Body: fleet.QuarantineAsk(m)}, nil
 }
 
 func (w *Pages) hardwareQuarantine(c echo.Context) error {

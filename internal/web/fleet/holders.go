@@ -52,19 +52,10 @@ var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) s
 func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersModel {
 	say, group := k.Words, k.Get("group")
 	key := holderGroups[group]
-	m := fleet.HoldersModel{ID: "holders", Title: say.S("fleet.use.holders"), Lead: say.S("fleet.use.holders_lead"),
-		Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"), Owners: key == nil,
-		Window: say.S("fleet.use.col_mean")}
+	m := fleet.HoldersModel{ID: "holders", Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"),
+		Owners: key == nil, Window: say.S("fleet.use.col_mean"), Others: !k.Actor.SeesAll()}
 	if key != nil {
 		m.Head = say.S("fleet.use.col_" + group)
-	}
-	if !k.Actor.SeesAll() {
-		m.Others = say.S("fleet.use.others")
-	}
-	if len(all) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "gpu", Title: say.S("fleet.use.no_holders"),
-			Lines: []string{say.S("fleet.use.no_holders_why")}, Test: "no-holders"}
-		return m
 	}
 	groups := map[string]*held{}
 	for _, h := range all {

@@ -64,10 +64,7 @@ func (w *Pages) fleetMap(k page.Call) (page.View, error) {
 		v.Parts = append(v.Parts, w.mapParts(k, cluster, c)...)
 		v.AsOf = blocks.Oldest(v.AsOf, j.TakenAt)
 	}
-	if len(m.Maps) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")},
-			Test: "empty"}
-	} else {
+	if len(m.Maps) > 0 {
 		m.Legend, m.Past = w.mapLegend(k), w.pastModel(k)
 		v.Parts = append(v.Parts, page.Part{ID: fleet.MapLegendID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			k.Words = say
@@ -158,8 +155,7 @@ func (w *Pages) clusterMap(k page.Call, j *joined, drawn *int) fleet.MapModel {
 		for _, name := range []string{"group", "cluster", "from"} {
 			q.Del(name)
 		}
-		m.Back = &ui.LinkButtonModel{Label: say.S("fleet.map.all_groups"), Small: true, Icon: "left",
-			Href: page.WithQuery(page.FleetUsePath, q), Test: "all-groups"}
+		m.Back = page.WithQuery(page.FleetUsePath, q)
 	} else {
 		m.Strips = len(j.Nodes) > mostInFull
 	}

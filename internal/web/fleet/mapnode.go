@@ -68,9 +68,7 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 	say, c := k.Words, &n.Cards[at]
 	m := fleet.GPUModel{Title: say.S("fleet.use.card", "Number", at+1), Model: cardName(say, c.Model), Node: n.Name,
 		UUID: uuidModel(say, c.UUID), Age: w.heatAge(say, j.Cluster)}
-	words, icon := nodeWords(say, n)
-	m.NodeState = ui.StateModel{Kind: map[string]ui.Kind{"": ui.OK, "off": ui.Off, "warning": ui.Warning,
-		"danger": ui.Danger}[icon], Word: words, Test: "state"}
+	m.NodeWords, m.NodeIcon = nodeWords(say, n)
 	w.gpuParts(k, j, n, c, &m)
 	w.gpuChart(k, c, patience, &m)
 	if err := w.gpuHealth(k, n, c, &m); err != nil {
@@ -236,8 +234,7 @@ func (w *Pages) gpuChart(k page.Call, c *fleetmap.Card, patience time.Duration, 
 // gpuHealth is what is the matter with the card, and what the reader can do about it, as on the page of health.
 func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fleet.GPUModel) error {
 	say, cluster := k.Words, k.Get("cluster")
-	m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_node"), Small: true,
-		Href: page.NodePath(n.Name), Test: "to-node"}})
+	m.ToNode = page.NodePath(n.Name)
 	if !seesHealth(k) || w.Quarantine == nil {
 		return nil
 	}
@@ -245,9 +242,7 @@ func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fl
 	if err != nil {
 		return err
 	}
-	m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_health"),
-		Small: true, Href: page.FleetHealthPath + "?" + url.Values{"state": {"all"}, "q": {n.Name}}.Encode(),
-		Test: "to-health"}})
+	m.ToHealth = page.FleetHealthPath + "?" + url.Values{"state": {"all"}, "q": {n.Name}}.Encode()
 	i := slices.IndexFunc(r.Nodes, func(h health.NodeHealth) bool { return h.Name == n.Name })
 	if i < 0 {
 		return nil
@@ -260,9 +255,8 @@ func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fl
 		if m.Quarantine == "" {
 			m.Quarantine = card.Quarantine
 		}
-		m.Actions = append(m.Actions, card.Actions...)
+		m.ChangeCard = card.Change
 	}
-	m.Actions = append(m.Actions, quarantineActions(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name},
-		h.Quarantine)...)
+	m.ChangeNode = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, h.Quarantine)
 	return nil
 }

@@ -38,36 +38,26 @@ func (w *Pages) metricsHealth(k page.Call) (page.View, error) {
 			return metricsview.Cluster(c)
 		}})
 	}
-	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "pulse", Title: k.Words.S("metrics.empty"),
-			Lines: []string{k.Words.S("metrics.empty_why")}, Test: "empty"}
-	}
 	v.Body = metricsview.Page(m)
 	return v, nil
 }
 
 func metricsCluster(say page.Words, name string, r gpumetrics.Report) metricsview.ClusterModel {
-	m := metricsview.ClusterModel{ID: "metrics-" + page.Slug(name), Title: say.S("metrics.cluster", "Name", name),
-		State: ui.StateModel{Kind: ui.OK, Word: say.S("metrics.answers"), Test: "source"}}
+	m := metricsview.ClusterModel{ID: "metrics-" + page.Slug(name), Name: name}
 	if since := r.Status.Since; !since.IsZero() {
 		age := say.Age("Prometheus", since, page.ReadingEvery)
 		m.Age = &age
 	}
 	if !r.Status.OK {
-		m.State = ui.StateModel{Kind: ui.Warning, Word: say.S("metrics.away"), Test: "source"}
-		m.Away = awayNotice(say, r.Status)
+		m.Away = awayModel(r.Status)
 	}
 	if len(r.Views) == 0 { // it has never answered
 		return m
 	}
-	m.Facts = []ui.DefModel{
-		{Term: say.S("metrics.counts"), Value: say.S("metrics.counts_value", "Cards", r.Cards, "Slices", r.Slices, "Pods",
-			r.Pods), Test: "counts"},
-		{Term: say.S("metrics.last"), Value: say.S("metrics.last_value", "Rows", r.Rows, "Size",
-			say.Number(float64(r.Bytes>>20)), "Took", r.Took.Milliseconds()), Test: "poll"},
-	}
+	m.Last = &metricsview.PollModel{Cards: r.Cards, Slices: r.Slices, Pods: r.Pods, Rows: r.Rows,
+		MiB: say.Number(float64(r.Bytes >> 20)), Milliseconds: r.Took.Milliseconds()}
 	for _, v := range r.Views {
-		m.Views = append(m.Views, metricsview.ViewModel{Title: say.Text(v.Title), State: coverageState(say, v.State),
+		m.Views = append(m.Views, metricsview.ViewModel{Title: say.Text(v.Title), Coverage: metricsview.Coverage(v.State),
 			Missing: strings.Join(seriesNames(say, v.Missing), ", ")})
 	}
 	for _, f := range r.Findings {
@@ -85,15 +75,15 @@ func metricsCluster(say page.Words, name string, r gpumetrics.Report) metricsvie
 	return m
 }
 
-func awayNotice(say page.Words, s gpumetrics.Status) *ui.NoticeModel {
-	n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("metrics.away"), Body: say.S("metrics.away_never"), Test: "away"}
+func awayModel(s gpumetrics.Status) *metricsview.AwayModel {
+	m := &metricsview.AwayModel{}
 	if !s.Since.IsZero() {
-		n.Body = say.S("metrics.away_since", "Since", ui.Clock(s.Since, time.UTC)+" UTC")
+		m.Since = ui.Clock(s.Since, time.UTC) + " UTC"
 	}
 	if s.Err != nil {
-		n.Items = []string{s.Err.Error()}
+		m.Says = s.Err.Error()
 	}
-	return n
+	return m
 }
 
 func seriesNames(say page.Words, names []string) []string {
@@ -102,12 +92,6 @@ func seriesNames(say page.Words, names []string) []string {
 		out[i] = say.S("gpumetrics.series." + n)
 	}
 	return out
-}
-
-func coverageState(say page.Words, c gpumetrics.Coverage) ui.StateModel {
-	kinds := map[gpumetrics.Coverage]ui.Kind{gpumetrics.Whole: ui.OK, gpumetrics.Partly: ui.Warning,
-		gpumetrics.Nothing: ui.Danger, gpumetrics.Idle: ui.Off}
-	return ui.StateModel{Kind: kinds[c], Word: say.S("metrics." + string(c)), Test: "coverage"}
 }
 
 func severityState(say page.Words, s gpumetrics.Severity) ui.StateModel {

@@ -8,34 +8,58 @@ package licenses
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // ImportModel is what a file would lead to, before anything is kept.
 type ImportModel struct {
-	Header  ui.HeaderModel
-	Verdict ui.NoticeModel
-	Facts   []ui.DefModel // how the file was read
-	Lines   []LineModel
+	Path                               string   // of the page of licenses
+	Added, Changed, Unchanged, Refused int      // lines
+	Wrong                              bool     // nothing of the file is kept
+	Problems                           []string // with no line of their own
+	Encoding                           string   // as the file was read; "" where that is not known
+	Ignored                            []string // columns
+	Lines                              []LineModel
 	// Keep is nil where there is nothing to keep, or something is wrong.
 	Keep *KeepModel
-	Back ui.LinkButtonModel
 }
 
 // KeepModel sends the file once more, to be kept.
 type KeepModel struct {
-	Form   ui.FormModel
-	Button ui.ButtonModel
+	Action string
+	Text   string // of the file
+	Count  int    // purchases in it
 }
+
+// Outcome is what becomes of a line.
+type Outcome string
+
+// The outcomes.
+const (
+	Added     Outcome = "added"
+	Changed   Outcome = "changed"
+	Unchanged Outcome = "unchanged"
+	Refused   Outcome = "refused"
+)
+
+var outcomeKinds = map[Outcome]ui.Kind{Added: ui.OK, Changed: ui.Info, Unchanged: ui.Off, Refused: ui.Danger}
 
 // LineModel is one line of the file as it is written, and what becomes of it.
 type LineModel struct {
-	Line      string
+	Line      int
 	Pool      string
 	Seats     string
 	From      string
 	Until     string
 	Reference string
-	Outcome   ui.StateModel
+	Outcome   Outcome
+	Detail    string // what it was before, or why it is refused
 }
 
 // Import shows every line with its outcome.
@@ -60,7 +84,8 @@ func Import(m ImportModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: ui.L(ctx).S("licenses.import"), Crumbs: []ui.CrumbModel{
+			{Label: ui.L(ctx).S("licenses.title"), Href: m.Path}, {Label: ui.L(ctx).S("licenses.import")}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -76,7 +101,7 @@ func Import(m ImportModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Notice(m.Verdict).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(verdict(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -97,18 +122,21 @@ func Import(m ImportModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(m.Keep.Button).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("licenses.csv_keep", "Count", m.Keep.Count), Kind: ui.Primary,
+						Icon: "check", Test: "import-confirm"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Form(m.Keep.Form).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "import-keep", Action: m.Keep.Action, Attrs: ui.MultipartForm(), Test: "import-keep",
+					Hidden: []ui.HiddenModel{{Name: "keep", Value: "1"}, {Name: "csv", Value: m.Keep.Text}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = ui.LinkButton(m.Back).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("licenses.csv_other"), Href: m.Path + "#license-csv",
+				Kind: ui.LinkLike, Test: "import-back"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -154,7 +182,8 @@ func Import(m ImportModel) templ.Component {
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
-								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Text: l.Line, Label: ui.L(ctx).S("licenses.line")}).Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Label: ui.L(ctx).S("licenses.line"),
+									Text: ui.L(ctx).S("licenses.line") + " " + strconv.Itoa(l.Line)}).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -174,7 +203,8 @@ func Import(m ImportModel) templ.Component {
 										}()
 									}
 									ctx = templ.InitializeContext(ctx)
-									templ_7745c5c3_Err = ui.State(l.Outcome).Render(ctx, templ_7745c5c3_Buffer)
+									templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: outcomeKinds[l.Outcome], Detail: l.Detail, Test: "outcome",
+										Word: ui.UpperFirst(ui.L(ctx).S("licenses.outcome_" + string(l.Outcome)))}).Render(ctx, templ_7745c5c3_Buffer)
 									if templ_7745c5c3_Err != nil {
 										return templ_7745c5c3_Err
 									}
@@ -267,7 +297,7 @@ func Import(m ImportModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: m.Facts, Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: howRead(ctx, m), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -285,6 +315,28 @@ func Import(m ImportModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// verdict counts the lines, or says what is the matter with the file.
+func verdict(ctx context.Context, m ImportModel) ui.NoticeModel {
+	say := ui.L(ctx)
+	if m.Wrong {
+		return ui.NoticeModel{Kind: ui.Danger, Title: say.S("licenses.csv_refused"), Items: m.Problems, Alert: true,
+			Body: say.S("licenses.csv_whole", "Count", m.Refused), Test: "import-verdict"}
+	}
+	return ui.NoticeModel{Kind: ui.Info, Title: say.S("licenses.csv_would", "Added", m.Added, "Changed", m.Changed,
+		"Unchanged", m.Unchanged), Body: say.S("licenses.csv_nothing_yet"), Test: "import-verdict"}
+}
+
+func howRead(ctx context.Context, m ImportModel) []ui.DefModel {
+	say := ui.L(ctx)
+	list := []ui.DefModel{{Term: say.S("licenses.encoding"), Value: cmp.Or(m.Encoding, say.S("licenses.unknown")),
+		Test: "encoding"}}
+	if len(m.Ignored) > 0 {
+		list = append(list, ui.DefModel{Term: say.S("licenses.ignored"), Value: strings.Join(m.Ignored, ", "),
+			Test: "ignored"})
+	}
+	return list
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -285,7 +285,8 @@ func healthReadings(say page.Words, c health.CardHealth) []fleet.ReadingModel {
 		}
 		throttled.Value += " (DCGM, " + say.Ago(d.Throttle.At).Words + ")"
 	}
-	return []fleet.ReadingModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
+	return []fleet.ReadingModel{row("corrected", d.ECCCorrected, corrected),
+		row("uncorrected", d.ECCUncorrected, uncorrected),
 		row("remapped", d.RemapUncorrected, nil),
 		{ID: "pending", Value: pending}, row("failed", d.RemapFailed, nil),
 		throttled, row("nvlink", d.NVLinkErrors, links)}

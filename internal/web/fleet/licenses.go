@@ -35,11 +35,8 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 		return page.View{}, err
 	}
 	say := k.Words
-	m := licenses.PageModel{Header: ui.HeaderModel{Title: say.S("licenses.title"), Lead: say.S("licenses.lead")},
-		Stream: page.StreamModel(k, "/licenses")}
-	tabs := fleetTabs(k, "/licenses")
-	m.Header.Tabs = &tabs
-	v := page.View{Title: m.Header.Title, Nav: "/licenses", Paused: page.Paused(k)}
+	m := licenses.PageModel{Tabs: fleetTabs(k, "/licenses"), Stream: page.StreamModel(k, "/licenses")}
+	v := page.View{Title: say.S("licenses.title"), Nav: "/licenses", Paused: page.Paused(k)}
 	holders, err := w.seatHolders(k)
 	if err != nil {
 		return page.View{}, err
@@ -52,11 +49,10 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	for _, line := range pools {
 		p := w.poolModel(say, line, holders[line.Status.Pool.Name], changes)
 		if changes {
-			p.Notices = append(p.Notices, poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)...)
+			p.Mismatch = poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)
 		}
 		if n := waiting[line.Status.Pool.Name]; n > 0 {
-			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licenses.waiting"), Value: say.Number(float64(n)),
-				Test: "waiting"})
+			p.Facts.Waiting = say.Number(float64(n))
 		}
 		m.Pools = append(m.Pools, p)
 		v.Parts = append(v.Parts, page.Part{ID: p.ID, Draw: func(page.Words) templ.Component { return licenses.Pool(p) }})
@@ -64,10 +60,7 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	m.Machines = machinesModel(say, w.Licenses.Machines())
 	v.Parts = append(v.Parts, page.Part{ID: m.Machines.ID,
 		Draw: func(page.Words) templ.Component { return licenses.Machines(m.Machines) }})
-	if len(pools) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "licenses", Title: say.S("licenses.empty"),
-			Lines: []string{say.S("licenses.empty_why")}, Test: "empty"}
-	} else if changes {
+	if len(pools) > 0 && changes {
 		m.Enter = enterModel(say, pools, form, problems)
 		if len(problems) > 0 {
 			m.Errors = page.FormErrors(say, problems)
@@ -77,7 +70,6 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	return v, nil
 }
 
-// inLine counts who waits for seats of a pool.
 // seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
 func (w *Pages) seatHolders(k page.Call) (map[string][]workload.Workload, error) {
 	if !k.Actor.SeesAll() {
@@ -98,8 +90,8 @@ func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []work
 	pool := l.Status.Pool
 	id := page.Slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
-		Bar: accountBar(say, l.Status), Facts: poolFacts(say, l, w.LicensesEvery),
-		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
+		Account: accountModel(l.Status), Facts: poolFacts(say, l, w.LicensesEvery), Week: weekModel(say, "week-"+id, l)}
+	poolTroubles(say, l, &m)
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,
 			State:    blocks.StateModel(say, item),
@@ -107,11 +99,7 @@ func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []work
 			Workload: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: say.SizeTitle(item.Size)}})
 	}
 	for _, t := range l.Status.Tenants {
-		name := t.Tenant
-		if name == "" {
-			name = say.S("licenses.nobody")
-		}
-		m.Teams = append(m.Teams, ui.DefModel{Term: name, Value: say.S("licenses.seats_of", "Count", t.Used+t.Reserved)})
+		m.Teams = append(m.Teams, licenses.TeamModel{Name: t.Tenant, Seats: t.Used + t.Reserved})
 	}
 	if changes {
 		m.Choice = choiceModel(say, pool)
@@ -125,9 +113,7 @@ func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []work
 			row.Reference = "–"
 		}
 		if changes && e.ID != "" {
-			row.Remove = &ui.FormModel{ID: "remove-" + page.Slug(e.ID), Action: "/licenses/" + e.ID + "/remove",
-				Test: "entitlement-remove"}
-			row.Button = ui.ButtonModel{Label: say.S("licenses.remove"), Kind: ui.DangerSecondary, Small: true}
+			row.ID, row.Remove = page.Slug(e.ID), "/licenses/"+e.ID+"/remove"
 		}
 		m.Entitlements = append(m.Entitlements, row)
 	}
@@ -167,17 +153,10 @@ func ruleModels(say page.Words, pool license.Pool) []licenses.RuleModel {
 
 // choiceModel lets an administrator say what becomes of starts that find the pool full.
 func choiceModel(say page.Words, pool license.Pool) *licenses.ChoiceModel {
-	id := "full-" + page.Slug(pool.Name)
-	m := &licenses.ChoiceModel{
-		Form: ui.FormModel{ID: id, Action: "/licenses/full", Test: "on-exhaustion",
-			Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
-		Field: ui.FieldModel{ID: id + "-choice", Name: "on_exhaustion", Kind: ui.SelectField,
-			Label: say.S("licenses.on_exhaustion"),
-			Value: string(cmp.Or(pool.OnExhaustion, license.RefuseStarts)), Test: "on-exhaustion-choice"},
-		Button: ui.ButtonModel{Label: say.S("licenses.on_exhaustion_save"), Small: true, Test: "on-exhaustion-save"},
-	}
+	m := &licenses.ChoiceModel{Action: "/licenses/full", Pool: pool.Name, Slug: page.Slug(pool.Name),
+		Value: string(cmp.Or(pool.OnExhaustion, license.RefuseStarts))}
 	for _, f := range license.ExhaustionPolicies() {
-		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f),
+		m.Options = append(m.Options, ui.OptionModel{Value: string(f),
 			Label: page.UpperFirst(say.Say(i18n.T("licenses.on_exhaustion_" + string(f))))})
 	}
 	return m
@@ -192,123 +171,80 @@ func lastDay(say page.Words, t time.Time) string {
 }
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
-func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) []ui.DefModel {
-	var facts []ui.DefModel
-	add := func(test, term, value string) {
-		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
+func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) licenses.FactsModel {
+	m := licenses.FactsModel{Source: say.Say(i18n.T("licenses.origin_" + string(l.Origin)))}
+	age := func(value string) *ui.AgeModel { return new(say.Age(value, l.Answer.At, every)) }
+	if l.Origin == license.FromServer {
+		m.SourceAge = age(m.Source)
 	}
-	unknown := say.S("licenses.unknown")
-	aged := func(test, term, value string) {
-		facts = append(facts, ui.DefModel{Term: term, Test: test,
-			Component: ui.Age(say.Age(value, l.Answer.At, every))})
-	}
-	if source := say.Say(i18n.T("licenses.origin_" + string(l.Origin))); l.Origin == license.FromServer {
-		aged("source", say.S("licenses.source"), source)
-	} else {
-		add("source", say.S("licenses.source"), source)
-	}
-	if pool := l.Status.Pool; pool.Server != "" && l.Status.ServerOK {
-		aged("server", say.S("licenses.in_use"), say.S("licenses.server_says", "InUse", l.Status.InUse))
-	} else if pool.Server != "" {
-		add("server", say.S("licenses.in_use"), unknown)
-	}
-	ends := license.Ends(l.Entitlements, l.Status.Pool.Name, say.Now)
-	if len(ends) > 0 {
-		add("valid-until", say.S("licenses.until"), say.S("licenses.until_in", "Day", lastDay(say, ends[0].Until), "Count",
-			ends[0].Days(say.Now)))
-	}
-	peak := unknown
-	if p := l.Forecast.Peak; p.Seats > 0 {
-		peak = say.S("licenses.peak_was", "Seats", p.Seats, "When", p.At.UTC().Format("2006-01-02 15:04")+" UTC")
-		if len(p.Holders) > 0 {
-			names := make([]string, 0, 3)
-			for _, h := range p.Holders[:min(3, len(p.Holders))] {
-				names = append(names, h.Name+" ("+h.Tenant+")")
-			}
-			peak += ": " + strings.Join(names, ", ")
+	if pool := l.Status.Pool; pool.Server != "" {
+		m.Server = true
+		if l.Status.ServerOK {
+			m.InUse = age(say.S("licenses.server_says", "InUse", l.Status.InUse))
 		}
 	}
-	add("peak", say.S("licenses.peak"), peak)
-	full := say.S("licenses.full_unknown", "Days", license.MinDays)
+	if ends := license.Ends(l.Entitlements, l.Status.Pool.Name, say.Now); len(ends) > 0 {
+		m.Until, m.UntilDays = lastDay(say, ends[0].Until), ends[0].Days(say.Now)
+	}
+	if p := l.Forecast.Peak; p.Seats > 0 {
+		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: p.At.UTC().Format("2006-01-02 15:04") + " UTC"}
+		for _, h := range p.Holders[:min(3, len(p.Holders))] {
+			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+h.Tenant+")")
+		}
+	}
+	m.Forecast = say.S("licenses.full_unknown", "Days", license.MinDays)
 	switch f := l.Forecast; {
 	case f.FullKnown && f.NotInSight:
-		full = say.S("licenses.full_never")
+		m.Forecast = say.S("licenses.full_never")
 	case f.FullKnown:
-		full = say.S("licenses.full_in", "Count", f.FullIn)
+		m.Forecast = say.S("licenses.full_in", "Count", f.FullIn)
 	}
-	add("forecast", say.S("licenses.forecast"), full)
-	return facts
+	return m
 }
 
 // tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year
 // round. The date itself is always there.
 const tellEnd = 90 * 24 * time.Hour
 
-// poolNotices are what somebody has to do something about.
-func poolNotices(say page.Words, l license.PoolOverview) []ui.NoticeModel {
-	var list []ui.NoticeModel
+// poolTroubles are what somebody has to do something about.
+func poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel) {
 	if !l.Answer.Failed.IsZero() {
-		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.Text(l.Answer.Failed), Test: "server-away",
-			Body: say.S("licenses.away_since", "Since", l.Answer.Since.UTC().Format("2006-01-02 15:04")+" UTC")})
+		m.Away = &licenses.AwayModel{Why: say.Text(l.Answer.Failed),
+			Since: l.Answer.Since.UTC().Format("2006-01-02 15:04") + " UTC"}
 	}
 	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.Now) <= tellEnd {
-		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.will_end", "Day", lastDay(say, f.Expires),
-			"Left", f.LeftAfter, "Taken", l.Status.CheckedOut()), Test: "will-end"})
+		m.Ends = &licenses.EndsModel{Day: lastDay(say, f.Expires), Left: f.LeftAfter, Taken: l.Status.CheckedOut()}
 	}
-	if d := l.Status.Difference; len(d) > 0 {
-		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.differences"), Test: "differences"}
-		for _, x := range d {
-			n.Items = append(n.Items, say.Text(x.Sentence()))
-		}
-		list = append(list, n)
+	for _, d := range l.Status.Difference {
+		m.Differences = append(m.Differences, say.Text(d.Sentence()))
 	}
-	return list
 }
 
 // poolMismatch warns of sizes whose vGPU the pool does not license.
-func poolMismatch(say page.Words, all []catalog.Mismatch, pool string) []ui.NoticeModel {
-	n := blocks.MismatchNotice(say, slices.DeleteFunc(slices.Clone(all),
+func poolMismatch(say page.Words, all []catalog.Mismatch, pool string) *ui.NoticeModel {
+	return blocks.MismatchNotice(say, slices.DeleteFunc(slices.Clone(all),
 		func(m catalog.Mismatch) bool { return m.Pool.Name != pool }))
-	if n == nil {
-		return nil
-	}
-	return []ui.NoticeModel{*n}
 }
 
-// accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
-func accountBar(say page.Words, a license.PoolStatus) ui.MeterModel {
-	whole := float64(max(a.Pool.Seats, a.CheckedOut(), 1))
-	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licenses.free_of", "Free", a.Free(), "Seats", a.Pool.Seats),
-		Legend: true, Large: true, Test: "seats"}
-	if a.Pool.Unknown {
-		m.Value = say.S("licenses.unknown_total", "Count", a.CheckedOut())
-		return m
-	}
-	used := ui.FillUsed
-	if a.Free() == 0 {
-		used = ui.FillWarning
-	}
-	m.Segments = []ui.SegmentModel{{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licenses.used", "Count",
-		a.Used)},
-		{Fill: ui.FillReserved, Share: float64(a.Reserved) / whole, Words: say.S("licenses.reserved", "Count", a.Reserved)}}
-	return m
+func accountModel(a license.PoolStatus) licenses.AccountModel {
+	return licenses.AccountModel{Seats: a.Pool.Seats, Unknown: a.Pool.Unknown, Used: a.Used, Reserved: a.Reserved,
+		Free: a.Free(), Taken: a.CheckedOut()}
 }
 
 // machinesModel lists every vGPU, those without a license first.
 func machinesModel(say page.Words, machines []license.Machine) licenses.MachinesModel {
-	m := licenses.MachinesModel{ID: "license-nodes", Lead: say.S("licenses.machines_lead")}
-	lost := 0
+	m := licenses.MachinesModel{ID: "license-nodes"}
 	var rest []licenses.MachineModel
 	for _, machine := range machines {
 		row := licenses.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–",
-			Expires: "–", Since: ui.TimeModel{Words: "–"}, State: licenseState(say, license.Device{})}
+			Expires: "–", Since: ui.TimeModel{Words: "–"}, License: licenseState(say, license.Device{})}
 		for _, d := range machine.Devices {
-			row.Device, row.State, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenseState(say, d), say.Since(d.Since)
+			row.Device, row.License, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenseState(say, d), say.Since(d.Since)
 			if row.Expires = "–"; !d.Expires.IsZero() {
 				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
 			}
 			if d.StateAt(say.Now).Missing() {
-				lost++
+				m.Lost++
 				m.Rows = append(m.Rows, row)
 			} else {
 				rest = append(rest, row)
@@ -319,60 +255,30 @@ func machinesModel(say page.Words, machines []license.Machine) licenses.Machines
 		}
 	}
 	m.Rows = append(m.Rows, rest...)
-	if lost > 0 {
-		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licenses.lost", "Count", lost),
-			Body: say.S("licenses.cure"), Test: "lost"}
-	}
 	return m
 }
 
-func licenseState(say page.Words, d license.Device) ui.StateModel {
+func licenseState(say page.Words, d license.Device) licenses.LicenseModel {
 	s := d.StateAt(say.Now)
-	m := ui.StateModel{Kind: ui.Off, Word: say.Say(i18n.T("licenses.state_" + string(s))), Test: "license-state"}
-	switch {
-	case s == license.Licensed:
-		m.Kind = ui.OK
-	case s.Missing():
-		m.Kind = ui.Danger
-		if until, in := d.GracePeriod(say.Now); in {
-			m.Detail = say.S("licenses.grace", "Until", until.UTC().Format("15:04")+" UTC")
-		}
+	m := licenses.LicenseModel{State: string(s), Valid: s == license.Licensed, Missing: s.Missing()}
+	if until, in := d.GracePeriod(say.Now); in && s.Missing() {
+		m.Grace = until.UTC().Format("15:04") + " UTC"
 	}
 	return m
 }
 
 func enterModel(say page.Words, pools []license.PoolOverview, form license.EntitlementDraft,
 	problems []fault.Field) *licenses.EnterModel {
-	wrong := func(name string) string {
-		for _, p := range problems {
-			if p.Name == name {
-				return say.Text(p.Reason)
-			}
-		}
-		return ""
+	field := func(name, value string) licenses.FieldModel {
+		return licenses.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
-	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licenses.pool"), Value: form.Pool,
-		Error: wrong("pool"), Test: "pool-choice"}
+	m := &licenses.EnterModel{Action: "/licenses", Pool: field("pool", form.Pool), Seats: field("seats", form.Seats),
+		From: field("from", form.From), Until: field("until", form.Until), Reference: field("reference", form.Reference),
+		Import: "/licenses/import", MostKiB: license.MaxCSV >> 10}
 	for _, l := range pools {
-		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Status.Pool.Name, Label: l.Status.Pool.Title})
+		m.Pools = append(m.Pools, ui.OptionModel{Value: l.Status.Pool.Name, Label: l.Status.Pool.Title})
 	}
-	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
-		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licenses.enter_" + name)), Value: value,
-			Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
-	}
-	return &licenses.EnterModel{
-		Form: ui.FormModel{ID: "license-form", Action: "/licenses", Test: "license-form"},
-		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField,
-			""), field("until", form.Until, ui.DateField, say.S("licenses.until_hint")), field("reference", form.Reference, "",
-			say.S("licenses.reference_hint"))},
-		Button: ui.ButtonModel{Label: say.S("licenses.enter"), Kind: ui.Primary, Icon: "plus", Test: "license-enter"},
-		CSV:    ui.FormModel{ID: "license-csv", Action: "/licenses/import", Test: "license-csv", Attrs: ui.MultipartForm()},
-		File: ui.FieldModel{Name: "file", Kind: ui.FileField, Label: say.S("licenses.csv_file"),
-			Hint:  say.S("licenses.csv_hint", "Most", license.MaxCSV>>10),
-			Attrs: templ.Attributes{"accept": ".csv,.txt,.tsv,text/csv"}, Test: "csv-file"},
-		Pasted: ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Mono: true, Test: "csv"},
-		Import: ui.ButtonModel{Label: say.S("licenses.csv_look"), Icon: "search", Test: "license-import"},
-	}
+	return m
 }
 
 // licenseEnter keeps what an administrator typed.
@@ -421,13 +327,11 @@ func (w *Pages) LicenseStrips(k page.Call) []ui.StripModel {
 		return nil
 	}
 	var names []string
-	id := "licenses.strip_nodes"
 	if k.Actor.SeesAll() {
 		for _, cluster := range slices.Sorted(maps.Keys(lost)) {
 			names = append(names, lost[cluster]...)
 		}
 	} else {
-		id = "licenses.strip_yours"
 		items, _, err := w.Workloads.List(k.Ctx, k.Actor, true, workload.Filter{Limit: 500})
 		if err != nil {
 			return nil // the page itself says what is the matter
@@ -441,6 +345,6 @@ func (w *Pages) LicenseStrips(k page.Call) []ui.StripModel {
 	if len(names) == 0 {
 		return nil
 	}
-	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-license", Test: "strip-license",
-		Words: k.Words.Say(i18n.T(id, "Count", len(names), "Names", strings.Join(names[:min(5, len(names))], ", ")))}}
+	return []ui.StripModel{licenses.LostStrip(k.Words.Localizer, licenses.LostModel{Count: len(names),
+		Names: names[:min(5, len(names))], Nodes: k.Actor.SeesAll()})}
 }

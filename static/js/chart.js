@@ -6,6 +6,8 @@ const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 const newest = new WeakMap(), shown = new WeakMap();
 let pointer; // where it is over a chart
 
+const inUnit = (n, unit) => (unit === '%' && /^(zh|ko)/.test(locale) ? n + unit : `${n} ${unit}`.trim());
+
 function readout(svg, x) {
   const values = svg.dataset.chart.split(',');
   const box = svg.getBoundingClientRect();
@@ -16,7 +18,7 @@ function readout(svg, x) {
   const long = step * values.length > 24 * 3_600_000;
   const when = step >= 24 * 3_600_000 ? day.format(at) : `${long ? day.format(at) + ', ' : ''}${clock(at)}`;
   const expected = i >= Number(svg.dataset.chartKnown ?? Infinity) ? `${svg.dataset.chartAhead} ` : '';
-  const value = values[i] === '' ? svg.dataset.chartUnknown : `${number.format(Number(values[i]))} ${svg.dataset.chartUnit}`.trim();
+  const value = values[i] === '' ? svg.dataset.chartUnknown : inUnit(number.format(Number(values[i])), svg.dataset.chartUnit);
   return { i, share: values.length > 1 ? i / (values.length - 1) : 1, words: `${when} · ${expected}${value}` };
 }
 

@@ -78,7 +78,7 @@ func (m ChartModel) ticks(l *i18n.Localizer) []string {
 		v, digits := math.Round(top*float64(i)/chartLines*100)/100, 0
 		for ; digits < 2 && v*math.Pow10(digits) != math.Trunc(v*math.Pow10(digits)); digits++ {
 		}
-		words = append(words, strings.TrimSpace(Number(l, v, digits)+" "+m.Unit))
+		words = append(words, InUnit(l, Number(l, v, digits), m.Unit))
 	}
 	return words
 }

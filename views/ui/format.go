@@ -107,7 +107,15 @@ func Percent(l *i18n.Localizer, share float64) string {
 	if math.IsNaN(share) {
 		return l.S("ui.unknown")
 	}
-	return Number(l, math.Round(share*100), 0) + " %"
+	return l.S("ui.percent", "N", Number(l, math.Round(share*100), 0))
+}
+
+// InUnit puts a unit behind a number: "12 W". Some languages write the sign for per cent without a space.
+func InUnit(l *i18n.Localizer, number, unit string) string {
+	if unit == "%" {
+		return l.S("ui.percent", "N", number)
+	}
+	return strings.TrimSpace(number + " " + unit)
 }
 
 // Amount is money from minor units.

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,5 +99,43 @@ func TestNumber(t *testing.T) {
 				t.Errorf("want %q, got %q", c.de, got)
 			}
 		})
+	}
+}
+
+// TestChineseAndKorean: digits in threes with a point, per cent without a space, the year first, units without plural.
+func TestChineseAndKorean(t *testing.T) {
+	zh, ko := bundle.For("zh"), bundle.For("ko")
+	at := time.Date(2026, 3, 7, 9, 5, 0, 0, time.UTC)
+	cases := map[string]struct {
+		say    func(*i18n.Localizer) string
+		zh, ko string
+	}{
+		"a number": {func(l *i18n.Localizer) string { return Number(l, -1234567.5, 1) }, "−1,234,567.5", "−1,234,567.5"},
+		"a share":  {func(l *i18n.Localizer) string { return Percent(l, 0.634) }, "63%", "63%"},
+		"a value with a unit": {func(l *i18n.Localizer) string { return InUnit(l, "310", "W") + " " + InUnit(l, "7.5", "%") },
+			"310 W 7.5%", "310 W 7.5%"},
+		"a moment": {func(l *i18n.Localizer) string { return l.Moment(at, time.UTC) },
+			"2026 年 3 月 7 日 09:05 UTC", "2026년 3월 7일 09:05 UTC"},
+		"a day": {func(l *i18n.Localizer) string { return l.Day(at, time.UTC) }, "3 月 7 日", "3월 7일"},
+		"a length of time": {func(l *i18n.Localizer) string { return Duration(l, 130*time.Minute) },
+			"2 小时 10 分钟", "2시간 10분"},
+		"what is to come": {func(l *i18n.Localizer) string { return Relative(l, noon.Add(3*24*time.Hour), noon) },
+			"3 天后", "3일 후"},
+		"what was": {func(l *i18n.Localizer) string { return Relative(l, noon.Add(-time.Minute), noon) },
+			"1 分钟前", "1분 전"},
+	}
+	for name, c := range cases {
+		if got := c.say(zh); got != c.zh {
+			t.Errorf("%s: want %q, got %q", name, c.zh, got)
+		}
+		if got := c.say(ko); got != c.ko {
+			t.Errorf("%s: want %q, got %q", name, c.ko, got)
+		}
+	}
+	for _, count := range []int{0, 1, 2, 1000} { // one form for every number
+		one, many := zh.S("fleet.held", "Count", 1), zh.S("fleet.held", "Count", count)
+		if strings.Replace(one, "1", strconv.Itoa(count), 1) != many {
+			t.Errorf("want %q as for one, got %q", one, many)
+		}
 	}
 }

@@ -225,7 +225,7 @@ func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
 		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: idleview.Action(l.Action), After: "–", Below: "–",
 			Keep: "–"}
 		if l.After != "" {
-			row.After, row.Below, row.Keep = l.After, l.Below+" %", l.Keep
+			row.After, row.Below, row.Keep = l.After, say.S("ui.percent", "N", l.Below), l.Keep
 		}
 		rows = append(rows, row)
 	}

@@ -32,17 +32,32 @@ type Words struct {
 // German reports whether the reader reads German.
 func (w Words) German() bool { return w.Lang() == "de" }
 
-// symbols stand for currencies that people write with a sign.
-var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£"}
+// symbols stand for currencies that people write with a sign. Two share one: it is that of the yuan in Chinese and of
+// the yen elsewhere, and the other has its country before it (Unicode CLDR).
+var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "KRW": "₩", "JPY": "¥", "CNY": "CN¥"}
 
-// Money is "€1,234.50" in English and "1.234,50 €" in German; a currency without a sign is written with its code.
+func (w Words) symbol(currency string) (string, bool) {
+	if w.Lang() == "zh" {
+		switch currency {
+		case "CNY":
+			return "¥", true
+		case "JPY":
+			return "JP¥", true
+		}
+	}
+	s, known := symbols[currency]
+	return s, known
+}
+
+// Money is "€1,234.50" in English, Chinese and Korean, and "1.234,50 €" in German; a currency without a sign is written
+// with its code.
 func (w Words) Money(m usage.Money) string {
 	sign, minor := "", m.Minor
 	if minor < 0 {
 		sign, minor = "−", -minor
 	}
 	amount := ui.Number(w.Localizer, usage.Money{Minor: minor, Currency: m.Currency}.Float(), usage.Digits(m.Currency))
-	symbol, known := symbols[m.Currency]
+	symbol, known := w.symbol(m.Currency)
 	switch {
 	case m.Currency == "":
 		return sign + amount

@@ -39,6 +39,22 @@ func TestMoney(t *testing.T) {
 	}
 }
 
+// TestSignsOfCurrencies: the yuan and the yen share a sign; each reader knows their neighbour's by its country.
+func TestSignsOfCurrencies(t *testing.T) {
+	t.Parallel()
+	for currency, want := range map[string]map[string]string{
+		"CNY": {"en": "CN¥12.50", "de": "12,50 CN¥", "zh": "¥12.50", "ko": "CN¥12.50"},
+		"JPY": {"en": "¥1,250", "de": "1.250 ¥", "zh": "JP¥1,250", "ko": "¥1,250"},
+		"KRW": {"en": "₩1,250", "de": "1.250 ₩", "zh": "₩1,250", "ko": "₩1,250"},
+	} {
+		for lang, words := range want {
+			if got := In(lang).Money(usage.Money{Minor: 1250, Currency: currency}); got != words {
+				t.Errorf("%s in %s: want %q, got %q", currency, lang, words, got)
+			}
+		}
+	}
+}
+
 func TestReadingsAreNeverASilentZero(t *testing.T) {
 	t.Parallel()
 	unknown, zero := gpumetrics.Reading{}, gpumetrics.Reading{Source: gpumetrics.Measured, At: now}

@@ -1,6 +1,7 @@
 package i18n_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -254,6 +255,55 @@ func TestATextIsPutIntoWordsInEachLanguage(t *testing.T) {
 		"de": "Über diese Anfrage ist schon entschieden: genehmigt."} {
 		if got := bundle.For(lang).Say(text); got != want {
 			t.Errorf("%s: want %q, got %q", lang, want, got)
+		}
+	}
+}
+
+// TestATitleIsThatOfTheReader: also inside of another text, and after it was stored.
+func TestATitleIsThatOfTheReader(t *testing.T) {
+	bundle := i18n.MustLoad()
+	titled := i18n.Titled("Large", map[string]string{"de": "Groß", "zh": "大型"})
+	data, err := json.Marshal(i18n.T("request.size_nowhere", "Size", titled))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text i18n.Text
+	if err := json.Unmarshal(data, &text); err != nil {
+		t.Fatal(err)
+	}
+	for lang, want := range map[string]string{"en": "Large", "de": "Groß", "zh": "大型", "ko": "Large"} {
+		if got := bundle.For(lang).Say(titled); got != want {
+			t.Errorf("%s: want %q, got %q", lang, want, got)
+		}
+		if got := bundle.For(lang).Say(text); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q in %q", lang, want, got)
+		}
+	}
+	if got := bundle.For("de").Say(i18n.Titled("Large", nil)); got != "Large" {
+		t.Errorf("want the one title that there is, got %q", got)
+	}
+}
+
+// TestPseudoKeepsArguments: what stands between braces is data, and none of ours is without brackets.
+func TestPseudoKeepsArguments(t *testing.T) {
+	pseudo, err := i18n.Pseudo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	english := i18n.MustLoad().For("en")
+	for id, m := range messages(t, "en") {
+		pairs := []any{}
+		for _, name := range m.arguments() {
+			if pairs = append(pairs, name, "aeiou"); name == "Count" {
+				pairs[len(pairs)-1] = 7
+			}
+		}
+		said, meant := pseudo.S(id, pairs...), english.S(id, pairs...)
+		if strings.Count(said, "aeiou") != strings.Count(meant, "aeiou") {
+			t.Errorf("%s: an argument is missing in %q", id, said)
+		}
+		if meant != "" && (!strings.HasPrefix(said, "⟦") || !strings.HasSuffix(said, "⟧")) {
+			t.Errorf("%s: want brackets, got %q", id, said)
 		}
 	}
 }

@@ -99,6 +99,12 @@ func (l *Localizer) Say(t Text) string {
 	case literalID:
 		words, _ := t.Args["Words"].(string)
 		return words
+	case titledID:
+		words, given := t.Args[l.Lang()].(string)
+		if !given || words == "" {
+			words, _ = t.Args["Words"].(string)
+		}
+		return words
 	}
 	args := make(map[string]any, len(t.Args))
 	for name, value := range t.Args {

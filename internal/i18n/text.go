@@ -43,6 +43,21 @@ func Literal(words string) Text {
 
 const literalID = "literal"
 
+// Titled is a name that an administrator gave, with what it is called in other languages: the reader's is shown, and
+// the usual one where there is none. As an argument of a Text it is chosen when the Text is put into words.
+func Titled(usual string, in map[string]string) Text {
+	if len(in) == 0 {
+		return Literal(usual)
+	}
+	t := Text{ID: titledID, Args: map[string]any{"Words": usual}}
+	for lang, words := range in {
+		t.Args[lang] = words
+	}
+	return t
+}
+
+const titledID = "titled"
+
 // IsZero reports whether the Text says nothing.
 func (t Text) IsZero() bool { return t.ID == "" }
 

@@ -170,7 +170,11 @@ func (s *Service) changeable(ctx context.Context, a identity.Actor, id workload.
 func (s *Service) event(a identity.Actor, kind audit.Kind, is Advice) audit.Event {
 	e := audit.By(a, kind, s.o.Now())
 	e.Tenant, e.Workload = is.Workload.Tenant, string(is.Workload.ID)
-	e.Detail = i18n.T("advice.audit_"+string(is.Kind), "Size", cmp.Or(is.Size.Title, is.Workload.Size.Title))
+	size := is.Size
+	if size.Title == "" {
+		size = is.Workload.Size
+	}
+	e.Detail = i18n.T("advice.audit_"+string(is.Kind), "Size", size.Called())
 	return e
 }
 

@@ -223,6 +223,19 @@ func (t Titles) In(lang, usual string) string {
 // TitleIn is what people who read a language see.
 func (s Size) TitleIn(lang string) string { return s.Titles.In(lang, s.Title) }
 
+// Called is its title in the language of whoever reads, as an argument of a Text.
+func (s Size) Called() any { return s.Titles.called(s.Title) }
+
+// Called is its title in the language of whoever reads, as an argument of a Text.
+func (i Image) Called() any { return i.Titles.called(i.Title) }
+
+func (t Titles) called(usual string) any {
+	if len(t) == 0 {
+		return usual
+	}
+	return i18n.Titled(usual, t)
+}
+
 // TitleIn is what people who read a language see.
 func (i Image) TitleIn(lang string) string { return i.Titles.In(lang, i.Title) }
 

@@ -94,6 +94,6 @@ func (m Mismatch) Sentence() i18n.Text {
 	for _, p := range license.ProductsOf(m.Series) {
 		products = append(products, p.Name())
 	}
-	return i18n.T("offer.license_mismatch", "Size", m.Size.Title, "Type", m.Size.Accelerator.Profile, "Series",
+	return i18n.T("offer.license_mismatch", "Size", m.Size.Called(), "Type", m.Size.Accelerator.Profile, "Series",
 		string(m.Series), "Pool", cmp.Or(m.Pool.Title, m.Pool.Name), "Products", strings.Join(products, ", "))
 }

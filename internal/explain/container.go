@@ -78,7 +78,7 @@ func waiting(f Facts, c corev1.ContainerStatus) finding {
 		detail = w.Reason
 	}
 	if r, ok := waits[w.Reason]; ok {
-		found := newFinding(detail, r.id, "Image", f.Workload.Image.Title)
+		found := newFinding(detail, r.id, "Image", f.Workload.Image.Called())
 		found.failed = r.failed
 		return found
 	}
@@ -114,9 +114,9 @@ func pulling(f Facts, detail string) finding {
 func byText(f Facts, rows []row, text, otherwise string) finding {
 	r, ok := match(rows, text)
 	if !ok {
-		return newFinding(text, otherwise, "Image", f.Workload.Image.Title)
+		return newFinding(text, otherwise, "Image", f.Workload.Image.Called())
 	}
-	found := newFinding(text, r.id, "Image", f.Workload.Image.Title)
+	found := newFinding(text, r.id, "Image", f.Workload.Image.Called())
 	found.failed = r.failed
 	return found
 }
@@ -137,7 +137,7 @@ func ended(f Facts, t *corev1.ContainerStateTerminated) finding {
 	case t.ExitCode == 0:
 		return newFinding(detail, "explain.ended_itself")
 	case t.ExitCode == 126 || t.ExitCode == 127:
-		return newFinding(detail, "explain.wrong_command", "Image", f.Workload.Image.Title).terminal()
+		return newFinding(detail, "explain.wrong_command", "Image", f.Workload.Image.Called()).terminal()
 	}
 	return newFinding(detail, "explain.crash_code", "Code", int(t.ExitCode))
 }
@@ -172,9 +172,9 @@ func beforeStart(f Facts) finding {
 		return newFinding(text, "explain.device_preparing")
 	case "Pulling":
 		if f.Now.Sub(at(e)) > longPull {
-			return newFinding(text, "explain.pulling_long", "Image", f.Workload.Image.Title)
+			return newFinding(text, "explain.pulling_long", "Image", f.Workload.Image.Called())
 		}
-		return newFinding(text, "explain.pulling", "Image", f.Workload.Image.Title)
+		return newFinding(text, "explain.pulling", "Image", f.Workload.Image.Called())
 	case "Failed", "BackOff":
 		return pulling(f, text)
 	}

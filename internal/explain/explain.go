@@ -126,7 +126,7 @@ func (f Facts) relevant() (owner, pod, claim []*corev1.Event) {
 }
 
 // size is what people call what they wait for.
-func (f Facts) size() string { return f.Workload.Size.Title }
+func (f Facts) size() any { return f.Workload.Size.Called() }
 
 func (f Facts) resource() string { return f.Workload.Size.Accelerator.Resource }
 

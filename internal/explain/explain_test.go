@@ -834,3 +834,29 @@ func ExampleParseSchedule() {
 	fmt.Println(s.Nodes, s.Clauses[0].Count, s.Clauses[0].Reason)
 	// Output: 12 3 Insufficient nvidia.com/gpu
 }
+
+// TestReasonsCallASizeAsTheReaderDoes: a reason is stored once and read in several languages.
+func TestReasonsCallASizeAsTheReaderDoes(t *testing.T) {
+	titled := func(f *Facts) {
+		f.Workload.Size.Titles = catalog.Titles{"de": "MIG-Scheibe"}
+		f.Workload.Image.Titles = catalog.Titles{"de": "Notizbuch"}
+	}
+	pulling := waits1("ContainerCreating", "")
+	bundle := i18n.MustLoad()
+	for name, c := range map[string]struct {
+		facts  Facts
+		en, de string
+	}{
+		"a size": {scene(pod(young), titled), "MIG slice 10 GB", "MIG-Scheibe"},
+		"an image": {scene(pulling, event1("Pulling", `Pulling image "quay.io/x"`, time.Minute), titled), "JupyterLab",
+			"Notizbuch"},
+	} {
+		reason := Explain(c.facts).Reason
+		if got := bundle.For("en").Say(reason); !strings.Contains(got, c.en) {
+			t.Errorf("%s: want %q in %q", name, c.en, got)
+		}
+		if got := bundle.For("de").Say(reason); !strings.Contains(got, c.de) {
+			t.Errorf("%s: want %q in %q", name, c.de, got)
+		}
+	}
+}

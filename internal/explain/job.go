@@ -52,7 +52,7 @@ func attemptEnded(f Facts, t *corev1.ContainerStateTerminated) finding {
 	case t.Reason == "OOMKilled":
 		return found
 	case t.Reason == "ContainerCannotRun", t.Reason == "StartError", t.ExitCode == 126, t.ExitCode == 127:
-		return newFinding(found.detail, "explain.job_command", "Image", f.Workload.Image.Title)
+		return newFinding(found.detail, "explain.job_command", "Image", f.Workload.Image.Called())
 	case signals[t.ExitCode] != "":
 		return newFinding(found.detail, "explain.job_signal", "Code", int(t.ExitCode), "Signal", signals[t.ExitCode])
 	}

@@ -256,13 +256,14 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	args.Ends = moment(say, e.Detail.Args["At"])
 	path := "/"
 	if f.Workload != nil {
-		args.Name, args.Size, args.Reason = f.Workload.Name, f.Workload.Size.Title, w.say(language, f.Workload.Reason)
+		args.Name, args.Reason = f.Workload.Name, w.say(language, f.Workload.Reason)
+		args.Size = f.Workload.Size.TitleIn(say.Lang())
 		args.Until = say.Moment(f.Workload.Lease.Until, time.UTC)
 		path = "/workloads/" + string(f.Workload.ID)
 	}
 	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {
-		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Spec.Name, r.Spec.Size.Title, r.AskerName,
-			r.Spec.Reason, r.Spec.Tenant
+		args.Name, args.Asker, args.Reason, args.Tenant = r.Spec.Name, r.AskerName, r.Spec.Reason, r.Spec.Tenant
+		args.Size = r.Spec.Size.TitleIn(say.Lang())
 		path = "/requests/" + string(r.ID)
 		if t.kind == Waiting {
 			path = "/approvals/" + string(r.ID)

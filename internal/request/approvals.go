@@ -233,7 +233,7 @@ func (s *Approvals) reduction(r Request, size, lease string) (Reduction, error) 
 	c.offering.Tenant.Name = r.Spec.Tenant
 	if size != "" && size != r.Spec.Size.Name {
 		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Spec.Cluster) {
-			c.problem("size", i18n.T("request.size_nowhere", "Size", n.Size.Title))
+			c.problem("size", i18n.T("request.size_nowhere", "Size", n.Size.Called()))
 		}
 	}
 	if lease != "" {

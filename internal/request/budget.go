@@ -135,7 +135,7 @@ func grantObstacles(r Request, f Facts) []fault.Field {
 		return nil
 	}
 	if r.Kind == StartKind && f.ImageRetired {
-		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Spec.Image.Title)}}
+		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Spec.Image.Called())}}
 	}
 	if r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds() {
 		if fields := shortages(r.Spec, f); len(fields) > 0 {

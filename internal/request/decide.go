@@ -318,6 +318,6 @@ func granted(asked, now Spec, change *policy.Change, note string) i18n.Text {
 	if change == nil {
 		return i18n.Literal(note)
 	}
-	return i18n.T("request.granted_less", "Asked", asked.Size.Title, "For", asked.Lease.String(), "Size", now.Size.Title,
-		"Lease", now.Lease.String(), "Note", note)
+	return i18n.T("request.granted_less", "Asked", asked.Size.Called(), "For", asked.Lease.String(), "Size",
+		now.Size.Called(), "Lease", now.Lease.String(), "Note", note)
 }

@@ -118,7 +118,7 @@ func SubmitQuota(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 }
 
 func quotaWords(w Spec) i18n.Text {
-	return i18n.T("request.quota_asked", "Size", w.Size.Title, "Amount", w.Amount)
+	return i18n.T("request.quota_asked", "Size", w.Size.Called(), "Amount", w.Amount)
 }
 
 // quotaSteps are administrators, unless a rule that speaks of more quota names others or refuses. Rules are usually
@@ -145,7 +145,7 @@ func grantQuota(r Request, a identity.Actor, f Facts, approved audit.Event) Outc
 	}
 	out.Raise = &Raise{Tenant: r.Spec.Tenant, Size: r.Spec.Size.Name, To: r.Spec.Amount, By: a, Note: quotaWords(r.Spec),
 		At: f.Now}
-	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Spec.Size.Title, "Before",
+	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Spec.Size.Called(), "Before",
 		f.Quota.Limit, "Amount", r.Spec.Amount))
 	raised.Changes = audit.Changed("quota."+r.Spec.Size.Name, f.Quota.Limit, r.Spec.Amount)
 	out.Events = append(out.Events, raised)

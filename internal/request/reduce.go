@@ -23,7 +23,7 @@ func reduce(r Request, n Reduction, f Facts) (Request, *policy.Change, error) {
 	if n.Size.Name != "" && n.Size.Name != r.Spec.Size.Name {
 		if r.Kind != StartKind || !within(n.Size, r.Spec.Size) {
 			return r, nil, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("request.size_larger", "Size",
-				n.Size.Title, "Asked", r.Spec.Size.Title)}})
+				n.Size.Called(), "Asked", r.Spec.Size.Called())}})
 		}
 		change.Size, r.Spec.Size = r.Spec.Size.Name, n.Size
 	}
@@ -42,7 +42,7 @@ func reduce(r Request, n Reduction, f Facts) (Request, *policy.Change, error) {
 	}
 	if most := r.Spec.Size.MaxLease; r.Kind == StartKind && most > 0 && r.Spec.Lease > most {
 		return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_too_long", "Most",
-			most.String(), "Size", r.Spec.Size.Title)}})
+			most.String(), "Size", r.Spec.Size.Called())}})
 	}
 	r.Estimate = f.estimate(r.Kind, r.Spec)
 	if r.Kind == StartKind {

@@ -27,7 +27,7 @@ func (c *checker) replicas(d Draft, w Spec) workload.Range {
 	case r.Max > 1 && w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
 		c.problem("replicas", i18n.T("replicas.storage"))
 	case r.Max > 1 && w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU:
-		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Title))
+		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Called()))
 	}
 	return r
 }
@@ -38,10 +38,10 @@ func (q Quota) Lacks(more int) bool { return q.Used+more > q.Limit }
 // quotaShort says that the quota has no room for what a spec starts with.
 func quotaShort(w Spec, q Quota) fault.Field {
 	if n := w.Replicas.Least(); n > 1 {
-		return fault.Field{Name: "replicas", Reason: i18n.T("replicas.quota_short", "Size", w.Size.Title, "Used", q.Used,
+		return fault.Field{Name: "replicas", Reason: i18n.T("replicas.quota_short", "Size", w.Size.Called(), "Used", q.Used,
 			"Limit", q.Limit, "Replicas", n)}
 	}
-	return fault.Field{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", q.Used, "Limit",
+	return fault.Field{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Called(), "Used", q.Used, "Limit",
 		q.Limit)}
 }
 

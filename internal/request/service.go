@@ -125,7 +125,7 @@ func (w Spec) edited(e Edited, o Offering) (Spec, error) {
 	if e.Lease != "" {
 		w.Lease = c.lease(e.Lease, w.Size)
 	} else if most := w.Size.MaxLease; most > 0 && w.Lease > most {
-		c.problem("lease", i18n.T("request.lease_too_long", "Most", most.String(), "Size", w.Size.Title))
+		c.problem("lease", i18n.T("request.lease_too_long", "Most", most.String(), "Size", w.Size.Called()))
 	}
 	if e.Reason != "" {
 		w.Reason = c.reason(e.Reason)

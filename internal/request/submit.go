@@ -289,7 +289,7 @@ func obstacles(w Spec, f Facts) []fault.Field {
 		fields = append(fields, fault.Field{Name: "name", Reason: i18n.T("request.name_taken", "Name", w.Name)})
 	}
 	if w.Cluster == "" && w.Size.Name != "" {
-		fields = append(fields, fault.Field{Name: "size", Reason: i18n.T("request.size_nowhere", "Size", w.Size.Title)})
+		fields = append(fields, fault.Field{Name: "size", Reason: i18n.T("request.size_nowhere", "Size", w.Size.Called())})
 	}
 	return fields
 }
@@ -297,7 +297,7 @@ func obstacles(w Spec, f Facts) []fault.Field {
 func shortages(w Spec, f Facts) []fault.Field {
 	switch {
 	case f.Quota.Limit == 0:
-		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Called())}}
 	case f.Quota.Lacks(w.Replicas.Least()):
 		return []fault.Field{quotaShort(w, f.Quota)}
 	case f.seatRefused(w):

@@ -105,7 +105,7 @@ func (s *Service) scaled(ctx context.Context, tx Tx, a identity.Actor, w Workloa
 	}
 	switch {
 	case more > 0 && out.Used > out.Limit:
-		return out, fault.New(fault.Conflict, i18n.T("replicas.over_quota", "Size", w.Size.Title, "Used",
+		return out, fault.New(fault.Conflict, i18n.T("replicas.over_quota", "Size", w.Size.Called(), "Used",
 			out.Used-wanted+w.Replicas.Hold(), "Limit", out.Limit, "Most", max(w.Replicas.Want(), wanted-out.Used+out.Limit)))
 	case wanted > w.Replicas.Want() && !out.Budget.Fits():
 		return out, fault.New(fault.Conflict, out.Budget.Sentence("replicas.over_budget"))

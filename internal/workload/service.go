@@ -288,7 +288,7 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	}
 	used := usedOf(holdings, w)
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used+w.Replicas.Want() > limit {
-		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit",
+		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Called(), "Used", used, "Limit",
 			limit))
 	}
 	seats, ahead, err := s.seats(ctx, tx, w)

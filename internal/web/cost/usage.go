@@ -144,7 +144,8 @@ func (w *Pages) groupName(say page.Words, by string, g usage.Sum, first usage.Li
 		if first.Name != "" {
 			name.Href = page.WorkloadPath(workload.ID(first.Workload))
 		}
-		name.Detail = strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), first.SizeTitle}, " · ")
+		name.Detail = strings.Join([]string{first.OwnerName, w.TeamTitle(first.Tenant), w.sizeTitle(say, first)},
+			" · ")
 	}
 	return name
 }
@@ -161,12 +162,20 @@ func (w *Pages) groupTitle(say page.Words, by string, g usage.Sum) string {
 	case by == "size" && first.Seats.Pool != "":
 		return w.seats(say, first.Seats.Pool)
 	case by == "size":
-		return page.OrElse(first.SizeTitle, g.Key)
+		return page.OrElse(w.sizeTitle(say, first), g.Key)
 	case first.Volume != "":
 		return first.Volume
 	default:
 		return page.OrElse(first.Name, g.Key)
 	}
+}
+
+// sizeTitle is what the size of a line is called in the reader's language, where the catalog still calls it so.
+func (w *Pages) sizeTitle(say page.Words, l usage.Line) string {
+	if size, ok := w.Site().Catalog.Size(l.Size); ok && size.Title == l.SizeTitle {
+		return say.SizeTitle(size)
+	}
+	return l.SizeTitle
 }
 
 func groupIcon(by string, first usage.Line) string {

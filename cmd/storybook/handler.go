@@ -45,7 +45,16 @@ func setting(r *http.Request) story.Setting {
 	if cookie, err := r.Cookie("theme"); theme == "" && err == nil && cookie.Value != "auto" {
 		theme = cookie.Value
 	}
-	return story.Setting{Localizer: bundle.For(r.URL.Query().Get("lang"), "en"), Theme: theme}
+	return story.Setting{Localizer: localizer(r.URL.Query().Get("lang")), Theme: theme}
+}
+
+func localizer(lang string) *i18n.Localizer {
+	if lang == i18n.PseudoLanguage {
+		if l, err := i18n.Pseudo(); err == nil {
+			return l
+		}
+	}
+	return bundle.For(lang, "en")
 }
 
 // chooseTheme does what the portal does with the theme form.

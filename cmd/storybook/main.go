@@ -2,7 +2,7 @@
 //
 //	go run ./cmd/storybook            then open the address it prints
 //
-// ?theme=dark|light and ?lang=de choose how to look at it.
+// ?theme=dark|light and ?lang=de choose how to look at it; ?lang=en-XA stretches every text.
 package main
 
 import (

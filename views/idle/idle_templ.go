@@ -373,11 +373,12 @@ func groupFields(ctx context.Context, m FormModel, g GroupModel, n string) []ui.
 	for _, a := range m.Actions {
 		actions = append(actions, ui.OptionModel{Value: string(a), Label: say.S("idle.action_" + string(a))})
 	}
-	text := func(name string, f FieldModel) ui.FieldModel {
-		return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: f.Value, Short: true,
+	text := func(name, label string, f FieldModel) ui.FieldModel {
+		return ui.FieldModel{ID: name + n, Name: name + n, Label: label, Value: f.Value, Short: true,
 			Autocomplete: "off", MaxLength: 16, Error: f.Error, Test: name}
 	}
-	after, below, keep := text("after", g.After), text("below", g.Below), text("keepAlive", g.Keep)
+	after, below := text("after", say.S("idle.after"), g.After), text("below", say.S("idle.below"), g.Below)
+	keep := text("keepAlive", say.S("idle.keep"), g.Keep)
 	after.Placeholder, keep.Placeholder = "4h", "8h"
 	below.Unit, below.InputMode, below.Placeholder = "%", "numeric", m.Below
 	return []ui.FieldModel{
@@ -603,7 +604,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(m.Shown)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 226, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 227, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -626,7 +627,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedTitle)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 230, Col: 28}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 231, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -648,7 +649,7 @@ func preview(m PreviewModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedCut)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 233, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 234, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -694,7 +695,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(m.WouldCut)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 242, Col: 36}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 243, Col: 36}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {

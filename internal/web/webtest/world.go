@@ -229,6 +229,22 @@ func newWorld(s Scope, image []byte) *World {
 // messages are the same for every world.
 var messages = sync.OnceValue(i18n.MustLoad)
 
+// stretched is English as nobody reads it, for looking at what long texts do to a page.
+var stretched = sync.OnceValue(func() *i18n.Localizer {
+	l, err := i18n.Pseudo()
+	if err != nil {
+		panic(err)
+	}
+	return l
+})
+
+func (w *World) localizer(lang string) *i18n.Localizer {
+	if lang == i18n.PseudoLanguage {
+		return stretched()
+	}
+	return w.bundle.For(lang)
+}
+
 func (w *World) now() time.Time { return w.Clock }
 
 // configure is what a site's settings say.
@@ -433,7 +449,7 @@ func (w *World) Actor(p identity.Person) identity.Actor {
 func (w *World) Handler(p identity.Person, lang string) http.Handler {
 	w.edgeOnce.Do(func() { w.edge = newEdge(w.Web) })
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx := i18n.With(identity.WithActor(r.Context(), w.Actor(p)), w.bundle.For(lang))
+		ctx := i18n.With(identity.WithActor(r.Context(), w.Actor(p)), w.localizer(lang))
 		w.edge.ServeHTTP(rw, r.WithContext(ctx))
 	})
 }

@@ -18,6 +18,7 @@ import './submit.js';
 import './summary.js';
 import './theme.js';
 import './time.js';
+import './toast.js';
 import './tour.js';
 
 // Sheets show by this class what only scripts can do, copy buttons for example.

@@ -5,6 +5,7 @@ import { locale, onChange } from './page.js';
 const ahead = '600px'; // how far out of sight nodes are drawn
 const spread = 1500; // ms over which the pages that are open ask
 const pause = 200; // ms of a slider at rest
+const patience = 300; // ms before a drawer opens without its card
 
 const map = document.querySelector('[data-map]');
 if (map) begin();
@@ -16,7 +17,7 @@ function begin() {
   const slider = form?.elements.ago;
   const began = Number(slider?.value ?? 0);
   const shown = new WeakMap(), busy = new WeakSet(), inView = new Set();
-  let ago = began, version = versionOf(), opener, resting, waiting;
+  let ago = began, version = versionOf(), opener, asked, resting, waiting;
 
   const cards = () => [...map.querySelectorAll('[data-map-cells] .gp-map__card')];
   const chunks = () => map.querySelectorAll('[data-map-src]');
@@ -92,7 +93,11 @@ function begin() {
   });
 
   async function open(href) {
+    asked = href;
+    const late = setTimeout(wait, patience);
     const gpu = await read(href);
+    clearTimeout(late);
+    if (asked !== href) return; // another card was opened meanwhile
     if (!gpu) {
       location.href = href;
       return;
@@ -102,6 +107,12 @@ function begin() {
     if (!drawer.open) drawer.show();
     inside.querySelector('#gpu-title')?.focus();
     document.dispatchEvent(new CustomEvent('gp:changed'));
+  }
+
+  // what takes long holds its place
+  function wait() {
+    inside.replaceChildren(map.querySelector('[data-map-wait]').content.cloneNode(true));
+    if (!drawer.open) drawer.show();
   }
 
   async function read(href) {
@@ -114,6 +125,7 @@ function begin() {
   }
 
   drawer?.addEventListener('close', () => {
+    asked = undefined;
     opener?.classList.remove('gp-map__card--open');
     if (opener?.isConnected) go(opener);
   });

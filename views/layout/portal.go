@@ -94,7 +94,7 @@ func OutageStrip(say *i18n.Localizer, m OutageModel) ui.StripModel {
 
 // Done says what the last action did; name is that of the flash.
 func Done(say *i18n.Localizer, kind ui.Kind, name string) *ui.NoticeModel {
-	return &ui.NoticeModel{Kind: kind, Title: say.S("web.flash." + name), Alert: true, Test: "flash"}
+	return &ui.NoticeModel{Kind: kind, Title: say.S("web.flash." + name), Test: "flash"}
 }
 
 // Locked is an error page for somebody whose roles do not open a page of the platform: its name, and whom to ask.

@@ -64,15 +64,15 @@ func layoutPageLive(s story.Setting) templ.Component {
 	return within(layout.Page(m), home(s)...)
 }
 
-func layoutPageStripsAndFlash(s story.Setting) templ.Component {
+func layoutPageStripsAndToast(s story.Setting) templ.Component {
 	m := frame(s, "My GPUs")
 	m.Strips = []ui.StripModel{
 		{Kind: ui.Danger, Words: "The cluster does not answer since 13:58. Nothing can be started; what runs keeps " +
 			"running."},
 		{Kind: ui.Warning, Words: "Prometheus does not answer since 14:02. GPU use is not shown."},
 	}
-	m.Flash = &ui.NoticeModel{Kind: ui.OK, Title: "Your request was sent",
-		Body: "One of 3 approvers decides, usually within 25 min."}
+	m.Flash = &ui.NoticeModel{Kind: ui.OK, Title: "Your team may open it now.", Actions: []ui.ActionModel{{
+		Post: &ui.PostButtonModel{Action: "#", Button: ui.ButtonModel{Label: "Undo", Icon: "undo", Small: true}}}}}
 	return within(layout.Page(m), home(s)...)
 }
 

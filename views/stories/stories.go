@@ -51,7 +51,7 @@ var searchStories = []component{
 var layoutPages = []component{
 	{"Page", layoutPage},
 	{"Page, live", layoutPageLive},
-	{"Page, strips and flash", layoutPageStripsAndFlash},
+	{"Page, strips and toast", layoutPageStripsAndToast},
 	{"Page, one team, nothing to approve", layoutPageOneTeamNothingToApprove},
 	{"Page, platform side", layoutPagePlatformSide},
 	{"Page, navigation folded", layoutPageNavigationFolded},

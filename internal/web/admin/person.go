@@ -169,7 +169,7 @@ func (w *Pages) handForm(k page.Call, p identity.Person, team string) (*account.
 // personChanged answers a change on the page of a person, or brings the page back with what is wrong.
 func (w *Pages) personChanged(c echo.Context, k page.Call, flash string, err error) error {
 	if err == nil {
-		return w.Done(c, flash, page.PersonPath(identity.PersonID(c.Param("id"))))
+		return w.Done(c, flash, page.PersonPath(identity.PersonID(c.Param("id"))), c.Param("id"))
 	}
 	if kind := fault.KindOf(err); kind != fault.Invalid && kind != fault.Conflict {
 		return err

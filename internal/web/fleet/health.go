@@ -333,7 +333,7 @@ func (w *Pages) hardwareQuarantine(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.Done(c, "hardware-quarantined", page.FleetHealthPath)
+	return w.Done(c, "hardware-quarantined", page.FleetHealthPath, p.Cluster, string(p.Kind), p.Name)
 }
 
 func (w *Pages) hardwareEndQuarantine(c echo.Context) error {

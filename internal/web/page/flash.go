@@ -2,6 +2,9 @@ package page
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// flashes are what a page says after a redirect. The cookie carries the name only, and no other host can set it.
+// flashes are what a page says after a redirect. The cookie carries the name and, for undo, what it was done to; no
+// other host can set it.
 var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
 	"scaled":          ui.OK,
@@ -37,9 +41,54 @@ var flashes = map[string]ui.Kind{
 	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
 }
 
-// Done redirects after a change and says there what came of it.
-func (w *Frame) Done(c echo.Context, flash, path string) error {
+// inverse is the form that takes back what a flash tells. The services decide who may send it.
+type inverse struct {
+	path   string   // with a %s for each of the first values
+	fields []string // their values follow
+}
+
+// inverses are those of the flashes whose change can be taken back as a whole: what a stop or a shorter lease loses
+// cannot.
+var inverses = map[string]inverse{
+	"shared":                  {path: "/workloads/%s/share"},
+	"unshared":                {path: "/workloads/%s/share", fields: []string{"shared"}},
+	"scaled":                  {path: "/workloads/%s/replicas", fields: []string{"wanted"}},
+	"advice-dismissed":        {path: AdvicePath + "/%s/restore", fields: []string{"back"}},
+	"advice-restored":         {path: AdvicePath + "/%s/dismiss", fields: []string{"back"}},
+	"image-retired":           {path: "/team/%s/images/%s/offer"},
+	"volume-pending-deletion": {path: "/team/%s/volumes/%s/restore"},
+	"member-added":            {path: "/team/%s/members/%s/%s/remove"},
+	"member-removed":          {path: "/team/%s/members", fields: []string{"person", "role"}},
+	"person-disabled":         {path: PeoplePath + "/%s/enable"},
+	"reassigned":              {path: "/approvals/%s/reclaim"},
+	"delegation-created":      {path: "/approvals/delegations/%s/end"},
+	"hardware-quarantined":    {path: FleetHealthPath + "/quarantine/end", fields: []string{"cluster", "kind", "name"}},
+}
+
+// undo is the button; nil where the values are not those that it needs.
+func (i inverse) undo(say Words, of []string) *ui.PostButtonModel {
+	places := strings.Count(i.path, "%s")
+	if len(of) != places+len(i.fields) || slices.Contains(of[:places], "") {
+		return nil
+	}
+	b := &ui.PostButtonModel{Action: i.path, Button: ui.ButtonModel{Label: say.S("web.undo"), Kind: ui.Secondary,
+		Icon: "undo", Small: true, Test: "flash-undo"}}
+	for _, value := range of[:places] {
+		b.Action = strings.Replace(b.Action, "%s", url.PathEscape(value), 1)
+	}
+	for n, name := range i.fields {
+		b.Hidden = append(b.Hidden, ui.HiddenModel{Name: name, Value: of[places+n]})
+	}
+	return b
+}
+
+// Done redirects after a change and says there what came of it. What of names is for the button that takes it back:
+// see inverses.
+func (w *Frame) Done(c echo.Context, flash, path string, of ...string) error {
 	if flash != "" {
+		for _, value := range of {
+			flash += ":" + url.QueryEscape(value)
+		}
 		c.SetCookie(edge.Cookie(edge.Flash, flash, time.Minute))
 	}
 	return c.Redirect(http.StatusSeeOther, path)
@@ -47,16 +96,30 @@ func (w *Frame) Done(c echo.Context, flash, path string) error {
 
 // takeFlash shows a flash once.
 func (w *Frame) takeFlash(c echo.Context, say Words) *ui.NoticeModel {
-	name := edge.Value(c.Request(), edge.Flash)
-	if name == "" {
+	value := edge.Value(c.Request(), edge.Flash)
+	if value == "" {
 		return nil
 	}
 	c.SetCookie(edge.Cookie(edge.Flash, "", -1))
+	of := strings.Split(value, ":")
+	name, of := of[0], of[1:]
 	kind, known := flashes[name]
 	if !known {
 		return nil
 	}
-	return layout.Done(say.Localizer, kind, name)
+	m := layout.Done(say.Localizer, kind, name)
+	for n := range of {
+		var err error
+		if of[n], err = url.QueryUnescape(of[n]); err != nil {
+			return m
+		}
+	}
+	if i, can := inverses[name]; can {
+		if b := i.undo(say, of); b != nil {
+			m.Actions = []ui.ActionModel{{Post: b}}
+		}
+	}
+	return m
 }
 
 const aYear = 365 * 24 * time.Hour

@@ -64,7 +64,7 @@ func (w *Pages) reassign(c echo.Context) error {
 	_, err := w.Approvals.Reassign(k.Ctx, k.Actor, id, was)
 	switch {
 	case err == nil:
-		return w.Done(c, "reassigned", approvalPath(id))
+		return w.Done(c, "reassigned", approvalPath(id), string(id))
 	case !page.Correctable(err):
 		return err
 	}

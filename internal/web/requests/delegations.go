@@ -106,8 +106,9 @@ func (w *Pages) delegationCreate(c echo.Context) error {
 	d, problems := form.draft(w.Usage.Zone)
 	err := fault.InvalidFields(problems)
 	if err == nil {
-		if _, err = w.Delegations.Create(k.Ctx, k.Actor, d); err == nil {
-			return w.Done(c, "delegation-created", page.DelegationsPath)
+		var made delegation.Delegation
+		if made, err = w.Delegations.Create(k.Ctx, k.Actor, d); err == nil {
+			return w.Done(c, "delegation-created", page.DelegationsPath, made.ID)
 		}
 	}
 	if !page.Correctable(err) {

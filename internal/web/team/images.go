@@ -154,5 +154,5 @@ func (w *Pages) teamImageTurn(c echo.Context, retired bool, flash string) error 
 	if _, err := w.Tenants.RetireImage(k.Ctx, k.Actor, team, c.Param("image"), retired); err != nil {
 		return err
 	}
-	return w.Done(c, flash, page.TeamImagesPath(team))
+	return w.Done(c, flash, page.TeamImagesPath(team), team, c.Param("image"))
 }

@@ -152,13 +152,13 @@ func (w *Pages) defaultsModel(say page.Words, e tenant.Entry, problems []fault.F
 }
 
 // teamChanged answers a change of a team: back to its page, or the page with what is wrong.
-func (w *Pages) teamChanged(c echo.Context, k page.Call, flash string, err error) error {
+func (w *Pages) teamChanged(c echo.Context, k page.Call, flash string, err error, of ...string) error {
 	name := c.Param("name")
 	if err == nil {
 		if flash == "member-removed" && !k.Actor.SeesAll() && !w.actorStays(k, name) {
 			return w.Done(c, flash, "/team")
 		}
-		return w.Done(c, flash, page.TeamPath(name))
+		return w.Done(c, flash, page.TeamPath(name), of...)
 	}
 	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
 		return err
@@ -183,14 +183,14 @@ func (w *Pages) memberAdd(c echo.Context) error {
 	k := w.CallOf(c)
 	err := w.Tenants.AddMember(k.Ctx, k.Actor, c.Param("name"), identity.PersonID(c.FormValue("person")),
 		identity.Role(c.FormValue("role")))
-	return w.teamChanged(c, k, "member-added", err)
+	return w.teamChanged(c, k, "member-added", err, c.Param("name"), c.FormValue("person"), c.FormValue("role"))
 }
 
 func (w *Pages) memberRemove(c echo.Context) error {
 	k := w.CallOf(c)
 	err := w.Tenants.RemoveMember(k.Ctx, k.Actor, c.Param("name"), identity.PersonID(c.Param("person")),
 		identity.Role(c.Param("role")))
-	return w.teamChanged(c, k, "member-removed", err)
+	return w.teamChanged(c, k, "member-removed", err, c.Param("name"), c.Param("person"), c.Param("role"))
 }
 
 func (w *Pages) teamDefaults(c echo.Context) error {

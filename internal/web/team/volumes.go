@@ -153,7 +153,7 @@ func (w *Pages) teamVolumeDelete(c echo.Context) error {
 	err := w.Workloads.EndVolume(k.Ctx, k.Actor, team, name, c.FormValue("confirm"))
 	switch {
 	case err == nil && w.Workloads.Grace > 0:
-		return w.Done(c, "volume-pending-deletion", page.TeamVolumesPath(team))
+		return w.Done(c, "volume-pending-deletion", page.TeamVolumesPath(team), team, name)
 	case err == nil:
 		return w.Done(c, "volume-deleted", page.TeamVolumesPath(team))
 	}

@@ -256,8 +256,9 @@ func (w *Pages) adviceRestore(c echo.Context) error {
 func (w *Pages) adviceDo(c echo.Context, flash string, do func(ctx context.Context, a identity.Actor,
 	id workload.ID) (advice.Advice, error)) error {
 	k := w.CallOf(c)
-	if _, err := do(k.Ctx, k.Actor, workload.ID(c.Param("id"))); err != nil {
+	id, back := c.Param("id"), page.LocalPath(c.FormValue("back"), page.AdvicePath)
+	if _, err := do(k.Ctx, k.Actor, workload.ID(id)); err != nil {
 		return err
 	}
-	return w.Done(c, flash, page.LocalPath(c.FormValue("back"), page.AdvicePath))
+	return w.Done(c, flash, back, id, back)
 }

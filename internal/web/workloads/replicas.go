@@ -61,10 +61,14 @@ func (w *Pages) scaleModel(k page.Call, s seen, wanted string,
 func (w *Pages) workloadScale(c echo.Context) error {
 	k := w.CallOf(c)
 	id, typed := workload.ID(c.Param("id")), strings.TrimSpace(c.FormValue("wanted"))
-	err := w.scale(k, id, typed)
+	was, err := w.Workloads.Get(k.Ctx, k.Actor, id)
+	if err != nil {
+		return err
+	}
+	err = w.scale(k, id, typed)
 	switch {
 	case err == nil:
-		return w.Done(c, "scaled", page.WorkloadPath(id))
+		return w.Done(c, "scaled", page.WorkloadPath(id), string(id), strconv.Itoa(was.Replicas.Want()))
 	case !page.Correctable(err):
 		return err
 	}

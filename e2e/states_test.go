@@ -69,3 +69,20 @@ func TestWhatTakesLongHoldsItsPlace(t *testing.T) {
 	p.sees("#gp-palette [role=option]")
 	p.do(p.assert.Locator(p.at("[data-test=palette-wait]")).ToBeHidden())
 }
+
+// TestAListThatIsFilteredHereSaysThatNothingMatches: a table that the page has as a whole gives its place to the words,
+// and comes back with one press.
+func TestAListThatIsFilteredHereSaysThatNothingMatches(t *testing.T) {
+	p := signIn(t, "pat", look{Width: 1366})
+	p.open("/admin/sizes")
+	p.sees("#entries tbody tr")
+	p.fill("#entries-filter", "zzz")
+	p.sees("[data-filter-none=entries] [data-test=none-match]")
+	p.do(p.assert.Locator(p.at("#entries")).ToBeHidden())
+	p.accessible()
+	p.shot("none")
+	p.click("[data-filter-none=entries] [data-test=clear-filter]")
+	p.sees("#entries tbody tr")
+	p.do(p.assert.Locator(p.at("[data-test=none-match]")).ToBeHidden())
+	p.do(p.assert.Locator(p.at("#entries-filter")).ToBeFocused())
+}

@@ -16,11 +16,36 @@ function apply(form) {
     row.hidden = !wanted.every((word) => text.includes(word));
     if (!row.hidden) left++;
   }
+  none(form.dataset.filterTable, rows.length > 0 && left === 0);
   const count = form.parentElement.querySelector('[data-filter-count]');
   if (!count) return;
   count.dataset.words ??= count.textContent;
   count.textContent = wanted.length ? `${left} / ${rows.length}` : count.dataset.words;
 }
+
+// a table of which nothing is left gives its place to what says so
+function none(table, empty) {
+  const said = document.querySelector(`[data-filter-none="${CSS.escape(table)}"]`);
+  if (!said) return;
+  said.hidden = !empty;
+  const box = document.getElementById(table)?.closest('.gp-table');
+  if (box) box.hidden = empty;
+}
+
+document.addEventListener('click', (event) => {
+  const table = event.target.closest?.('[data-filter-clear]')?.closest('[data-filter-none]').dataset.filterNone;
+  if (!table) return;
+  const form = document.querySelector(`form[data-filter-table="${CSS.escape(table)}"]`);
+  const field = form.querySelector('input[type="search"]');
+  field.value = '';
+  apply(form);
+  field.focus();
+});
+
+// the whole list is here: the server would only send it again
+document.addEventListener('submit', (event) => {
+  if ('filtersItself' in event.target.dataset) event.preventDefault();
+});
 
 document.addEventListener('input', (event) => {
   const form = event.target.closest?.('[data-filter-table]');

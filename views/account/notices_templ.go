@@ -794,19 +794,28 @@ func deliverySite(ctx context.Context, m DeliveriesModel) []ui.DefModel {
 		{Term: ui.L(ctx).S("notices.hosts"), Value: hosts, Test: "site-hosts"}}
 }
 
+const deliveriesPath = "/admin/notifications"
+
 func deliveryFilter(ctx context.Context, m DeliveriesModel) ui.FilterBarModel {
 	options := []ui.OptionModel{{Label: ui.L(ctx).S("start.any")}}
 	for _, s := range m.States {
 		options = append(options, ui.OptionModel{Value: s, Label: ui.L(ctx).S("notices.state." + s)})
 	}
-	return ui.FilterBarModel{Action: "/admin/notifications", Label: ui.L(ctx).S("notices.filter"),
+	clear := ""
+	if m.State != "" {
+		clear = deliveriesPath
+	}
+	return ui.FilterBarModel{Action: deliveriesPath, ClearURL: clear, Label: ui.L(ctx).S("notices.filter"),
 		Fields: []ui.FieldModel{{ID: "delivery-state", Name: "state", Kind: ui.SelectField,
 			Label: ui.L(ctx).S("notices.col_state"), Value: m.State, Options: options, Test: "filter-state"}}}
 }
 
 func noDeliveries(ctx context.Context, m DeliveriesModel) *ui.EmptyStateModel {
-	if len(m.Rows) > 0 {
+	switch {
+	case len(m.Rows) > 0:
 		return nil
+	case m.State != "":
+		return ui.NoMatch(ctx, deliveriesPath)
 	}
 	return &ui.EmptyStateModel{Icon: "bell", Title: ui.L(ctx).S("notices.none"),
 		Lines: []string{ui.L(ctx).S("notices.none_why")}, Level: 3, Test: "empty"}
@@ -1018,7 +1027,7 @@ func Deliveries(m DeliveriesModel) templ.Component {
 									var templ_7745c5c3_Var32 string
 									templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(r.Said)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 330, Col: 74}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 339, Col: 74}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 									if templ_7745c5c3_Err != nil {

@@ -145,7 +145,7 @@ func Page(m PageModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: empty(ctx, m.Rows), Compact: true,
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: empty(ctx, m), Compact: true,
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"}, {Label: ui.L(ctx).S("workload.event_who")},
@@ -625,9 +625,12 @@ func facts(ctx context.Context, list []FactModel) []ui.DefModel {
 	return items
 }
 
-func empty(ctx context.Context, rows []RowModel) *ui.EmptyStateModel {
-	if len(rows) > 0 {
+func empty(ctx context.Context, m PageModel) *ui.EmptyStateModel {
+	switch {
+	case len(m.Rows) > 0:
 		return nil
+	case m.Filter.Narrows:
+		return ui.NoMatch(ctx, "/audit")
 	}
 	return &ui.EmptyStateModel{Icon: "audit", Title: ui.L(ctx).S("audit.empty"),
 		Lines: []string{ui.L(ctx).S("audit.empty_why")}, Level: 3, Test: "empty"}

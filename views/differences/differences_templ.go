@@ -42,7 +42,7 @@ type AskModel struct {
 	Seen     string // version that is decided about
 	Cluster  string // of all; "" for one difference
 	Lead     string
-	Loses    []string
+	Loses    []string // by name; beside what such a decision about all loses
 }
 
 // ClusterModel is what one cluster and the database do not agree on.
@@ -105,6 +105,9 @@ func ask(ctx context.Context, m AskModel) workload.AskModel {
 			Hidden: []ui.HiddenModel{{Name: "seen", Value: m.Seen}}, Test: "difference-form"},
 		Button: ui.ButtonModel{Label: does, Kind: ui.DangerPrimary, Icon: "warning", Test: "difference-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: m.Path, Kind: ui.LinkLike},
+	}
+	if m.Cluster != "" || len(m.Loses) == 0 {
+		a.Loses = append([]string{say.S("differences.loses." + m.Decision)}, m.Loses...)
 	}
 	if m.Cluster != "" {
 		a.Form.Hidden = append(a.Form.Hidden, ui.HiddenModel{Name: "cluster", Value: m.Cluster})
@@ -365,7 +368,7 @@ func table(c ClusterModel) templ.Component {
 								var templ_7745c5c3_Var11 string
 								templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(f)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 151, Col: 34}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 154, Col: 34}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 								if templ_7745c5c3_Err != nil {
@@ -456,7 +459,7 @@ func table(c ClusterModel) templ.Component {
 								var templ_7745c5c3_Var14 string
 								templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(r.Decided)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 163, Col: 73}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `differences/differences.templ`, Line: 166, Col: 73}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 								if templ_7745c5c3_Err != nil {

@@ -71,6 +71,8 @@ func Request(m RequestModel) templ.Component {
 		if m.Withdraw != "" {
 			templ_7745c5c3_Err = ui.Dialog(ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: ui.L(ctx).S("requests.withdraw_ask"),
 				Body: ui.L(ctx).S("requests.withdraw_body"), Action: m.Withdraw,
+				Loses: []string{ui.L(ctx).S("requests.withdraw_loses", "Since", m.Facts.Asked.Words)},
+				Keeps: []string{ui.L(ctx).S("requests.withdraw_keeps")},
 				Confirm: ui.ButtonModel{Label: ui.L(ctx).S("requests.withdraw"), Kind: ui.DangerPrimary,
 					Test: "withdraw-confirm"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

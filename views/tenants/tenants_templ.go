@@ -989,7 +989,7 @@ func People(m PeopleModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "people", Caption: ui.L(ctx).S("tenants.people"), Empty: nobody(ctx, m.Rows),
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "people", Caption: ui.L(ctx).S("tenants.people"), Empty: nobody(ctx, m),
 					Columns: []ui.ColumnModel{
 						{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}, {Label: ui.L(ctx).S("tenants.col_roles")},
 						{Label: ui.L(ctx).S("tenants.col_seen")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
@@ -1013,9 +1013,12 @@ func People(m PeopleModel) templ.Component {
 	})
 }
 
-func nobody(ctx context.Context, rows []PersonModel) *ui.EmptyStateModel {
-	if len(rows) > 0 {
+func nobody(ctx context.Context, m PeopleModel) *ui.EmptyStateModel {
+	switch {
+	case len(m.Rows) > 0:
 		return nil
+	case m.Search.ClearURL != "":
+		return ui.NoMatch(ctx, m.Search.ClearURL)
 	}
 	return &ui.EmptyStateModel{Icon: "team", Title: ui.L(ctx).S("tenants.nobody"),
 		Lines: []string{ui.L(ctx).S("tenants.nobody_why")}, Test: "empty"}

@@ -51,7 +51,7 @@ func (w *Pages) accountView(k page.Call, form tokenForm, problems []fault.Field,
 	}
 	for _, t := range tokens {
 		row := blocks.TokenModel(say, t)
-		row.Revoke, row.Dialog = "/account/tokens/"+t.ID+"/revoke", "revoke-"+page.Slug(t.ID)
+		row.Revoke = "/account/tokens/" + t.ID + "/revoke"
 		m.Tokens = append(m.Tokens, row)
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account", Body: account.Page(m)}, nil

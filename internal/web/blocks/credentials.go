@@ -98,7 +98,11 @@ func SessionRows(k page.Call, list []identity.Session, path string, manages bool
 
 // PeopleSearch is the search field over a list of people.
 func PeopleSearch(say page.Words, action, typed string) ui.FilterBarModel {
-	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"),
+	clear := ""
+	if typed != "" {
+		clear = action
+	}
+	return ui.FilterBarModel{ClearURL: clear, Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"),
 		Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed,
 			MaxLength: 100, Autocomplete: "off", Test: "search"}}
 }

@@ -219,6 +219,24 @@ func differenceView(say page.Words, d drift.Difference, decision drift.Decision)
 	return page.View{Title: m.Title, Nav: page.DifferencesPath, Body: differencesview.Ask(m)}
 }
 
+// mostDeleted bounds the names of what a decision about all deletes.
+const mostDeleted = 10
+
+// deletedBy names what the database does not know, and what of it would go.
+func deletedBy(say page.Words, list []drift.Difference) []string {
+	var names []string
+	for _, d := range list {
+		if !d.Open() || !d.Can(drift.Apply) || d.Kind != drift.ClusterOnly {
+			continue
+		}
+		if len(names) == mostDeleted {
+			return append(names, "…")
+		}
+		names = append(names, d.Owner().Name+": "+say.S("differences.deletes."+string(d.ResourceKind)))
+	}
+	return names
+}
+
 func allAsk(say page.Words, r drift.Report, cluster string, decision drift.Decision) (page.View, error) {
 	known := decision == goOn || slices.Contains(drift.Decisions(), decision)
 	if !known || !slices.Contains(clustersOf(r), cluster) {
@@ -236,6 +254,9 @@ func allAsk(say page.Words, r drift.Report, cluster string, decision drift.Decis
 	m := differencesview.AskModel{Title: say.S("differences.title_all."+string(decision), "Cluster", cluster),
 		Path: page.DifferencesPath, ID: allOfThem, Decision: string(decision), Seen: drift.Fingerprint(list),
 		Cluster: cluster, Lead: say.S("differences.does_all."+string(decision), "Count", can, "Open", open)}
+	if decision == drift.Apply {
+		m.Loses = deletedBy(say, list)
+	}
 	return page.View{Title: m.Title, Nav: page.DifferencesPath, Body: differencesview.Ask(m)}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/account"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -122,13 +123,13 @@ func roleOptions(say page.Words, approver bool) []ui.OptionModel {
 }
 
 func heldToken(say page.Words, team string, t tenant.HeldToken) teamview.TokenModel {
-	m := teamview.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID, Holder: t.Holder.Name,
+	m := account.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID,
 		Expires: say.Around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
 		Revoke: page.TeamPath(team) + "/tokens/" + t.ID + "/revoke"}
 	if !t.LastUsedAt.IsZero() {
 		m.Used = say.Ago(t.LastUsedAt)
 	}
-	return m
+	return teamview.TokenModel{Token: m, Holder: t.Holder.Name}
 }
 
 // defaultsModel offers what the team may use.

@@ -93,6 +93,7 @@ func (w *Pages) logsModel(k page.Call, s seen) (workloadview.LogsModel, error) {
 	if !logQuery(k).Previous {
 		m.Log.Follow = logAddress(k, s.ID, "/follow")
 	}
+	m.Filter.Clear = logAddress(k, s.ID, "", "lines", k.Get("lines"))
 	m.Again = logAddress(k, s.ID, "", "q", k.Get("q"), "lines", k.Get("lines"))
 	m.Download = logAddress(k, s.ID, "/download", "tail", strconv.Itoa(podlogs.MostTail))
 	return m, nil

@@ -16,12 +16,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/branding"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
@@ -62,6 +64,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/static"
+	"github.com/gpu-portal/gpu-portal/views/layout"
 )
 
 // App is a portal that is put together but not started.
@@ -430,11 +433,19 @@ func (a *App) edge(version string, key []byte) error {
 		Ready: a.store.Ping,
 		Parts: a.parts, Metrics: a.meters.registry, Traces: a.traces,
 	}
+	brand, err := c.Branding.Load()
+	if err != nil {
+		return err
+	}
+	look := layout.Brand{Logo: brand.Logo(), Style: brand.Style()}
+	options.Context = func(ctx context.Context) context.Context { return layout.WithBrand(ctx, look) }
 	options.IsWorkload = a.gateway.Serves
 	if c.Has(config.RoleGateway) {
 		options.Gateway = a.meters.passed(a.gateway)
 	}
 	routes, mounts := a.surface(version, bundle)
+	routes = append(routes, serve.Route{Method: http.MethodGet, Path: branding.Prefix + ":file", Public: true,
+		Handler: echo.WrapHandler(brand)})
 	a.server, err = serve.New(options, routes, mounts)
 	return err
 }

@@ -94,12 +94,13 @@ type Config struct {
 	Lease      Lease       `json:"lease,omitempty"`
 	Storage    Storage     `json:"storage,omitempty"`
 	// who offers and charges, in exports for finance; default GPU Portal
-	Organisation string `json:"organisation,omitempty"`
-	Notify       Notify `json:"notify,omitempty"`
-	Advice       Advice `json:"advice,omitempty"`
-	Idle         Idle   `json:"idle,omitempty"`
-	Health       Health `json:"health,omitempty"`
-	Help         Help   `json:"help,omitempty"`
+	Organisation string   `json:"organisation,omitempty"`
+	Notify       Notify   `json:"notify,omitempty"`
+	Advice       Advice   `json:"advice,omitempty"`
+	Idle         Idle     `json:"idle,omitempty"`
+	Health       Health   `json:"health,omitempty"`
+	Help         Help     `json:"help,omitempty"`
+	Branding     Branding `json:"branding,omitempty"`
 	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
 	Currency string `json:"currency,omitempty"`
 	// IANA zone by whose clocks months of statements begin and end, "Europe/Berlin"; default UTC
@@ -458,6 +459,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Idle.problems()...)
 	all = append(all, c.Health.problems()...)
 	all = append(all, c.Help.problems()...)
+	all = append(all, c.Branding.problems()...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
 	if c.Storage.Retention < 0 {

@@ -68,6 +68,7 @@ roles: [web, gatway]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
 health: {recentErrorWindow: 1m}
+branding: {logo: nowhere.svg, color: "#06c"}
 lease: {warnings: [1h, 0s]}
 storage: {retention: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, staleGroupsTTL: 1h}
@@ -88,7 +89,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
-		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", "oidc.clientSecret and oidc.clientSecretFile",
+		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", `branding.color: "#06c" is no color`, "oidc.clientSecret and oidc.clientSecretFile",
 		"oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",
 		"platform.admins: unknown role", "platform.admin: a group has no name",
@@ -104,8 +105,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 40 {
-		t.Errorf("want one line for each problem, 40, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 41 {
+		t.Errorf("want one line for each problem, 41, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

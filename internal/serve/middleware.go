@@ -151,7 +151,11 @@ func sessionless(r *http.Request) bool {
 func (s *Server) language(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		l := s.opts.Bundle.For(edge.Value(c.Request(), edge.Language), c.Request().Header.Get("Accept-Language"))
-		c.SetRequest(c.Request().WithContext(i18n.With(c.Request().Context(), l)))
+		ctx := i18n.With(c.Request().Context(), l)
+		if s.opts.Context != nil {
+			ctx = s.opts.Context(ctx)
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
 		c.Response().Header().Set("Content-Language", l.Lang())
 		return next(c)
 	}

@@ -101,9 +101,11 @@ type Options struct {
 	Delegators func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
 	Pages      Pages
 	Bundle     *i18n.Bundle
-	Key        []byte // for the short-lived sign-in cookie
-	Now        func() time.Time
-	Logger     *slog.Logger
+	// Context adds to the context of every call what its pages need besides the language; nil: nothing.
+	Context func(context.Context) context.Context
+	Key     []byte // for the short-lived sign-in cookie
+	Now     func() time.Time
+	Logger  *slog.Logger
 	// Gateway handles every host that is a workload's; nil when this process plays no gateway.
 	Gateway    http.Handler
 	IsWorkload func(host string) bool

@@ -24,8 +24,8 @@ var asksNot = map[string]string{
 	"sessions-end": "they sign in again",
 }
 
-// TestWhatIsLostIsSaidBefore: every dialog and page that asks before something is destroyed lists what goes. A button of
-// that color that asks nothing stands in a list with its reason.
+// TestWhatIsLostIsSaidBefore: every dialog and page that asks before something is destroyed lists what goes. A button
+// of that color that asks nothing stands in a list with its reason.
 func TestWhatIsLostIsSaidBefore(t *testing.T) {
 	t.Parallel()
 	found, direct := map[string]bool{}, map[string]bool{}

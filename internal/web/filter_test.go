@@ -15,8 +15,8 @@ import (
 // notFilters are forms that ask for a page and narrow no list.
 var notFilters = []string{"/start/size", "/fleet/use"}
 
-// TestEveryFilterSaysThatNothingMatches: every list of every page that is narrowed by a form says that nothing matches, and
-// leads back to all of it. Lists that scripts narrow bring the words with them.
+// TestEveryFilterSaysThatNothingMatches: every list of every page that is narrowed by a form says that nothing matches,
+// and leads back to all of it. Lists that scripts narrow bring the words with them.
 func TestEveryFilterSaysThatNothingMatches(t *testing.T) {
 	t.Parallel()
 	seen, tried := map[string]bool{}, []string{}

@@ -87,6 +87,8 @@ func tokens(base, stronger, soft, line Color) string {
 			fmt.Fprintf(&b, "--pf-t--global--%s--%s:%s;", of, [...]string{"default", "hover", "clicked"}[state], c)
 		}
 	}
+	fmt.Fprintf(&b, "--pf-t--global--color--brand--subtle--default:%s;--pf-t--global--color--brand--subtle--hover:%s;"+
+		"--pf-t--global--color--brand--subtle--clicked:%s;", soft, soft, line)
 	fmt.Fprintf(&b, "--gp-brand-soft:%s;--gp-brand-line:%s;--gp-mark:%s", soft, line, base)
 	return b.String()
 }

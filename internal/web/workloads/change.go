@@ -86,9 +86,9 @@ func (w *Pages) workloadShare(c echo.Context) error {
 	case err != nil:
 		return err
 	case shared:
-		return w.Done(c, "shared", page.WorkloadPath(item.ID), string(item.ID))
+		return w.Done(c, "shared", connectPath(page.WorkloadPath(item.ID)), string(item.ID))
 	}
-	return w.Done(c, "unshared", page.WorkloadPath(item.ID), string(item.ID), "yes")
+	return w.Done(c, "unshared", connectPath(page.WorkloadPath(item.ID)), string(item.ID), "yes")
 }
 
 // workloadExtendAsk is the page with the form for a longer lease.

@@ -27,4 +27,5 @@ type Pages struct {
 	Prices     *usage.Prices
 	Metrics    blocks.Metrics
 	Logs       Logs
+	PortalURL  string
 }

@@ -10,6 +10,7 @@ import (
 func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows("/workloads/:id", identity.ReadWorkload, w.workloadPage()),
+		w.Shows("/workloads/:id/connect", identity.ReadWorkload, w.connectPage()),
 		w.Shows("/workloads/:id/objects", identity.ReadWorkload, w.objectsPage()),
 		w.Shows("/workloads/:id/logs", identity.ReadLogs, w.logsPage()),
 		page.Get("/workloads/:id/logs/follow", identity.ReadLogs, w.logFollow),
@@ -43,6 +44,10 @@ func (w *Pages) Routes() []page.Route {
 func (w *Pages) workloadPage() page.Page {
 	return page.Page{Name: "workload", Build: w.workloadOverview, Topics: page.Topics{live.TopicQuarantine,
 		live.TopicWorkload, live.TopicRequest, live.TopicVolume}}
+}
+
+func (w *Pages) connectPage() page.Page {
+	return page.Page{Name: "connect", Build: w.workloadConnect, Topics: page.Topics{live.TopicWorkload}}
 }
 
 func (w *Pages) objectsPage() page.Page {

@@ -94,7 +94,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Access: w.accessModel(k, s), Keys: keys, Replicas: replicasModel(k.Words, s),
+		Keys: keys, Replicas: replicasModel(k.Words, s),
 		Facts: facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
@@ -117,7 +117,6 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 			return workloadview.LeaseCard(leaseCard(say))
 		}},
 		page.Part{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
-		page.Part{ID: o.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(o.Access) }},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
 		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
 			return workloadview.Activity(o.Activity)
@@ -172,7 +171,7 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
 			Test: "tab-" + string(t)}
 	}
-	items := []ui.TabModel{tab(workloadview.Overview, path)}
+	items := []ui.TabModel{tab(workloadview.Overview, path), tab(workloadview.Connect, connectPath(path))}
 	if identity.Can(k.Actor, identity.ReadLogs, item.Resource()) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
 	}

@@ -1,0 +1,55 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// TestAWorkloadSaysHowToReachIt: its address and the lines of kubectl while it has a pod, the calls of REST, each to be
+// copied; an auditor, who may not open it, gets no address.
+func TestAWorkloadSaysHowToReachIt(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
+	wantText(t, doc, "address", "http://train-resnet.localhost:8080/lab")
+	wantText(t, doc, "access-list", "Anna Albers")
+	wantText(t, doc, "share", "Share")
+	wantText(t, doc, "connect-kubectl", "kubectl --namespace 'gpu-vision' logs --follow 'train-resnet-0'",
+		"exec --stdin --tty 'train-resnet-0' -- sh", "port-forward 'pod/train-resnet-0' 8888")
+	wantText(t, doc, "connect-rest", "'http://localhost:8080/api/v1/workloads/w-train-resnet'")
+	if n := part(doc, "connect-kubectl").Find("[data-copy-from]").Length(); n != 3 {
+		t.Errorf("want three lines to copy, got %d", n)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "workload-access")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/connect"), http.StatusOK), "address", "share")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/connect"), http.StatusOK), "connect-kubectl")
+}
+
+// TestAJobIsRunAgainOverREST: the line asks for the same program with the names of the API.
+func TestAJobIsRunAgainOverREST(t *testing.T) {
+	t.Parallel()
+	w := sceneWorld(t, "workload", "connect, job")
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-pretrain/connect"), http.StatusOK)
+	line := doc.Find("#connect-run_again").Text()
+	_, rest, _ := strings.Cut(line, "--json '")
+	text, _, whole := strings.Cut(rest, "' \\\n  'http://localhost:8080/api/v1/requests'")
+	var body map[string]any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, `'\''`, "'")), &body); err != nil || !whole {
+		t.Fatalf("want a body and its address, got %v: %s", err, line)
+	}
+	for name, want := range map[string]any{"kind": "job", "tenant": "vision"} {
+		if body[name] != want {
+			t.Errorf("%s: want %v, got %v", name, want, body[name])
+		}
+	}
+	for _, name := range []string{"size", "image", "command", "reason"} {
+		if body[name] == nil {
+			t.Errorf("want %s in %s", name, text)
+		}
+	}
+	wantAbsent(t, doc, "address")
+}

@@ -1,0 +1,98 @@
+package workloads
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// connectPath is the tab with the ways to a workload.
+func connectPath(workload string) string { return workload + "/connect" }
+
+// workloadConnect answers: how do I get to it.
+func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := workloadview.ConnectModel{Access: w.accessModel(k, s), Shell: shellModel(s), REST: w.restCalls(k, s)}
+	v := w.workloadView(k, s, workloadview.Connect, workloadview.PageModel{Connect: m})
+	v.Parts = append(v.Parts,
+		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(m.Access) }},
+		page.Part{ID: m.Shell.ID, Draw: func(page.Words) templ.Component { return workloadview.Shell(m.Shell) }})
+	return v, nil
+}
+
+// shellModel has lines while there is a pod to reach.
+func shellModel(s seen) workloadview.ShellModel {
+	m := workloadview.ShellModel{ID: "workload-shell"}
+	pod := s.Observed.Pod
+	if pod == "" || s.Over() {
+		return m
+	}
+	m.Namespace = s.Namespace
+	at := "kubectl --namespace " + page.ShellQuote(s.Namespace)
+	m.Lines = []workloadview.CallModel{
+		{What: workloadview.PodLogs, Text: at + " logs --follow " + page.ShellQuote(pod)},
+		{What: workloadview.PodShell, Text: at + " exec --stdin --tty " + page.ShellQuote(pod) + " -- sh"}}
+	if port := s.Image.Port; port > 0 && !s.IsJob() {
+		m.Lines = append(m.Lines, workloadview.CallModel{What: workloadview.PodForward,
+			Text: fmt.Sprintf("%s port-forward %s %d", at, page.ShellQuote("pod/"+pod), port)})
+	}
+	return m
+}
+
+// restCalls are calls of the REST API about this workload, with a token of the reader's own.
+func (w *Pages) restCalls(k page.Call, s seen) []workloadview.CallModel {
+	api := strings.TrimRight(w.PortalURL, "/") + "/api/v1"
+	curl := func(rest string) string { return "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + rest }
+	item := api + "/workloads/" + string(s.ID)
+	calls := []workloadview.CallModel{{What: workloadview.ReadState, Text: curl(page.ShellQuote(item))}}
+	if identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
+		calls = append(calls, workloadview.CallModel{What: workloadview.ReadLog,
+			Text: curl(page.ShellQuote(item + "/logs"))})
+	}
+	if s.IsJob() && s.change {
+		calls = append(calls, workloadview.CallModel{What: workloadview.RunAgain,
+			Text: curl("--json " + page.ShellQuote(sameJob(s)) + " \\\n  " + page.ShellQuote(api+"/requests"))})
+	}
+	return calls
+}
+
+// sameJob is the body of a request for a job like this one, with the names of the API.
+func sameJob(s seen) string {
+	body := struct {
+		Kind      catalog.WorkloadKind `json:"kind"`
+		Tenant    string               `json:"tenant"`
+		Size      string               `json:"size"`
+		Image     string               `json:"image"`
+		Command   []string             `json:"command,omitempty"`
+		Args      []string             `json:"args,omitempty"`
+		Env       map[string]string    `json:"env,omitempty"`
+		Retries   int                  `json:"retries,omitempty"`
+		TimeLimit string               `json:"timeLimit,omitempty"`
+		Mounts    []string             `json:"mounts,omitempty"`
+		Reason    string               `json:"reason"`
+	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Image: s.Image.Name, Reason: "once more: " + s.Name}
+	if j := s.Job; j != nil {
+		body.Command, body.Args, body.Env, body.Retries = j.Command, j.Args, j.Env, j.Retries
+		if j.TimeLimit > 0 {
+			body.TimeLimit = j.TimeLimit.String()
+		}
+	}
+	for _, m := range s.Mounts {
+		body.Mounts = append(body.Mounts, m.Name)
+	}
+	text, err := json.MarshalIndent(body, "", "  ")
+	if err != nil { // strings and numbers
+		return "{}"
+	}
+	return string(text)
+}

@@ -8,7 +8,9 @@ type Brand struct{ Logo, Style string }
 type brandKey struct{}
 
 // WithBrand gives the pages that are drawn with this context a look.
-func WithBrand(ctx context.Context, b Brand) context.Context { return context.WithValue(ctx, brandKey{}, b) }
+func WithBrand(ctx context.Context, b Brand) context.Context {
+	return context.WithValue(ctx, brandKey{}, b)
+}
 
 func brandOf(ctx context.Context) Brand {
 	b, _ := ctx.Value(brandKey{}).(Brand)

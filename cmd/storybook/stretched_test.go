@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -49,11 +50,16 @@ func TestStretchedTextsFit(t *testing.T) {
 	found := make(chan []finding, 1)
 	server := httptest.NewServer(harness(t, pages, found))
 	defer server.Close()
+	profile, err := os.MkdirTemp("", "stretched-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(profile) }() // not t.TempDir: a helper of the browser may still write when it is ended
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	browser := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion",
-		"--window-size=1500,1000", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", server.URL+"/harness")
+		"--window-size=1500,1000", "--user-data-dir="+profile, "--remote-debugging-port=0", server.URL+"/harness")
 	if err := browser.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.fill("[data-test=name]", team)
 	pat.fill("[data-test=title]", "Robotics")
 	pat.fill("[data-test=namespace]", namespace)
-	pat.fill("[data-test=quota]", "mig-1g.10gb: 1")
+	pat.fill("[data-test='limit-mig-1g.10gb']", "1")
 	pat.click("[data-test=save]")
 	pat.sees("[data-test=flash]")
 

@@ -131,6 +131,8 @@ type CheckedQuota struct {
 	Allowed []ComparedStart  `json:"allowed" doc:"Those that were refused and would not have been"`
 	Running int              `json:"running" doc:"Workloads that hold something now"`
 	Over    []QuotaExceeding `json:"over" doc:"Sizes of which the team holds more than it then may; what runs goes on"`
+	Waiting int              `json:"waiting" doc:"Starts that nobody decided yet"`
+	Blocked []ComparedStart  `json:"blocked" doc:"Those of them that could not be approved"`
 }
 
 // ComparedStart is one start of the past.
@@ -163,7 +165,8 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 		return nil, err
 	}
 	v := CheckedQuota{Seen: c.Seen, Capped: c.Capped, Refused: comparedStarts(c.Refused),
-		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
+		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{},
+		Waiting: c.Waiting, Blocked: comparedStarts(c.Blocked)}
 	for _, o := range c.Excesses {
 		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Spec.Size.Name, Holds: o.Holds, Limit: o.Limit,
 			Started: comparedStarts(o.Started)})

@@ -45,6 +45,10 @@ func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 		"quota": {"cpu"}}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("no quota at all: %d", a.status)
 	}
+	table := boss.post("/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota.cpu": {"0"}})
+	if shown := table.page(t).Find("[data-test=preview]").Text(); !strings.Contains(shown, "1 held, 0 allowed") {
+		t.Errorf("from the table: want the same, got %q", shown)
+	}
 	checked := w.call(w.token(admin), http.MethodPost, "/api/v1/tenants/vision/quota-check",
 		map[string]any{"quota": map[string]any{"*": 2}})
 	allowed, _ := checked.json(t)["allowed"].([]any)

@@ -21,6 +21,8 @@ type QuotaComparison struct {
 	Allowed  []Compared    // that were refused for the quota and would not have been
 	Running  int           // workloads that hold something now
 	Excesses []QuotaExcess // by title of the size
+	Waiting  int           // starts that nobody decided yet
+	Blocked  []Compared    // those of them that could not be approved, each looked at with what the team holds now
 }
 
 // QuotaExcess is a size of which a tenant holds more than its quota.
@@ -57,7 +59,13 @@ func (s *Comparisons) Quota(ctx context.Context, a identity.Actor, name string,
 		return c, err
 	}
 	holdings, err := s.store.Holdings(ctx, name)
+	if err != nil {
+		return c, err
+	}
 	c.Excesses = quotaExcesses(then, held, holdings)
+	_, err = s.each(ctx, Filter{States: []State{Pending}, Tenants: []string{name}}, func(r Request) {
+		c.countWaiting(then, r, holdings)
+	})
 	return c, err
 }
 
@@ -83,6 +91,16 @@ func (c *QuotaComparison) count(then tenant.Tenant, r Request) {
 	c.Seen++
 	if f := r.Decision.Facts; f.QuotaUsed+int64(r.Spec.Replicas.Least()) > int64(then.QuotaOf(r.Spec.Size.Name)) {
 		c.Refused = append(c.Refused, r.compared())
+	}
+}
+
+func (c *QuotaComparison) countWaiting(then tenant.Tenant, r Request, holdings []workload.Holding) {
+	if r.Kind != StartKind {
+		return
+	}
+	c.Waiting++
+	if QuotaOf(then, r.Spec.Size.Name, holdings).Lacks(r.Spec.Replicas.Least()) {
+		c.Blocked = append(c.Blocked, r.compared())
 	}
 }
 

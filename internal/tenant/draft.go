@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ const (
 	maxEntries = 500
 )
 
+// QuotaField begins the name of the field of a size's limit.
+const QuotaField = "quota."
+
 // check lists what is wrong with a draft; d is what counts now.
 func (f Draft) check(d Directory, known func(size string) bool) []fault.Field {
 	var fields []fault.Field
@@ -60,13 +64,14 @@ func (f Draft) check(d Directory, known func(size string) bool) []fault.Field {
 		}
 	}
 	was, _ := d.ByName(f.Name)
-	for size, n := range f.Quota {
+	for _, size := range slices.Sorted(maps.Keys(f.Quota)) {
+		n := f.Quota[size]
 		_, had := was.Quota[size]
 		switch {
 		case size != EverySize && !had && !known(size):
-			problem("quota", i18n.T("tenant.quota_size", "Size", clip(size)))
+			problem(QuotaField+size, i18n.T("tenant.quota_size", "Size", clip(size)))
 		case n < 0 || n > maxQuota:
-			problem("quota", i18n.T("tenant.quota_number", "Size", clip(size), "Most", maxQuota))
+			problem(QuotaField+size, i18n.T("tenant.quota_number", "Size", clip(size), "Most", maxQuota))
 		}
 	}
 	if len(f.Quota) > maxEntries {
@@ -137,6 +142,25 @@ func ParseQuota(text string) (map[string]int, *fault.Field) {
 		quota[size] = n
 	}
 	return quota, nil
+}
+
+// ParseLimits reads limits by size as they were typed into a table; a size without one is not listed.
+func ParseLimits(typed map[string]string) (map[string]int, []fault.Field) {
+	quota := map[string]int{}
+	var fields []fault.Field
+	for _, size := range slices.Sorted(maps.Keys(typed)) {
+		text := strings.TrimSpace(typed[size])
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			fields = append(fields, fault.Field{Name: QuotaField + size,
+				Reason: i18n.T("tenant.quota_number", "Size", clip(size), "Most", maxQuota)})
+		}
+		quota[size] = n
+	}
+	return quota, fields
 }
 
 // ParseGroups reads one group a line.

@@ -82,16 +82,16 @@ func TestDraftsThatAreRefused(t *testing.T) {
 	for want, draft := range map[string]Draft{
 		"": {Name: "robots", New: true, Quota: map[string]int{"cpu": 1, EverySize: 0},
 			Groups: map[identity.Role][]string{identity.Owner: {"gpu-*"}}},
-		"name":             {Name: "Robots", New: true},
-		"name taken":       {Name: "vision", New: true},
-		"namespace":        {Name: "robots", Namespace: "kube-system", New: true},
-		"namespace taken":  {Name: "robots", Namespace: "gpu-vision", New: true},
-		"namespace spaced": {Name: "robots", Namespace: "a b", New: true},
-		"title":            {Name: "vision", Title: "a\nb"},
-		"groups.owner":     {Name: "vision", Groups: map[identity.Role][]string{identity.Owner: {"**"}}},
-		"groups.admin":     {Name: "vision", Groups: map[identity.Role][]string{identity.Admin: {"abc"}}},
-		"quota":            {Name: "vision", Quota: map[string]int{"none": 1}},
-		"quota below zero": {Name: "vision", Quota: map[string]int{"cpu": -1}},
+		"name":                 {Name: "Robots", New: true},
+		"name taken":           {Name: "vision", New: true},
+		"namespace":            {Name: "robots", Namespace: "kube-system", New: true},
+		"namespace taken":      {Name: "robots", Namespace: "gpu-vision", New: true},
+		"namespace spaced":     {Name: "robots", Namespace: "a b", New: true},
+		"title":                {Name: "vision", Title: "a\nb"},
+		"groups.owner":         {Name: "vision", Groups: map[identity.Role][]string{identity.Owner: {"**"}}},
+		"groups.admin":         {Name: "vision", Groups: map[identity.Role][]string{identity.Admin: {"abc"}}},
+		"quota.none":           {Name: "vision", Quota: map[string]int{"none": 1}},
+		"quota.cpu below zero": {Name: "vision", Quota: map[string]int{"cpu": -1}},
 	} {
 		got := draft.check(d, known)
 		if (want == "") != (len(got) == 0) || want != "" && got[0].Name != firstWord(want) {

@@ -321,7 +321,7 @@ type FormModel struct {
 	Title     FieldModel
 	Namespace FieldModel
 	Groups    []GroupModel
-	Quota     FieldModel
+	Quota     QuotaModel
 	Disabled  bool
 	Note      FieldModel
 }
@@ -697,9 +697,7 @@ func form(m FormModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "quota", Name: "quota", Kind: ui.TextareaField, Rows: 6, Mono: true,
-					Label: ui.L(ctx).S("tenants.field_quota"), Hint: ui.L(ctx).S("tenants.quota_hint"), Value: m.Quota.Value,
-					Error: m.Quota.Error, Test: "quota"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Quota(m.Quota).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

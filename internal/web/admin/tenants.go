@@ -13,7 +13,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -66,13 +65,13 @@ func quotaText(quota map[string]int) string {
 // tenantForm is what was typed about a team.
 type tenantForm struct {
 	tenant.Draft
-	quota  string
+	quota  quotaForm
 	groups map[identity.Role]string
 }
 
 func formOf(e tenant.Entry) tenantForm {
 	f := tenantForm{Draft: tenant.Draft{Name: e.Name, Title: e.Title, Namespace: e.NamespaceName(), Disabled: e.Disabled,
-		Base: e.Version()}, quota: quotaText(e.Quota), groups: map[identity.Role]string{}}
+		Base: e.Version(), Quota: e.Quota}, quota: quotaOf(e.Quota), groups: map[identity.Role]string{}}
 	for _, role := range tenant.MemberRoles {
 		f.groups[role] = strings.Join(e.Groups[role], "\n")
 	}
@@ -104,7 +103,12 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	page.View, error) {
 	say := k.Words
 	title := say.S("tenants.create")
-	m := tenants.EditModel{Errors: page.FormErrors(say, problems), Form: formModel(say, f, problems)}
+	quota, err := w.quotaModel(k, f, problems)
+	if err != nil {
+		return page.View{}, err
+	}
+	m := tenants.EditModel{Errors: page.FormErrors(say, quotaAnchors(f.quota, problems)),
+		Form: formModel(say, f, quota, problems)}
 	may := identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{})
 	if !f.New {
 		e, err := w.Tenants.Entry(k.Actor, f.Name)
@@ -120,7 +124,7 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 			return page.View{}, err
 		}
 	}
-	if !may {
+	if m.Form.Quota.Turn = may; !may {
 		m.Form.Refused = say.S("tenant.admins_only")
 	}
 	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"),
@@ -128,13 +132,13 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	return page.View{Title: title, Nav: page.TenantsPath, Body: tenants.Edit(m)}, nil
 }
 
-func formModel(say page.Words, f tenantForm, problems []fault.Field) tenants.FormModel {
+func formModel(say page.Words, f tenantForm, quota tenants.QuotaModel, problems []fault.Field) tenants.FormModel {
 	field := func(name, value string) tenants.FieldModel {
 		return tenants.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	m := tenants.FormModel{Action: page.TenantsPath + "/edit", New: f.New, Known: f.Name,
 		Base: strconv.FormatInt(f.Base, 10), Name: field("name", f.Name), Title: field("title", f.Title),
-		Namespace: field("namespace", f.Namespace), Quota: field("quota", f.quota), Disabled: f.Disabled,
+		Namespace: field("namespace", f.Namespace), Quota: quota, Disabled: f.Disabled,
 		Note: field("note", f.Note)}
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
 		m.Groups = append(m.Groups, tenants.GroupModel{ID: string(role), Role: say.Say(page.RoleWord(role)),
@@ -193,6 +197,9 @@ func savedLines(say page.Words, s tenant.Saved) []string {
 func (w *Pages) tenantSave(c echo.Context) error {
 	k := w.CallOf(c)
 	f, problems := readTenantForm(c)
+	if as := c.FormValue("turn"); as != "" && identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
+		return w.tenantTurned(c, k, f, as, problems)
+	}
 	err := fault.InvalidFields(problems)
 	if err == nil || !identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
 		_, err = w.Tenants.Save(k.Ctx, k.Actor, f.Draft)
@@ -222,6 +229,9 @@ func (w *Pages) tenantCheck(c echo.Context) error {
 			return err
 		}
 		m := quotaComparedModel(k.Words, q)
+		if m.Changes, err = w.quotaChanges(k, f); err != nil {
+			return err
+		}
 		compared = &m
 	}
 	v, err := w.tenantViewWith(k, f, problems, compared)
@@ -235,44 +245,9 @@ func (w *Pages) tenantCheck(c echo.Context) error {
 	return w.Reply(c, k, page.Page{Name: w.tenantEditPage().Name}, v, status)
 }
 
-func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
-	over := 0
-	for _, o := range q.Excesses {
-		over += o.Holds - o.Limit
-	}
-	m := rules.ComparedModel{
-		Past: rules.VerdictModel{Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen),
-			Body: say.S("tenants.differ_body"), Differs: len(q.Refused)+len(q.Allowed) > 0},
-		Running: rules.VerdictModel{Title: say.S("tenants.over", "Over", over, "Count", q.Running),
-			Differs: len(q.Excesses) > 0}}
-	if q.Capped {
-		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", q.Seen))
-	}
-	inside := ui.StateModel{Kind: ui.OK, Word: say.S("tenants.inside_quota")}
-	outside := ui.StateModel{Kind: ui.Danger, Word: say.S("tenants.over_quota")}
-	add := func(list []rules.DifferenceModel, compared []request.Compared,
-		was, now ui.StateModel) []rules.DifferenceModel {
-		for _, r := range compared[:max(0, min(len(compared), mostShown-len(list)))] {
-			list = append(list, rules.DifferenceModel{Name: comparedName(say, r), Was: was, Now: now})
-		}
-		return list
-	}
-	m.Rows = add(add(nil, q.Refused, inside, outside), q.Allowed, outside, inside)
-	if all := len(q.Refused) + len(q.Allowed); all > len(m.Rows) {
-		m.Shown = say.S("rules.shown", "Shown", len(m.Rows), "Count", all)
-	}
-	for _, o := range q.Excesses {
-		m.Running.Body = say.S("tenants.over_body")
-		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
-			o.Limit))
-		m.Affected = add(m.Affected, o.Started, inside, outside)
-	}
-	return m
-}
-
 func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
 	base := c.FormValue("base")
-	f := tenantForm{quota: c.FormValue("quota"), groups: map[identity.Role]string{}}
+	f := tenantForm{groups: map[identity.Role]string{}}
 	f.Draft = tenant.Draft{Name: c.FormValue("name"), New: base == "", Title: c.FormValue("title"),
 		Namespace: c.FormValue("namespace"), Disabled: c.FormValue("disabled") != "", Note: c.FormValue("note"),
 		Groups: map[identity.Role][]string{}}
@@ -285,12 +260,9 @@ func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
 		f.groups[role] = c.FormValue("groups." + string(role))
 		f.Groups[role] = tenant.ParseGroups(f.groups[role])
 	}
-	quota, problem := tenant.ParseQuota(f.quota)
-	if problem != nil {
-		return f, []fault.Field{*problem}
-	}
-	f.Quota = quota
-	return f, nil
+	var problems []fault.Field
+	f.quota, f.Quota, problems = readQuota(c)
+	return f, problems
 }
 
 // people answers: who has signed in, and what are they here.

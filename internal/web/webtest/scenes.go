@@ -324,6 +324,13 @@ var tenantsScenes = []Scene{
 	{"tenants", "one", Dora, Busy, "/admin/tenants/edit?name=vision", nil},
 	{"tenants", "one, another quota tried", Dora, Busy, "/admin/tenants/check",
 		url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"h100: 0"}}},
+	{"tenants", "one, a quota in a table tried", Dora, Busy, "/admin/tenants/check",
+		url.Values{"name": {"vision"}, "base": {"0"}, "quota.h100": {"1"}, "quota.mig-1g.10gb": {"0"}, "quota.cpu": {"4"},
+			"quota.*": {"2"}}},
+	{"tenants", "one, a limit that is none", Dora, Busy, "/admin/tenants/edit",
+		url.Values{"name": {"vision"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"4"}}},
+	{"tenants", "one, its quota as text", Dora, Busy, "/admin/tenants/edit",
+		url.Values{"name": {"speech"}, "base": {"0"}, "turn": {"text"}, "quota.h100": {"1"}, "quota.cpu": {"2"}}},
 	{"tenants", "people", Dora, Busy, "/admin/people", nil},
 	{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
 }

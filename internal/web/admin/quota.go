@@ -1,0 +1,244 @@
+package admin
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/rules"
+	"github.com/gpu-portal/gpu-portal/views/tenants"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// quotaForm is a quota as it was typed: as text, or limits by size.
+type quotaForm struct {
+	asText bool
+	text   string
+	limits map[string]string
+}
+
+func quotaOf(quota map[string]int) quotaForm {
+	f := quotaForm{text: quotaText(quota), limits: map[string]string{}}
+	for size, n := range quota {
+		f.limits[size] = strconv.Itoa(n)
+	}
+	return f
+}
+
+// readQuota takes the text where there is one, else the table.
+func readQuota(c echo.Context) (quotaForm, map[string]int, []fault.Field) {
+	values, err := c.FormParams()
+	if err != nil {
+		values = url.Values{}
+	}
+	if values.Has("quota") {
+		f := quotaForm{asText: true, text: values.Get("quota")}
+		quota, problem := tenant.ParseQuota(f.text)
+		if problem != nil {
+			return f, nil, []fault.Field{*problem}
+		}
+		f.limits = quotaOf(quota).limits
+		return f, quota, nil
+	}
+	f := quotaForm{limits: map[string]string{}}
+	for name := range values {
+		if size, ok := strings.CutPrefix(name, tenant.QuotaField); ok {
+			f.limits[size] = values.Get(name)
+		}
+	}
+	quota, problems := tenant.ParseLimits(f.limits)
+	f.text = quotaText(quota)
+	return f, quota, problems
+}
+
+// quotaAnchors names problems by the ids of their fields: as text there is one.
+func quotaAnchors(f quotaForm, problems []fault.Field) []fault.Field {
+	list := slices.Clone(problems)
+	for i := range list {
+		if f.asText && strings.HasPrefix(list[i].Name, tenant.QuotaField) {
+			list[i].Name = "quota"
+		}
+	}
+	return list
+}
+
+// quotaModel is the part of the form that says how many of each size.
+func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (tenants.QuotaModel, error) {
+	say := k.Words
+	m := tenants.QuotaModel{AsText: f.quota.asText, New: f.New, Text: tenants.FieldModel{Value: f.quota.text,
+		Error: page.WrongIn(say, quotaAnchors(f.quota, problems), "quota")}}
+	if m.AsText {
+		return m, nil
+	}
+	e := tenant.Entry{Tenant: tenant.Tenant{Name: f.Name}}
+	var held map[string]request.Quota
+	if !f.New {
+		var err error
+		if e, err = w.Tenants.Entry(k.Actor, f.Name); err != nil {
+			return m, err
+		}
+		if held, err = w.Quotas.Of(k.Ctx, e.Tenant); err != nil {
+			return m, err
+		}
+	}
+	row := func(name, title string) tenants.LimitModel {
+		limit := e.QuotaOf(name)
+		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
+			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
+			Then: strconv.Itoa(withoutEntry(e, name)), From: limitSource(say, e, name)}
+		return l
+	}
+	every := row(tenant.EverySize, say.S("tenants.every_size"))
+	every.Code, every.Held, every.Limit = "", false, 0
+	m.Rows = []tenants.LimitModel{every}
+	for _, s := range w.quotaSizes(say, f) {
+		l := row(s.Value, s.Label)
+		if _, listed := e.Quota[s.Value]; listed || l.Value != "" || l.Used > 0 || l.Error != "" {
+			m.Rows = append(m.Rows, l)
+		} else {
+			m.Rest = append(m.Rest, l)
+		}
+	}
+	return m, nil
+}
+
+// quotaSizes are the sizes of the catalog, then those that only the quota still names.
+func (w *Pages) quotaSizes(say page.Words, f tenantForm) []ui.OptionModel {
+	var list []ui.OptionModel
+	known := map[string]bool{tenant.EverySize: true}
+	for _, s := range w.Site().Catalog.Sizes {
+		known[s.Name] = true
+		list = append(list, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.quota.limits)) {
+		if !known[name] {
+			list = append(list, ui.OptionModel{Value: name, Label: name})
+		}
+	}
+	return list
+}
+
+// withoutEntry is what counts for a size of which nothing is saved.
+func withoutEntry(e tenant.Entry, size string) int {
+	if e.Configured != nil {
+		if n, listed := e.Configured.Quota[size]; listed {
+			return n
+		}
+	}
+	return max(0, e.Quota[tenant.EverySize])
+}
+
+// limitSource says who set the limit that counts.
+func limitSource(say page.Words, e tenant.Entry, size string) string {
+	n, listed := e.Quota[size]
+	configured, inConfig := 0, false
+	if e.Configured != nil {
+		configured, inConfig = e.Configured.Quota[size]
+	}
+	switch {
+	case listed && inConfig && n == configured:
+		return say.S("tenants.from_config")
+	case listed && inConfig:
+		return say.S("tenants.limit_over", "Limit", configured)
+	case listed:
+		return say.S("tenants.limit_here")
+	case size == tenant.EverySize:
+		return say.S("tenants.limit_none")
+	}
+	return say.S("tenants.limit_rest")
+}
+
+// tenantTurned shows what was typed in the other way; what could not be read stays where it is.
+func (w *Pages) tenantTurned(c echo.Context, k page.Call, f tenantForm, as string, problems []fault.Field) error {
+	status := http.StatusUnprocessableEntity
+	if len(problems) == 0 {
+		f.quota.asText, status = as == "text", http.StatusOK
+	}
+	v, err := w.tenantView(k, f, problems)
+	if err != nil {
+		return err
+	}
+	return w.Reply(c, k, page.Page{Name: w.tenantEditPage().Name}, v, status)
+}
+
+// quotaChanges are the limits that differ from those that count.
+func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]rules.ChangeModel, error) {
+	e, err := w.Tenants.Entry(k.Actor, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	titles := map[string]string{tenant.EverySize: k.Words.S("tenants.every_size")}
+	for _, s := range w.Site().Catalog.Sizes {
+		titles[s.Name] = k.Words.SizeTitle(s)
+	}
+	limit := func(quota map[string]int, size string) string {
+		if n, ok := quota[size]; ok {
+			return strconv.Itoa(n)
+		}
+		return ""
+	}
+	names := maps.Clone(e.Quota)
+	maps.Copy(names, f.Quota)
+	var list []rules.ChangeModel
+	for _, size := range slices.Sorted(maps.Keys(names)) {
+		c := rules.ChangeModel{Name: cmp.Or(titles[size], size), Old: limit(e.Quota, size), New: limit(f.Quota, size)}
+		if c.New == "" && e.Configured != nil {
+			c.New = limit(e.Configured.Quota, size)
+		}
+		if c.Old != c.New {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
+	over := 0
+	for _, o := range q.Excesses {
+		over += o.Holds - o.Limit
+	}
+	m := rules.ComparedModel{
+		Past: rules.VerdictModel{Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen),
+			Body: say.S("tenants.differ_body"), Differs: len(q.Refused)+len(q.Allowed) > 0},
+		Running: rules.VerdictModel{Title: say.S("tenants.over", "Over", over, "Count", q.Running),
+			Differs: len(q.Excesses) > 0}}
+	if q.Capped {
+		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", q.Seen))
+	}
+	inside := ui.StateModel{Kind: ui.OK, Word: say.S("tenants.inside_quota")}
+	outside := ui.StateModel{Kind: ui.Danger, Word: say.S("tenants.over_quota")}
+	add := func(list []rules.DifferenceModel, compared []request.Compared,
+		was, now ui.StateModel) []rules.DifferenceModel {
+		for _, r := range compared[:max(0, min(len(compared), mostShown-len(list)))] {
+			list = append(list, rules.DifferenceModel{Name: comparedName(say, r), Was: was, Now: now})
+		}
+		return list
+	}
+	m.Rows = add(add(nil, q.Refused, inside, outside), q.Allowed, outside, inside)
+	if all := len(q.Refused) + len(q.Allowed); all > len(m.Rows) {
+		m.Shown = say.S("rules.shown", "Shown", len(m.Rows), "Count", all)
+	}
+	for _, o := range q.Excesses {
+		m.Running.Body = say.S("tenants.over_body")
+		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
+			o.Limit))
+		m.Affected = add(m.Affected, o.Started, inside, outside)
+	}
+	m.Waiting = &rules.VerdictModel{Title: say.S("tenants.blocked", "Blocked", len(q.Blocked), "Count", q.Waiting),
+		Differs: len(q.Blocked) > 0}
+	if m.Waiting.Differs {
+		m.Waiting.Body = say.S("tenants.blocked_body")
+	}
+	m.Blocked = add(nil, q.Blocked, ui.StateModel{Kind: ui.Waiting, Word: say.S("tenants.undecided")}, outside)
+	return m
+}

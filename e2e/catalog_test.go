@@ -115,6 +115,31 @@ func TestCatalogEditing(t *testing.T) {
 	dana.click("[data-test=deprecated-size-instead]")
 	dana.do(dana.assert.Locator(dana.at("[data-test='size-mig-1g.10gb']")).ToBeChecked())
 
+	pat.open("/admin/sizes")
+	pat.click("[data-test=entry][data-name='mig-1g.10gb'] a") // the form of the same text
+	pat.do(pat.assert.Locator(pat.at("[data-test='field-pricePerHour']")).ToHaveValue("0.60"))
+	pat.fill("[data-test='field-cpu']", "lots")
+	pat.click("[data-test=save]")
+	pat.reads("[id='cpu-error']", "lots")
+	pat.accessible()
+	pat.fill("[data-test='field-cpu']", "5")
+	pat.fill("[data-test='field-maxLease']", "8h")
+	pat.click("[data-test=check]")
+	pat.reads("[data-test=diff]", "maxLease")
+	pat.sees("[data-test=preview]")
+	pat.accessible()
+	pat.shot("form-checked")
+	pat.click("[data-test=as-yaml]")
+	pat.reads("[data-test=from-form]", "not saved")
+	text, err := pat.at("[data-test=text]").InputValue()
+	pat.do(err)
+	if !strings.Contains(text, "# ") || !strings.Contains(text, `cpu: "5"`) || !strings.Contains(text, "maxLease: 8h") {
+		t.Errorf("want the form's changes in the text as it was written, got %.300s", text)
+	}
+	pat.click("[data-test=save]")
+	pat.reads("[data-test=diff]", "maxLease")
+
+	pat.open("/admin/sizes")
 	row = pat.at("[data-test=entry][data-name='gpu-shared']")
 	pat.do(row.Locator("summary").Click())
 	pat.do(row.Locator("[data-test=do-hide]").Click())

@@ -85,6 +85,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"part": {"system"}}
 	case path == "/settings/theme":
 		return url.Values{"theme": {"dark"}}
+	case path == "/admin/sizes/form":
+		return url.Values{"list": {"sizes"}, "name": {"cpu"}}
 	case path == "/admin/tenants/check":
 		return url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"cpu: 3"}}
 	case path == "/admin/tenants/edit":

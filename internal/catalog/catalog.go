@@ -38,6 +38,9 @@ const (
 	IsolationUnknown Isolation = "unknown" // cannot be told
 )
 
+// IsolationLevels are all of them, the best first.
+func IsolationLevels() []Isolation { return slices.Clone(isolations) }
+
 // Size is one entry of the price list.
 type Size struct {
 	Name         string      `json:"name"`               // DNS label, the word in API and SQL

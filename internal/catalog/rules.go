@@ -70,11 +70,7 @@ func (c Catalog) TechnologyWord(t Technology) i18n.Text {
 
 // names lists the technologies that a size may have, for a message.
 func (k *checker) names() string {
-	names := slices.Sorted(maps.Keys(technologies))
-	for _, r := range slices.Concat(brought(), k.own) {
-		names = append(names, r.Name)
-	}
-	slices.Sort(names)
+	names := Catalog{Technologies: k.own}.KnownTechnologies()
 	words := make([]string, len(names))
 	for i, n := range names {
 		words[i] = string(n)
@@ -219,4 +215,14 @@ func asks(s Size) iter.Seq[string] {
 func domainOf(name string) string {
 	domain, _, _ := strings.Cut(name, "/")
 	return domain
+}
+
+// KnownTechnologies are those that a size may have, by name.
+func (c Catalog) KnownTechnologies() []Technology {
+	names := slices.Collect(maps.Keys(technologies))
+	for _, r := range slices.Concat(brought(), c.Technologies) {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
 }

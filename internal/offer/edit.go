@@ -223,8 +223,13 @@ func appendSize(text string, s catalog.Size) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return appendItem(text, Sizes, item)
+}
+
+// appendItem adds an entry at the end of a list.
+func appendItem(text string, to List, item *yaml.Node) (string, error) {
 	list := func(root *yaml.Node) (*yaml.Node, bool) {
-		at := pair(root, string(Sizes))
+		at := pair(root, string(to))
 		if at < 0 || root.Content[at+1].Kind != yaml.SequenceNode {
 			return nil, false
 		}

@@ -556,6 +556,7 @@ type ComparedModel struct {
 	Shown    string
 	Waiting  *VerdictModel // nil where nothing that waits is looked at
 	Blocked  []DifferenceModel
+	Other    bool // it is no change of rules
 }
 
 // ChangeModel is one value that differs; Old or New is "" for none.
@@ -624,7 +625,7 @@ func Compared(m ComparedModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(c.Name)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 223, Col: 22}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 224, Col: 22}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -642,7 +643,7 @@ func Compared(m ComparedModel) templ.Component {
 						var templ_7745c5c3_Var20 string
 						templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(c.Old)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 225, Col: 19}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 226, Col: 19}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 						if templ_7745c5c3_Err != nil {
@@ -667,7 +668,7 @@ func Compared(m ComparedModel) templ.Component {
 						var templ_7745c5c3_Var21 string
 						templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(c.New)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 231, Col: 19}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 232, Col: 19}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 						if templ_7745c5c3_Err != nil {
@@ -701,7 +702,7 @@ func Compared(m ComparedModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) > 0 {
-				templ_7745c5c3_Err = differences("preview-differ", ui.L(ctx).S("rules.preview"), m.Rows).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = differences("preview-differ", ui.L(ctx).S("rules.preview"), m.Rows, m.Other).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -718,7 +719,7 @@ func Compared(m ComparedModel) templ.Component {
 				var templ_7745c5c3_Var22 string
 				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(m.Shown)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 242, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 243, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 				if templ_7745c5c3_Err != nil {
@@ -742,7 +743,7 @@ func Compared(m ComparedModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Affected) > 0 {
-				templ_7745c5c3_Err = differences("preview-affected", ui.L(ctx).S("rules.preview_running"), m.Affected).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = differences("preview-affected", ui.L(ctx).S("rules.preview_running"), m.Affected, m.Other).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -761,7 +762,7 @@ func Compared(m ComparedModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(m.Blocked) > 0 {
-					templ_7745c5c3_Err = differences("preview-blocked", ui.L(ctx).S("rules.preview_waiting"), m.Blocked).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = differences("preview-blocked", ui.L(ctx).S("rules.preview_waiting"), m.Blocked, m.Other).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1086,7 +1087,7 @@ func Edit(m EditModel) templ.Component {
 								var templ_7745c5c3_Var36 string
 								templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(f.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 317, Col: 21}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/rules.templ`, Line: 318, Col: 21}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 								if templ_7745c5c3_Err != nil {
@@ -1152,7 +1153,7 @@ func Edit(m EditModel) templ.Component {
 	})
 }
 
-func differences(id, caption string, rows []DifferenceModel) templ.Component {
+func differences(id, caption string, rows []DifferenceModel, other bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1173,6 +1174,10 @@ func differences(id, caption string, rows []DifferenceModel) templ.Component {
 			templ_7745c5c3_Var37 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		was, then := ui.L(ctx).S("rules.col_was"), ui.L(ctx).S("rules.col_then")
+		if other {
+			was, then = ui.L(ctx).S("rules.col_before"), ui.L(ctx).S("rules.col_after")
+		}
 		templ_7745c5c3_Var38 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1242,7 +1247,7 @@ func differences(id, caption string, rows []DifferenceModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("rules.col_was")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: was}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1268,7 +1273,7 @@ func differences(id, caption string, rows []DifferenceModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("rules.col_then")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: then}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var42), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1282,8 +1287,7 @@ func differences(id, caption string, rows []DifferenceModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: caption, Compact: true, Columns: []ui.ColumnModel{
-			{Label: ui.L(ctx).S("rules.col_request")}, {Label: ui.L(ctx).S("rules.col_was")},
-			{Label: ui.L(ctx).S("rules.col_then")},
+			{Label: ui.L(ctx).S("rules.col_request")}, {Label: was}, {Label: then},
 		}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var38), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -29,6 +29,7 @@ type PageModel struct {
 	Header ui.HeaderModel
 	List   List
 	Edit   string // page of the editor; "" for those who may not
+	Add    string // page of the form of a new entry; "" for those who may not
 	// Trouble says that the newest version cannot be used, or that a change could not be made; nil while all is well.
 	Trouble *TroubleModel
 	// Licenses warns of license pools that do not license the vGPU of their size; nil where all do.
@@ -158,7 +159,8 @@ func Page(m PageModel) templ.Component {
 func header(ctx context.Context, m PageModel) ui.HeaderModel {
 	if m.Edit != "" {
 		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("sizes.edit"), Href: m.Edit,
-			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
+			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}, {Link: &ui.LinkButtonModel{
+			Label: ui.L(ctx).S("sizes.add_" + string(m.List)), Href: m.Add, Kind: ui.Primary, Icon: "plus", Test: "add"}}}
 	}
 	return m.Header
 }
@@ -300,7 +302,7 @@ func Findings(m FindingsModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.findings_more", "Count", len(m.Items)-few))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 169, Col: 78}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 171, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -434,6 +436,8 @@ type RowModel struct {
 	Free      string
 	InUse     string
 	Change    *ChangeModel // nil for those who may not
+	Form      string       // page of its form; "" for those who may not
+	Copy      string       // page of the form of a new one like it
 }
 
 // ChangeModel is the quick changes of an entry, in their order.
@@ -452,7 +456,10 @@ var actionIcons = map[Action]string{"show": "eye", "hide": "off", "undeprecate":
 	"up": "up", "down": "down"}
 
 func menu(ctx context.Context, list List, r RowModel) ui.MenuModel {
-	m := ui.MenuModel{Label: ui.L(ctx).S("sizes.change", "Name", r.Title), IconOnly: true, End: true}
+	m := ui.MenuModel{Label: ui.L(ctx).S("sizes.change", "Name", r.Title), IconOnly: true, End: true,
+		Items: []ui.MenuItemModel{
+			{Label: ui.L(ctx).S("sizes.action_edit"), Icon: "edit", Href: r.Form, Test: "do-edit"},
+			{Label: ui.L(ctx).S("sizes.action_copy"), Icon: "copy", Href: r.Copy, Test: "do-copy"}}}
 	for _, a := range r.Change.Actions {
 		item := ui.MenuItemModel{Label: ui.L(ctx).S("sizes.action_" + string(a)), Icon: actionIcons[a],
 			Test: "do-" + string(a)}
@@ -649,7 +656,7 @@ func row(r RowModel, list List) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Title, Detail: r.Name}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Title, Detail: r.Name, Href: r.Form}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -717,7 +724,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mono)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 341, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 348, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -776,7 +783,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 350, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 357, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -1048,7 +1055,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 templ.SafeURL
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 412, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 419, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -1061,7 +1068,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 412, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 419, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {

@@ -46,7 +46,7 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 		List: sizes.List(list), Trouble: catalogTrouble(say, o, problem),
 		Licenses: blocks.MismatchNotice(say, w.Catalog.Mismatches()), Table: sizes.TableModel{List: sizes.List(list)}}
 	if may {
-		m.Edit = "/admin/sizes/edit"
+		m.Edit, m.Add = "/admin/sizes/edit", entryPath(list, "", "")
 	}
 	if list == offer.Sizes {
 		m.Findings, m.Table.Rows = findings(say, o, may), w.sizeRows(say, o, may)
@@ -148,6 +148,7 @@ func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.Row
 		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
 		if may {
 			row.Change = entryChange(o, s.Size.Hidden, s.Size.Deprecated, i, len(o.Sizes))
+			row.Form, row.Copy = entryPath(offer.Sizes, "name", row.Name), entryPath(offer.Sizes, "like", row.Name)
 		}
 		rows = append(rows, row)
 	}
@@ -168,6 +169,7 @@ func imageRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
 		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
 		if may {
 			row.Change = entryChange(o, s.Image.Hidden, s.Image.Deprecated, i, len(o.Images))
+			row.Form, row.Copy = entryPath(offer.Images, "name", row.Name), entryPath(offer.Images, "like", row.Name)
 		}
 		rows = append(rows, row)
 	}

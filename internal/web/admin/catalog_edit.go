@@ -56,7 +56,7 @@ func (w *Pages) editView(k page.Call, d offer.Draft, outcome sizes.OutcomeModel,
 			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"},
 				{Label: say.S("sizes.edit_title")}}},
 		Outcome: outcome, Text: strings.ReplaceAll(d.Text, "\r\n", "\n"), Base: strconv.FormatInt(d.Base, 10),
-		Note: d.Note, Removes: len(c.Removals) > 0, Confirmed: d.Confirm,
+		Note: d.Note, Removes: len(c.Removals) > 0, Confirmed: d.Confirm, Compared: outcome.Compared,
 	}
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
 	for _, p := range c.Problems {
@@ -111,6 +111,10 @@ func (w *Pages) catalogSave(c echo.Context) error {
 	}
 	if c.FormValue("action") != "save" {
 		outcome, status := checkOutcome(k.Words, checked)
+		outcome.Compared, err = w.catalogCompared(k, checked)
+		if err != nil {
+			return err
+		}
 		return w.Reply(c, k, page.Page{Name: w.editPage().Name}, w.editView(k, d, outcome, checked), status)
 	}
 	r, err := w.Catalog.Save(k.Ctx, k.Actor, d)

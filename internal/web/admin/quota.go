@@ -207,7 +207,7 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	for _, o := range q.Excesses {
 		over += o.Holds - o.Limit
 	}
-	m := rules.ComparedModel{
+	m := rules.ComparedModel{Other: true,
 		Past: rules.VerdictModel{Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen),
 			Body: say.S("tenants.differ_body"), Differs: len(q.Refused)+len(q.Allowed) > 0},
 		Running: rules.VerdictModel{Title: say.S("tenants.over", "Over", over, "Count", q.Running),

@@ -18,6 +18,8 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/admin/images", identity.ReadOffer, w.imagesPage()),
 		w.Shows("/admin/sizes/edit", identity.ChangeOffer, w.editPage()),
 		page.Post("/admin/sizes/edit", identity.ChangeOffer, w.catalogSave),
+		w.Shows(entryFormPath, identity.ChangeOffer, w.entryPage()),
+		page.Post(entryFormPath, identity.ChangeOffer, w.entrySave),
 		page.Post("/admin/sizes/change", identity.ChangeOffer, w.catalogChange),
 		w.Shows("/admin/sizes/deprecate", identity.ChangeOffer, w.deprecatePage()),
 		page.Post("/admin/sizes/deprecate", identity.ChangeOffer, w.deprecate),
@@ -95,6 +97,10 @@ func (w *Pages) imagesPage() page.Page {
 
 func (w *Pages) editPage() page.Page {
 	return page.Page{Name: "sizes-edit", Build: w.catalogEdit}
+}
+
+func (w *Pages) entryPage() page.Page {
+	return page.Page{Name: "sizes-form", Build: w.entryEdit}
 }
 
 func (w *Pages) deprecatePage() page.Page {

@@ -40,7 +40,8 @@ func (w *Frame) Shows(path string, action identity.Action, p Page) Route {
 var classes = map[string]limit.Class{
 	"/start/summary": limit.Preview, "/start/form": limit.Preview, "/start/size": limit.Preview,
 	IdlePath + "/preview": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/tenants/check": limit.Preview,
-	"/admin/sizes/edit": limit.Preview, "/account/notifications/test": limit.Notice,
+	"/admin/sizes/edit": limit.Preview, "/admin/sizes/form": limit.Preview,
+	"/account/notifications/test": limit.Notice,
 }
 
 // Bounded puts the bounds of classes before the routes that have one.

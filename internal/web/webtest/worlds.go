@@ -366,6 +366,20 @@ var dearer = url.Values{"action": {"check"}, "text": {strings.Replace(string(cat
 	"minor: 60",
 	1)}}
 
+var shorter = url.Values{"list": {"sizes"}, "name": {"h100"}, "title": {"Whole H100"}, "technology": {"full"},
+	"isolation": {"hard"}, "accelerator.vendor": {"nvidia"}, "accelerator.model": {"H100 80GB"},
+	"accelerator.resource": {"nvidia.com/gpu"}, "accelerator.count": {"1"}, "accelerator.memoryGiB": {"80"},
+	"accelerator.share": {"1"}, "memory": {"192Gi"}, "sharedMemory": {"32Gi"}, "maxLease": {"3h"}, "action": {"check"},
+	"cpu":          {"16"},
+	"pricePerHour": {"5"}, "defaultLease": {"2h"}}
+
+var misfit = url.Values{"list": {"sizes"}, "name": {"h100"}, "title": {"Whole H100"}, "technology": {"full"},
+	"isolation": {"hard"}, "accelerator.vendor": {"nvidia"}, "accelerator.model": {"H100 80GB"},
+	"accelerator.resource": {"nvidia.com/gpu"}, "accelerator.count": {"1"}, "accelerator.memoryGiB": {"80"},
+	"accelerator.share": {"1"}, "memory": {"192Gi"}, "sharedMemory": {"32Gi"}, "maxLease": {"3h"}, "action": {"check"},
+	"cpu":          {"lots"},
+	"pricePerHour": {"5"}, "defaultLease": {"4h"}}
+
 var stale = url.Values{"base": {"1"}, "action": {"save"}, "text": {string(catalog.DefaultYAML())}}
 
 var wrongJob = url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"},

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/playwright-community/playwright-go"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -166,13 +168,33 @@ func TestARuleIsTriedBeforeItIsSaved(t *testing.T) {
 		`- {name: ask-for-three-hours, when: 'request.size == "cpu" && request.hours == 3.0', outcome: approve, by: approver}`+"\n"+before)
 	pat.click("[data-test=check]")
 	pat.sees("[data-test=differ]")
-	row := "[data-test=difference]:has-text('Dana Develop')"
-	pat.reads(row, "ask-for-three-hours")
+	pat.reads("[data-test=difference]:has-text('Dana Develop')", "ask-for-three-hours")
 	pat.reads("[data-test=affected]", "1 ")
 	pat.accessible()
 	pat.shot("preview")
 	dana.running("cpu", map[string]any{"name": "still-free", "lease": "3h"}) // nothing has changed yet
 
+	pat.open("/admin/rules")
+	pat.click("[data-test=add]") // the same rule by rows
+	pat.fill("[data-test=name]", "ask-for-three-hours")
+	row := func(i int, fact, op, value string) {
+		n := strconv.Itoa(i)
+		for name, v := range map[string]string{"fact-": fact, "op-": op} {
+			_, err := pat.at("[data-test=" + name + n + "]").SelectOption(
+				playwright.SelectOptionValues{Values: playwright.StringSlice(v)})
+			pat.do(err)
+		}
+		pat.fill("[data-test=value-"+n+"]", value)
+	}
+	row(0, "request.size", "==", "cpu")
+	pat.click("[data-test=more]")
+	row(1, "request.hours", "==", "3")
+	pat.accessible()
+	pat.click("[data-test=check]")
+	pat.sees("[data-test=differ]")
+	pat.reads("[data-test=difference]:has-text('Dana Develop')", "ask-for-three-hours")
+	pat.accessible()
+	pat.shot("rows")
 	pat.fill("[data-test=note]", "Three hours are long.")
 	pat.click("[data-test=save]")
 	pat.sees("[data-test=flash]")

@@ -43,7 +43,7 @@ func TestEveryPageInEveryLook(t *testing.T) {
 			"/licenses",
 			"/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images",
 			"/admin/sizes/edit", "/admin/sizes/form?list=sizes&name=cpu", "/admin/sizes/form?list=images",
-			"/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants",
+			"/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/rules/rule", "/admin/idle", "/admin/tenants",
 			"/admin/tenants/edit",
 			"/admin/tenants/edit?name=vision", "/admin/people", "/admin/prices", "/admin/notifications", "/admin/budgets",
 			"/admin/budgets/vision", "/audit"},

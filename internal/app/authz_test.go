@@ -105,6 +105,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"size": {"cpu"}, "amount": {"2000"}, "reason": {"a test"}}
 	case path == "/settings/team":
 		return url.Values{"team": {"vision"}}
+	case path == "/admin/rules/rule":
+		return url.Values{"name": {"new"}, "outcome": {"allow"}, "action": {"check"}}
 	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
 		return url.Values{"text": {w.rulesText()}, "base": {fmt.Sprint(w.rulesVersion())}}
 	case path == "/approvals/delegations": // later, so that it changes nobody's rights here

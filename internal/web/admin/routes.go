@@ -29,6 +29,8 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/admin/rules", identity.ReadRules, w.rulesPage()),
 		page.Post("/admin/rules", identity.ChangeRules, w.rulesSave),
 		w.Shows("/admin/rules/edit", identity.ChangeRules, w.rulesEditPage()),
+		w.Shows(ruleFormPath, identity.ChangeRules, w.rulePage()),
+		page.Post(ruleFormPath, identity.ChangeRules, w.ruleSave),
 		page.Post("/admin/rules/check", identity.ChangeRules, w.rulesCheck),
 		w.Shows("/admin/rules/:version", identity.ReadRules, w.rulesPage()),
 		page.Post("/admin/rules/:version/revert", identity.ChangeRules, w.rulesRevert),
@@ -80,6 +82,10 @@ func (w *Pages) rulesPage() page.Page {
 
 func (w *Pages) rulesEditPage() page.Page {
 	return page.Page{Name: "rules-edit", Build: w.rulesEdit}
+}
+
+func (w *Pages) rulePage() page.Page {
+	return page.Page{Name: "rules-form", Build: w.ruleEdit}
 }
 
 func (w *Pages) auditPage() page.Page {

@@ -69,7 +69,12 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		}
 	}
 	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
-		m.Edit = rulesPath + "/edit"
+		m.Edit, m.Add = rulesPath+"/edit", rulePath("")
+		for i := range m.Rows {
+			if shown.Version == standing.Newest.Version {
+				m.Rows[i].Href = rulePath(m.Rows[i].Name)
+			}
+		}
 		if shown.Version != standing.Newest.Version {
 			m.Revert = rulesAt(shown.Version) + "/revert"
 		}

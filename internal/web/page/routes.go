@@ -39,8 +39,9 @@ func (w *Frame) Shows(path string, action identity.Action, p Page) Route {
 // classes are the routes whose work is more than that of a page: each is bounded by person.
 var classes = map[string]limit.Class{
 	"/start/summary": limit.Preview, "/start/form": limit.Preview, "/start/size": limit.Preview,
-	IdlePath + "/preview": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/tenants/check": limit.Preview,
-	"/admin/sizes/edit": limit.Preview, "/admin/sizes/form": limit.Preview,
+	IdlePath + "/preview": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/rules/rule": limit.Preview,
+	"/admin/tenants/check": limit.Preview,
+	"/admin/sizes/edit":    limit.Preview, "/admin/sizes/form": limit.Preview,
 	"/account/notifications/test": limit.Notice,
 }
 

@@ -31,7 +31,7 @@ func Scenes() []Scene {
 	return slices.Concat(platformScenes, helpScenes, searchScenes, homeScenes, startScenes, workloadScenes, requestsScenes,
 		storageScenes, usageScenes, budgetsScenes, fleetScenes, adviceScenes, idleScenes, demandScenes, reconciliationScenes,
 		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, metricsScenes, systemScenes, sizesScenes,
-		differencesScenes, auditScenes)
+		rulesScenes, differencesScenes, auditScenes)
 }
 
 // Render gives the page as the portal would send it.

@@ -388,6 +388,12 @@ var sizesScenes = []Scene{
 	{"sizes", "the first version", Eli, edited, "/admin/sizes/versions/0", nil},
 }
 
+var rulesScenes = []Scene{
+	{"rules", "form of a rule", Dora, Busy, "/admin/rules/rule?name=not-to-share", nil},
+	{"rules", "form of a new rule, with a problem", Dora, Busy, "/admin/rules/rule", url.Values{"name": {"night"},
+		"outcome": {"refuse"}, "fact-0": {"request.hour"}, "op-0": {">="}, "value-0": {"ten"}, "action": {"check"}}},
+}
+
 var differencesScenes = []Scene{
 	{"differences", "none", Dora, Busy, "/admin/differences", nil},
 	{"differences", "after a restore", Dora, drifted, "/admin/differences", nil},

@@ -63,7 +63,8 @@ type HeldResource struct {
 
 func differenceView(l *i18n.Localizer, d drift.Difference) ClusterDifference {
 	p := d.Owner()
-	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Resource: string(d.ResourceKind), Key: d.Key, Kind: string(d.Kind),
+	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Resource: string(d.ResourceKind), Key: d.Key,
+		Kind: string(d.Kind),
 		Seen: d.Version, Name: p.Name, Namespace: p.Namespace, Team: p.Tenant, Owner: p.OwnerName, Fields: []DifferentField{},
 		Holds: []HeldResource{}, Objects: []string{}, Decisions: []string{}, Unknown: []string{},
 		Decision: string(d.Decision),

@@ -146,7 +146,8 @@ func (a *API) traffic(ctx context.Context, actor identity.Actor, in *trafficInpu
 	view := Traffic{Since: since, Items: make([]KeyTraffic, len(taken))}
 	for i, n := range taken {
 		view.Items[i] = KeyTraffic{Key: n.Key, Name: n.Name, Revoked: n.Revoked, Requests: n.Requests, Refused: n.Refused,
-			PromptTokens: n.Usage.Prompt, CompletionTokens: n.Usage.Completion, WithoutUsage: n.WithoutUsage, LastUsedAt: moment(n.LastAt)}
+			PromptTokens: n.Usage.Prompt, CompletionTokens: n.Usage.Completion, WithoutUsage: n.WithoutUsage,
+			LastUsedAt: moment(n.LastAt)}
 	}
 	return reply(view, err)
 }

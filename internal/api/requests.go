@@ -65,7 +65,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Replicas: replicas, Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name,
+	return request.Draft{Replicas: replicas, Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind),
+		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
 		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,

@@ -240,7 +240,8 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }
 
-// probes ask the image's health path, or those of its runtime. A notebook has ten minutes to answer first, an endpoint half an hour, for it
+// probes ask the image's health path, or those of its runtime. A notebook has ten minutes to answer first, an
+// endpoint half an hour, for it
 // loads a model. Only endpoints are restarted when they stop answering: a restart would cost a notebook its kernels,
 // and a person sees that it does not answer.
 func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *corev1.Probe) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Condition is an expression as rows of a form. All rows must hold; those joined by Or are one group, of which one must.
+// Condition is an expression as rows of a form. All rows must hold; those joined by Or are one group, of which
+// one must.
 // Without rows it is always so.
 type Condition []Term
 

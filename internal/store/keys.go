@@ -130,7 +130,8 @@ func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) e
 				"requests = key_traffic.requests + excluded.requests, refused = key_traffic.refused + excluded.refused, "+
 				"prompt_tokens = key_traffic.prompt_tokens + excluded.prompt_tokens, "+
 				"completion_tokens = key_traffic.completion_tokens + excluded.completion_tokens, "+
-				"without_usage = key_traffic.without_usage + excluded.without_usage", n.Key, timestampOf(n.Hour), string(n.Workload), n.Requests,
+				"without_usage = key_traffic.without_usage + excluded.without_usage", n.Key, timestampOf(n.Hour),
+				string(n.Workload), n.Requests,
 				n.Refused, n.Usage.Prompt, n.Usage.Completion, n.WithoutUsage).Error
 			if err != nil {
 				return err
@@ -162,7 +163,8 @@ func (v view) KeyTraffic(ctx context.Context, id workload.ID, since time.Time) (
 	var rows []trafficRow
 	err := v.at(ctx).Raw("SELECT t.key_id, k.name, k.revoked_at, k.last_used_at, t.requests, t.refused, t.prompt_tokens, "+
 		"t.completion_tokens, t.without_usage FROM (SELECT key_id, SUM(requests) AS requests, SUM(refused) AS refused, "+
-		"SUM(prompt_tokens) AS prompt_tokens, SUM(completion_tokens) AS completion_tokens, SUM(without_usage) AS without_usage "+
+		"SUM(prompt_tokens) AS prompt_tokens, SUM(completion_tokens) AS completion_tokens, "+
+		"SUM(without_usage) AS without_usage "+
 		"FROM key_traffic WHERE workload = ? AND hour >= ? GROUP BY key_id) t JOIN endpoint_keys k ON k.id = t.key_id "+
 		"ORDER BY t.requests DESC, t.key_id", string(id), timestampOf(since)).Scan(&rows).Error
 	return each(rows, func(r trafficRow) endpointkey.Traffic {

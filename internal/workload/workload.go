@@ -93,7 +93,7 @@ type Workload struct {
 	Job          *Job           // nil for what is no job
 	Model        *catalog.Model // of an endpoint; nil where its image has one
 	Result       *Result        // of a job that has ended; nil before
-	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
+	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; avoided where possible
 }
 
 // Resource is the owner and tenant by which rights are decided.

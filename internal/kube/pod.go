@@ -241,9 +241,8 @@ func (r renderer) mounts() []corev1.VolumeMount {
 }
 
 // probes ask the image's health path, or those of its runtime. A notebook has ten minutes to answer first, an
-// endpoint half an hour, for it
-// loads a model. Only endpoints are restarted when they stop answering: a restart would cost a notebook its kernels,
-// and a person sees that it does not answer.
+// endpoint half an hour, for it loads a model. Only endpoints are restarted when they stop answering: a restart would
+// cost a notebook its kernels, and a person sees that it does not answer.
 func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(PortName),

@@ -52,7 +52,9 @@ func Written(text, name string, r Rule, before string) (string, error) {
 	return b.String(), e.Close()
 }
 
-func unreadable(err error) error { return fault.Wrap(fault.Invalid, err, i18n.T("policy.text_unreadable")) }
+func unreadable(err error) error {
+	return fault.Wrap(fault.Invalid, err, i18n.T("policy.text_unreadable"))
+}
 
 func ruleAt(list *yaml.Node, name string) int {
 	return slices.IndexFunc(list.Content, func(n *yaml.Node) bool {

@@ -76,7 +76,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas),
-		HeldReplicas: w.Replicas.Hold(),
+		HeldReplicas:   w.Replicas.Hold(),
 		PlacedReplicas: w.Observed.Placed(),
 	}
 }

@@ -89,9 +89,9 @@ func TestAFormChangesItsFieldsAndNoOthers(t *testing.T) {
 				before, _ := was.Size("mig-1g.10gb")
 				return cmp.Equal(s.Placement.NodeSelector, map[string]string{"a": "b"}) && cmp.Equal(other, before)
 			}, 4},
-		"arguments of an image": {Images, "vllm", "args", "--model=a b\n--port=8000", func(now, _ catalog.Catalog) bool {
+		"arguments of an image": {Images, "vllm", "args", "--model={model}\n--served-model-name=a b", func(now, _ catalog.Catalog) bool {
 			i, _ := now.Image("vllm")
-			return cmp.Equal(i.Args, []string{"--model=a b", "--port=8000"})
+			return cmp.Equal(i.Args, []string{"--model={model}", "--served-model-name=a b"})
 		}, 3},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestANewEntryBeginsAsAnother(t *testing.T) {
 	if !cmp.Equal(s, like) || s.Order <= 60 {
 		t.Error(cmp.Diff(like, s))
 	}
-	if !strings.HasPrefix(got, text[:strings.Index(text, "images:")-2]) {
+	if !strings.HasPrefix(got, text[:strings.Index(text, "\n# The digests")]) {
 		t.Error("what stands before it moved")
 	}
 	f.Name = "h100"

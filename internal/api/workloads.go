@@ -164,7 +164,7 @@ type Event struct {
 	Address  string    `json:"address,omitempty"`
 
 	OnBehalfOf string   `json:"onBehalfOf,omitempty" doc:"In whose place it was said"`
-	Via        string   `json:"via,omitempty" doc:"session, token or system"`
+	Via        string   `json:"via,omitempty" doc:"session, token, console or system"`
 	Credential string   `json:"credential,omitempty" doc:"Name and id of the API token, or id of the session; never a secret"`
 	Changes    []Change `json:"changes,omitempty" doc:"What was changed"`
 }

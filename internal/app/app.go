@@ -87,6 +87,7 @@ type App struct {
 	delegations *delegation.Service
 	accounts    *accounts.Service
 	clusters    clusters
+	console     openShiftConsole
 	secrets     secrets
 	requests    request.Services
 	workloads   *workload.Service
@@ -446,8 +447,10 @@ func (a *App) edge(version string, key []byte) error {
 	routes, mounts := a.surface(version, bundle)
 	routes = append(routes, serve.Route{Method: http.MethodGet, Path: branding.Prefix + ":file", Public: true,
 		Handler: echo.WrapHandler(brand)})
-	a.server, err = serve.New(options, routes, mounts)
-	return err
+	if a.server, err = serve.New(options, routes, mounts); err != nil {
+		return err
+	}
+	return a.newConsole(version, bundle)
 }
 
 // surface is everything that is mounted: pages, API, static files. A process without the web role answers only for
@@ -554,7 +557,7 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 		if err != nil || person.Disabled {
 			return until, false
 		}
-		if actor.Via == identity.ViaToken {
+		if actor.Via == identity.ViaToken || actor.Via == identity.ViaConsole {
 			until = earlier(until, a.config.Tokens.Limits().StandsUntil(person))
 			if !a.now().Before(until) {
 				return until, false
@@ -613,6 +616,8 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 		token, err := a.store.Token(ctx, actor.Session)
 		until = a.config.Tokens.Limits().Ends(token)
 		return until, err == nil && a.now().Before(until)
+	case identity.ViaConsole:
+		return a.console.reviewer.Until(actor.Session)
 	}
 	return until, false
 }

@@ -80,6 +80,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	})
 	group.Go(func() error { return a.serveMetrics(ctx) })
+	group.Go(func() error { return a.serveConsole(ctx) })
 	group.Go(func() error { return a.hub.Run(ctx) })
 	group.Go(func() error { return a.closeDoors(ctx) })
 	group.Go(func() error { return a.followCatalog(ctx) })

@@ -101,6 +101,7 @@ type Config struct {
 	Health       Health   `json:"health,omitempty"`
 	Help         Help     `json:"help,omitempty"`
 	Branding     Branding `json:"branding,omitempty"`
+	Console      Console  `json:"console,omitzero"`
 	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
 	Currency string `json:"currency,omitempty"`
 	// IANA zone by whose clocks months of statements begin and end, "Europe/Berlin"; default UTC
@@ -384,6 +385,7 @@ func (c *Config) defaults() {
 		setDefault(&c.Clusters[i].PodAccess, "direct")
 		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
 	}
+	c.Console = c.Console.withDefaults(c.Clusters)
 }
 
 func setDefault(field *string, value string) {
@@ -460,6 +462,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Health.problems()...)
 	all = append(all, c.Help.problems()...)
 	all = append(all, c.Branding.problems()...)
+	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
 	if c.Storage.Retention < 0 {

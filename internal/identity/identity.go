@@ -70,6 +70,7 @@ const (
 	ViaSession Via = "session"
 	ViaToken   Via = "token"
 	ViaSystem  Via = "system" // the portal itself: lease end, expiry
+	ViaConsole Via = "console" // the OpenShift console, which sends its user's token of the cluster
 )
 
 // Actor is someone doing something now: the person, their roles, and how they came in. Serve puts it into the context

@@ -75,6 +75,9 @@ func (s *Server) tooMany(a identity.Actor, r *http.Request) error {
 
 func (s *Server) actor(c echo.Context) (identity.Actor, error) {
 	r := c.Request()
+	if a, admitted := admittedBy(r.Context()); admitted {
+		return a, nil
+	}
 	if token := bearer(r); token != "" {
 		return s.opts.Tokens.ActorByToken(r.Context(), token)
 	}

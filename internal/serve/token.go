@@ -10,6 +10,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
+type admittedKey struct{}
+
+// WithAdmitted marks a call whose caller another listener of this process has found out: that of the console. No
+// browser sends such a call by itself, and it needs neither a cookie nor an Origin header.
+func WithAdmitted(ctx context.Context, a identity.Actor) context.Context {
+	return context.WithValue(ctx, admittedKey{}, a)
+}
+
+func admittedBy(ctx context.Context) (identity.Actor, bool) {
+	a, ok := ctx.Value(admittedKey{}).(identity.Actor)
+	return a, ok
+}
+
 // TokenStore is the part of the store that tokens need.
 type TokenStore interface {
 	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)

@@ -106,8 +106,12 @@ func (w *Frame) Reply(c echo.Context, k Call, p Page, v View, status int) error 
 		q.Set(alarmsParam, alarms)
 		frame.LiveURL = "/live?" + q.Encode()
 	}
+	around := layout.Page
+	if k.Actor.Via == identity.ViaConsole {
+		around = layout.Fragment
+	}
 	document := templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
-		return layout.Page(frame).Render(templ.WithChildren(ctx, v.Body), out)
+		return around(frame).Render(templ.WithChildren(ctx, v.Body), out)
 	})
 	return w.Write(c, status, document)
 }

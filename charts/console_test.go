@@ -50,13 +50,14 @@ const (
 	projectLink      = "ConsoleLink gpu-gpu-portal-project"
 	clusterDashboard = "ConfigMap gpu-gpu-portal-cluster"
 	projectDashboard = "ConfigMap gpu-gpu-portal-project"
+	consolePlugin    = "ConsolePlugin gpu-gpu-portal"
 	quickStart       = "ConsoleQuickStart gpu-gpu-portal-notebook-"
 )
 
 // TestConsoleOnlyWhereItIs: nothing without the API; with it, one object for each switch. Links lead to https only.
 func TestConsoleOnlyWhereItIs(t *testing.T) {
-	all := []string{clusterDashboard, projectDashboard, consoleLink, projectLink, quickStart + "en", quickStart + "ko",
-		quickStart + "zh"}
+	all := []string{clusterDashboard, projectDashboard, consoleLink, projectLink, consolePlugin, quickStart + "en",
+		quickStart + "ko", quickStart + "zh"}
 	without := func(names ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(n string) bool { return slices.Contains(names, n) })
 	}
@@ -77,6 +78,8 @@ func TestConsoleOnlyWhereItIs(t *testing.T) {
 			without(clusterDashboard)},
 		"no project dashboard": {needed + "console: {projectDashboard: {enabled: false}}", []string{consoleAPI},
 			without(projectDashboard)},
+		"no plugin": {needed + "console: {plugin: {enabled: false}}", []string{consoleAPI},
+			without(consolePlugin)},
 		"no quick start": {needed + "console: {quickStart: {enabled: false}}", []string{consoleAPI},
 			without(quickStart+"en", quickStart+"ko", quickStart+"zh")},
 		"http": {strings.Replace(needed, "https://gpu", "http://gpu", 1), []string{consoleAPI},
@@ -131,6 +134,67 @@ func TestConsoleLinksLeadToThePortal(t *testing.T) {
 		}
 		if len(made) == 0 {
 			t.Error("no namespace to look at")
+		}
+	}
+}
+
+// TestConsolePluginIsServed: what the console is told to call is a port of the web process, with the certificate that
+// OpenShift makes for that Service, and only with the user's token.
+func TestConsolePluginIsServed(t *testing.T) {
+	served := charts.Capabilities("1.33")
+	served.APIVersions = append(slices.Clone(served.APIVersions), consoleAPI)
+	objects, err := charts.Render(charts.Release, namespace, needed, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type endpoint struct {
+		Type    string
+		Service struct {
+			Name, Namespace, BasePath string
+			Port                      int32
+		}
+	}
+	plugin := the[struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			DisplayName string
+			I18n        struct{ LoadType string }
+			Backend     endpoint
+			Proxy       []struct {
+				Alias, Authorization string
+				Endpoint             endpoint
+			}
+		}
+	}](t, objects, "ConsolePlugin", "gpu-gpu-portal").Spec
+	if len(plugin.Proxy) != 1 || plugin.Proxy[0].Authorization != "UserToken" || plugin.Proxy[0].Alias != "portal" ||
+		plugin.Backend.Service.BasePath != "/console-plugin/" {
+		t.Fatalf("%+v", plugin)
+	}
+	service := the[corev1.Service](t, objects, "Service", plugin.Backend.Service.Name)
+	secret := service.Annotations["service.beta.openshift.io/serving-cert-secret-name"]
+	for _, e := range []endpoint{plugin.Backend, plugin.Proxy[0].Endpoint} {
+		if e.Service.Name != service.Name || e.Service.Namespace != namespace || e.Service.Port != service.Spec.Ports[0].Port {
+			t.Errorf("the console calls %+v, and the service is %s %v", e, service.Name, service.Spec.Ports)
+		}
+	}
+	for _, d := range deployments(t, objects) {
+		pod := d.Spec.Template.Spec
+		if !slices.ContainsFunc(pod.Containers[0].Ports, func(p corev1.ContainerPort) bool {
+			return p.Name == service.Spec.Ports[0].TargetPort.StrVal && p.ContainerPort == 9443
+		}) {
+			t.Errorf("%s has no port %v", d.Name, service.Spec.Ports[0].TargetPort)
+		}
+		if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+			return v.Secret != nil && v.Secret.SecretName == secret
+		}) {
+			t.Errorf("%s does not mount %q", d.Name, secret)
+		}
+	}
+	settings := the[corev1.ConfigMap](t, objects, "ConfigMap", "gpu-portal").Data["portal.yaml"]
+	for _, want := range []string{"listen: :9443", "plugin: gpu-gpu-portal", "certFile: /etc/gpu-portal/console/tls.crt"} {
+		if !strings.Contains(settings, want) {
+			t.Errorf("the settings lack %q", want)
 		}
 	}
 }
@@ -326,7 +390,8 @@ func TestConsoleObjectsAreValid(t *testing.T) {
 		dir = "../../shared/crds"
 	}
 	schemas := map[string]*spec.Schema{}
-	for kind, file := range map[string]string{"ConsoleLink": "consolelinks", "ConsoleQuickStart": "consolequickstarts"} {
+	for kind, file := range map[string]string{"ConsoleLink": "consolelinks", "ConsoleQuickStart": "consolequickstarts",
+		"ConsolePlugin": "consoleplugins"} {
 		text, err := os.ReadFile(filepath.Join(dir, "console.openshift.io_"+file+".yaml"))
 		if err != nil {
 			t.Skipf("not run: no definitions of console.openshift.io in %s (PORTAL_TEST_CRDS)", dir)

@@ -176,6 +176,7 @@ var kubectlCommands = []*regexp.Regexp{
 	regexp.MustCompile(`^apply$`),
 	regexp.MustCompile(`^exec (\S+)$`),
 	regexp.MustCompile(`^patch clusterpolicy gpu-cluster-policy$`),
+	regexp.MustCompile(`^patch consoles.operator.openshift.io cluster$`),
 }
 
 // kubectl checks a command: its words, its options, and that a Deployment it names is one of the last release.

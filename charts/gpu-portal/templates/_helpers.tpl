@@ -132,6 +132,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{/* settings is portal.yaml: what was given, and what follows from the other values. */}}
+{{/* plugin is not empty where the console can have one. */}}
+{{- define "gpu-portal.plugin" -}}
+{{- if and .Values.console.plugin.enabled (.Capabilities.APIVersions.Has "console.openshift.io/v1") (hasPrefix "https://" .Values.config.url) }}yes{{ end -}}
+{{- end }}
+
 {{- define "gpu-portal.settings" -}}
 {{- $c := deepCopy .Values.config -}}
 {{- $_ := set $c "listen" ":8080" -}}
@@ -139,6 +144,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if not .Values.database.existingSecret }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
 {{- if .Values.secrets.key.existingSecret }}{{ $_ := set $c "secretKeyFile" (printf "/etc/gpu-portal/key/%s" .Values.secrets.key.key) }}{{ end -}}
 {{- if .Values.secrets.oidc.existingSecret }}{{ $_ := set $c.oidc "clientSecretFile" (printf "/etc/gpu-portal/oidc/%s" .Values.secrets.oidc.key) }}{{ end -}}
+{{- if include "gpu-portal.plugin" . -}}
+  {{- $ours := dict "listen" ":9443" "certFile" "/etc/gpu-portal/console/tls.crt" "keyFile" "/etc/gpu-portal/console/tls.key" "plugin" (include "gpu-portal.roles" .) -}}
+  {{- $_ := set $c "console" (merge $ours ($c.console | default dict)) -}}
+{{- end -}}
 {{- $clusters := list -}}
 {{- range $c.clusters -}}
   {{- if not .gatewayNamespace }}{{ $_ := set . "gatewayNamespace" $.Release.Namespace }}{{ end -}}
@@ -219,6 +228,9 @@ spec:
       ports:
         - {name: http, containerPort: 8080}
         - {name: metrics, containerPort: 9090}
+        {{- if and (include "gpu-portal.plugin" $root) (contains "web" .roles) }}
+        - {name: console, containerPort: 9443}
+        {{- end }}
       livenessProbe:
         httpGet: {path: /healthz, port: http}
         periodSeconds: 10
@@ -253,6 +265,9 @@ spec:
         {{- if $v.agent.enabled }}
         - {name: agent, mountPath: /etc/gpu-portal/agent, readOnly: true}
         {{- end }}
+        {{- if include "gpu-portal.plugin" $root }}
+        - {name: console, mountPath: /etc/gpu-portal/console, readOnly: true}
+        {{- end }}
         {{- if $v.trustedCA.existingConfigMap }}
         - {name: ca, mountPath: /etc/gpu-portal/ca, readOnly: true}
         {{- end }}
@@ -279,6 +294,10 @@ spec:
     {{- if $v.agent.enabled }}
     - name: agent
       secret: {secretName: {{ required "agent.tokenSecret.existingSecret: the portal and its agents share a token" $v.agent.tokenSecret.existingSecret }}}
+    {{- end }}
+    {{- if include "gpu-portal.plugin" $root }}
+    - name: console # OpenShift makes and renews it for the Service
+      secret: {secretName: {{ include "gpu-portal.fullname" $root }}-console}
     {{- end }}
     {{- if $v.trustedCA.existingConfigMap }}
     - name: ca

@@ -125,13 +125,17 @@ fmt: needs-go ## format the sources
 	go tool templ fmt views
 	gofmt -w cmd internal views static migrations e2e
 
-node_modules: e2e/node_modules/.package-lock.json e2e/certified/node_modules/.package-lock.json
+node_modules: e2e/node_modules/.package-lock.json e2e/certified/node_modules/.package-lock.json \
+	e2e/console/node_modules/.package-lock.json
 
 e2e/node_modules/.package-lock.json: e2e/package-lock.json
 	@cd e2e && ../$(STAGE) "fetching the browser driver" npm ci --no-audit --no-fund
 
 e2e/certified/node_modules/.package-lock.json: e2e/certified/package-lock.json
 	@cd e2e/certified && ../../$(STAGE) "fetching the sign-in provider" npm ci --no-audit --no-fund
+
+e2e/console/node_modules/.package-lock.json: e2e/console/package-lock.json
+	@cd e2e/console && ../../$(STAGE) "fetching the console's plugin loader" npm ci --ignore-scripts --no-audit --no-fund
 
 .PHONY: needs-go
 needs-go:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +84,7 @@ type person struct {
 	page    playwright.Page
 	assert  playwright.PlaywrightAssertions
 	who     string
+	within  string // what axe looks at, as a selector; "" for the whole page
 
 	mu     sync.Mutex
 	faults []string
@@ -240,7 +242,12 @@ func (p *person) axe(only string) {
 	p.do(err)
 	_, err = p.page.Evaluate(string(source) + ";0")
 	p.do(err)
-	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(document, {runOnly: ` + only + `})).violations
+	within := "document"
+	if p.within != "" {
+		within = strconv.Quote(p.within)
+	}
+	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(` + within + `, {runOnly: ` + only +
+		`})).violations
 		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))})))`)
 	p.do(err)
 	var violations []map[string]any

@@ -22,6 +22,7 @@ var post *notifytest.Post
 
 // outside lets the portal send mail to post, and webhooks to this machine alone.
 func outside(config map[string]any) {
+	withConsole(config)
 	config["notify"] = map[string]any{"mail": map[string]any{"host": "127.0.0.1", "port": post.Port(),
 		"from": "GPU Portal <gpu@example.org>", "tls": "none"},
 		"hosts": []string{"127.0.0.1"}, "networks": []string{"127.0.0.1/32"}}

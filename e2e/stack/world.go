@@ -28,6 +28,8 @@ type Ready struct {
 	LicenseServer    string `json:"license_server"`
 	AuditLog         string `json:"audit_log"`
 	Users            []User `json:"users"`
+	// UserTokens are theirs of the API server, by subject; its name for them is oidc:SUBJECT.
+	UserTokens map[string]string `json:"user_tokens"`
 }
 
 // User is a person whom the sign-in provider knows.

@@ -22,6 +22,8 @@ type readyReport struct {
 	LicenseServer    string       `json:"license_server"`
 	AuditLog         string       `json:"audit_log"`
 	Users            []stack.User `json:"users"`
+	// UserTokens are theirs of the API server, by subject; its name for them is oidc:SUBJECT.
+	UserTokens map[string]string `json:"user_tokens"`
 }
 
 func (w *devstack) report() readyReport {
@@ -30,6 +32,10 @@ func (w *devstack) report() readyReport {
 		Prometheus: w.Ports.URL("prometheus"), SOCKS5: "socks5://" + w.Ports.Addr("socks"),
 		Control:       w.Ports.URL("control") + "/" + w.Secrets.ControlPath,
 		LicenseServer: w.Ports.URL("faces") + "/license", AuditLog: w.AuditLog(), Users: w.Users,
+		UserTokens: map[string]string{},
+	}
+	for _, u := range w.Users {
+		r.UserTokens[u.Sub] = w.Secrets.UserToken(u)
 	}
 	if w.Victoria {
 		r.VictoriaMetrics = w.Ports.URL("victoria-metrics")

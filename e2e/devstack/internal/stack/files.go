@@ -57,6 +57,9 @@ func (s Settings) tokens() string {
 		{s.Secrets.SchedulerToken, "system:kube-scheduler", "scheduler", ""},
 		{s.Secrets.ControllerToken, "system:kube-controller-manager", "controller-manager", ""},
 	}
+	for _, u := range s.Users { // as if the API server took the provider's tokens (--oidc-username-prefix=oidc:)
+		rows = append(rows, [4]string{s.Secrets.UserToken(u), "oidc:" + u.Sub, u.Sub, ""})
+	}
 	var text strings.Builder
 	for _, r := range rows {
 		fmt.Fprintf(&text, "%s,%s,%s,%q\n", r[0], r[1], r[2], r[3])

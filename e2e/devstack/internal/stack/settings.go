@@ -2,6 +2,8 @@ package stack
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -37,6 +39,12 @@ var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "v
 type Secrets struct {
 	AdminToken, SchedulerToken, ControllerToken, KwokToken, SimulatorToken string
 	ClientSecret, ControlPath                                              string
+}
+
+// UserToken is somebody's token of the API server.
+func (s Secrets) UserToken(u User) string {
+	sum := sha256.Sum256([]byte(s.AdminToken + "\x00" + u.Sub))
+	return hex.EncodeToString(sum[:])
 }
 
 // LoadSecrets reads or makes the secrets of a data folder.

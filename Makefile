@@ -67,6 +67,15 @@ test-packages:
 test-stories-1 test-stories-2: test-stories-%:
 	STORIES=$*/2 $(BIN)/withstack -- go test -count=1 -p 1 -timeout 40m -shuffle=on ./e2e
 
+# Multi-arch images with SBOM and provenance are pushed as they are built: IMAGE=registry.example.org/gpu make image
+IMAGE     ?=
+PLATFORMS ?= linux/amd64,linux/arm64
+.PHONY: image
+image: ## the images for every platform, with SBOM and provenance, pushed to IMAGE=REGISTRY/PATH
+	@IMAGE='$(IMAGE)' .ci/image-needs
+	for image in portal:gpu-portal agent:gpu-portal-agent; do docker buildx build --platform $(PLATFORMS) --sbom=true \
+		--provenance=mode=max --push --build-arg VERSION=$(VERSION) --target $${image%:*} --tag $(IMAGE)/$${image#*:}:$(VERSION) .; done
+
 .PHONY: chart
 chart: needs-go ## the Helm chart: rendered, read, and compared with what the programs need and export
 	go test ./charts/...

@@ -122,6 +122,15 @@ func accessOf(objects []*unstructured.Unstructured) (kube.Access, error) {
 	return settings.Clusters[0].Access, nil
 }
 
+// AccountConfig is that of the controller's service account of a release in a namespace.
+func AccountConfig(ctx context.Context, admin *rest.Config, namespace string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		return nil, err
+	}
+	return as(ctx, admin, client, namespace, Release+"-controller")
+}
+
 // tokenLife is longer than anything that runs with it.
 const tokenLife = 365 * 24 * time.Hour
 

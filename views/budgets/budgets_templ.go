@@ -247,7 +247,7 @@ func List(m PageModel) templ.Component {
 							}
 							ctx = templ.InitializeContext(ctx)
 							if r.Bar != nil {
-								templ_7745c5c3_Err = ui.Meter(*r.Bar).Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Meter(r.Bar.Hook("budget-bar")).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -454,7 +454,7 @@ func Standing(m StandingModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Meter(*m.Bar).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Meter(m.Bar.Hook("budget-bar")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -405,7 +405,7 @@ func Quotas(m QuotasModel) templ.Component {
 					}
 					ctx = templ.InitializeContext(ctx)
 					for _, b := range t.Bars {
-						templ_7745c5c3_Err = ui.Meter(b).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Meter(b.Hook("quota-bar")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -451,7 +451,7 @@ func Quotas(m QuotasModel) templ.Component {
 						}
 						ctx = templ.InitializeContext(ctx)
 						for _, b := range t.Others {
-							templ_7745c5c3_Err = ui.Meter(b).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Meter(b.Hook("quota-bar")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}

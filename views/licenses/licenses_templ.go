@@ -37,9 +37,9 @@ type PoolModel struct {
 	Away    *AwayModel // nil while the license server answers
 	Ends    *EndsModel // nil where no purchase ends soon that would be missed
 	// Differences are between what the server says and what is known here, Mismatch of sizes whose vGPU the pool does not
-	// license; nil for none.
+	// license.
 	Differences []string
-	Mismatch    *ui.NoticeModel
+	Mismatch    []string
 	// Entitlements are what was bought, Seats who holds one; nil for readers who may not know.
 	Entitlements []EntitlementModel
 	Seats        []SeatModel
@@ -778,7 +778,7 @@ func seats(p PoolModel) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						templ_7745c5c3_Err = ui.State(s.State).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.State(s.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1360,10 +1360,16 @@ func notices(ctx context.Context, p PoolModel) []ui.NoticeModel {
 		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.differences"), Items: p.Differences,
 			Test: "differences"})
 	}
-	if p.Mismatch != nil {
-		list = append(list, *p.Mismatch)
+	if len(p.Mismatch) > 0 {
+		list = append(list, Mismatch(ctx, p.Mismatch))
 	}
 	return list
+}
+
+// Mismatch warns of license pools that do not license the vGPU of their size, a sentence for each.
+func Mismatch(ctx context.Context, sentences []string) ui.NoticeModel {
+	return ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("sizes.license_mismatch"), Test: "license-mismatch",
+		Items: sentences}
 }
 
 func facts(ctx context.Context, m FactsModel) []ui.DefModel {

@@ -673,10 +673,11 @@ func bars(ctx context.Context, m BarsModel) []ui.MeterModel {
 	if m.Quota != nil {
 		list = append(list, quotaBar(ctx, *m.Quota))
 	}
-	for _, bar := range []*ui.MeterModel{m.Budget, m.Seats} {
-		if bar != nil {
-			list = append(list, *bar)
-		}
+	if m.Budget != nil {
+		list = append(list, m.Budget.Hook("budget-after"))
+	}
+	if m.Seats != nil {
+		list = append(list, m.Seats.Hook("seats"))
 	}
 	return list
 }

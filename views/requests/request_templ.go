@@ -109,7 +109,7 @@ func RequestRegion(m RequestModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: m.Title, State: &m.State, Actions: requestActions(ctx, m),
+		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: m.Title, State: new(m.State.Hook("state")), Actions: requestActions(ctx, m),
 			Crumbs: []ui.CrumbModel{{Label: ui.L(ctx).S("requests.title"), Href: "/requests"}, {Label: m.Facts.ID}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -287,9 +287,10 @@ type FactsModel struct {
 	PerHour string
 	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is one pod for good.
 	Replicas, MostReplicas int
-	PriceMost              string        // with as many as may be set; "" where that is the price
-	Runs                   []ui.DefModel // what a job runs, or an endpoint serves
-	Amount                 int           // of more quota
+	PriceMost              string // with as many as may be set; "" where that is the price
+	Job                    *workload.JobModel
+	Serves                 *workload.ServesModel
+	Amount                 int // of more quota
 	Team                   string
 	Asker                  string
 	Asked                  ui.TimeModel
@@ -306,7 +307,8 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Kind == Extend {
 		lease.Test = "leases"
 	}
-	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m), m.Runs)
+	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m),
+		workload.JobFacts(ctx, m.Job), workload.ServesFacts(ctx, m.Serves))
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
@@ -331,7 +333,8 @@ func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
 	items := slices.Concat([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
 		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · "))}, replicaFacts(ctx, m),
-		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, m.Runs)
+		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, workload.JobFacts(ctx, m.Job),
+		workload.ServesFacts(ctx, m.Serves))
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}

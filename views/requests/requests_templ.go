@@ -302,7 +302,7 @@ func Row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.State(r.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1535,7 +1535,7 @@ func history(prefix, id, title, lead, none string, rows []RowModel) templ.Compon
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
-								templ_7745c5c3_Err = ui.State(r.State).Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.State(r.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}

@@ -1132,7 +1132,7 @@ func Summary(m SummaryModel) templ.Component {
 			}
 		}
 		if m.Budget != nil {
-			templ_7745c5c3_Err = ui.Meter(*m.Budget).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Meter(m.Budget.Hook("budget-after")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

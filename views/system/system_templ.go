@@ -8,12 +8,17 @@ package system
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // PageModel is everything that administrators want to know of the portal itself.
 type PageModel struct {
-	Header ui.HeaderModel
-	Body   BodyModel
+	// Check looks again, Bundle is a file for whoever helps; "" for who may not.
+	Check, Bundle string
+	Body          BodyModel
 }
 
 // BodyModel is what changes while the page is open; it is a region.
@@ -26,7 +31,9 @@ type BodyModel struct {
 	Optional  []FindingModel
 	Rest      []FindingModel
 	RestTitle string
-	Facts     []ui.DefModel
+	Version   string
+	LogLevel  string
+	Facts     []ui.DefModel // what else is well
 	Processes []ProcessModel
 	Jobs      []JobModel
 }
@@ -83,7 +90,7 @@ func Page(m PageModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Header(header(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -93,6 +100,26 @@ func Page(m PageModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func header(ctx context.Context, m PageModel) ui.HeaderModel {
+	say := ui.L(ctx)
+	h := ui.HeaderModel{Title: say.S("system.title"), Lead: say.S("system.lead")}
+	if m.Check != "" {
+		h.Actions = append(h.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Check,
+			Button: ui.ButtonModel{Label: say.S("system.check"), Icon: "pulse", Test: "check-again"}}})
+	}
+	if m.Bundle != "" {
+		h.Actions = append(h.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("system.bundle"),
+			Href: m.Bundle, Icon: "download", Test: "bundle"}})
+	}
+	return h
+}
+
+func facts(ctx context.Context, m BodyModel) []ui.DefModel {
+	say := ui.L(ctx)
+	return append([]ui.DefModel{{Term: say.S("system.version"), Value: m.Version, Test: "version"},
+		{Term: say.S("system.log_level"), Value: m.LogLevel, Test: "log-level"}}, m.Facts...)
 }
 
 // Body is drawn again when a process has looked.
@@ -124,7 +151,7 @@ func Body(m BodyModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 64, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 91, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -146,7 +173,7 @@ func Body(m BodyModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Notice(m.Summary).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(m.Summary.Hook("summary")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -167,7 +194,7 @@ func Body(m BodyModel) templ.Component {
 				var templ_7745c5c3_Var5 string
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("system.checked") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 71, Col: 42}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 98, Col: 42}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -218,7 +245,7 @@ func Body(m BodyModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: m.Facts, Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, m), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -256,7 +283,7 @@ func Body(m BodyModel) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(m.RestTitle)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 88, Col: 27}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 115, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -359,7 +386,7 @@ func findings(id, title, test string, list []FindingModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.State(f.State).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.State(f.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -418,7 +445,7 @@ func findings(id, title, test string, list []FindingModel) templ.Component {
 							var templ_7745c5c3_Var15 string
 							templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(f.Found)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 112, Col: 22}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 139, Col: 22}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 							if templ_7745c5c3_Err != nil {
@@ -436,7 +463,7 @@ func findings(id, title, test string, list []FindingModel) templ.Component {
 								var templ_7745c5c3_Var16 string
 								templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(d)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 114, Col: 50}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 141, Col: 50}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 								if templ_7745c5c3_Err != nil {
@@ -485,7 +512,7 @@ func findings(id, title, test string, list []FindingModel) templ.Component {
 								var templ_7745c5c3_Var18 string
 								templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(f.Cost)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 121, Col: 22}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 148, Col: 22}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 								if templ_7745c5c3_Err != nil {
@@ -504,7 +531,7 @@ func findings(id, title, test string, list []FindingModel) templ.Component {
 								var templ_7745c5c3_Var19 string
 								templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(f.Mend)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 124, Col: 47}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 151, Col: 47}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 								if templ_7745c5c3_Err != nil {
@@ -768,7 +795,7 @@ func jobs(m BodyModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("system.jobs_none"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 164, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 191, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {
@@ -823,7 +850,7 @@ func jobs(m BodyModel) templ.Component {
 								var templ_7745c5c3_Var33 string
 								templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(j.Name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 175, Col: 37}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `system/system.templ`, Line: 202, Col: 37}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 								if templ_7745c5c3_Err != nil {

@@ -9,6 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -147,6 +148,7 @@ func Page(m PageModel) templ.Component {
 type HeadModel struct {
 	ID      string
 	Header  ui.HeaderModel
+	State   ui.StateModel // without its reason
 	Actions ActionsModel
 	// Reason says why it is in this state; empty while all is well.
 	Reason string
@@ -218,7 +220,7 @@ func Head(m HeadModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 122, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 124, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var3)
 		if templ_7745c5c3_Err != nil {
@@ -248,7 +250,7 @@ func Head(m HeadModel) templ.Component {
 				var templ_7745c5c3_Var5 string
 				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(m.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 125, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 127, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -301,7 +303,7 @@ func Head(m HeadModel) templ.Component {
 }
 
 func withActions(ctx context.Context, m HeadModel) ui.HeaderModel {
-	m.Header.Actions = headActions(ctx, m.Actions)
+	m.Header.Actions, m.Header.State = headActions(ctx, m.Actions), new(m.State.Hook("state"))
 	return m.Header
 }
 
@@ -601,7 +603,7 @@ func Start(m StartModel) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 248, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 250, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var13)
 		if templ_7745c5c3_Err != nil {
@@ -734,7 +736,7 @@ func GPU(m GPUModel) templ.Component {
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 300, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 302, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var16)
 		if templ_7745c5c3_Err != nil {
@@ -765,7 +767,7 @@ func GPU(m GPUModel) templ.Component {
 					var templ_7745c5c3_Var18 string
 					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(m.Words)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 304, Col: 59}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 306, Col: 59}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {
@@ -845,7 +847,7 @@ func device(d DeviceModel) templ.Component {
 		var templ_7745c5c3_Var20 string
 		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(d.Title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 323, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 325, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
@@ -877,7 +879,7 @@ func device(d DeviceModel) templ.Component {
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(d.Note)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 330, Col: 32}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 332, Col: 32}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -957,7 +959,7 @@ func LeaseCard(m LeaseCardModel) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 369, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 371, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
@@ -1008,7 +1010,7 @@ func LeaseCard(m LeaseCardModel) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("workload.extend"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 379, Col: 87}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 381, Col: 87}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var25)
 				if templ_7745c5c3_Err != nil {
@@ -1162,7 +1164,7 @@ func Access(m AccessModel) templ.Component {
 		var templ_7745c5c3_Var28 string
 		templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 446, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 448, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var28)
 		if templ_7745c5c3_Err != nil {
@@ -1227,7 +1229,7 @@ func Access(m AccessModel) templ.Component {
 				var templ_7745c5c3_Var30 string
 				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_owner", "Name", m.Owner))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 462, Col: 61}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 464, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 				if templ_7745c5c3_Err != nil {
@@ -1245,7 +1247,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var31 string
 					templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_team", "Team", m.Team))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 464, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 466, Col: 60}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 					if templ_7745c5c3_Err != nil {
@@ -1304,7 +1306,8 @@ type FactsModel struct {
 	IsolationAbout string
 	Node           string
 	Image          string
-	Runs           []ui.DefModel // what a job runs, or an endpoint serves
+	Job            *JobModel
+	Serves         *ServesModel
 	Mounts         string
 	Volume         string // with its size
 	Restarts       string
@@ -1351,7 +1354,7 @@ func Facts(m FactsModel) templ.Component {
 		var templ_7745c5c3_Var33 string
 		templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 520, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 523, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var33)
 		if templ_7745c5c3_Err != nil {
@@ -1384,7 +1387,7 @@ func Facts(m FactsModel) templ.Component {
 			var templ_7745c5c3_Var35 string
 			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.technical"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 524, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 527, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 			if templ_7745c5c3_Err != nil {
@@ -1428,7 +1431,7 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		{Term: say.S("workload.isolation"), Value: m.Isolation, About: m.IsolationAbout}}
 	items = append(items, known(ui.DefModel{Term: say.S("workload.node"), Value: m.Node, Test: "node"},
 		ui.DefModel{Term: say.S("start.image"), Value: m.Image, Test: "image"})...)
-	items = append(append(items, m.Runs...),
+	items = append(slices.Concat(items, JobFacts(ctx, m.Job), ServesFacts(ctx, m.Serves)),
 		known(ui.DefModel{Term: say.S("start.mounts"), Value: m.Mounts, Test: "mounts"},
 			ui.DefModel{Term: say.S("workload.storage"), Value: m.Volume, Test: "volume"},
 			ui.DefModel{Term: say.S("workload.restarts"), Value: m.Restarts, Test: "restarts"})...)
@@ -1437,6 +1440,49 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 			Component: ui.Age(ui.AgeModel{Time: *m.Confirmed})})
 	}
 	return items
+}
+
+// JobModel is the program of a job.
+type JobModel struct {
+	Command   string // "": that of the image
+	Env       string // names of its variables
+	Retries   string
+	TimeLimit string
+}
+
+// ServesModel is the model that an endpoint serves.
+type ServesModel struct {
+	Name, Source, Revision string
+	Context                string // length in tokens; "" for the model's own
+	Quantization           string
+}
+
+// JobFacts is what a job runs, none for other kinds.
+func JobFacts(ctx context.Context, m *JobModel) []ui.DefModel {
+	if m == nil {
+		return nil
+	}
+	say := ui.L(ctx)
+	return known(ui.DefModel{Term: say.S("start.command"), Value: cmp.Or(m.Command, say.S("workload.command_own")),
+		Test: "command"}, ui.DefModel{Term: say.S("start.env"), Value: m.Env, Test: "env"},
+		ui.DefModel{Term: say.S("start.retries"), Value: m.Retries, Test: "retries"},
+		ui.DefModel{Term: say.S("start.time_limit"), Value: m.TimeLimit, Test: "time-limit"})
+}
+
+// ServesFacts is what an endpoint serves, none for other kinds.
+func ServesFacts(ctx context.Context, m *ServesModel) []ui.DefModel {
+	if m == nil {
+		return nil
+	}
+	say := ui.L(ctx)
+	items := known(ui.DefModel{Term: say.S("model.title"), Value: m.Name, About: say.S("model.from_" + m.Source),
+		Test: "model"}, ui.DefModel{Term: say.S("model.revision_term"), Value: m.Revision, Test: "revision"})
+	if m.Context != "" {
+		items = append(items, ui.DefModel{Term: say.S("model.context_term"),
+			Value: say.S("model.tokens", "Tokens", m.Context), Test: "context"})
+	}
+	return append(items, known(ui.DefModel{Term: say.S("model.quantization_term"), Value: m.Quantization,
+		Test: "quantization"})...)
 }
 
 func technical(ctx context.Context, m FactsModel) []ui.DefModel {
@@ -1763,7 +1809,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var45 string
 		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 668, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 714, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var45)
 		if templ_7745c5c3_Err != nil {

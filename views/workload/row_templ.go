@@ -398,7 +398,7 @@ func Row(m RowModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if m.Forecast == nil {
-					templ_7745c5c3_Err = ui.State(m.State).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.State(m.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -407,7 +407,7 @@ func Row(m RowModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.State(m.State).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.State(m.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

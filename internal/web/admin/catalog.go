@@ -44,7 +44,7 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	say, may := k.Words, identity.Can(k.Actor, identity.ChangeOffer, identity.Resource{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
 		List: sizes.List(list), Trouble: catalogTrouble(say, o, problem),
-		Licenses: blocks.MismatchNotice(say, w.Catalog.Mismatches()), Table: sizes.TableModel{List: sizes.List(list)}}
+		Licenses: blocks.Mismatches(say, w.Catalog.Mismatches()), Table: sizes.TableModel{List: sizes.List(list)}}
 	if may {
 		m.Edit, m.Add = "/admin/sizes/edit", entryPath(list, "", "")
 	}
@@ -297,27 +297,11 @@ func (w *Pages) deprecateView(k page.Call, c offer.Change, problem error) (page.
 		}
 		return ""
 	}
-	successor := ui.FieldModel{Name: "successor", Kind: ui.SelectField, Label: say.S("sizes.successor_field"),
-		Hint: say.S("sizes.successor_hint"), Value: c.Successor, Error: wrong("successor"), Test: "successor",
-		Options: append([]ui.OptionModel{{Value: "", Label: say.S("sizes.no_successor")}}, others...)}
-	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("sizes.deprecate_title", "Name", title),
-			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_" + string(c.List)), Href: catalogPath(c.List)},
-				{Label: title}}},
-		Lead: say.S("sizes.deprecate_lead"), Errors: page.FormErrors(say, problems),
-		Form: ui.FormModel{ID: "ask-deprecate", Action: "/admin/sizes/deprecate", Test: "deprecate-form",
-			Hidden: []ui.HiddenModel{
-				{Name: "list", Value: string(c.List)}, {Name: "name", Value: c.Name}, {Name: "base", Value: version(s.Newest)}}},
-		Fields: []ui.FieldModel{{Name: "message", Kind: ui.TextareaField, Rows: 2, Label: say.S("sizes.message"),
-			Hint: say.S("sizes.message_hint"), Value: c.Message, Error: wrong("message"), MaxLength: 300, Test: "message"},
-			successor},
-		Button: ui.ButtonModel{Label: say.S("sizes.action_deprecate"), Kind: ui.Primary, Icon: "warning",
-			Test: "deprecate-confirm"},
-		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: catalogPath(c.List), Kind: ui.LinkLike},
-	}
-	v := blocks.AskView(m)
-	v.Nav = catalogPath(c.List)
-	return v, nil
+	m := sizes.DeprecateModel{List: sizes.List(c.List), Path: catalogPath(c.List), Name: c.Name, Title: title,
+		Base: version(s.Newest), Errors: page.FormErrors(say, problems), Others: others,
+		Message:   workloadview.FieldModel{Value: c.Message, Error: wrong("message")},
+		Successor: workloadview.FieldModel{Value: c.Successor, Error: wrong("successor")}}
+	return page.View{Title: say.S("sizes.deprecate_title", "Name", title), Nav: m.Path, Body: sizes.DeprecatePage(m)}, nil
 }
 
 // entriesOf gives the title of one entry of a list, "" for none, and the others to choose from.

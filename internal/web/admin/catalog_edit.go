@@ -65,7 +65,7 @@ func (w *Pages) editView(k page.Call, d offer.Draft, outcome sizes.OutcomeModel,
 	if len(c.Problems) > 0 {
 		m.Lines = lines
 	}
-	m.Licenses = blocks.MismatchNotice(say, c.Warnings)
+	m.Licenses = blocks.Mismatches(say, c.Warnings)
 	if c.Changes != nil {
 		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(c.Changes)}
 	}

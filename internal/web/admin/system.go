@@ -23,16 +23,11 @@ func (w *Pages) system(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := systemview.PageModel{Header: ui.HeaderModel{Title: k.Words.S("system.title"), Lead: k.Words.S("system.lead")},
-		Body: systemBody(k.Words, s)}
+	m := systemview.PageModel{Body: systemBody(k.Words, s)}
 	if s.MayCheck {
-		m.Header.Actions = []ui.ActionModel{
-			{Post: &ui.PostButtonModel{Action: page.SystemPath + "/check", Button: ui.ButtonModel{
-				Label: k.Words.S("system.check"), Icon: "pulse", Test: "check-again"}}},
-			{Link: &ui.LinkButtonModel{Label: k.Words.S("system.bundle"), Href: page.SystemPath + "/bundle", Icon: "download",
-				Test: "bundle"}}}
+		m.Check, m.Bundle = page.SystemPath+"/check", page.SystemPath+"/bundle"
 	}
-	return page.View{Title: m.Header.Title, Nav: page.SystemPath, Wide: true, Body: systemview.Page(m),
+	return page.View{Title: k.Words.S("system.title"), Nav: page.SystemPath, Wide: true, Body: systemview.Page(m),
 		Parts: []page.Part{{ID: m.Body.ID, Draw: func(say page.Words) templ.Component {
 			return systemview.Body(systemBody(say, s))
 		}}}}, nil
@@ -61,8 +56,7 @@ func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
 		return strings.Compare(string(a.State.Kind), string(b.State.Kind)) // danger before warning
 	})
 	m.RestTitle = say.S("system.rest_count", "Count", len(m.Rest))
-	m.Facts = []ui.DefModel{{Term: say.S("system.version"), Value: s.Version, Test: "version"},
-		{Term: say.S("system.log_level"), Value: logLevel(say, s), Test: "log-level"}}
+	m.Version, m.LogLevel = s.Version, logLevel(say, s)
 	for _, check := range []string{"database", "schema", "cluster"} {
 		for _, f := range s.Findings {
 			if f.Check == check && f.State == doctor.OK {
@@ -90,7 +84,7 @@ func logLevel(say page.Words, s doctor.Status) string {
 // systemSummary is the answer in one line.
 func systemSummary(say page.Words, s doctor.Status) ui.NoticeModel {
 	n := doctor.Count(s.Findings)
-	m := ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK]), Test: "summary"}
+	m := ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK])}
 	counts := say.S("doctor.counts", "Failed", n[doctor.Failed], "Warnings", n[doctor.Warning], "OK", n[doctor.OK])
 	switch {
 	case len(s.Findings) == 0:
@@ -120,7 +114,7 @@ func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
 		where = strings.Trim(where+" · "+say.S("system.in_process", "Name", f.Process), " ·")
 	}
 	return systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
-		Word: say.S("system.state." + string(f.State)), Test: "state"}, Name: ui.StackModel{Title: say.Text(f.Title()),
+		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
 		Detail: where}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
 		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
 }

@@ -20,7 +20,7 @@ func BudgetBar(say page.Words, st budget.Status) *ui.MeterModel {
 	if st.Used() >= BudgetAtRisk {
 		spent.Fill = ui.FillWarning
 	}
-	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", say.Month(monthOf(st))), Test: "budget-bar", Legend: true,
+	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", say.Month(monthOf(st))), Legend: true,
 		Value: say.S("budgets.used_of", "Used", say.InUnit(u, used), "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
 			say.Percent(float64(st.Used()))),
 		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole,
@@ -43,7 +43,7 @@ func BudgetAfter(say page.Words, a budget.Ask) *ui.MeterModel {
 	}
 	u, whole := a.Budget.Unit, float64(max(a.Budget.Amount, 1))
 	m := &ui.MeterModel{Label: say.S("budgets.after"), Value: say.S("budgets.after_value", "After",
-		say.InUnit(u, a.After()), "Amount", say.InUnit(u, a.Budget.Amount)), Test: "budget-after", Legend: true,
+		say.InUnit(u, a.After()), "Amount", say.InUnit(u, a.Budget.Amount)), Legend: true,
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(a.Budget.Amount-a.Left) / whole},
 			{Fill: ui.FillThis, Share: float64(a.Cost) / whole, Words: say.S("start.this_one")}}}
 	if !a.Fits() {

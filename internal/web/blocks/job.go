@@ -8,25 +8,18 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// JobFacts is what a job runs, none for other kinds. The values of its variables are not shown: they may be secrets.
-func JobFacts(say page.Words, job *workload.Job) []ui.DefModel {
+// JobModel is the program of a job; nil for other kinds. The values of its variables are not shown: they may be secrets.
+func JobModel(say page.Words, job *workload.Job) *workloadview.JobModel {
 	if job == nil {
 		return nil
 	}
-	var items []ui.DefModel
-	add := func(term, value, test string) {
-		if value != "" {
-			items = append(items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
-		}
-	}
-	add("start.command", page.OrElse(request.CommandLine(*job), say.S("workload.command_own")), "command")
-	add("start.env", strings.Join(slices.Sorted(maps.Keys(job.Env)), ", "), "env")
-	add("start.retries", say.Number(float64(job.Retries)), "retries")
+	m := &workloadview.JobModel{Command: request.CommandLine(*job),
+		Env: strings.Join(slices.Sorted(maps.Keys(job.Env)), ", "), Retries: say.Number(float64(job.Retries))}
 	if job.TimeLimit > 0 {
-		add("start.time_limit", say.Duration(job.TimeLimit.Std()), "time-limit")
+		m.TimeLimit = say.Duration(job.TimeLimit.Std())
 	}
-	return items
+	return m
 }

@@ -7,16 +7,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// MismatchNotice warns of license pools that do not license the vGPU of their size; nil where all do.
-func MismatchNotice(say page.Words, list []catalog.Mismatch) *ui.NoticeModel {
-	if len(list) == 0 {
-		return nil
-	}
-	n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.license_mismatch"), Test: "license-mismatch"}
+// Mismatches are a sentence for each license pool that does not license the vGPU of its size.
+func Mismatches(say page.Words, list []catalog.Mismatch) []string {
+	var sentences []string
 	for _, m := range list {
-		n.Items = append(n.Items, say.Text(m.Sentence()))
+		sentences = append(sentences, say.Text(m.Sentence()))
 	}
-	return n
+	return sentences
 }
 
 // SeatBar draws the seats that are taken, and the one that a request would take.
@@ -27,7 +24,7 @@ func SeatBar(say page.Words, s license.Seats, more int) ui.MeterModel {
 		fill = ui.FillWarning
 	}
 	m := ui.MeterModel{Label: s.Pool.Title, Value: say.S("licenses.free_of", "Free", s.Free(), "Seats", s.Pool.Seats),
-		Legend: true, Large: more == 0, Test: "seats",
+		Legend: true, Large: more == 0,
 		Segments: []ui.SegmentModel{{Fill: fill, Share: float64(s.Used) / whole, Words: say.S("licenses.used", "Count",
 			s.Used)}}}
 	if more > 0 && s.Free() > 0 {

@@ -3,25 +3,18 @@ package blocks
 import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
-	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// ModelFacts is what an endpoint serves, none for everything else.
-func ModelFacts(say page.Words, m *catalog.Model) []ui.DefModel {
+// ServesModel is the model of an endpoint; nil where it has none.
+func ServesModel(say page.Words, m *catalog.Model) *workloadview.ServesModel {
 	if m == nil {
 		return nil
 	}
-	items := []ui.DefModel{{Term: say.S("model.title"), Value: m.Name, About: say.S("model.from_" + string(m.Source)),
-		Test: "model"}}
-	add := func(term, value, test string) {
-		if value != "" {
-			items = append(items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
-		}
-	}
-	add("model.revision_term", m.Revision, "revision")
+	v := &workloadview.ServesModel{Name: m.Name, Source: string(m.Source), Revision: m.Revision,
+		Quantization: m.Quantization}
 	if m.ContextLength > 0 {
-		add("model.context_term", say.S("model.tokens", "Tokens", say.Number(float64(m.ContextLength))), "context")
+		v.Context = say.Number(float64(m.ContextLength))
 	}
-	add("model.quantization_term", m.Quantization, "quantization")
-	return items
+	return v
 }

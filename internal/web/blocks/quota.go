@@ -46,7 +46,7 @@ func quotaBar(say page.Words, title string, q request.Quota) ui.MeterModel {
 		share = float64(q.Used) / float64(q.Limit)
 	}
 	return ui.MeterModel{Label: title, Value: say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
-		Segments: []ui.SegmentModel{{Fill: fill, Share: share}}, Test: "quota-bar"}
+		Segments: []ui.SegmentModel{{Fill: fill, Share: share}}}
 }
 
 // MoreQuotaPath leads from a size of which the team may hold no more to the form that asks for it.

@@ -18,8 +18,7 @@ var RequestKinds = map[request.State]ui.Kind{
 // RequestState is the state with the decision as its detail, where there is room for it.
 func RequestState(say page.Words, r request.Request, detailed bool) ui.StateModel {
 	m := ui.StateModel{Kind: RequestKinds[r.State],
-		Word: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State)))),
-		Test: "state"}
+		Word: page.UpperFirst(say.Say(i18n.T("request.state." + string(r.State))))}
 	if r.WaitsForSeat() {
 		m.Word = page.UpperFirst(say.S("requests.waits_seat_state"))
 	}

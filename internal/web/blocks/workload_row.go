@@ -34,8 +34,7 @@ func stateWord(s workload.State) i18n.Text { return i18n.T("state." + string(s))
 
 // StateModel is the state of a workload with its reason.
 func StateModel(say page.Words, w workload.Workload) ui.StateModel {
-	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.Text(w.Reason),
-		Test: "state"}
+	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.Text(w.Reason)}
 }
 
 // WorkloadRow is the line of a workload in a list.

@@ -221,8 +221,8 @@ func poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel)
 }
 
 // poolMismatch warns of sizes whose vGPU the pool does not license.
-func poolMismatch(say page.Words, all []catalog.Mismatch, pool string) *ui.NoticeModel {
-	return blocks.MismatchNotice(say, slices.DeleteFunc(slices.Clone(all),
+func poolMismatch(say page.Words, all []catalog.Mismatch, pool string) []string {
+	return blocks.Mismatches(say, slices.DeleteFunc(slices.Clone(all),
 		func(m catalog.Mismatch) bool { return m.Pool.Name != pool }))
 }
 

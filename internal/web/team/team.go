@@ -69,10 +69,7 @@ func (w *Pages) teamModel(k page.Call, t tenant.Tenant) (teamview.TeamModel, err
 	if broken != nil {
 		return m, broken
 	}
-	if bar != nil {
-		m.Quotas.Bars = append(m.Quotas.Bars, *bar)
-	}
-	m.NoBudget = none
+	m.Quotas.Budget, m.NoBudget = bar, none
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
 		if len(t.Groups[role]) == 0 {
 			continue

@@ -203,7 +203,7 @@ func putModel(k page.Call, a advice.Advice, back string) adviceview.PutModel {
 }
 
 // workloadAdvice is what the page of a workload says of its size, and of the one that it replaces.
-func (w *Pages) workloadAdvice(k page.Call, s seen) (workloadview.AdviceModel, error) {
+func (w *Pages) workloadAdvice(k page.Call, s details) (workloadview.AdviceModel, error) {
 	m := workloadview.AdviceModel{ID: "workload-advice"}
 	if !s.Holds() || s.Size.Devices() == 0 {
 		return m, nil
@@ -226,7 +226,7 @@ func (w *Pages) workloadAdvice(k page.Call, s seen) (workloadview.AdviceModel, e
 }
 
 // replacesModel offers to stop the old workload once the one that was started in its place is ready.
-func (w *Pages) replacesModel(k page.Call, s seen) (*workloadview.ReplacesModel, error) {
+func (w *Pages) replacesModel(k page.Call, s details) (*workloadview.ReplacesModel, error) {
 	if s.Request == "" {
 		return nil, nil
 	}

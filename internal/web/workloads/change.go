@@ -39,7 +39,7 @@ func questionView(header ui.HeaderModel, body templ.Component) page.View {
 	return page.View{Title: header.Title, Nav: "/", Body: body}
 }
 
-func stopModel(say page.Words, s seen) workloadview.StopModel {
+func stopModel(say page.Words, s details) workloadview.StopModel {
 	return workloadview.StopModel{Header: ui.HeaderModel{Title: say.S("workload.stop_title", "Name", s.Name),
 		Crumbs: workloadCrumbs(say, s.Workload, "workload.stop")}, Path: page.WorkloadPath(s.ID),
 		Now: kernelsNow(say, s.Workload), GPU: s.Size.Devices() > 0, Volume: s.Volume}
@@ -102,8 +102,8 @@ func (w *Pages) workloadExtendAsk(k page.Call) (page.View, error) {
 }
 
 // changeable is a workload that the reader may change; the service says why when they may not.
-func (w *Pages) changeable(k page.Call) (seen, error) {
-	s, err := w.seen(k)
+func (w *Pages) changeable(k page.Call) (details, error) {
+	s, err := w.details(k)
 	if err != nil {
 		return s, err
 	}
@@ -111,7 +111,7 @@ func (w *Pages) changeable(k page.Call) (seen, error) {
 }
 
 // extendModel is a small form; lease and reason are what was typed.
-func (w *Pages) extendModel(k page.Call, s seen, lease, reason string,
+func (w *Pages) extendModel(k page.Call, s details, lease, reason string,
 	problems []fault.Field) workloadview.ExtendModel {
 	say := k.Words
 	if lease == "" {
@@ -165,7 +165,7 @@ func (w *Pages) workloadResumeAsk(k page.Call) (page.View, error) {
 	return w.resumeAsk(k, s, "", nil)
 }
 
-func (w *Pages) resumeAsk(k page.Call, s seen, reason string, problems []fault.Field) (page.View, error) {
+func (w *Pages) resumeAsk(k page.Call, s details, reason string, problems []fault.Field) (page.View, error) {
 	say := k.Words
 	ask, err := w.Requests.ResumeTakes(k.Ctx, k.Actor, s.Workload)
 	if err != nil {
@@ -217,7 +217,7 @@ func (w *Pages) workloadDeleteAsk(k page.Call) (page.View, error) {
 	return questionView(m.Header, workloadview.DeletePage(m)), nil
 }
 
-func deleteModel(say page.Words, s seen) workloadview.DeleteModel {
+func deleteModel(say page.Words, s details) workloadview.DeleteModel {
 	m := workloadview.DeleteModel{Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name),
 		Crumbs: workloadCrumbs(say, s.Workload, "workload.delete")}, Path: page.WorkloadPath(s.ID), Name: s.Name}
 	if s.Volume != "" {

@@ -18,7 +18,7 @@ func connectPath(workload string) string { return workload + "/connect" }
 
 // workloadConnect answers: how do I get to it.
 func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -31,7 +31,7 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 }
 
 // shellModel has lines while there is a pod to reach.
-func shellModel(s seen) workloadview.ShellModel {
+func shellModel(s details) workloadview.ShellModel {
 	m := workloadview.ShellModel{ID: "workload-shell"}
 	pod := s.Observed.Pod
 	if pod == "" || s.Over() {
@@ -50,7 +50,7 @@ func shellModel(s seen) workloadview.ShellModel {
 }
 
 // restCalls are calls of the REST API about this workload, with a token of the reader's own.
-func (w *Pages) restCalls(k page.Call, s seen) []workloadview.CallModel {
+func (w *Pages) restCalls(k page.Call, s details) []workloadview.CallModel {
 	api := strings.TrimRight(w.PortalURL, "/") + "/api/v1"
 	curl := func(rest string) string { return "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + rest }
 	item := api + "/workloads/" + string(s.ID)
@@ -59,7 +59,7 @@ func (w *Pages) restCalls(k page.Call, s seen) []workloadview.CallModel {
 		calls = append(calls, workloadview.CallModel{What: workloadview.ReadLog,
 			Text: curl(page.ShellQuote(item + "/logs"))})
 	}
-	if s.IsJob() && s.change {
+	if s.IsJob() && s.mayChange {
 		calls = append(calls, workloadview.CallModel{What: workloadview.RunAgain,
 			Text: curl("--json " + page.ShellQuote(sameJob(s)) + " \\\n  " + page.ShellQuote(api+"/requests"))})
 	}
@@ -67,7 +67,7 @@ func (w *Pages) restCalls(k page.Call, s seen) []workloadview.CallModel {
 }
 
 // sameJob is the body of a request for a job like this one, with the names of the API.
-func sameJob(s seen) string {
+func sameJob(s details) string {
 	body := struct {
 		Kind      catalog.WorkloadKind `json:"kind"`
 		Tenant    string               `json:"tenant"`

@@ -11,13 +11,13 @@ import (
 )
 
 // workloadIdle is what the page of a workload says of idle time: nothing while it works, or while nobody knows.
-func (w *Pages) workloadIdle(k page.Call, s seen) (workloadview.IdleModel, error) {
+func (w *Pages) workloadIdle(k page.Call, s details) (workloadview.IdleModel, error) {
 	m := workloadview.IdleModel{ID: "workload-idle"}
 	states, err := w.Idle.States(k.Ctx, s.Workload)
 	if err != nil {
 		return m, err
 	}
-	m.Notice = blocks.IdleModel(k.Words, s.Workload, states[s.ID], s.change)
+	m.Notice = blocks.IdleModel(k.Words, s.Workload, states[s.ID], s.mayChange)
 	if m.Notice == nil || states[s.ID].Warned.IsZero() {
 		return m, nil
 	}

@@ -11,7 +11,7 @@ import (
 
 // jobActions lead to the form of a job that is filled after the pattern of this workload: the same job again, or a
 // notebook as a job.
-func (w *Pages) jobActions(k page.Call, s seen) (again, asJob string) {
+func (w *Pages) jobActions(k page.Call, s details) (again, asJob string) {
 	href := "/start?like=" + string(s.ID)
 	switch {
 	case len(w.Startable(k)) == 0 || s.Desired == workload.WantDeleted || s.State == workload.Ended:

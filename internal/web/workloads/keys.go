@@ -45,8 +45,8 @@ func limitOf(text string) int {
 }
 
 // keysModel is nil for what is no endpoint, for those who may not change it, and when nothing can be called any more.
-func (w *Pages) keysModel(k page.Call, s seen) (*workloadview.KeysModel, error) {
-	if s.Kind != catalog.Endpoint || !s.change || s.State == workload.Ended || s.Desired == workload.WantDeleted {
+func (w *Pages) keysModel(k page.Call, s details) (*workloadview.KeysModel, error) {
+	if s.Kind != catalog.Endpoint || !s.mayChange || s.State == workload.Ended || s.Desired == workload.WantDeleted {
 		return nil, nil
 	}
 	keys, err := w.Keys.List(k.Ctx, k.Actor, s.ID)
@@ -119,7 +119,7 @@ func limitWords(say page.Words, l endpointkey.Limits) []string {
 	return words
 }
 
-func (w *Pages) keyFormModel(say page.Words, s seen, f keyForm, problems []fault.Field) workloadview.KeyFormModel {
+func (w *Pages) keyFormModel(say page.Words, s details, f keyForm, problems []fault.Field) workloadview.KeyFormModel {
 	field := func(value, name string) workloadview.FieldModel {
 		return workloadview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}

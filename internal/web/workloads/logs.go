@@ -64,7 +64,7 @@ func logAddress(k page.Call, id workload.ID, view string, set ...string) string 
 
 // workloadLogs answers: what has it written.
 func (w *Pages) workloadLogs(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -75,7 +75,7 @@ func (w *Pages) workloadLogs(k page.Call) (page.View, error) {
 	return w.workloadView(k, s, workloadview.Logs, workloadview.PageModel{Logs: m}), nil
 }
 
-func (w *Pages) logsModel(k page.Call, s seen) (workloadview.LogsModel, error) {
+func (w *Pages) logsModel(k page.Call, s details) (workloadview.LogsModel, error) {
 	m := workloadview.LogsModel{Log: workloadview.LogModel{ID: "log", Title: k.Words.S("workload.logs_title"),
 		Unwrap: k.Get("lines") == "scroll", Find: strings.ToLower(k.Get("q"))}}
 	containers, err := w.Logs.Containers(k.Ctx, k.Actor, s.ID)
@@ -222,7 +222,7 @@ const (
 
 // logTail is the end of the log of what failed or hangs; nil where there is none, where it is not for this reader, or
 // where the cluster does not say it at once.
-func (w *Pages) logTail(k page.Call, s seen) *workloadview.LogTailModel {
+func (w *Pages) logTail(k page.Call, s details) *workloadview.LogTailModel {
 	if s.Result == nil && (s.Reason.IsZero() || s.Observed.Node == "") || s.Observed.Pod == "" ||
 		!identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
 		return nil
@@ -240,7 +240,7 @@ func (w *Pages) logTail(k page.Call, s seen) *workloadview.LogTailModel {
 
 // workloadEvents answers: what did the cluster say of it.
 func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}

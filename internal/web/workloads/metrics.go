@@ -25,7 +25,7 @@ const firstAnswer = 2 * time.Second
 
 // workloadMetrics answers: how hard has it worked, and did anything slow it down.
 func (w *Pages) workloadMetrics(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}

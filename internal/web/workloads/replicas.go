@@ -16,14 +16,14 @@ import (
 )
 
 // replicasModel is how many pods an endpoint has, and how many it may have.
-func replicasModel(say page.Words, s seen) workloadview.ReplicasModel {
+func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	r := s.Replicas
 	m := workloadview.ReplicasModel{ID: "workload-replicas", Hidden: r.Most() == 1, Wanted: r.Want(), Min: r.Least(),
 		Max: r.Most(), Price: say.MoneyPerHour(times(s.Size.PricePerHour, r.Want()))}
 	if s.Desired == workload.WantRunning {
 		m.Ready = s.Observed.ReadyReplicas()
 	}
-	if s.change && s.CanScale() {
+	if s.mayChange && s.CanScale() {
 		m.Change = page.WorkloadPath(s.ID) + "/replicas"
 	}
 	return m
@@ -44,7 +44,7 @@ func (w *Pages) scaleAsk(k page.Call) (page.View, error) {
 }
 
 // scaleModel is the form; wanted is what was typed.
-func (w *Pages) scaleModel(k page.Call, s seen, wanted string,
+func (w *Pages) scaleModel(k page.Call, s details, wanted string,
 	problems []fault.Field) (workloadview.ScaleModel, error) {
 	say := k.Words
 	m := workloadview.ScaleModel{Header: ui.HeaderModel{Title: say.S("replicas.change_title", "Name", s.Name),

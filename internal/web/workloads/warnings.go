@@ -11,7 +11,7 @@ import (
 
 // warningItems say what became of the message of a warning: that the portal has written it down is not yet that anybody
 // was told.
-func warningItems(say page.Words, s seen, about notify.Kind) []string {
+func warningItems(say page.Words, s details, about notify.Kind) []string {
 	for _, w := range s.warnings {
 		if w.About == about {
 			return []string{warningWords(say, w, s.OwnerName)}

@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -20,16 +19,16 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// seen is one workload with what every tab of its page needs.
-type seen struct {
+// details is a workload with what every tab of its page shows.
+type details struct {
 	workload.Workload
-	change   bool             // whether the reader may change it
-	warnings []notify.Warning // of its end, once that was announced
+	mayChange bool             // whether the reader may stop, extend or delete it
+	warnings  []notify.Warning // of its end, once that was announced
 }
 
-func (w *Pages) seen(k page.Call) (seen, error) {
+func (w *Pages) details(k page.Call) (details, error) {
 	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(k.Get("id")))
-	s := seen{Workload: item, change: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
+	s := details{Workload: item, mayChange: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
 	if err == nil && item.Ending() {
 		s.warnings, err = w.Notify.Warnings(k.Ctx, k.Actor, item.ID)
 	}
@@ -37,7 +36,7 @@ func (w *Pages) seen(k page.Call) (seen, error) {
 }
 
 // workloadView puts a tab under the head that all tabs share.
-func (w *Pages) workloadView(k page.Call, s seen, tab workloadview.Tab, m workloadview.PageModel) page.View {
+func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m workloadview.PageModel) page.View {
 	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k, s.Workload, tab), tab
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
@@ -56,7 +55,7 @@ func (w *Pages) workloadOverview(k page.Call) (page.View, error) { return w.over
 
 // overview shows the key that was just made, this once.
 func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -127,7 +126,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 
 // workloadObjects shows the objects as the portal applies them.
 func (w *Pages) workloadObjects(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -146,7 +145,7 @@ func (w *Pages) workloadObjects(k page.Call) (page.View, error) {
 
 // workloadHistory shows who did what.
 func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
-	s, err := w.seen(k)
+	s, err := w.details(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -181,13 +180,14 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 }
 
 // workloadHead is name, state, reason and what one can do.
-func (w *Pages) workloadHead(k page.Call, s seen) workloadview.HeadModel {
+func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 	say := k.Words
 	state := blocks.StateModel(say, s.Workload)
-	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name, State: &state,
+	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name,
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
 		Lead:   headLead(say, s.Workload)}}
 	m.Reason, state.Detail = state.Detail, ""
+	m.State = state
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
 	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)
 	if m.Ending != nil {
@@ -216,10 +216,10 @@ func (w *Pages) waitsModel(k page.Call, item workload.Workload) *workloadview.Wa
 	return &workloadview.WaitsModel{Place: place, Request: page.RequestPath(id)}
 }
 
-func (w *Pages) headActions(k page.Call, s seen, waits bool) workloadview.ActionsModel {
+func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.ActionsModel {
 	path := page.WorkloadPath(s.ID)
 	m := workloadview.ActionsModel{Open: w.OpenPath(k, s.Workload)}
-	if !s.change {
+	if !s.mayChange {
 		return m
 	}
 	m.RunAgain, m.RunAsJob = w.jobActions(k, s)
@@ -239,8 +239,8 @@ func (w *Pages) headActions(k page.Call, s seen, waits bool) workloadview.Action
 }
 
 // workloadDialogs are the same questions as the pages ask that the buttons lead to without scripts.
-func (w *Pages) workloadDialogs(k page.Call, s seen) *workloadview.DialogsModel {
-	if !s.change {
+func (w *Pages) workloadDialogs(k page.Call, s details) *workloadview.DialogsModel {
+	if !s.mayChange {
 		return nil
 	}
 	m := &workloadview.DialogsModel{Extend: w.extendModel(k, s, "", "", nil), Delete: deleteModel(k.Words, s)}
@@ -363,8 +363,8 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 }
 
 // extensions are what one click adds to the lease, and what each costs; one that an approver decides leads to the form.
-func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workloadview.ExtensionModel, error) {
-	if !s.change || longer.ID != "" {
+func (w *Pages) extensions(k page.Call, s details, longer request.Request) ([]workloadview.ExtensionModel, error) {
+	if !s.mayChange || longer.ID != "" {
 		return nil, nil
 	}
 	offers, err := w.Requests.ExtensionOffers(k.Ctx, k.Actor, s.Workload)
@@ -384,7 +384,7 @@ func (w *Pages) extensions(k page.Call, s seen, longer request.Request) ([]workl
 }
 
 // accessModel is how to get in, and who may.
-func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
+func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 	m := workloadview.AccessModel{ID: "workload-access", Owner: s.OwnerName}
 	if s.Over() {
 		m.Closed = true
@@ -401,7 +401,7 @@ func (w *Pages) accessModel(k page.Call, s seen) workloadview.AccessModel {
 			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
 		}
 	}
-	if s.change && s.State != workload.Ended && s.Desired != workload.WantDeleted {
+	if s.mayChange && s.State != workload.Ended && s.Desired != workload.WantDeleted {
 		m.Share = page.WorkloadPath(s.ID) + "/share"
 	}
 	return m
@@ -413,7 +413,7 @@ func facts(say page.Words, item workload.Workload, mirror catalog.Mirror) worklo
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
 		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
-		Runs:   slices.Concat(blocks.JobFacts(say, item.Job), blocks.ModelFacts(say, item.Model)),
+		Job: blocks.JobModel(say, item.Job), Serves: blocks.ServesModel(say, item.Model),
 		Mounts: blocks.MountWords(item.Mounts), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
 	if item.Volume != "" {

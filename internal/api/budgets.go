@@ -48,8 +48,8 @@ type BudgetLine struct {
 }
 
 func amountsView(u budget.Unit, a budget.Amounts) BudgetAmounts {
-	return BudgetAmounts{Left: u.Write(a.Left), Held: u.Write(a.Held), Spent: u.Write(a.Spent),
-		Refunded: u.Write(a.Refunded), Platform: u.Write(a.Platform)}
+	return BudgetAmounts{Left: u.Format(a.Left), Held: u.Format(a.Held), Spent: u.Format(a.Spent),
+		Refunded: u.Format(a.Refunded), Platform: u.Format(a.Platform)}
 }
 
 // BudgetAsk is what a request would take of its team's budget for the running month: the size and its seats for the
@@ -63,7 +63,7 @@ type BudgetAsk struct {
 
 func askView(a budget.Ask) *BudgetAsk {
 	u := a.Budget.Unit
-	return &BudgetAsk{Unit: string(u), Left: u.Write(a.Left), Cost: u.Write(a.Cost), Fits: a.Fits()}
+	return &BudgetAsk{Unit: string(u), Left: u.Format(a.Left), Cost: u.Format(a.Cost), Fits: a.Fits()}
 }
 
 func budgetView(tenant string, st budget.Status) Budget {
@@ -75,7 +75,7 @@ func budgetView(tenant string, st budget.Status) Budget {
 	balance := amountsView(b.Unit, st.Balance.Amounts)
 	v.Month = usage.MonthOf(st.Span.From, st.Span.From.Location()).String()
 	v.Set, v.Unit, v.Amount, v.AtLimit, v.By, v.SetAt, v.Version, v.Used, v.Balance = true, string(b.Unit),
-		b.Unit.Write(b.Amount), string(b.AtLimit), b.ByName, &at, b.Version, st.Used(), &balance
+		b.Unit.Format(b.Amount), string(b.AtLimit), b.ByName, &at, b.Version, st.Used(), &balance
 	return v
 }
 

@@ -63,12 +63,12 @@ func (u Unit) decimals() int {
 	return usage.Digits(string(u))
 }
 
-// Write is an amount as it is typed: "12.40".
-func (u Unit) Write(amount int64) string {
+// Format gives an amount as it is typed: "12.40".
+func (u Unit) Format(amount int64) string {
 	return strconv.FormatFloat(float64(amount)/float64(u.Parts()), 'f', u.decimals(), 64)
 }
 
-// Parse reads what Write writes, with a point or a comma and as many places as the unit has; false for anything else.
+// Parse reads what Format gives, with a point or a comma and as many places as the unit has; false for anything else.
 func (u Unit) Parse(text string) (amount int64, ok bool) {
 	whole, part, _ := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
 	if len(part) > u.decimals() || whole == "" || strings.Trim(whole+part, "0123456789") != "" {

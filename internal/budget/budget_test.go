@@ -516,10 +516,10 @@ func TestGPUHoursAreExact(t *testing.T) {
 			}
 		}
 	}
-	if amount, ok := budget.GPUHours.Parse("12.345"); !ok || budget.GPUHours.Write(amount) != "12.345" {
-		t.Errorf("12.345 GPU-hours are read as %s, %v", budget.GPUHours.Write(amount), ok)
+	if amount, ok := budget.GPUHours.Parse("12.345"); !ok || budget.GPUHours.Format(amount) != "12.345" {
+		t.Errorf("12.345 GPU-hours are read as %s, %v", budget.GPUHours.Format(amount), ok)
 	}
-	if amount, ok := budget.Unit("JPY").Parse("500"); !ok || amount != 500 || budget.Unit("JPY").Write(500) != "500" {
+	if amount, ok := budget.Unit("JPY").Parse("500"); !ok || amount != 500 || budget.Unit("JPY").Format(500) != "500" {
 		t.Errorf("500 JPY are read as %d, %v", amount, ok)
 	}
 	if amount, ok := budget.Unit("KWD").Parse("0.125"); !ok || amount != 125 {

@@ -479,7 +479,7 @@ func (b Budget) recorded() any {
 	if b.Unit == "" {
 		return nil
 	}
-	return map[string]string{"unit": string(b.Unit), "amount": b.Unit.Write(b.Amount), "atLimit": string(b.AtLimit)}
+	return map[string]string{"unit": string(b.Unit), "amount": b.Unit.Format(b.Amount), "atLimit": string(b.AtLimit)}
 }
 
 func (s *Service) check(d Draft) []fault.Field {

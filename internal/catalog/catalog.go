@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Technology is how the share of a GPU is made; design.md section 5 lists them.
+// Technology is how a GPU is given to pods: whole, partitioned or shared.
 type Technology string
 
 // The technologies that the portal itself knows something of. Others (HAMi, Volcano, KAI and what a site invents) are

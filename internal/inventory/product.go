@@ -3,7 +3,7 @@ package inventory
 import "strings"
 
 // Product is what GPU feature discovery packs into one label value: the card, the profile of its slices under the
-// strategy "single", and marks. Source: k8s-device-plugin v0.20.0, internal/lm/resource.go.
+// strategy "single", and whether it is shared. Source: k8s-device-plugin v0.20.0, internal/lm/resource.go.
 type Product struct {
 	Card    string // "NVIDIA-H100-80GB-HBM3"
 	Profile string // "1g.10gb"; "" for whole cards
@@ -11,8 +11,8 @@ type Product struct {
 	Shared  bool   // several pods get the same device
 }
 
-// ParseProduct takes the value of nvidia.com/gpu.product apart. Other vendors' values have no marks and come back as
-// they are.
+// ParseProduct takes the value of nvidia.com/gpu.product apart. Other vendors' values have no suffixes and come back
+// as they are.
 func ParseProduct(value string) Product {
 	var p Product
 	p.Card, p.Shared = strings.CutSuffix(value, "-SHARED")

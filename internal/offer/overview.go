@@ -22,7 +22,7 @@ type ImageState struct {
 	InUse int
 }
 
-// Overview is what the catalog comes to now.
+// Overview is the active catalog with what is free and in use of each entry.
 type Overview struct {
 	Status
 	Sizes    []SizeState
@@ -31,9 +31,9 @@ type Overview struct {
 	Gone     []Removal // no longer in the catalog and still held
 }
 
-// Overview gathers it.
+// Overview is for administrators and auditors. Entries that were removed while workloads still use them are in Gone.
 func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, error) {
-	standing, err := s.Status(a)
+	status, err := s.Status(a)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -41,16 +41,16 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, err
 	if err != nil {
 		return Overview{}, err
 	}
-	o := Overview{Status: standing, Findings: s.findings(ctx), Gone: removals(standing.Catalog, uses)}
+	o := Overview{Status: status, Findings: s.findings(ctx), Gone: removals(status.Catalog, uses)}
 	sizes, images := map[string]int{}, map[string]int{}
 	for _, u := range uses {
 		sizes[u.Size.Name] += u.Count
 		images[u.Image.Name] += u.Count
 	}
-	for _, size := range standing.Catalog.Sizes {
+	for _, size := range status.Catalog.Sizes {
 		o.Sizes = append(o.Sizes, SizeState{Size: size, Fit: s.fit(ctx, size), InUse: sizes[size.Name]})
 	}
-	for _, image := range standing.Catalog.Images {
+	for _, image := range status.Catalog.Images {
 		o.Images = append(o.Images, ImageState{Image: image, InUse: images[image.Name]})
 	}
 	return o, nil
@@ -63,8 +63,8 @@ func (s *Service) fit(ctx context.Context, size catalog.Size) inventory.Fit {
 		if !size.OfferedOn(name) {
 			continue
 		}
-		taken, ok := s.o.Snapshots.Snapshot(ctx, name)
-		fit := capacity.Fit(taken, size)
+		snapshot, ok := s.o.Snapshots.Snapshot(ctx, name)
+		fit := capacity.Fit(snapshot, size)
 		if !ok || !fit.Known {
 			return inventory.Fit{}
 		}

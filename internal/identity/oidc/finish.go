@@ -69,11 +69,11 @@ func ofThisBrowser(flow Flow, query url.Values, now time.Time) error {
 	states := query["state"]
 	switch {
 	case flow.State == "" || flow.Nonce == "" || flow.Verifier == "":
-		return lost(errors.New("no sign-in is under way"))
+		return flowLost(errors.New("no sign-in is under way"))
 	case len(states) != 1 || subtle.ConstantTimeCompare([]byte(states[0]), []byte(flow.State)) != 1:
-		return lost(errors.New("the state is another browser's, or missing"))
+		return flowLost(errors.New("the state is another browser's, or missing"))
 	case !flow.current(now):
-		return lost(errors.New("the sign-in took too long"))
+		return flowLost(errors.New("the sign-in took too long"))
 	}
 	return nil
 }

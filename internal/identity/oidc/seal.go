@@ -47,29 +47,29 @@ func Open(key []byte, sealed string, now time.Time) (Flow, error) {
 		return Flow{}, err
 	}
 	if len(sealed) > maxSealed {
-		return Flow{}, lost(errors.New("the cookie is too long"))
+		return Flow{}, flowLost(errors.New("the cookie is too long"))
 	}
 	data, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
-		return Flow{}, lost(err)
+		return Flow{}, flowLost(err)
 	}
 	plain, err := aead.Open(nil, nil, data, []byte(sealPurpose))
 	if err != nil {
-		return Flow{}, lost(err)
+		return Flow{}, flowLost(err)
 	}
 	var f Flow
 	if err := json.Unmarshal(plain, &f); err != nil {
-		return Flow{}, lost(err)
+		return Flow{}, flowLost(err)
 	}
 	if !f.current(now) {
-		return Flow{}, lost(errors.New("it began at " + f.IssuedAt.UTC().Format(time.RFC3339)))
+		return Flow{}, flowLost(errors.New("it began at " + f.IssuedAt.UTC().Format(time.RFC3339)))
 	}
 	f.ReturnTo = LocalPath(f.ReturnTo)
 	return f, nil
 }
 
-// lost is for an answer that belongs to no sign-in of this browser.
-func lost(cause error) error {
+// flowLost is the fault of a callback that belongs to no sign-in of this browser.
+func flowLost(cause error) error {
 	return fault.Wrap(fault.Forbidden, cause, i18n.T("signin.flow_lost"))
 }
 

@@ -8,7 +8,7 @@
 //
 // LogoutToken and SendLogout tell a client that a session has ended (backchannel.go).
 //
-// Tests spoil one thing at a time: Tamper changes the next ID tokens (tamper.go has the usual attacks), Metadata the
+// Tests inject one fault at a time: Tamper changes the next ID tokens (tamper.go has the usual attacks), Metadata the
 // discovery document, UserInfo the second source of claims, Fail the provider as a whole, RotateKeys the keys. Requests
 // counts what was asked.
 //

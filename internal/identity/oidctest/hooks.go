@@ -9,7 +9,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// hooks are what a test has spoiled.
+// hooks are the faults that a test has injected.
 type hooks struct {
 	tampers   []Tamper
 	metadata  func(document map[string]any)
@@ -22,35 +22,35 @@ type hooks struct {
 	failPaths []string
 }
 
-// Tamper changes the next ID tokens, in the order given; without arguments they are honest again.
+// Tamper changes the next ID tokens, in the order given; without arguments they are left as they are.
 func (p *Provider) Tamper(tampers ...Tamper) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hooks.tampers = tampers
 }
 
-// Metadata changes the discovery document from now on; nil makes it honest again.
+// Metadata changes the discovery document from now on; nil resets it.
 func (p *Provider) Metadata(change func(document map[string]any)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hooks.metadata = change
 }
 
-// UserInfo changes what the userinfo endpoint tells from now on; nil makes it honest again.
+// UserInfo changes what the userinfo endpoint tells from now on; nil resets it.
 func (p *Provider) UserInfo(change func(claims map[string]any)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hooks.userInfo = change
 }
 
-// Published changes the published keys from now on, such as to add a thousand; nil makes them honest again.
+// Published changes the published keys from now on, such as to add a thousand; nil resets them.
 func (p *Provider) Published(change func(set *jose.JSONWebKeySet)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hooks.published = change
 }
 
-// Response changes the parameters with which people are sent back to the client; nil makes them honest again.
+// Response changes the parameters with which people are sent back to the client; nil resets them.
 func (p *Provider) Response(change func(query url.Values)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ const (
 	Breaks
 )
 
-// Fail makes the provider fail from now on, at these paths or, without any, at all. Fail(Works) heals it.
+// Fail makes the provider fail from now on, at these paths or, without any, at all. Fail(Works) ends that.
 func (p *Provider) Fail(failure Failure, paths ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -147,7 +147,7 @@ func (w *Pages) budgetForms(say page.Words, team string, st budget.Status, typed
 	now := budget.Budget{Unit: money, AtLimit: budget.Stop}
 	amount := ""
 	if st.Set() {
-		now, amount = st.Budget, st.Budget.Unit.Write(st.Budget.Amount)
+		now, amount = st.Budget, st.Budget.Unit.Format(st.Budget.Amount)
 	}
 	m := &budgets.FormsModel{Path: page.BudgetPath(team), Version: strconv.FormatInt(now.Version, 10),
 		Money: string(money), Amount: field("amount", amount), Unit: field("unit", string(now.Unit)),

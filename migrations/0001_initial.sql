@@ -73,6 +73,19 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_person ON tokens (person, created_at);
 CREATE INDEX tokens_created ON tokens (created_at);
 
+-- Panels that people show in pages of other sites. The address itself is signed and kept nowhere.
+CREATE TABLE embeds (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  panel      TEXT   NOT NULL, -- workload, team, fleet, licenses
+  subject    TEXT   NOT NULL, -- id of the workload, name of the tenant; '' for the others
+  title      TEXT   NOT NULL, -- of the subject, as it was when the embed was made
+  theme      TEXT   NOT NULL, -- light, dark; '' for what the reader's system says
+  person     TEXT   NOT NULL REFERENCES people (id), -- whose rights count
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX embeds_person ON embeds (person, created_at);
+
 CREATE TABLE codes (
   hash       TEXT   NOT NULL PRIMARY KEY,
   session    TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -866,6 +879,7 @@ DROP TABLE request_asks;
 DROP TABLE refusals;
 DROP TABLE requests;
 DROP TABLE codes;
+DROP TABLE embeds;
 DROP TABLE tokens;
 DROP TABLE logouts;
 DROP TABLE sessions;

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
@@ -85,6 +86,7 @@ type Deps struct {
 	Delegations *delegation.Service
 	Notify      *notify.Service
 	Accounts    *accounts.Service
+	Embeds      *embed.Service
 	Metrics     Metrics
 	Reports     func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice      *advice.Service

@@ -19,6 +19,7 @@ func (a *API) register() {
 	a.registerTeamImages()
 	a.registerTeamVolumes()
 	a.registerPeople()
+	a.registerEmbeds()
 	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how",
 		"People"), identity.ChangeNotices, a.noticeChoices)
 	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices",

@@ -29,6 +29,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
@@ -86,6 +87,7 @@ type App struct {
 	tenants     *tenant.Service
 	delegations *delegation.Service
 	accounts    *accounts.Service
+	embeds      *embed.Service
 	clusters    clusters
 	console     openShiftConsole
 	secrets     secrets
@@ -336,6 +338,10 @@ func (a *App) services() {
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
 		SeatQueue: seatQueue{a.requests.Seats},
 		Sharing:   a.sharing}
+	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
+		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
+		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),
+		Now: a.now, NewID: a.newID})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Alive: a.sessionAlive})
@@ -408,6 +414,11 @@ func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
 
 func (a *App) size(name string) (catalog.Size, bool) { return a.offer.Catalog().Size(name) }
 
+func (a *App) teamTitle(name string) (string, bool) {
+	t, ok := a.tenants.Directory().ByName(name)
+	return t.Display(), ok
+}
+
 func (a *App) sizeKnown(name string) bool {
 	_, ok := a.size(name)
 	return ok
@@ -464,7 +475,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Offers: a.requests.Offers,
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons, Site: a.siteNow,
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
-		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
+		Delegations: a.delegations, Accounts: a.accounts, Embeds: a.embeds, Notify: a.notify,
+		Licenses: a.licenses, Workloads: a.workloads,
 		Logs: a.logs, Usage: a.usage, Keys: a.keys,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
@@ -479,12 +491,14 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Forecasts: a.forecasts, Logs: a.logs,
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
-		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
+		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,
+		Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 		LicensesEvery: a.licensesEvery(),
 		Support:       page.Support{StatusURL: a.config.Help.StatusURL, ContactURL: a.config.Help.ContactURL()},
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs},
+		{Method: http.MethodGet, Path: embed.Path, Public: true, Anonymous: true, Handler: a.panel},
 		{Method: http.MethodGet, Path: gateway.AuthorizePath, Action: identity.OpenWorkload, Handler: a.authorizeGateway}}
 	for _, r := range a.pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})

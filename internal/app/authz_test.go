@@ -16,7 +16,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -73,6 +75,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"cluster": {"main"}, "kind": {"node"}, "name": {"n-none"}, "note": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
+	case path == "/embeds":
+		return url.Values{"panel": {"team"}, "subject": {"vision"}, "lasts": {"7d"}}
 	case path == "/account/notifications":
 		return url.Values{"language": {"en"}}
 	case path == "/account/notifications/test":
@@ -147,6 +151,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
 	case strings.Contains(path, "/quarantine/") && method == http.MethodPut:
 		return map[string]any{"note": "a test"}
+	case path == "/api/v1/embeds" && method == http.MethodPost:
+		return map[string]any{"panel": "team", "subject": "vision"}
 	case path == "/api/v1/log-level":
 		return map[string]any{"level": "debug", "for": "1h"}
 	case strings.HasPrefix(path, "/api/v1/idle"):
@@ -225,6 +231,16 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
 	}
 	switch {
+	case strings.HasPrefix(path, "/embeds/:id"), strings.HasPrefix(path, "/api/v1/embeds/{id}"):
+		return id(w.embedOf(w.personID(subject)).ID)
+	case path == "/embeds/new":
+		return path + "?panel=team&subject=" + team
+	case path == embed.Path: // anybody may look at it who has the address
+		address, err := w.embeds.Address(w.embedOf(w.personID(developer)))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return strings.TrimPrefix(address, w.url)
 	case strings.Contains(path, "/versions/"), strings.Contains(path, "/rules/"):
 		return strings.NewReplacer(":version", "0", "{version}", "0").Replace(path)
 	case strings.Contains(path, "person"):
@@ -251,7 +267,7 @@ func (w *world) fill(path, subject, team string) string {
 		// somebody of their own: what ends all tokens must not end those of the columns
 		p, session, token := w.newcomer(team)
 		return strings.NewReplacer(":id", p, "{id}", p, ":session", session, "{session}", session, ":token", token,
-			"{token}", token).Replace(path)
+			"{token}", token, ":embed", w.embedOf(p).ID).Replace(path)
 	case strings.HasPrefix(path, "/account/sessions/:id"):
 		session, _, _ := strings.Cut(w.signedIn(subject).session(), ".")
 		return id(session)
@@ -305,6 +321,18 @@ func (w *world) newcomer(team string) (person, session, token string) {
 	}
 	token, _, _ = strings.Cut(strings.TrimPrefix(text, identity.TokenPrefix), ".")
 	return string(p.ID), credential.ID, token
+}
+
+// embedOf is an address of the usage of team vision, made by somebody.
+func (w *world) embedOf(person string) embed.Embed {
+	w.t.Helper()
+	now := w.clock.now().Truncate(time.Second)
+	e := embed.Embed{ID: fmt.Sprintf("e-%d", w.next()), Panel: embed.Team, Subject: "vision", Title: "Vision",
+		Person: identity.PersonID(person), CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+	if err := w.store.CreateEmbed(w.t.Context(), e, 1000, audit.Event{At: now, Kind: audit.EmbedCreated}); err != nil {
+		w.t.Fatal(err)
+	}
+	return e
 }
 
 // address is a webhook of somebody's own.

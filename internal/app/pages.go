@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -91,6 +92,14 @@ func write(c echo.Context, status int, l *i18n.Localizer, component templ.Compon
 		return err
 	}
 	return c.HTMLBlob(status, page.Bytes())
+}
+
+// panel is what pages of other sites show. Nobody is known here, so that it is bounded by the network address.
+func (a *App) panel(c echo.Context) error {
+	if err := a.limits.Take(limit.Embed, a.server.Address(c.Request())); err != nil {
+		return err
+	}
+	return a.pages.Panel(c)
 }
 
 func theme(c echo.Context) string { return edge.ThemeOf(c.Request()) }

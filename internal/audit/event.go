@@ -76,7 +76,9 @@ const (
 	TokenCreated        Kind = "token.created"
 	TokenRevoked        Kind = "token.revoked"
 	TokenExpiring       Kind = "token.expiring" // announced to its owner
-	KeyCreated          Kind = "key.created"    // of an endpoint
+	EmbedCreated        Kind = "embed.created"  // an address for a panel in another site's page
+	EmbedRevoked        Kind = "embed.revoked"
+	KeyCreated          Kind = "key.created" // of an endpoint
 	KeyRotated          Kind = "key.rotated"
 	KeyRevoked          Kind = "key.revoked"
 	CatalogSaved        Kind = "catalog.saved"
@@ -126,7 +128,8 @@ func Kinds() []Kind {
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
-		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, KeyCreated, KeyRotated,
+		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
+		EmbedRevoked, KeyCreated, KeyRotated,
 		KeyRevoked, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,
 		PriceEnded,

@@ -88,7 +88,8 @@ type Config struct {
 	// NVIDIA License System servers that say how many seats there are
 	LicenseServers []nls.Config   `json:"licenseServers,omitempty"`
 	Limits         request.Limits `json:"limits,omitempty"`
-	// calls in a minute, by class: signIn, badToken, flow (one sign-in), call, preview, notice (test notifications)
+	// calls in a minute, by class: signIn, badToken, flow (one sign-in), call, preview, notice (test
+	// notifications), embed (embedded panels)
 	RateLimits limit.Rates `json:"rateLimits,omitempty"`
 	Approvals  Approvals   `json:"approvals,omitempty"`
 	Lease      Lease       `json:"lease,omitempty"`
@@ -102,6 +103,7 @@ type Config struct {
 	Help         Help     `json:"help,omitempty"`
 	Branding     Branding `json:"branding,omitempty"`
 	Console      Console  `json:"console,omitzero"`
+	Embed        Embed    `json:"embed,omitempty"`
 	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
 	Currency string `json:"currency,omitempty"`
 	// IANA zone by whose clocks months of statements begin and end, "Europe/Berlin"; default UTC
@@ -357,6 +359,9 @@ func (c *Config) defaults() {
 		c.OIDC.StaleGroupsTTL = max(catalog.Duration(time.Hour), c.OIDC.Refresh)
 	}
 	c.Tokens = c.Tokens.withDefaults(c.OIDC.Refresh)
+	if c.Embed.MaxLifetime == 0 {
+		c.Embed.MaxLifetime = catalog.Duration(90 * 24 * time.Hour)
+	}
 	if c.Session.Idle == 0 {
 		c.Session.Idle = catalog.Duration(12 * time.Hour)
 	}
@@ -414,6 +419,7 @@ func (c Config) problems() []error {
 		}
 	}
 	all = append(all, c.Log.problems()...)
+	all = append(all, c.Embed.problems()...)
 	all = append(all, c.databaseProblems()...)
 	for _, r := range c.Roles {
 		if r != RoleWeb && r != RoleGateway && r != RoleController {

@@ -69,6 +69,7 @@ trustedProxies: [10.0.0.1]
 session: {idle: -1h}
 health: {recentErrorWindow: 1m}
 branding: {logo: nowhere.svg, color: "#06c"}
+embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
 lease: {warnings: [1h, 0s]}
 storage: {retention: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, staleGroupsTTL: 1h}
@@ -88,6 +89,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
+		"embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
 		`branding.color: "#06c" is no color`, "oidc.clientSecret and oidc.clientSecretFile",
@@ -106,8 +108,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 41 {
-		t.Errorf("want one line for each problem, 41, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 43 {
+		t.Errorf("want one line for each problem, 43, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

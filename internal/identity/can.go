@@ -32,6 +32,8 @@ const (
 	ReadBought         Action = "license.bought"    // which licenses were bought, and who entered them
 	ReadAccount        Action = "account.read"      // sign-ins, tokens, and what somebody holds
 	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
+	ReadEmbeds         Action = "embed.read"        // which panels somebody shows in pages of other sites
+	ManageEmbeds       Action = "embed.manage"      // make such addresses, and end them
 	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
 	ReadAudit          Action = "audit.read"
 	ReadPlatform       Action = "platform.read"       // the fleet in numbers: allocation, money, queue, alerts
@@ -133,6 +135,8 @@ var table = map[Action][]rule{
 	ReadBought:         {seesAll},
 	ReadAccount:        {self, seesAll},
 	ManageTokens:       {self, admin},
+	ReadEmbeds:         {self, seesAll},
+	ManageEmbeds:       {self, admin},
 	ManageDelegations:  {self},
 	ReadAudit:          {seesAll},
 	ReadPlatform:       {seesAll},
@@ -172,9 +176,13 @@ var table = map[Action][]rule{
 var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ReadLogs, ChangeMembers,
 	Impersonate}
 
+// embeddable is all that an embedded panel may do in the name of whoever made its address: read what panels show.
+var embeddable = []Action{ReadWorkload, ReadUsage, ReadInventory, ReadLicenses, ReadTenant, ReadBudget}
+
 // Can reports whether the actor may do the action to the resource. A disabled person may do nothing.
 func Can(a Actor, action Action, t Resource) bool {
-	if a.Person.Disabled || a.IsZero() || a.Impersonator != nil && slices.Contains(notImpersonating, action) {
+	if a.Person.Disabled || a.IsZero() || a.Impersonator != nil && slices.Contains(notImpersonating, action) ||
+		a.Via == ViaEmbed && !slices.Contains(embeddable, action) {
 		return false
 	}
 	return slices.ContainsFunc(table[action], func(r rule) bool { return r(a, t) })

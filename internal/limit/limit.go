@@ -26,6 +26,7 @@ const (
 	Call     Class = "call"     // calls of one session's person or one token
 	Preview  Class = "preview"  // what would become of a request, of rules, of a catalog; by person
 	Notice   Class = "notice"   // notifications sent as a test, by person
+	Embed    Class = "embed"    // embedded panels that are drawn, by network address
 )
 
 // Rate is so many a minute in the long run, and so many at once. PerMinute below 0 bounds nothing.
@@ -41,7 +42,7 @@ type Rates map[Class]Rate
 // a form that is filled in asks for a preview with each change.
 func Defaults() Rates {
 	return Rates{SignIn: {300, 100}, BadToken: {60, 60}, Flow: {1, 5}, Call: {6000, 2000}, Preview: {600, 200},
-		Notice: {6, 10}}
+		Notice: {6, 10}, Embed: {1200, 400}}
 }
 
 // Names are those of the classes, in order.

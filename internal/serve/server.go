@@ -35,7 +35,9 @@ type Route struct {
 	Path    string
 	Action  identity.Action
 	Public  bool
-	Handler echo.HandlerFunc
+	// Anonymous looks at no cookie and no credential of the call, whoever makes it; such a route is Public.
+	Anonymous bool
+	Handler   echo.HandlerFunc
 }
 
 // Store keeps people, sessions and tokens. Faults: NotFound, Unavailable.
@@ -123,6 +125,8 @@ type Server struct {
 	https  bool
 	origin string // of the portal, as browsers write it
 
+	anonymous map[string]bool // paths of routes
+
 	refusals *audit.Aggregator
 }
 
@@ -137,6 +141,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
+		anonymous: map[string]bool{},
 		refusals: audit.NewAggregator(o.Now, func(ctx context.Context, events ...audit.Event) error {
 			return o.Store.Append(ctx, events...)
 		})}
@@ -150,6 +155,9 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
+		if r.Anonymous {
+			s.anonymous[r.Path] = true
+		}
 		if !r.Public {
 			handler = s.signedIn(handler)
 		}
@@ -181,6 +189,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	edge.KeepOwn(r.Header)
+	if s.anonymous[r.URL.Path] {
+		r.Header.Del("Cookie")
+		r.Header.Del("Authorization")
+	}
 	s.echo.ServeHTTP(w, r)
 }
 

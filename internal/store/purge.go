@@ -20,9 +20,9 @@ const (
 )
 
 // PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end
-// (but not with what the provider is asked about owners of API tokens), tokens a month after
-// theirs, messages a month after they were sent or given up, records of starts after half a year, and keys of
-// endpoints 400 days after their end, with what was taken with them. The audit record,
+// (but not with what the provider is asked about owners of API tokens and embeds), tokens and embeds
+// a month after theirs, messages a month after they were sent or given up, records of starts after half a year, and
+// keys of endpoints 400 days after their end, with what was taken with them. The audit record,
 // meter intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	var faults []error
@@ -38,6 +38,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		{"DELETE FROM logouts WHERE expires_at < ?", now},
 		{"DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND updated_at < ?", now.Add(-deliveryLife)},
 		{"DELETE FROM tokens WHERE expires_at < ?", now.Add(-expiredLife)},
+		{"DELETE FROM embeds WHERE expires_at < ?", now.Add(-expiredLife)},
 		{"DELETE FROM key_traffic WHERE hour < ?", now.Add(-trafficLife)},
 		{"DELETE FROM endpoint_keys WHERE COALESCE(revoked_at, expires_at) < ?", now.Add(-trafficLife)},
 	} {

@@ -131,8 +131,9 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 	})
 }
 
-// ownsTokens is the condition that the person of a session has API tokens.
-const ownsTokens = "EXISTS (SELECT 1 FROM tokens WHERE tokens.person = sessions.person)"
+// ownsTokens is the condition that the person of a session has API tokens, or panels in pages of other sites.
+const ownsTokens = "(EXISTS (SELECT 1 FROM tokens WHERE tokens.person = sessions.person) OR " +
+	"EXISTS (SELECT 1 FROM embeds WHERE embeds.person = sessions.person))"
 
 // AskingSession is the session of a person with which the provider can be asked for them and was asked last, whether it
 // still opens anything or not. NotFound when there is none.

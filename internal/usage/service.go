@@ -82,6 +82,18 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	return s.statement(ctx, f, m)
 }
 
+// StatementOf is one month of one tenant, for those who may read what it used; NotFound otherwise.
+func (s *Service) StatementOf(ctx context.Context, a identity.Actor, tenant string, m Month) (Statement, error) {
+	if err := identity.Known(a); err != nil {
+		return Statement{}, err
+	}
+	if tenant == "" || !identity.Can(a, identity.ReadUsage, identity.Resource{Tenant: tenant}) ||
+		m.Span(s.Zone).From.After(s.Now()) {
+		return Statement{}, notFound()
+	}
+	return s.statement(ctx, Filter{Tenants: []string{tenant}}, m)
+}
+
 func notFound() error { return fault.New(fault.NotFound, i18n.T("usage.not_found")) }
 
 // filter chooses what an actor sees of a scope; one that it may not ask for is NotFound.

@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -34,6 +35,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/admin"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/cost"
+	"github.com/gpu-portal/gpu-portal/internal/web/embeds"
 	"github.com/gpu-portal/gpu-portal/internal/web/fleet"
 	"github.com/gpu-portal/gpu-portal/internal/web/help"
 	"github.com/gpu-portal/gpu-portal/internal/web/home"
@@ -82,6 +84,7 @@ type Deps struct {
 	Health       func() []page.Outage           // what is away now; nil: nothing ever is
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
 	Accounts     *accounts.Service
+	Embeds       *embed.Service
 	Notify       *notify.Service
 	Events       audit.Reader
 	Bundle       *i18n.Bundle
@@ -100,6 +103,7 @@ type Deps struct {
 type Web struct {
 	frame  *page.Frame
 	routes []page.Route
+	embeds *embeds.Pages
 }
 
 // area is one package of pages.
@@ -137,11 +141,18 @@ func New(d Deps) *Web {
 		Reports: d.Reports,
 		Seats:   d.Seats, Snapshots: d.Snapshots})
 	settings := &admin.Pages{Blocks: shared, Catalog: d.Catalog, Rules: d.Rules, Comparisons: d.Comparisons,
-		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Events: d.Events, Doctor: d.Doctor,
+		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Embeds: d.Embeds, Events: d.Events, Doctor: d.Doctor,
 		English: d.Bundle.For("en")}
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
+	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
+		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,
+		Logs: d.Logs, Keys: d.Keys, PortalURL: d.PortalURL}
+	money := &cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads}
+	panels := &embeds.Pages{Blocks: shared, Embeds: d.Embeds, Panels: map[embed.Panel]page.BuildPanel{
+		embed.Workload: one.Panel, embed.Team: money.Panel, embed.Fleet: hardware.Panel,
+		embed.Licenses: hardware.LicensesPanel}}
 	var routes []page.Route
-	for _, a := range []area{frame, hardware, settings,
+	for _, a := range []area{frame, hardware, settings, one, money, panels,
 		&platform.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Budgets: d.Budgets,
 			Catalog: d.Catalog, Events: d.Events, Licenses: d.Licenses, Quarantine: d.Quarantine, Metrics: d.Metrics,
 			Snapshots: d.Snapshots, Usage: d.Usage},
@@ -149,22 +160,22 @@ func New(d Deps) *Web {
 		&start.Pages{Blocks: shared, Requests: d.Requests, Offers: d.Offers, Workloads: d.Workloads, Snapshots: d.Snapshots},
 		&requests.Pages{Blocks: shared, Requests: d.Requests, Approvals: d.Approvals, Quotas: d.Quotas, Seats: d.Seats,
 			Delegations: d.Delegations, Snapshots: d.Snapshots, Usage: d.Usage, Workloads: d.Workloads},
-		&workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats, Advice: d.Advice,
-			Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics, Logs: d.Logs,
-			Keys: d.Keys, PortalURL: d.PortalURL},
-		&cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},
 		&help.Pages{Frame: frame},
 		&search.Pages{Blocks: shared, Snapshots: d.Snapshots, Tenants: d.Tenants},
-		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, PortalURL: d.PortalURL}} {
+		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, Embeds: d.Embeds,
+			PortalURL: d.PortalURL}} {
 		routes = append(routes, a.Routes()...)
 	}
-	return &Web{frame: frame, routes: frame.Follow(routes)}
+	return &Web{frame: frame, routes: frame.Follow(routes), embeds: panels}
 }
 
 // Routes is the whole surface of the pages.
 func (w *Web) Routes() []page.Route { return slices.Clone(w.routes) }
+
+// Panel answers with a panel for a page of another site; it needs nobody who is signed in.
+func (w *Web) Panel(c echo.Context) error { return w.embeds.Show(c) }
 
 // Error shows what went wrong within the frame of the pages.
 func (w *Web) Error(c echo.Context, status int, m layout.ErrorModel) error {

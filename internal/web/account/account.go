@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
@@ -53,6 +54,10 @@ func (w *Pages) accountView(k page.Call, form tokenForm, problems []fault.Field,
 		row := blocks.TokenModel(say, t)
 		row.Revoke = "/account/tokens/" + t.ID + "/revoke"
 		m.Tokens = append(m.Tokens, row)
+	}
+	var err error
+	if m.Embeds, err = blocks.EmbedList(k, w.Embeds, embed.Me); err != nil {
+		return page.View{}, err
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account", Body: account.Page(m)}, nil
 }

@@ -2,6 +2,7 @@
 package account
 
 import (
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -12,5 +13,6 @@ type Pages struct {
 	*blocks.Blocks
 	Accounts  *accounts.Service
 	Notify    *notify.Service
+	Embeds    *embed.Service
 	PortalURL string
 }

@@ -4,6 +4,7 @@ package admin
 import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
@@ -23,6 +24,7 @@ type Pages struct {
 	Tenants     *tenant.Service
 	Idle        *idle.Service
 	Accounts    *accounts.Service
+	Embeds      *embed.Service
 	Events      audit.Reader
 	Doctor      *doctor.Service
 	English     *i18n.Localizer // of the support bundle, whoever asks for it

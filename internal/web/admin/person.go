@@ -110,7 +110,8 @@ func (w *Pages) personCredentials(k page.Call, m *account.PersonModel, p identit
 		}
 		m.Tokens = append(m.Tokens, row)
 	}
-	return nil
+	m.Embeds, err = blocks.EmbedList(k, w.Embeds, p.ID)
+	return err
 }
 
 // personHoldings are the things, team by team, with the form that hands them over.

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -80,6 +81,9 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m.Statement.Daily = charts
+	if c.scope != usage.Mine {
+		m.Embed = page.EmbedPath(embed.Team, "")
+	}
 	m.Statement.Spenders, m.Statement.Heat = w.spenders(k, c, statement), w.heatMap(k, c)
 	if len(expected) > 0 {
 		m.Statement.Totals.Expected = say.Monies(expected)
@@ -90,27 +94,48 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		}}}}, nil
 }
 
+// Panel is the month of a team, for pages of other sites. Nobody is named in it.
+func (w *Pages) Panel(k page.Call, team string) (page.Panel, error) {
+	s, err := w.Usage.StatementOf(k.Ctx, k.Actor, team, w.Usage.Month())
+	if err != nil {
+		return page.Panel{}, err
+	}
+	bar, _, err := w.BudgetFact(k, team)
+	if err != nil {
+		return page.Panel{}, err
+	}
+	return page.Panel{Title: w.TeamTitle(team), Body: usageview.Panel(usageview.PanelModel{Month: k.Words.Month(s.Month),
+		Totals: usageTotals(k.Words, s.Total()), Kinds: w.kinds(k.Words, s), Budget: bar})}, nil
+}
+
 func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) usageview.StatementModel {
 	say, total := k.Words, s.Total()
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
-		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by)}
-	for _, t := range total.GPU {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
-			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.Monies(kindSum(s, t.Kind).Cost)})
-	}
-	if total.Storage > 0 {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.GiBMonths(total.Storage),
-			Cost: say.Monies(storageCost(s))})
-	}
-	for _, p := range total.Seats {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.SeatHours(p.Time),
-			Cost: say.Monies(poolCost(s, p.Pool))})
-	}
+		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by), Kinds: w.kinds(say, s)}
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
 	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
 	return m
+}
+
+// kinds are what was held, kind by kind, with what it costs.
+func (w *Pages) kinds(say page.Words, s usage.Statement) []usageview.KindModel {
+	var list []usageview.KindModel
+	total := s.Total()
+	for _, t := range total.GPU {
+		list = append(list, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
+			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.Monies(kindSum(s, t.Kind).Cost)})
+	}
+	if total.Storage > 0 {
+		list = append(list, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.GiBMonths(total.Storage),
+			Cost: say.Monies(storageCost(s))})
+	}
+	for _, p := range total.Seats {
+		list = append(list, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.SeatHours(p.Time),
+			Cost: say.Monies(poolCost(s, p.Pool))})
+	}
+	return list
 }
 
 func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {

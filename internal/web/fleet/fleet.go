@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -20,7 +21,7 @@ import (
 // fleet answers: what is there, who holds it, what is broken.
 func (w *Pages) fleet(k page.Call) (page.View, error) {
 	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.Words.S("fleet.title"), Lead: k.Words.S("fleet.lead")},
-		Tabs: fleetTabs(k, "/fleet")}
+		Tabs: fleetTabs(k, "/fleet"), Embed: page.EmbedPath(embed.Fleet, "")}
 	names, err := w.WorkloadNames(k)
 	if err != nil {
 		return page.View{}, err
@@ -56,6 +57,19 @@ func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot,
 		m.Nodes = append(m.Nodes, w.nodeModel(k, n, names))
 	}
 	return m
+}
+
+// Panel is the bars of every cluster, for pages of other sites.
+func (w *Pages) Panel(k page.Call, _ string) (page.Panel, error) {
+	var clusters []fleet.ClusterModel
+	for _, name := range w.Site().Clusters {
+		if s, ok := w.Snapshots.Snapshot(k.Ctx, name); ok {
+			clusters = append(clusters, fleet.ClusterModel{ID: "fleet-" + page.Slug(s.Cluster),
+				Title: k.Words.S("fleet.cluster", "Name", s.Cluster), Groups: fleetGroups(k.Words, s),
+				Age: k.Words.Age("Kubernetes", s.TakenAt, page.SnapshotEvery)})
+		}
+	}
+	return page.Panel{Body: fleet.Panel(clusters)}, nil
 }
 
 // mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -35,7 +36,8 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 		return page.View{}, err
 	}
 	say := k.Words
-	m := licenses.PageModel{Tabs: fleetTabs(k, "/licenses"), Stream: page.StreamModel(k, "/licenses")}
+	m := licenses.PageModel{Embed: page.EmbedPath(embed.Licenses, ""), Tabs: fleetTabs(k, "/licenses"),
+		Stream: page.StreamModel(k, "/licenses")}
 	v := page.View{Title: say.S("licenses.title"), Nav: "/licenses", Paused: page.Paused(k)}
 	holders, err := w.seatHolders(k)
 	if err != nil {
@@ -68,6 +70,20 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	}
 	v.Body = licenses.Page(m)
 	return v, nil
+}
+
+// LicensesPanel is the bars of every pool, for pages of other sites.
+func (w *Pages) LicensesPanel(k page.Call, _ string) (page.Panel, error) {
+	pools, err := w.Licenses.Overview(k.Ctx, k.Actor)
+	if err != nil {
+		return page.Panel{}, err
+	}
+	var list []licenses.PoolModel
+	for _, l := range pools {
+		list = append(list, licenses.PoolModel{Title: l.Status.Pool.Title, Feature: l.Status.Pool.Feature,
+			Account: accountModel(l.Status)})
+	}
+	return page.Panel{Body: licenses.Panel(list)}, nil
 }
 
 // seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.

@@ -32,6 +32,9 @@ func (w *World) workingDay() {
 	check(w.CreateToken(bg, identity.Token{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
 		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
 		LastUsedAt: Now.Add(-9 * time.Hour)}, audit.By(w.Actor(Anna), audit.TokenCreated, Now.Add(-20*24*time.Hour))))
+	for _, e := range embeds {
+		check(w.CreateEmbed(bg, e, len(embeds), audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)))
+	}
 	w.cluster()
 	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
 	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute,

@@ -30,8 +30,8 @@ type Scene struct {
 func Scenes() []Scene {
 	return slices.Concat(platformScenes, helpScenes, searchScenes, homeScenes, startScenes, workloadScenes, requestsScenes,
 		storageScenes, usageScenes, budgetsScenes, fleetScenes, adviceScenes, idleScenes, demandScenes, reconciliationScenes,
-		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, metricsScenes, systemScenes, sizesScenes,
-		rulesScenes, differencesScenes, auditScenes)
+		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, embedScenes, metricsScenes, systemScenes,
+		sizesScenes, rulesScenes, differencesScenes, auditScenes)
 }
 
 // Render gives the page as the portal would send it.

@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
@@ -87,6 +88,7 @@ type World struct {
 	Hub             *live.Hub
 	Clock           time.Time
 	AppsURL         func(workloadName string) string
+	Origins         []string    // sites whose pages may show panels
 	Dead            atomic.Bool // the session of every open stream has ended
 
 	// What Prometheus, DCGM and the clusters tell.
@@ -217,6 +219,7 @@ func newWorld(s Scope, image []byte) *World {
 	w.Hub = live.NewHub(nil, time.Hour)
 	w.OnCommit(w.publish)
 	w.AppsURL = func(name string) string { return "http://" + name + ".localhost:8080" }
+	w.Origins = []string{Grafana}
 	w.configure()
 	w.decisions()
 	w.resources()
@@ -375,9 +378,10 @@ func (w *World) pages() {
 		Prices: w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
 		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
-		Accounts:     w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
-		Support: page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
-		AppsURL: func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
+		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Events: w.Store, Bundle: w.bundle, Now: w.now,
+		PortalURL: "http://localhost:8080",
+		Support:   page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
+		AppsURL:   func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 }
 
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {
@@ -471,6 +475,7 @@ func newEdge(pages *web.Web) *echo.Echo {
 	for _, r := range pages.Routes() {
 		e.Add(r.Method, r.Path, r.Handler)
 	}
+	e.GET(embed.Path, pages.Panel)
 	return e
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -194,6 +195,9 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		m.Ending.Items = warningItems(say, s, notify.Lease)
 	}
 	m.Actions = w.headActions(k, s, m.Waits != nil)
+	if s.Size.Devices() > 0 {
+		m.Actions.Embed = page.EmbedPath(embed.Workload, string(s.ID))
+	}
 	return m
 }
 
@@ -302,6 +306,23 @@ func currentStep(item workload.Workload, since, now time.Time) ui.StepState {
 }
 
 // gpuModel is what the devices do now, each value with its unit. What is not known is called unknown.
+// Panel is the GPU use of a workload, for pages of other sites.
+func (w *Pages) Panel(k page.Call, id string) (page.Panel, error) {
+	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(id))
+	if err != nil {
+		return page.Panel{}, err
+	}
+	m, state := w.gpuModel(k, item), blocks.StateModel(k.Words, item)
+	for i := range m.Devices {
+		m.Devices[i].UUID = "" // to be copied, which takes a script
+	}
+	if m.None {
+		m.None, m.Words = false, k.Words.S("web.no_gpu")
+	}
+	state.Detail = ""
+	return page.Panel{Title: item.Name, State: &state, Body: workloadview.GPU(m)}, nil
+}
+
 func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUModel {
 	say := k.Words
 	m := workloadview.GPUModel{ID: "workload-gpu", None: item.Size.Devices() == 0}

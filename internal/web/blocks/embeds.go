@@ -24,10 +24,10 @@ func EmbedList(k page.Call, s *embed.Service, person identity.PersonID) (embedvi
 	for _, e := range list {
 		row := embedview.RowModel{ID: e.ID, Panel: embedview.Panel(e.Panel), Title: e.Title,
 			Created: k.Words.Ago(e.CreatedAt), Ends: k.Words.At(e.ExpiresAt), Ended: !k.Words.Now.Before(e.ExpiresAt)}
-		if identity.Can(k.Actor, identity.ManageEmbeds, identity.Resource{Owner: person}) {
+		if !row.Ended && identity.Can(k.Actor, identity.ManageEmbeds, identity.Resource{Owner: person}) {
 			row.Revoke = path + e.ID + "/revoke"
 		}
-		if m.Own {
+		if m.Own && !row.Ended {
 			if row.Address, err = s.Address(e); err != nil {
 				return m, err
 			}

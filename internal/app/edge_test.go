@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
-	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )

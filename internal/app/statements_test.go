@@ -19,7 +19,8 @@ import (
 var tenantTables = []string{"requests", "refusals", "request_asks", "workloads", "volumes", "volume_claims",
 	"meter_intervals", "storage_intervals", "meter_sums", "audit_events", "delegations", "tenant_revisions",
 	"tenant_members", "budgets", "budget_transactions", "budget_balances", "budget_shares", "notice_preferences",
-	"notice_addresses", "deliveries", "starts", "advice_dismissals", "sessions", "tokens", "codes", "idle_records"}
+	"notice_addresses", "deliveries", "starts", "advice_dismissals", "sessions", "tokens", "codes", "idle_records",
+	"embeds"}
 
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)

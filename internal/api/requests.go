@@ -153,7 +153,7 @@ type requestsInput struct {
 	State  string `query:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Text   string `query:"text" maxLength:"100" doc:"Words, each of which is in the name, the asker's name, the team or the size, or is the id"`
 	By     string `query:"decidedBy" enum:"rule,person" doc:"Only what a rule approved, or what a person decided"`
-	Sort   string `query:"sort" enum:"newest,oldest,price,lease" default:"newest" doc:"By time, by the highest price, or by the longest lease; a cursor is of one order"`
+	Sort   string `query:"sort" enum:"newest,oldest,price,cheapest,lease,shortest" default:"newest" doc:"By time, by the highest or lowest price, or by the longest or shortest lease; a cursor is of one order"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	Cursor string `query:"cursor" maxLength:"200"`
 }

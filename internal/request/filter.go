@@ -42,10 +42,13 @@ const (
 	Oldest  Sort = "oldest"
 	Dearest Sort = "price"
 	Longest Sort = "lease"
+
+	Cheapest Sort = "cheapest"
+	Shortest Sort = "shortest"
 )
 
 // Sorts lists every order.
-func Sorts() []Sort { return []Sort{Newest, Oldest, Dearest, Longest} }
+func Sorts() []Sort { return []Sort{Newest, Oldest, Dearest, Cheapest, Longest, Shortest} }
 
 // Decider says who approved or rejected a request.
 type Decider string

@@ -26,6 +26,9 @@ var requestOrders = map[request.Sort]listOrder{
 	request.Oldest:  {list: "o", column: "created_at", ascending: true},
 	request.Dearest: {list: "p", column: "estimate_minor"},
 	request.Longest: {list: "l", column: "lease_seconds"},
+
+	request.Cheapest: {list: "c", column: "estimate_minor", ascending: true},
+	request.Shortest: {list: "s", column: "lease_seconds", ascending: true},
 }
 
 func requestOrder(s request.Sort) listOrder {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -154,16 +156,42 @@ func (t *tx) memberChanged(m tenant.Member) {
 // People lists those who have signed in, by name. What is searched for is a part of the name or the e-mail address, in
 // any letter case that the database knows of.
 func (v view) People(ctx context.Context, search string, limit int) ([]identity.Person, error) {
-	query := v.at(ctx).Order("name, id").Limit(max(0, limit))
-	if search != "" {
-		if !clean(search) {
-			return nil, nil
-		}
-		part := "%" + strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(search)) + "%"
-		query = query.Where("lower(name) LIKE ? ESCAPE '!' OR lower(email) LIKE ? ESCAPE '!'", part, part)
+	people, _, err := v.peoplePage(ctx, tenant.PeopleFilter{Text: search, Limit: limit})
+	return people, err
+}
+
+// PeoplePage gives a page of those who have signed in, and counts all that the filter chooses.
+func (v view) PeoplePage(ctx context.Context, f tenant.PeopleFilter) ([]identity.Person, int, error) {
+	people, query, err := v.peoplePage(ctx, f)
+	if err != nil || query == nil {
+		return nil, 0, err
 	}
-	rows, err := all[personRow](query)
-	return each(rows, toPerson), err
+	var total int64
+	err = query.Model(&personRow{}).Count(&total).Error
+	return people, int(total), failure(err)
+}
+
+// peoplePage is a page, with the query that counts.
+func (v view) peoplePage(ctx context.Context, f tenant.PeopleFilter) ([]identity.Person, *gorm.DB, error) {
+	if !clean(f.Text) {
+		return nil, nil, nil
+	}
+	named := func() *gorm.DB {
+		if f.Text == "" {
+			return v.at(ctx)
+		}
+		part := containing(strings.ToLower(f.Text))
+		return v.at(ctx).Where("lower(name) LIKE ? ESCAPE '!' OR lower(email) LIKE ? ESCAPE '!'", part, part)
+	}
+	order, way := "name", ""
+	if f.BySeen {
+		order = "COALESCE(seen_at, 0)"
+	}
+	if f.Down {
+		way = " DESC"
+	}
+	rows, err := all[personRow](named().Order(order + way + ", id").Limit(max(0, f.Limit)).Offset(f.Offset))
+	return each(rows, toPerson), named(), err
 }
 
 // TokensOfAll lists the tokens of these people, newest first.

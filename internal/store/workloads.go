@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"slices"
+
+	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -148,14 +151,7 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 	if err != nil || none(f.Tenants) {
 		return nil, "", err
 	}
-	if f.Owner != "" {
-		query = query.Where("owner = ?", string(f.Owner))
-	}
-	if !f.Ended && len(f.States) == 0 {
-		query = query.Where("state <> 'ended'")
-	}
-	query = among(among(withText(query, f.Text, "name", "owner_name"), "tenant", f.Tenants), "state", f.States)
-	rows, err := all[workloadRow](query)
+	rows, err := all[workloadRow](workloadsIn(query, f))
 	if err != nil {
 		return nil, "", err
 	}
@@ -164,6 +160,115 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 			r.ID}
 	})
 	return each(rows, toWorkload), next, nil
+}
+
+// workloadsIn narrows a query to what a filter chooses.
+func workloadsIn(query *gorm.DB, f workload.Filter) *gorm.DB {
+	if f.Owner != "" {
+		query = query.Where("owner = ?", string(f.Owner))
+	}
+	if !f.Ended && len(f.States) == 0 {
+		query = query.Where("state <> 'ended'")
+	}
+	if f.Seated { // the condition of the index workloads_seats, word for word
+		query = query.Where("license_pool <> '' AND (desired = 'running' OR state = 'stopping')")
+	}
+	return among(among(withText(query, f.Text, "name", "owner_name"), "tenant", f.Tenants), "state", f.States)
+}
+
+// stateRank is the expression of the index workloads_by_state, word for word: SQLite uses it for nothing else.
+const stateRank = "CASE state WHEN 'running' THEN 0 WHEN 'starting' THEN 1 WHEN 'queued' THEN 1 WHEN 'failed' THEN 2 " +
+	"ELSE 3 END"
+
+// workloadOrder is the order of a list in SQL.
+func workloadOrder(f workload.Filter) string {
+	way := ""
+	if f.Down {
+		way = " DESC"
+	}
+	order := stateRank + way
+	switch f.Sort {
+	case workload.ByName:
+		order = "name" + way
+	case workload.BySize:
+		order = "size_name" + way
+	case workload.ByLease:
+		order = "desired <> 'running', CASE WHEN desired = 'running' THEN lease_until END" + way
+	}
+	return order + ", created_at DESC, id DESC"
+}
+
+// WorkloadIDs gives the ids of a list in the order of its filter: Limit of them from Offset on, all where it is 0.
+func (v view) WorkloadIDs(ctx context.Context, f workload.Filter) ([]workload.ID, error) {
+	if none(f.Tenants) {
+		return nil, nil
+	}
+	query := workloadsIn(v.at(ctx).Model(&workloadRow{}), f).Order(workloadOrder(f))
+	if f.Limit > 0 {
+		query = query.Limit(f.Limit).Offset(f.Offset)
+	}
+	var ids []workload.ID
+	return ids, failure(query.Pluck("id", &ids).Error)
+}
+
+// WorkloadsByID gives workloads in the order of the ids, without those that are not there.
+func (v view) WorkloadsByID(ctx context.Context, ids []workload.ID) ([]workload.Workload, error) {
+	found := make(map[workload.ID]workload.Workload, len(ids))
+	for some := range slices.Chunk(ids, intervalsAtOnce) {
+		rows, err := all[workloadRow](v.at(ctx).Where("id IN ?", some))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			found[workload.ID(row.ID)] = toWorkload(row)
+		}
+	}
+	list := make([]workload.Workload, 0, len(found))
+	for _, id := range ids {
+		if w, ok := found[id]; ok {
+			list = append(list, w)
+		}
+	}
+	return list, nil
+}
+
+// CountWorkloads counts a list by state.
+func (v view) CountWorkloads(ctx context.Context, f workload.Filter) (map[workload.State]int, error) {
+	count := map[workload.State]int{}
+	if none(f.Tenants) {
+		return count, nil
+	}
+	var rows []struct {
+		State string
+		Count int
+	}
+	err := workloadsIn(v.at(ctx).Model(&workloadRow{}), f).Select("state, count(*) AS count").Group("state").
+		Scan(&rows).Error
+	for _, row := range rows {
+		count[workload.State(row.State)] = row.Count
+	}
+	return count, failure(err)
+}
+
+// Placed gives the pods of those of a list that run.
+func (v view) Placed(ctx context.Context, f workload.Filter) ([]workload.Placed, error) {
+	if none(f.Tenants) {
+		return nil, nil
+	}
+	var rows []struct {
+		ID, Cluster, Namespace string
+		Observed               document[struct {
+			Pod string `json:"pod"`
+		}]
+	}
+	err := workloadsIn(v.at(ctx).Model(&workloadRow{}), f).Where("state = 'running'").
+		Select("id, cluster, namespace, observed").Scan(&rows).Error
+	list := make([]workload.Placed, len(rows))
+	for i, row := range rows {
+		list[i] = workload.Placed{ID: workload.ID(row.ID), Cluster: row.Cluster, Namespace: row.Namespace,
+			Pod: row.Observed.is.Pod}
+	}
+	return list, failure(err)
 }
 
 // Living gives every workload that has not ended, oldest first.

@@ -35,6 +35,8 @@ type Store interface {
 	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
 	// People lists those who have signed in, by name; search is a part of the name or the e-mail address, "" for all.
 	People(ctx context.Context, search string, limit int) ([]identity.Person, error)
+	// PeoplePage gives a page of those who have signed in, and counts all that the filter chooses.
+	PeoplePage(ctx context.Context, f PeopleFilter) ([]identity.Person, int, error)
 	// TokensOfAll lists the API tokens of these people, newest first.
 	TokensOfAll(ctx context.Context, people []identity.PersonID) ([]identity.Token, error)
 	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
@@ -562,6 +564,27 @@ func (s *Service) People(ctx context.Context, a identity.Actor, search string) (
 		list = append(list, s.Directory().Actor(p, identity.ViaSession))
 	}
 	return list, err
+}
+
+// PeopleFilter chooses people and their order: by name, or by when they were seen last.
+type PeopleFilter struct {
+	Text          string // a part of name or e-mail address
+	BySeen, Down  bool
+	Limit, Offset int
+}
+
+// PeoplePage is People in pages, with how many there are.
+func (s *Service) PeoplePage(ctx context.Context, a identity.Actor, f PeopleFilter) ([]identity.Actor, int, error) {
+	if err := s.permitAdmin(a, identity.ReadPeople); err != nil {
+		return nil, 0, err
+	}
+	f.Text, f.Limit = strings.TrimSpace(f.Text), min(f.Limit, mostShown)
+	people, total, err := s.o.Store.PeoplePage(ctx, f)
+	list := make([]identity.Actor, len(people))
+	for i, p := range people {
+		list[i] = s.Directory().Actor(p, identity.ViaSession)
+	}
+	return list, total, err
 }
 
 // FindPeople lists at most so many of those who have signed in, by a part of name or e-mail address; for admins and

@@ -23,6 +23,16 @@ type Store interface {
 	Workload(ctx context.Context, id ID) (Workload, error)
 	WorkloadByName(ctx context.Context, name string) (Workload, error)
 	Workloads(ctx context.Context, f Filter) ([]Workload, string, error)
+	// WorkloadIDs gives the ids of a list in the order of its filter: Limit of them from Offset on, all where it is 0.
+	WorkloadIDs(ctx context.Context, f Filter) ([]ID, error)
+	// WorkloadsByID gives workloads in the order of the ids, without those that are not there.
+	WorkloadsByID(ctx context.Context, ids []ID) ([]Workload, error)
+	// Living gives every workload that has not ended, oldest first; what they point to belongs to all who ask.
+	Living(ctx context.Context) ([]Workload, error)
+	// CountWorkloads counts a list by state.
+	CountWorkloads(ctx context.Context, f Filter) (map[State]int, error)
+	// Placed gives the pods of those of a list that run.
+	Placed(ctx context.Context, f Filter) ([]Placed, error)
 	Intervals(ctx context.Context, ids []ID) (map[ID][]usage.Interval, error)
 	// SeatSharers gives the whole meter of groups that share license seats.
 	SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error)
@@ -53,9 +63,33 @@ type Filter struct {
 	Tenants []string // nil for all; an empty list for none
 	States  []State  // empty for all
 	Ended   bool     // also those that were deleted
+	Seated  bool     // only those that hold a license seat
 	Text    []string // words in lower case: each is in the name or in the owner's, or is the id
 	Cursor  string
 	Limit   int // at most 500; 100 where 0
+
+	// Sort, Down and Offset are for Service.Page: a list in one of several orders, and from which row on.
+	Sort   Sort
+	Down   bool
+	Offset int
+}
+
+// Sort is the order of a list; those that are alike in it are newest first.
+type Sort string
+
+// The orders. ByState is what one can open first, then what is on its way, what failed, and what rests. ByLease is what
+// ends next; what holds no GPU comes last, whichever way it is sorted.
+const (
+	ByState Sort = "state"
+	ByName  Sort = "name"
+	BySize  Sort = "size"
+	ByLease Sort = "lease"
+)
+
+// Placed is the pod of a workload that runs.
+type Placed struct {
+	ID                      ID
+	Cluster, Namespace, Pod string
 }
 
 // VolumeFilter chooses volumes.
@@ -127,13 +161,73 @@ func (s *Service) List(ctx context.Context, a identity.Actor, mine bool, f Filte
 	if err := identity.Known(a); err != nil {
 		return nil, "", err
 	}
+	return s.Store.Workloads(ctx, f.readable(a, mine))
+}
+
+// readable narrows a filter to what the actor may read: one's own (mine) or all visible.
+func (f Filter) readable(a identity.Actor, mine bool) Filter {
 	if mine {
 		f.Owner = a.Person.ID
 	}
 	if !a.SeesAll() && !mine {
 		f.Tenants = visible(f.Tenants, a)
 	}
-	return s.Store.Workloads(ctx, f)
+	return f
+}
+
+// Living gives all workloads that have not ended and that the actor may read, newest first: for pages that look at each
+// of them. What they point to must not be changed.
+func (s *Service) Living(ctx context.Context, a identity.Actor) ([]Workload, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	items, err := s.Store.Living(ctx)
+	slices.Reverse(items)
+	return slices.DeleteFunc(items, func(w Workload) bool {
+		return !a.SeesAll() && !slices.Contains(a.TenantNames(), w.Tenant)
+	}), err
+}
+
+// Page gives Limit workloads of a list from Offset on, in the order of the filter.
+func (s *Service) Page(ctx context.Context, a identity.Actor, mine bool, f Filter) ([]Workload, error) {
+	ids, err := s.IDs(ctx, a, mine, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.Some(ctx, a, ids)
+}
+
+// Count is how many of a list are in each state.
+func (s *Service) Count(ctx context.Context, a identity.Actor, mine bool, f Filter) (map[State]int, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	return s.Store.CountWorkloads(ctx, f.readable(a, mine))
+}
+
+// IDs are those of a list, for who sorts it by what the database does not hold.
+func (s *Service) IDs(ctx context.Context, a identity.Actor, mine bool, f Filter) ([]ID, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	return s.Store.WorkloadIDs(ctx, f.readable(a, mine))
+}
+
+// Placed are the pods of those of a list that run.
+func (s *Service) Placed(ctx context.Context, a identity.Actor, mine bool, f Filter) ([]Placed, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	return s.Store.Placed(ctx, f.readable(a, mine))
+}
+
+// Some gives workloads in the order of their ids; what the actor may not read is not among them.
+func (s *Service) Some(ctx context.Context, a identity.Actor, ids []ID) ([]Workload, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	items, err := s.Store.WorkloadsByID(ctx, ids)
+	return slices.DeleteFunc(items, func(w Workload) bool { return Permit(a, identity.ReadWorkload, w) != nil }), err
 }
 
 func visible(wanted []string, a identity.Actor) []string {
@@ -159,6 +253,15 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 		return nil, err
 	}
 	return upTo(s.Now()), nil
+}
+
+// CostsOf is Costs where nothing but the ids is known: amounts to compare, without their currency.
+func (s *Service) CostsOf(ctx context.Context, ids ...ID) (map[ID]usage.Money, error) {
+	items := make([]Workload, len(ids))
+	for i, id := range ids {
+		items[i].ID = id
+	}
+	return s.Costs(ctx, items...)
 }
 
 // Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter

@@ -9,13 +9,14 @@ import (
 // holderColumns are those of the table of holders: owner and size only where a row is one workload.
 func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 	l := ui.L(ctx)
-	columns := []ui.ColumnModel{{Label: m.Head, Sort: true, Width: "wide"}}
+	head := m.List.Head
+	columns := []ui.ColumnModel{head("name", ui.ColumnModel{Label: m.Head, Width: "wide"})}
 	if m.Owners {
-		columns = append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_owner"), Sort: true},
-			ui.ColumnModel{Label: l.S("requests.col_size"), Sort: true})
+		columns = append(columns, head("owner", ui.ColumnModel{Label: l.S("fleet.use.col_owner")}),
+			head("size", ui.ColumnModel{Label: l.S("requests.col_size")}))
 	}
-	return append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_held_for"), Numeric: true, Sort: true},
-		ui.ColumnModel{Label: m.Window, Sort: true},
-		ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true, Sort: true},
-		ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true, Sort: true})
+	return append(columns, head("held", ui.ColumnModel{Label: l.S("fleet.use.col_held_for"), Numeric: true}),
+		head("use", ui.ColumnModel{Label: m.Window}),
+		head("cost", ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true}),
+		head("idle", ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true}))
 }

@@ -7,12 +7,15 @@ import (
 )
 
 // columns are the heads of workload.Row.
-func columns(ctx context.Context) []ui.ColumnModel {
+func columns(ctx context.Context, list ui.ListModel) []ui.ColumnModel {
 	l := ui.L(ctx)
 	return []ui.ColumnModel{
-		{Label: l.S("home.col_name"), Sort: true}, {Label: l.S("home.col_state"), Sort: true},
-		{Label: l.S("home.col_size"), Sort: true},
-		{Label: l.S("home.col_use")}, {Label: l.S("home.col_lease")}, {Label: l.S("home.col_cost"), Numeric: true},
+		list.Head("name", ui.ColumnModel{Label: l.S("home.col_name")}),
+		list.Head("state", ui.ColumnModel{Label: l.S("home.col_state")}),
+		list.Head("size", ui.ColumnModel{Label: l.S("home.col_size")}),
+		list.Head("use", ui.ColumnModel{Label: l.S("home.col_use")}),
+		list.Head("lease", ui.ColumnModel{Label: l.S("home.col_lease")}),
+		list.Head("cost", ui.ColumnModel{Label: l.S("home.col_cost"), Numeric: true}),
 		{Label: l.S("home.col_actions"), Hidden: true},
 	}
 }

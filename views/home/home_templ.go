@@ -193,7 +193,9 @@ type ListModel struct {
 	Empty  *EmptyModel
 	// Welcome stands there for somebody who has nothing at all.
 	Welcome *WelcomeModel
-	More    ui.PaginationModel
+	List    ui.ListModel
+	Text    string // that the rows were filtered by
+	Clear   string // address without the filter; "" where there is none
 }
 
 // List is the table of the page.
@@ -257,10 +259,10 @@ func List(m ListModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.FilterBar(ui.FilterBarModel{Action: "/", Label: ui.L(ctx).S("home.filter"), Client: "workloads",
-					Switch: m.Switch, Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField,
-						Label: ui.L(ctx).S("home.filter"), Placeholder: ui.L(ctx).S("home.filter_hint")},
-					Hidden: []ui.HiddenModel{{Name: "scope", Value: m.Scope}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.FilterBar(m.List.FilterBar(ui.FilterBarModel{Action: "/", Label: ui.L(ctx).S("home.filter"),
+					Switch: m.Switch, Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Value: m.Text,
+						Label: ui.L(ctx).S("home.filter"), Placeholder: filterHint(ctx, m.List)},
+					Hidden: []ui.HiddenModel{{Name: "scope", Value: m.Scope}}, ClearURL: m.Clear}, "workloads")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -288,8 +290,8 @@ func List(m ListModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "workloads", Caption: ui.L(ctx).S("home.title"), Columns: columns(ctx),
-					ClientSort: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "workloads", Caption: ui.L(ctx).S("home.title"), Columns: columns(ctx, m.List),
+					Empty: noMatch(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -297,7 +299,7 @@ func List(m ListModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Pagination(m.More).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Pagination(m.List.Pages).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -314,6 +316,22 @@ func List(m ListModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// filterHint says what the filter looks at: all that stands in a row, or what the server knows by name.
+func filterHint(ctx context.Context, list ui.ListModel) string {
+	if list.Whole {
+		return ui.L(ctx).S("home.filter_hint")
+	}
+	return ui.L(ctx).S("home.filter_all")
+}
+
+// noMatch stands in place of rows where the filter leaves none.
+func noMatch(ctx context.Context, m ListModel) *ui.EmptyStateModel {
+	if len(m.Rows) > 0 {
+		return nil
+	}
+	return ui.NoMatch(ctx, m.Clear)
 }
 
 // EmptyModel stands in place of an empty list, with where else to go.
@@ -428,7 +446,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 172, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 190, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

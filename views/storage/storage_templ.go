@@ -26,6 +26,9 @@ type PageModel struct {
 type ListModel struct {
 	Team bool // of all teams of the reader; else their own
 	Rows []RowModel
+	List ui.ListModel
+	Text string // that the rows were filtered by
+	Back string // address without the filter; "" where there is none
 }
 
 // State is what becomes of a volume.
@@ -182,7 +185,7 @@ func List(m ListModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(filter(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FilterBar(m.List.FilterBar(filter(ctx, m), "volumes")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -210,13 +213,22 @@ func List(m ListModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: empty(ctx, m), ClientSort: true,
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: empty(ctx, m),
 				Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("storage.col_name"), Sort: true},
-					{Label: ui.L(ctx).S("storage.col_size"), Numeric: true, Sort: true},
-					{Label: ui.L(ctx).S("storage.col_state")}, {Label: ui.L(ctx).S("storage.col_created"), Sort: true},
+					m.List.Head("name", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_name")}),
+					m.List.Head("size", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_size"), Numeric: true}),
+					m.List.Head("until", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_state")}),
+					m.List.Head("created", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_created")}),
 					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Pagination(m.List.Pages).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -226,7 +238,7 @@ func List(m ListModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -289,7 +301,7 @@ func row(r RowModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -297,7 +309,7 @@ func row(r RowModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +325,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -334,7 +346,7 @@ func row(r RowModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -344,7 +356,7 @@ func row(r RowModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -370,7 +382,7 @@ func row(r RowModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -408,17 +420,24 @@ func row(r RowModel) templ.Component {
 
 func filter(ctx context.Context, m ListModel) ui.FilterBarModel {
 	say := ui.L(ctx)
-	return ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), Client: "volumes",
+	bar := ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), ClearURL: m.Back,
 		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"),
-			Placeholder: say.S("storage.filter")},
+			Placeholder: say.S("storage.filter"), Value: m.Text, MaxLength: 100},
 		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 			{Label: say.S("home.scope_mine"), Href: "/storage", Current: !m.Team, Test: "scope-mine"},
 			{Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: m.Team, Test: "scope-team"}}}}
+	if m.Team {
+		bar.Hidden = []ui.HiddenModel{{Name: "scope", Value: "team"}}
+	}
+	return bar
 }
 
 func empty(ctx context.Context, m ListModel) *ui.EmptyStateModel {
-	if len(m.Rows) > 0 {
+	switch {
+	case len(m.Rows) > 0:
 		return nil
+	case m.Back != "":
+		return ui.NoMatch(ctx, m.Back)
 	}
 	return &ui.EmptyStateModel{Icon: "storage", Title: ui.L(ctx).S("storage.empty"),
 		Lines: []string{ui.L(ctx).S("storage.empty_why")}, Test: "empty", Level: 3}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -129,6 +130,29 @@ var tenantCases = cases{
 			equal(t, want, names)
 		}
 		equal(t, 2, len(got(s.People(ctx, "", 2))(t)))
+	},
+	"people come in pages, by name or by when they were seen": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for i := range 5 {
+			p := Person(fmt.Sprintf("p-%d", i))
+			p.Name, p.Subject, p.SeenAt = fmt.Sprintf("N%d", i*3%5), string(p.ID), later(i)
+			must(t, s.SavePerson(ctx, p))
+		}
+		for _, c := range []struct {
+			want  string
+			total int
+			f     tenant.PeopleFilter
+		}{{"p-0 p-2", 5, tenant.PeopleFilter{Limit: 2}}, {"p-4 p-1", 5, tenant.PeopleFilter{Limit: 2, Offset: 2}},
+			{"p-3 p-1 p-4", 5, tenant.PeopleFilter{Limit: 3, Down: true}},
+			{"p-0 p-1", 5, tenant.PeopleFilter{Limit: 2, BySeen: true}},
+			{"p-4", 5, tenant.PeopleFilter{Limit: 1, BySeen: true, Down: true}},
+			{"p-2", 1, tenant.PeopleFilter{Limit: 9, Text: "n1"}}, {"", 5, tenant.PeopleFilter{Limit: 2, Offset: 9}},
+			{"", 0, tenant.PeopleFilter{Limit: 2, Text: "\x00"}}} {
+			people, total, err := s.PeoplePage(ctx, c.f)
+			must(t, err)
+			equal(t, c.total, total)
+			equal(t, c.want, idsOf(people, func(p identity.Person) string { return string(p.ID) }))
+		}
 	},
 	"a session sees the portal as somebody else once, and is its own again once": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -239,7 +239,8 @@ var undoCases = cases{
 		}
 		for sort, want := range map[request.Sort]string{"": "6 5 4 | 3 2 1 | 0", request.Newest: "6 5 4 | 3 2 1 | 0",
 			request.Oldest: "0 1 2 | 3 4 5 | 6", request.Dearest: "4 1 5 | 2 6 3 | 0",
-			request.Longest: "2 4 6 | 1 3 5 | 0"} {
+			request.Cheapest: "0 3 6 | 2 5 1 | 4", request.Longest: "2 4 6 | 1 3 5 | 0",
+			request.Shortest: "0 5 3 | 1 6 4 | 2"} {
 			var on, back []string
 			cursor := ""
 			for before := 0; ; before += 3 {
@@ -262,7 +263,7 @@ var undoCases = cases{
 			equal(t, strings.Join(on[:2], " | "), strings.Join(back, " | "))
 		}
 		p := got(s.RequestPage(ctx, request.Filter{Sort: request.Dearest, Limit: 3}))(t)
-		for _, other := range []request.Sort{request.Newest, request.Oldest, request.Longest} {
+		for _, other := range []request.Sort{request.Newest, request.Oldest, request.Longest, request.Cheapest} {
 			_, err := s.RequestPage(ctx, request.Filter{Sort: other, Cursor: p.Next, Limit: 3})
 			equal(t, "cursor", fails(t, fault.Invalid, err).Fields[0].Name)
 		}

@@ -242,6 +242,49 @@ var workloadCases = cases{
 		}
 		equal(t, "w-0 w-1", idsOf(got(s.Living(context.Background()))(t), workloadID))
 	},
+	"a list has several orders, both ways, and is counted by state": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for i, state := range []workload.State{workload.Stopped, workload.Running, workload.Queued, workload.Ended,
+			workload.Running, workload.Failed} {
+			w := Workload(fmt.Sprintf("w-%d", i))
+			w.Name, w.State, w.CreatedAt, w.Desired = fmt.Sprintf("n-%d", i*5%6), state, later(i), workload.WantRunning
+			w.Size.Name = fmt.Sprintf("s-%d", i%2)
+			w.Lease.Until, w.Observed.Pod = later(100-i*7%10), "pod-"+w.Name
+			if state == workload.Stopped {
+				w.Desired, w.Lease.Until = workload.WantStopped, later(1)
+			}
+			saveWorkload(t, s, w)
+		}
+		for _, c := range []struct {
+			want string
+			f    workload.Filter
+		}{
+			{"w-4 w-1 w-2 w-5 w-0", workload.Filter{Sort: workload.ByState}},
+			{"w-4 w-1 w-2 w-5 w-0", workload.Filter{}}, // what is unknown is the usual one
+			{"w-0 w-5 w-2 w-4 w-1", workload.Filter{Sort: workload.ByState, Down: true}},
+			{"w-0 w-5 w-4 w-2 w-1", workload.Filter{Sort: workload.ByName}},
+			{"w-1 w-2 w-4 w-5 w-0", workload.Filter{Sort: workload.ByName, Down: true}},
+			{"w-4 w-2 w-0 w-5 w-1", workload.Filter{Sort: workload.BySize}},
+			{"w-4 w-1 w-5 w-2 w-0", workload.Filter{Sort: workload.ByLease}},
+			{"w-2 w-5 w-1 w-4 w-0", workload.Filter{Sort: workload.ByLease, Down: true}},
+			{"w-5 w-4", workload.Filter{Sort: workload.ByName, Limit: 2, Offset: 1}},
+			{"w-1", workload.Filter{Sort: workload.ByName, Limit: 2, Offset: 4}},
+			{"", workload.Filter{Limit: 2, Offset: 40}}, {"", workload.Filter{Tenants: []string{}}},
+			{"w-2", workload.Filter{Text: []string{"n-4"}}},
+		} {
+			ids := got(s.WorkloadIDs(ctx, c.f))(t)
+			equal(t, c.want, idsOf(got(s.WorkloadsByID(ctx, ids))(t), workloadID))
+		}
+		equal(t, map[workload.State]int{workload.Running: 2, workload.Queued: 1, workload.Failed: 1, workload.Stopped: 1},
+			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
+		equal(t, map[workload.State]int{}, got(s.CountWorkloads(ctx, workload.Filter{Tenants: []string{}}))(t))
+		placed := got(s.Placed(ctx, workload.Filter{}))(t)
+		slices.SortFunc(placed, func(a, b workload.Placed) int { return strings.Compare(string(a.ID), string(b.ID)) })
+		w := Workload("w-1")
+		equal(t, []workload.Placed{{ID: "w-1", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-5"},
+			{ID: "w-4", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-2"}}, placed)
+		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
+	},
 	"pages go on where the last one ended, whatever arrives meanwhile": func(t *testing.T, s *store.Store) {
 		pages(t, func(i, second int) {
 			w := Workload(fmt.Sprintf("w-%03d", i))

@@ -44,14 +44,16 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	say, may := k.Words, identity.Can(k.Actor, identity.ChangeOffer, identity.Resource{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
 		List: sizes.List(list), Trouble: catalogTrouble(say, o, problem),
-		Licenses: blocks.Mismatches(say, w.Catalog.Mismatches()), Table: sizes.TableModel{List: sizes.List(list)}}
+		Licenses: blocks.Mismatches(say, w.Catalog.Mismatches()),
+		Table:    sizes.TableModel{List: sizes.List(list), Text: k.Get("q")}}
 	if may {
 		m.Edit, m.Add = "/admin/sizes/edit", entryPath(list, "", "")
 	}
 	if list == offer.Sizes {
-		m.Findings, m.Table.Rows = findings(say, o, may), w.sizeRows(say, o, may)
+		m.Findings = findings(say, o, may)
+		m.Table.Rows, m.Table.Part = w.sizeRows(k, o, may)
 	} else {
-		m.Table.Rows = imageRows(say, o, may)
+		m.Table.Rows, m.Table.Part = imageRows(k, o, may)
 	}
 	if m.History, err = w.history(k, o, list); err != nil {
 		return page.View{}, err
@@ -133,9 +135,62 @@ func entryState(hidden bool, d *catalog.Deprecation) (state sizes.State, success
 	return sizes.OnOffer, ""
 }
 
-func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
+// entryOrders are what the entries can be sorted by; they open in the order of the catalog, which is that of the start
+// page.
+var entryOrders = []string{"catalog", "entry", "state", "-price", "-free", "-held"}
+
+// placed is an entry with its place in the catalog.
+type placed[T any] struct {
+	at    int
+	entry T
+}
+
+// partOf filters and sorts entries and takes the page that is asked for.
+func partOf[T any](k page.Call, list offer.List, all []T, text func(T) string, keys map[string]page.Key[placed[T]]) (
+	[]placed[T], ui.ListModel) {
+	rows := make([]placed[T], len(all))
+	for i, e := range all {
+		rows[i] = placed[T]{i, e}
+	}
+	rows = page.Matching(rows, k.Get("q"), func(p placed[T]) string { return text(p.entry) })
+	return page.PageOf(k.Words, page.ListOf(k, catalogPath(list), entryOrders, "q"),
+		k.Words.S("sizes.title_"+string(list)), rows, keys)
+}
+
+func sizeKeys(say page.Words) map[string]page.Key[placed[offer.SizeState]] {
+	type row = placed[offer.SizeState]
+	return map[string]page.Key[row]{
+		"entry": page.ByText(func(p row) string { return say.SizeTitle(p.entry.Size) }),
+		"state": page.ByText(func(p row) string {
+			state, _ := entryState(p.entry.Size.Hidden, p.entry.Size.Deprecated)
+			return string(state)
+		}),
+		"price": page.ByNumber(func(p row) int64 { return p.entry.Size.PricePerHour.Minor }),
+		"free":  page.ByKnown(func(p row) (int, bool) { return p.entry.Fit.Free, p.entry.Fit.Known }),
+		"held":  page.ByNumber(func(p row) int { return p.entry.InUse }),
+	}
+}
+
+func imageKeys(say page.Words) map[string]page.Key[placed[offer.ImageState]] {
+	type row = placed[offer.ImageState]
+	return map[string]page.Key[row]{
+		"entry": page.ByText(func(p row) string { return say.ImageTitle(p.entry.Image) }),
+		"state": page.ByText(func(p row) string {
+			state, _ := entryState(p.entry.Image.Hidden, p.entry.Image.Deprecated)
+			return string(state)
+		}),
+		"held": page.ByNumber(func(p row) int { return p.entry.InUse }),
+	}
+}
+
+func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel) {
+	say := k.Words
+	part, list := partOf(k, offer.Sizes, o.Sizes, func(s offer.SizeState) string {
+		return strings.Join([]string{s.Size.Name, say.SizeTitle(s.Size), s.Size.Accelerator.Resource}, " ")
+	}, sizeKeys(say))
 	var rows []sizes.RowModel
-	for i, s := range o.Sizes {
+	for _, p := range part {
+		s := p.entry
 		free := say.S("web.unknown")
 		if s.Fit.Known {
 			free = say.S("start.free_of", "Free", s.Fit.Free, "Total", s.Fit.Total)
@@ -147,12 +202,12 @@ func (w *Pages) sizeRows(say page.Words, o offer.Overview, may bool) []sizes.Row
 			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
 		if may {
-			row.Change = entryChange(o, s.Size.Hidden, s.Size.Deprecated, i, len(o.Sizes))
+			row.Change = entryChange(o, s.Size.Hidden, s.Size.Deprecated, p.at, len(o.Sizes))
 			row.Form, row.Copy = entryPath(offer.Sizes, "name", row.Name), entryPath(offer.Sizes, "like", row.Name)
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, list
 }
 
 // anyQuota reports whether anybody could start a size: quotas are by size.
@@ -160,20 +215,25 @@ func (w *Pages) anyQuota(s catalog.Size) bool {
 	return slices.ContainsFunc(w.Site().Directory.Tenants, func(t tenant.Tenant) bool { return t.QuotaOf(s.Name) > 0 })
 }
 
-func imageRows(say page.Words, o offer.Overview, may bool) []sizes.RowModel {
+func imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel) {
+	say := k.Words
+	part, list := partOf(k, offer.Images, o.Images, func(s offer.ImageState) string {
+		return strings.Join([]string{s.Image.Name, say.ImageTitle(s.Image), s.Image.Reference}, " ")
+	}, imageKeys(say))
 	var rows []sizes.RowModel
-	for i, s := range o.Images {
+	for _, p := range part {
+		s := p.entry
 		row := sizes.RowModel{Slug: page.Slug(s.Image.Name), Name: s.Image.Name, Title: say.ImageTitle(s.Image),
 			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Mono: s.Image.Reference,
 			Teams: strings.Join(s.Image.Tenants, ", "), InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
 		if may {
-			row.Change = entryChange(o, s.Image.Hidden, s.Image.Deprecated, i, len(o.Images))
+			row.Change = entryChange(o, s.Image.Hidden, s.Image.Deprecated, p.at, len(o.Images))
 			row.Form, row.Copy = entryPath(offer.Images, "name", row.Name), entryPath(offer.Images, "like", row.Name)
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, list
 }
 
 // entryChange is the quick changes of one entry.

@@ -34,6 +34,10 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 	if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
 		m.Create = page.TenantsPath + "/edit"
 	}
+	list = page.Matching(list, k.Get("q"), func(e tenant.Entry) string { return e.Name + " " + e.Display() })
+	list, m.List = page.PageOf(say, page.ListOf(k, page.TenantsPath, tenantOrders, "q"), say.S("tenants.title"), list,
+		tenantKeys)
+	m.Filter = blocks.TeamFilter(say, page.TenantsPath, k.Get("q"))
 	for _, e := range list {
 		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: tenantPath(e.Name),
 			From: tenantSource(e), Space: e.NamespaceName(), Disabled: e.Disabled,
@@ -41,6 +45,20 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: m.Header.Title, Nav: page.TenantsPath, Wide: true, Body: tenants.Page(m),
 		Parts: []page.Part{{ID: "tenants", Draw: func(page.Words) templ.Component { return tenants.Page(m) }}}}, nil
+}
+
+// tenantOrders are what the list of teams can be sorted by.
+var tenantOrders = []string{"name", "state", "namespace"}
+
+var tenantKeys = map[string]page.Key[tenant.Entry]{
+	"name":      page.ByText(func(e tenant.Entry) string { return e.Display() }),
+	"namespace": page.ByText(func(e tenant.Entry) string { return e.NamespaceName() }),
+	"state": page.ByNumber(func(e tenant.Entry) int {
+		if e.Disabled {
+			return 0
+		}
+		return 1
+	}),
 }
 
 func tenantSource(e tenant.Entry) tenants.Source {
@@ -268,12 +286,20 @@ func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
 // people answers: who has signed in, and what are they here.
 func (w *Pages) people(k page.Call) (page.View, error) {
 	say := k.Words
-	list, err := w.Tenants.People(k.Ctx, k.Actor, k.Get("q"))
+	l := page.ListOf(k, page.PeoplePath, []string{"name", "-seen"}, "q")
+	f := tenant.PeopleFilter{Text: k.Get("q"), BySeen: l.Sort == "seen", Down: l.Down, Limit: page.RowsPerPage,
+		Offset: l.Offset()}
+	list, total, err := w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
+	if err == nil && l.Within(total).Page != l.Page { // beyond the end
+		f.Offset = l.Within(total).Offset()
+		list, total, err = w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
+	}
 	if err != nil {
 		return page.View{}, err
 	}
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
-		Search: blocks.PeopleSearch(say, page.PeoplePath, k.Get("q"))}
+		List: l.Model(say, say.S("tenants.people"), total)}
+	m.Search = m.List.FilterBar(blocks.PeopleSearch(say, page.PeoplePath, k.Get("q")), "")
 	for _, a := range list {
 		m.Rows = append(m.Rows, tenants.PersonModel{Name: a.Person.Name, Email: a.Person.Email,
 			Href: page.PersonPath(a.Person.ID), Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),

@@ -96,6 +96,17 @@ func SessionRows(k page.Call, list []identity.Session, path string, manages bool
 	return rows
 }
 
+// TeamFilter narrows a list of teams.
+func TeamFilter(say page.Words, action, typed string) ui.FilterBarModel {
+	m := ui.FilterBarModel{Action: action, Label: say.S("tenants.filter"), Search: &ui.FieldModel{ID: "teams-q", Name: "q",
+		Kind: ui.SearchField, Label: say.S("tenants.filter"), Placeholder: say.S("tenants.filter"), Value: typed,
+		MaxLength: 100, Autocomplete: "off", Test: "filter-text"}}
+	if typed != "" {
+		m.ClearURL = action
+	}
+	return m
+}
+
 // PeopleSearch is the search field over a list of people.
 func PeopleSearch(say page.Words, action, typed string) ui.FilterBarModel {
 	clear := ""

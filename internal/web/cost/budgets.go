@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -32,7 +33,12 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	}
 	say := k.Words
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
-	for _, t := range w.Site().Directory.Tenants {
+	teams := page.Matching(w.Site().Directory.Tenants, k.Get("q"),
+		func(t tenant.Tenant) string { return t.Name + " " + t.Display() })
+	teams, m.List = page.PageOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
+		teams, budgetKeys(byTeam))
+	m.Filter = blocks.TeamFilter(say, page.BudgetsPath, k.Get("q"))
+	for _, t := range teams {
 		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name)}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
@@ -43,6 +49,25 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Page(m),
 		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
+}
+
+// budgetOrders are what the list of budgets can be sorted by.
+var budgetOrders = []string{"team", "-amount", "-used", "left"}
+
+// budgetKeys sort teams by their budgets; those without one come last.
+func budgetKeys(byTeam map[string]budget.Status) map[string]page.Key[tenant.Tenant] {
+	by := func(of func(budget.Status) int64) page.Key[tenant.Tenant] {
+		return page.ByKnown(func(t tenant.Tenant) (int64, bool) {
+			st := byTeam[t.Name]
+			return of(st), st.Set()
+		})
+	}
+	return map[string]page.Key[tenant.Tenant]{
+		"team":   page.ByText(func(t tenant.Tenant) string { return t.Display() }),
+		"amount": by(func(st budget.Status) int64 { return st.Budget.Amount }),
+		"used":   by(func(st budget.Status) int64 { return int64(st.Used()) }),
+		"left":   by(func(st budget.Status) int64 { return st.Balance.Left }),
+	}
 }
 
 // teamBudget answers: what is left, and where did it go.

@@ -112,7 +112,10 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 	say, total := k.Words, s.Total()
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
 		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by), Kinds: w.kinds(say, s)}
-	for _, g := range s.By(usage.Groupings[c.by]) {
+	groups, list := page.PageOf(say, page.ListIn(k, "/usage", "usage", usageOrders, "month", "scope", "by"),
+		say.S("usage.who"), s.By(usage.Groupings[c.by]), w.usageKeys(say, c.by))
+	m.List = list
+	for _, g := range groups {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
 	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
@@ -136,6 +139,24 @@ func (w *Pages) kinds(say page.Words, s usage.Statement) []usageview.KindModel {
 			Cost: say.Monies(poolCost(s, p.Pool))})
 	}
 	return list
+}
+
+// usageOrders are what the table can be sorted by.
+var usageOrders = []string{"-cost", "name", "use", "-idle"}
+
+func (w *Pages) usageKeys(say page.Words, by string) map[string]page.Key[usage.Sum] {
+	sum := func(list []usage.Money) (all int64) {
+		for _, m := range list {
+			all += m.Minor
+		}
+		return all
+	}
+	return map[string]page.Key[usage.Sum]{
+		"name": page.ByText(func(s usage.Sum) string { return w.groupTitle(say, by, s) }),
+		"cost": page.ByNumber(func(s usage.Sum) int64 { return sum(s.Cost) }),
+		"use":  page.ByKnown(func(s usage.Sum) (float64, bool) { return s.Use.Mean(), s.Use.Known() }),
+		"idle": page.ByKnown(func(s usage.Sum) (int64, bool) { return sum(s.Idle), s.Use.Known() }),
+	}
 }
 
 func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {

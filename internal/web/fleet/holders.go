@@ -48,7 +48,20 @@ var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) s
 	},
 }
 
-// holdersTable is who holds and how much of it is used, those first whose money goes for the least.
+// holderOrders are what the table can be sorted by; it opens with those whose money goes for the least.
+var holderOrders = []string{"-idle", "name", "owner", "size", "-held", "use", "-cost"}
+
+var holderKeys = map[string]page.Key[*held]{
+	"name":  page.ByText(func(h *held) string { return h.name }),
+	"owner": page.ByText(func(h *held) string { return h.owner }),
+	"size":  page.ByText(func(h *held) string { return h.size }),
+	"held":  page.ByNumber(func(h *held) time.Duration { return h.longest }),
+	"use":   page.ByKnown(func(h *held) (float64, bool) { return h.sum / h.weight, h.weight > 0 }),
+	"cost":  page.ByNumber(func(h *held) int64 { return h.money.Minor }),
+	"idle":  page.ByKnown(func(h *held) (int64, bool) { return h.idle.Minor, h.idleKnown }),
+}
+
+// holdersTable is who holds and how much of it is used.
 func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersModel {
 	say, group := k.Words, k.Get("group")
 	key := holderGroups[group]
@@ -57,6 +70,18 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	if key != nil {
 		m.Head = say.S("fleet.use.col_" + group)
 	}
+	rows := w.heldBy(say, all, key)
+	rows, m.List = page.PageOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
+		say.S("fleet.use.holders"), rows, holderKeys)
+	for _, r := range rows {
+		m.Rows = append(m.Rows, holderModel(say, *r, key != nil))
+	}
+	return m
+}
+
+// heldBy is what each workload holds, or each group of them, by name.
+func (w *Pages) heldBy(say page.Words, all []holders.Holder,
+	key func(*Pages, page.Words, holders.Holder) string) []*held {
 	groups := map[string]*held{}
 	for _, h := range all {
 		one := heldOf(say, h)
@@ -71,14 +96,9 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 		}
 		groups[id] = &one
 	}
-	rows := slices.Collect(maps.Values(groups))
-	slices.SortFunc(rows, func(a, b *held) int {
-		return cmp.Or(cmp.Compare(b.idle.Minor, a.idle.Minor), cmp.Compare(a.name, b.name), cmp.Compare(a.href, b.href))
+	return slices.SortedFunc(maps.Values(groups), func(a, b *held) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.href, b.href))
 	})
-	for _, r := range rows {
-		m.Rows = append(m.Rows, holderModel(say, *r, key != nil))
-	}
-	return m
 }
 
 func (g *held) join(one held) {
@@ -124,6 +144,7 @@ func holderTabs(k page.Call, current string) ui.TabsModel {
 	m := ui.TabsModel{Label: k.Words.S("fleet.use.group")}
 	for _, g := range []string{"", "team", "model"} {
 		q := page.Cloned(k.Query)
+		q.Del("p")
 		q.Set("group", g)
 		if g == "" {
 			q.Del("group")

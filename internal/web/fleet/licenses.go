@@ -49,7 +49,7 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 		return page.View{}, err
 	}
 	for _, line := range pools {
-		p := w.poolModel(say, line, holders[line.Status.Pool.Name], changes)
+		p := w.poolModel(k, line, holders[line.Status.Pool.Name], changes)
 		if changes {
 			p.Mismatch = poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)
 		}
@@ -91,23 +91,40 @@ func (w *Pages) seatHolders(k page.Call) (map[string][]workload.Workload, error)
 	if !k.Actor.SeesAll() {
 		return nil, nil
 	}
-	items, _, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{Limit: 500})
 	holders := map[string][]workload.Workload{}
-	for _, item := range items {
-		if pool := item.Size.LicensePool; pool != "" && item.Holds() {
-			holders[pool] = append(holders[pool], item)
+	f := workload.Filter{Seated: true, Limit: 500}
+	for {
+		items, next, err := w.Workloads.List(k.Ctx, k.Actor, false, f)
+		for _, item := range items {
+			if pool := item.Size.LicensePool; pool != "" && item.Holds() {
+				holders[pool] = append(holders[pool], item)
+			}
+		}
+		if f.Cursor = next; err != nil || next == "" {
+			return holders, err
 		}
 	}
-	return holders, err
 }
 
-func (w *Pages) poolModel(say page.Words, l license.PoolOverview, holders []workload.Workload,
+// seatOrders are what the seats of a pool can be sorted by.
+var seatOrders = []string{"team", "workload", "owner", "state"}
+
+var seatKeys = map[string]page.Key[workload.Workload]{
+	"team":     page.ByText(func(w workload.Workload) string { return w.Tenant + " " + w.Name }),
+	"workload": page.ByText(func(w workload.Workload) string { return w.Name }),
+	"owner":    page.ByText(func(w workload.Workload) string { return w.OwnerName }),
+	"state":    page.ByText(func(w workload.Workload) string { return string(w.State) }),
+}
+
+func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []workload.Workload,
 	changes bool) licenses.PoolModel {
-	pool := l.Status.Pool
+	say, pool := k.Words, l.Status.Pool
 	id := page.Slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
 		Account: accountModel(l.Status), Facts: poolFacts(say, l, w.LicensesEvery), Week: weekModel(say, "week-"+id, l)}
 	poolTroubles(say, l, &m)
+	holders, m.List = page.PageOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
+		say.S("licenses.seats"), holders, seatKeys)
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,
 			State:    blocks.StateModel(say, item),

@@ -36,7 +36,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if !slices.Contains(scopes(k.Actor), chosen) {
 		chosen = page.ScopeMine
 	}
-	items, next, err := w.homeWorkloads(k, chosen)
+	p, err := w.homeWorkloads(k, chosen)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -44,11 +44,15 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	list, err := w.homeList(k, chosen, items, pending, next)
+	list, err := w.homeList(k, chosen, p, pending)
 	if err != nil {
 		return page.View{}, err
 	}
-	attention, err := w.attention(k, items)
+	own, err := w.own(k, chosen, p)
+	if err != nil {
+		return page.View{}, err
+	}
+	attention, err := w.attention(k, own)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -61,19 +65,11 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := home.PageModel{
-		Header: ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, items, pending)},
+		Header: ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, p, pending)},
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
-		Parts: w.homeParts(k, m, items)}, nil
-}
-
-func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) ([]workload.Workload, string, error) {
-	f := workload.Filter{Cursor: k.Get("cursor"), Limit: 100}
-	if chosen == page.ScopeTeam {
-		f.Tenants = k.Actor.TenantNames()
-	}
-	return w.Workloads.List(k.Ctx, k.Actor, chosen == page.ScopeMine, f)
+		Parts: w.homeParts(k, m, p.items)}, nil
 }
 
 // ownPending are the actor's own starts that wait for an approval.
@@ -83,17 +79,12 @@ func (w *Pages) ownPending(k page.Call) ([]request.Request, error) {
 	return slices.DeleteFunc(items, func(r request.Request) bool { return r.Kind != request.StartKind }), err
 }
 
-func homeLead(say page.Words, items []workload.Workload, pending []request.Request) string {
-	running := 0
-	for _, i := range items {
-		if i.State == workload.Running {
-			running++
-		}
-	}
-	if len(items)+len(pending) == 0 {
+func homeLead(say page.Words, p part, pending []request.Request) string {
+	all, running := p.everything(), p.states[workload.Running]
+	if all+len(pending) == 0 {
 		return ""
 	}
-	return say.S("home.lead", "Running", running, "Other", len(items)-running+len(pending))
+	return say.S("home.lead", "Running", running, "Other", all-running+len(pending))
 }
 
 // homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest
@@ -115,36 +106,33 @@ func (w *Pages) homeParts(k page.Call, m home.PageModel, items []workload.Worklo
 	return parts
 }
 
-func (w *Pages) homeList(k page.Call, chosen page.Scope, items []workload.Workload, pending []request.Request,
-	next string) (home.ListModel, error) {
-	costs, err := w.Workloads.Costs(k.Ctx, items...)
+func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []request.Request) (home.ListModel, error) {
+	costs, err := w.Workloads.Costs(k.Ctx, p.items...)
 	if err != nil {
 		return home.ListModel{}, err
 	}
 	m := home.ListModel{Switch: scopeSwitch(k, chosen)}
-	if len(items)+len(pending) == 0 {
+	if p.everything()+len(pending) == 0 {
 		w.nothingOf(k, chosen, &m)
 		return m, nil
 	}
-	for _, item := range byUse(items) {
-		if item.State != workload.Running && len(pending) > 0 {
+	if p.list.Page > 1 { // they stand on the first page
+		pending = nil
+	}
+	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
+	for _, item := range p.items {
+		if p.list.Sort == string(workload.ByState) && item.State != workload.Running && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
 		m.Rows = append(m.Rows, w.WorkloadRow(k, item, costs[item.ID]))
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
-	m.Scope = string(chosen)
-	m.More = ui.PaginationModel{Label: k.Words.S("home.pages"), NextURL: page.NextURL("/", k.Query, next)}
+	m.Scope, m.Text = string(chosen), k.Get("q")
+	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
+	if m.Text != "" {
+		m.Clear = "/?scope=" + string(chosen)
+	}
 	return m, nil
-}
-
-// byUse puts what one can open first, then what is on its way, then what rests.
-func byUse(items []workload.Workload) []workload.Workload {
-	rank := map[workload.State]int{workload.Running: 0, workload.Starting: 1, workload.Queued: 1, workload.Failed: 2,
-		workload.Stopping: 3, workload.Stopped: 3, workload.Succeeded: 3}
-	sorted := slices.Clone(items)
-	slices.SortStableFunc(sorted, func(a, b workload.Workload) int { return rank[a.State] - rank[b.State] })
-	return sorted
 }
 
 func (w *Pages) pendingRows(k page.Call, pending []request.Request) []workloadview.RowModel {

@@ -66,7 +66,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.Words.S("requests.inbox"), Lead: inboxLead(k.Words, waiting),
 		Tabs: w.RequestTabs(k, "/approvals", waiting)}, Errors: page.FormErrors(k.Words, page.ProblemsOf(cause))}
-	m.List.More, m.List.Filter = pagesOf(k, "/approvals", p), w.inboxFilter(k, waiting)
+	m.List.Pages, m.List.Filter = listOf(k, "/approvals", request.Oldest, p), w.inboxFilter(k, waiting)
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}

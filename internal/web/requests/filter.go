@@ -77,6 +77,34 @@ func ids[T ~string](list []T) []string {
 	return out
 }
 
+// heads are the orders of a list by column: the first click on a head, and the second.
+var heads = map[string][2]request.Sort{"asked": {request.Newest, request.Oldest},
+	"price": {request.Dearest, request.Cheapest}}
+
+// listOf leads through a list, counts it, and says what the heads of its columns sort by.
+func listOf(k page.Call, path string, usual request.Sort, p request.Page) ui.ListModel {
+	m := ui.ListModel{Orders: map[string]ui.OrderModel{}, Pages: pagesOf(k, path, p), Count: shownOf(k.Words, p)}
+	now := filterOf(k, usual).Sort
+	for column, orders := range heads {
+		o, next := ui.OrderModel{}, orders[0]
+		switch now {
+		case orders[0]:
+			o.Sorted, next = "descending", orders[1]
+		case orders[1]:
+			o.Sorted = "ascending"
+		}
+		q := url.Values{"sort": {string(next)}}
+		for _, name := range append([]string{"scope"}, filters...) {
+			if v := k.Get(name); v != "" {
+				q.Set(name, v)
+			}
+		}
+		o.URL = page.WithQuery(path, q)
+		m.Orders[column] = o
+	}
+	return m
+}
+
 // pagesOf leads through a list and counts it.
 func pagesOf(k page.Call, path string, p request.Page) ui.PaginationModel {
 	q := url.Values{}

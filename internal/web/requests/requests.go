@@ -33,8 +33,8 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := requests.ListModel{Filter: w.requestFilter(k, chosen, by), More: pagesOf(k, "/requests", p)}
-	m.Filter.Count = shownOf(k.Words, p)
+	m := requests.ListModel{Filter: w.requestFilter(k, chosen, by), Pages: listOf(k, "/requests", request.Newest, p)}
+	m.Filter.Count = m.Pages.Count
 	for _, r := range p.Items {
 		m.Rows = append(m.Rows, requestRow(k.Words, r))
 	}

@@ -1,6 +1,8 @@
 package team
 
 import (
+	"strings"
+
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
@@ -25,7 +27,15 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Team: !onlyMine}
+	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q")}
+	if m.Text != "" {
+		m.Back = "/storage?scope=" + k.Get("scope")
+	}
+	volumes = page.Matching(volumes, m.Text, func(v workload.Volume) string {
+		return strings.Join([]string{v.Name, v.Share.Name, v.OwnerName, v.Tenant, v.Cluster, names[v.Workload].Name}, " ")
+	})
+	volumes, m.List = page.PageOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
+		volumes, w.volumeKeys())
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
 	}
@@ -33,6 +43,21 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		keptFor(say, w.Workloads.Retention)}, List: m}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
 		Parts: []page.Part{{ID: "storage-list", Draw: func(page.Words) templ.Component { return storage.List(m) }}}}, nil
+}
+
+// volumeOrders are what the list of storage can be sorted by; "until" is what goes next.
+var volumeOrders = []string{"name", "-size", "until", "-created"}
+
+func (w *Pages) volumeKeys() map[string]page.Key[workload.Volume] {
+	return map[string]page.Key[workload.Volume]{
+		"name":    page.ByText(func(v workload.Volume) string { return v.Name }),
+		"size":    page.ByNumber(func(v workload.Volume) int { return v.GiB }),
+		"created": page.ByNumber(func(v workload.Volume) int64 { return v.CreatedAt.UnixMicro() }),
+		"until": page.ByKnown(func(v workload.Volume) (int64, bool) {
+			until := w.Workloads.Retention.Until(v)
+			return until.UnixMicro(), !until.IsZero() && !v.OfTeam()
+		}),
+	}
 }
 
 // keptFor says what becomes of storage that nobody uses.

@@ -33,6 +33,8 @@ var homeScenes = []Scene{
 	{"home", "nobody's member", Nemo, Busy, "/", nil},
 	{"home", "approver", Carla, Busy, "/", nil},
 	{"home", "many", Anna, many, "/", nil},
+	{"home", "many, of everybody, by cost", Dora, many, "/?scope=all&sort=-cost&p=2", nil},
+	{"home", "many, none that match", Anna, many, "/?q=nowhere", nil},
 	{"home", "long texts", Anna, long, "/", nil},
 	{"home", "cluster and metrics away", Anna, unreachable, "/", nil},
 }
@@ -169,6 +171,7 @@ var requestsScenes = []Scene{
 }
 
 var storageScenes = []Scene{
+	{"storage", "many", Anna, many, "/storage?sort=-size&p=2", nil},
 	{"storage", "mine", Anna, Busy, "/storage", nil},
 	{"storage", "none", Anna, fresh, "/storage", nil},
 	{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
@@ -176,6 +179,7 @@ var storageScenes = []Scene{
 }
 
 var usageScenes = []Scene{
+	{"usage", "many workloads", Anna, many, "/usage?by=workload&usage-sort=use&usage-p=2", nil},
 	{"usage", "mine, this month", Anna, Busy, "/usage", nil},
 	{"usage", "the team by person", Ben, Busy, "/usage?scope=team&by=person", nil},
 	{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
@@ -188,6 +192,7 @@ var usageScenes = []Scene{
 }
 
 var budgetsScenes = []Scene{
+	{"budgets", "many teams", Dora, many, "/admin/budgets?sort=left", nil},
 	{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},
 	{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
@@ -221,6 +226,7 @@ var fleetScenes = []Scene{
 	{"fleet", "card, shared", Dora, Mixed, "/fleet/use/node?cluster=local&node=l4-1&card=0", nil},
 	{"fleet", "card, as a developer sees it", Anna, Mixed, "/fleet/use/node?cluster=local&node=h100-1&card=0", nil},
 	{"fleet", "holders, by workload", Dora, Busy, "/fleet/use/holders", nil},
+	{"fleet", "holders, many", Dora, many, "/fleet/use/holders?sort=use&p=2", nil},
 	{"fleet", "holders, by team, paused", Eli, Busy, "/fleet/use/holders?group=team&pause=1", nil},
 	{"fleet", "holders, as a developer sees it", Anna, Busy, "/fleet/use/holders", nil},
 	{"fleet", "health", Dora, Ill, "/fleet/health", nil},
@@ -317,6 +323,7 @@ var teamScenes = []Scene{
 
 var tenantsScenes = []Scene{
 	{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},
+	{"tenants", "many teams", Dora, many, "/admin/tenants?p=2", nil},
 	{"tenants", "an auditor's look", Eli, Busy, "/admin/tenants", nil},
 	{"tenants", "a new one", Dora, Busy, "/admin/tenants/edit", nil},
 	{"tenants", "a new one, came back", Dora, Busy, "/admin/tenants/edit", url.Values{"name": {"Kube System"},
@@ -332,6 +339,7 @@ var tenantsScenes = []Scene{
 	{"tenants", "one, its quota as text", Dora, Busy, "/admin/tenants/edit",
 		url.Values{"name": {"speech"}, "base": {"0"}, "turn": {"text"}, "quota.h100": {"1"}, "quota.cpu": {"2"}}},
 	{"tenants", "people", Dora, Busy, "/admin/people", nil},
+	{"tenants", "many people", Dora, many, "/admin/people?sort=-seen", nil},
 	{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
 }
 

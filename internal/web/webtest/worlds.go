@@ -186,12 +186,13 @@ func states(s Scope) *World {
 	return w
 }
 
+// many has long lists of everything.
 func many(s Scope) *World {
 	w := Busy(s)
-	for i := range 40 {
-		w.Add(w.Workload(fmt.Sprintf("sweep-%02d", i), Anna, "mig-1g.10gb").Running("gpu-01", time.Duration(i+1)*time.Hour,
-			time.Duration(i+1)*time.Hour))
-	}
+	w.Many()
+	w.ManyVolumes()
+	w.ManyTeams()
+	w.ManyPeople()
 	return w
 }
 

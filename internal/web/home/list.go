@@ -1,0 +1,118 @@
+package home
+
+import (
+	"maps"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// orders are what the list of workloads can be sorted by.
+var orders = []string{string(workload.ByState), string(workload.ByName), string(workload.BySize), byUse,
+	string(workload.ByLease), "-" + byCost}
+
+// What the database does not hold: a reading, and money up to now.
+const (
+	byUse  = "use"
+	byCost = "cost"
+)
+
+// part is the page of the list that the address asks for.
+type part struct {
+	items  []workload.Workload
+	list   page.List
+	total  int                    // rows that the filter leaves
+	states map[workload.State]int // of all, whatever the filter leaves
+}
+
+// everything is how many there are without the filter.
+func (p part) everything() (n int) {
+	for _, count := range p.states {
+		n += count
+	}
+	return n
+}
+
+func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) (p part, err error) {
+	p.list = page.ListOf(k, "/", orders, "scope", "q")
+	mine, f := chosen == page.ScopeMine, workload.Filter{Sort: workload.Sort(p.list.Sort), Down: p.list.Down}
+	if chosen == page.ScopeTeam {
+		f.Tenants = k.Actor.TenantNames()
+	}
+	if p.states, err = w.Workloads.Count(k.Ctx, k.Actor, mine, f); err != nil {
+		return p, err
+	}
+	p.total = p.everything()
+	if f.Text = request.Words(k.Get("q")); len(f.Text) > 0 {
+		found, err := w.Workloads.Count(k.Ctx, k.Actor, mine, f)
+		if err != nil {
+			return p, err
+		}
+		p.total = 0
+		for count := range maps.Values(found) {
+			p.total += count
+		}
+	}
+	p.list = p.list.Within(p.total)
+	if p.list.Sort == byUse || p.list.Sort == byCost {
+		p.items, err = w.ranked(k, mine, f, p.list)
+		return p, err
+	}
+	f.Limit, f.Offset = page.RowsPerPage, p.list.Offset()
+	p.items, err = w.Workloads.Page(k.Ctx, k.Actor, mine, f)
+	return p, err
+}
+
+// ranked is a page in an order that the database does not hold.
+func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) ([]workload.Workload, error) {
+	f.Sort, f.Down = workload.ByState, false
+	ids, err := w.Workloads.IDs(k.Ctx, k.Actor, mine, f)
+	if err != nil {
+		return nil, err
+	}
+	of, err := w.rankOf(k, mine, f, l.Sort, ids)
+	if err != nil {
+		return nil, err
+	}
+	ids = page.Sorted(l, ids, map[string]page.Key[workload.ID]{l.Sort: page.ByKnown(of)})
+	first := min(l.Offset(), len(ids))
+	return w.Workloads.Some(k.Ctx, k.Actor, ids[first:min(first+page.RowsPerPage, len(ids))])
+}
+
+// rankOf is what each of a list has cost, or how much it uses its GPUs now.
+func (w *Pages) rankOf(k page.Call, mine bool, f workload.Filter, sort string, ids []workload.ID) (
+	func(workload.ID) (float64, bool), error) {
+	rank := map[workload.ID]float64{}
+	if sort == byCost {
+		costs, err := w.Workloads.CostsOf(k.Ctx, ids...)
+		for id, cost := range costs {
+			rank[id] = float64(cost.Minor)
+		}
+		return known(rank), err
+	}
+	placed, err := w.Workloads.Placed(k.Ctx, k.Actor, mine, f)
+	for _, p := range placed {
+		if now := blocks.MeanEngine(w.Metrics.Live(p.Cluster, p.Namespace, p.Pod)); now.Known() {
+			rank[p.ID] = now.Value
+		}
+	}
+	return known(rank), err
+}
+
+func known(rank map[workload.ID]float64) func(workload.ID) (float64, bool) {
+	return func(id workload.ID) (float64, bool) {
+		v, ok := rank[id]
+		return v, ok
+	}
+}
+
+// own are the reader's own workloads, for what wants a decision of them wherever the list stands.
+func (w *Pages) own(k page.Call, chosen page.Scope, p part) ([]workload.Workload, error) {
+	if chosen == page.ScopeMine && p.total == p.everything() && len(p.items) == p.total {
+		return p.items, nil
+	}
+	items, _, err := w.Workloads.List(k.Ctx, k.Actor, true, workload.Filter{Limit: 500})
+	return items, err
+}

@@ -1,0 +1,229 @@
+package page
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// RowsPerPage is how many rows of a list stand on a page.
+const RowsPerPage = 25
+
+// List is what an address asks of a list: "sort=-cost&p=2" is its second page, the dearest first.
+type List struct {
+	// Sort is the column that the list is sorted by, Down whether the largest comes first.
+	Sort string
+	Down bool
+	// Page is from 1 on.
+	Page int
+
+	path    string
+	query   url.Values
+	columns []string
+	usual   string
+	prefix  string // of its parameters
+}
+
+// ListOf reads the address. Columns are those that the list can be sorted by; a minus says that the first click sorts
+// the largest to the top. The list opens in the order of the first one. What makes no sense is the list as it opens.
+// Kept are the other names in the address that say what the page shows.
+func ListOf(k Call, path string, columns []string, kept ...string) List {
+	return ListIn(k, path, "", columns, kept...)
+}
+
+// ListIn is ListOf for one of several lists of a page: its id stands before its parameters.
+func ListIn(k Call, path, id string, columns []string, kept ...string) List {
+	l := List{path: path, query: url.Values{}, columns: columns, usual: columns[0]}
+	if id != "" {
+		l.prefix = id + "-"
+	}
+	for _, name := range kept {
+		if values := k.Query[name]; len(values) > 0 && values[0] != "" {
+			l.query[name] = values
+		}
+	}
+	l.Page = max(1, whole(k.Get(l.prefix+"p")))
+	l.Sort, l.Down = orderOf(l.usual)
+	if name, down := orderOf(k.Get(l.prefix + "sort")); slices.ContainsFunc(columns, func(c string) bool {
+		known, _ := orderOf(c)
+		return known == name
+	}) {
+		l.Sort, l.Down = name, down
+	}
+	return l
+}
+
+// whole is a number of an address; 0 for nonsense, and for pages that no list has.
+func whole(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n > 1_000_000 {
+		return 0
+	}
+	return n
+}
+
+func orderOf(word string) (column string, down bool) {
+	column, down = strings.CutPrefix(word, "-")
+	return column, down
+}
+
+func (l List) order() string {
+	if l.Down {
+		return "-" + l.Sort
+	}
+	return l.Sort
+}
+
+// turned is the order that a click on a head asks for: the column's own, and the other way round where it is that
+// already.
+func (l List) turned(column string) string {
+	name, _ := orderOf(column)
+	if l.order() != column {
+		return column
+	}
+	if l.Down {
+		return name
+	}
+	return "-" + name
+}
+
+func (l List) url(order string, at int) string {
+	q := Cloned(l.query)
+	if order != l.usual {
+		q.Set(l.prefix+"sort", order)
+	}
+	if at > 1 {
+		q.Set(l.prefix+"p", strconv.Itoa(at))
+	}
+	address := WithQuery(l.path, q)
+	if l.prefix != "" {
+		address += "#" + strings.TrimSuffix(l.prefix, "-")
+	}
+	return address
+}
+
+// Within is the list on a page that exists: the last one where there are fewer.
+func (l List) Within(total int) List {
+	l.Page = max(1, min(l.Page, (total+RowsPerPage-1)/RowsPerPage))
+	return l
+}
+
+// Offset is how many rows stand before the page.
+func (l List) Offset() int { return (l.Page - 1) * RowsPerPage }
+
+// Model leads through a list of so many rows; title is what the list is called.
+func (l List) Model(say Words, title string, total int) ui.ListModel {
+	l = l.Within(total)
+	m := ui.ListModel{Orders: map[string]ui.OrderModel{}, Whole: total <= RowsPerPage && l.query.Get("q") == "",
+		Count: say.S("web.entries", "Count", total), Pages: ui.PaginationModel{Label: say.S("web.pages_of", "List", title)}}
+	for _, c := range l.columns {
+		name, _ := orderOf(c)
+		o := ui.OrderModel{URL: l.url(l.turned(c), 1)}
+		if name == l.Sort {
+			o.Sorted = "ascending"
+			if l.Down {
+				o.Sorted = "descending"
+			}
+		}
+		m.Orders[name] = o
+	}
+	if l.order() != l.usual {
+		m.Kept = []ui.HiddenModel{{Name: l.prefix + "sort", Value: l.order()}}
+	}
+	if total > RowsPerPage {
+		m.Count = say.S("web.entries_shown", "From", l.Offset()+1, "To", min(l.Offset()+RowsPerPage, total), "Total",
+			total)
+		m.Pages.Shown = m.Count
+	}
+	if l.Page > 1 {
+		m.Pages.PrevURL = l.url(l.order(), l.Page-1)
+	}
+	if l.Offset()+RowsPerPage < total {
+		m.Pages.NextURL = l.url(l.order(), l.Page+1)
+	}
+	return m
+}
+
+// Key is what rows are sorted by in a column. Those without a value stand last, whichever way it is sorted.
+type Key[T any] func(row T) (k key, known bool)
+
+type key struct {
+	number float64
+	text   string
+}
+
+// ByText sorts as people read: upper and lower case alike.
+func ByText[T any](of func(T) string) Key[T] {
+	return func(row T) (key, bool) { return key{text: strings.ToLower(of(row))}, true }
+}
+
+// ByNumber sorts by an amount that every row has.
+func ByNumber[T any, N ~int | ~int64 | ~float64](of func(T) N) Key[T] {
+	return func(row T) (key, bool) { return key{number: float64(of(row))}, true }
+}
+
+// ByKnown sorts by an amount that is unknown of some rows.
+func ByKnown[T any, N ~int | ~int64 | ~float64](of func(T) (N, bool)) Key[T] {
+	return func(row T) (key, bool) {
+		n, known := of(row)
+		return key{number: float64(n)}, known
+	}
+}
+
+// Sorted is all rows in the order of the list; rows that are alike in it stay as they were.
+func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
+	of, ok := keys[l.Sort]
+	if !ok {
+		return rows
+	}
+	type keyed struct {
+		key
+		known bool
+		row   T
+	}
+	list := make([]keyed, len(rows))
+	for i, row := range rows {
+		list[i].row = row
+		list[i].key, list[i].known = of(row)
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		switch {
+		case a.known != b.known && a.known:
+			return -1
+		case a.known != b.known:
+			return 1
+		case l.Down:
+			a, b = b, a
+		}
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text))
+	})
+	out := make([]T, len(list))
+	for i, k := range list {
+		out[i] = k.row
+	}
+	return out
+}
+
+// PageOf sorts a list that is in memory and takes the page that is asked for.
+func PageOf[T any](say Words, l List, title string, rows []T, keys map[string]Key[T]) ([]T, ui.ListModel) {
+	m := l.Model(say, title, len(rows))
+	l = l.Within(len(rows))
+	rows = Sorted(l, rows, keys)
+	return rows[l.Offset():min(len(rows), l.Offset()+RowsPerPage)], m
+}
+
+// Matching are the rows in whose text each word that was typed is found.
+func Matching[T any](rows []T, typed string, text func(T) string) []T {
+	words := strings.Fields(strings.ToLower(typed))
+	if len(words) == 0 {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(row T) bool {
+		in := strings.ToLower(text(row))
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(in, word) })
+	})
+}

@@ -1,0 +1,106 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+func listAt(t *testing.T, query, id string, total int) (List, ui.ListModel) {
+	t.Helper()
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := ListIn(Call{Query: q}, "/things", id, []string{"name", "-cost", "-use"}, "q", "scope")
+	return l.Within(total), l.Model(Words{Localizer: i18n.MustLoad().For("en")}, "Things", total)
+}
+
+// TestWhatAnAddressAsksOfAList: the part that exists, in an order that there is; everything else is the list as it
+// opens. What the list does not know stays out of its links.
+func TestWhatAnAddressAsksOfAList(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		Page       int
+		Order      string
+		Prev, Next string
+		Cost       ui.OrderModel
+		Count      string
+		Whole      bool
+		Kept       string
+	}
+	const down = "/things?sort=-cost"
+	for name, c := range map[string]struct {
+		query, id string
+		total     int
+		want      answer
+	}{
+		"as it opens": {"", "", 60,
+			answer{1, "name", "", "/things?p=2", ui.OrderModel{URL: down}, "1–25 of 60", false, ""}},
+		"in the middle": {"p=2&sort=-cost&scope=all&page=home&id=w-1", "", 60, answer{2, "-cost",
+			"/things?scope=all&sort=-cost", "/things?p=3&scope=all&sort=-cost",
+			ui.OrderModel{URL: "/things?scope=all&sort=cost", Sorted: "descending"}, "26–50 of 60", false, "-cost"}},
+		"turned round": {"sort=cost", "", 3, answer{1, "cost", "", "", ui.OrderModel{URL: down, Sorted: "ascending"},
+			"3 entries", true, "cost"}},
+		"the last page, full": {"p=2", "", 50,
+			answer{2, "name", "/things", "", ui.OrderModel{URL: down}, "26–50 of 50", false, ""}},
+		"beyond the end": {"p=9", "", 26,
+			answer{2, "name", "/things", "", ui.OrderModel{URL: down}, "26–26 of 26", false, ""}},
+		"of nothing": {"p=9", "", 0,
+			answer{1, "name", "", "", ui.OrderModel{URL: down}, "0 entries", true, ""}},
+		"one": {"", "", 1,
+			answer{1, "name", "", "", ui.OrderModel{URL: down}, "one entry", true, ""}},
+		"filtered to a few": {"q=a+b", "", 2,
+			answer{1, "name", "", "", ui.OrderModel{URL: "/things?q=a+b&sort=-cost"}, "2 entries", false, ""}},
+		"a page of words": {"p=two", "", 60,
+			answer{1, "name", "", "/things?p=2", ui.OrderModel{URL: down}, "1–25 of 60", false, ""}},
+		"a page below one": {"p=-1", "", 60,
+			answer{1, "name", "", "/things?p=2", ui.OrderModel{URL: down}, "1–25 of 60", false, ""}},
+		"an order of nothing": {"sort=--cost", "", 60,
+			answer{1, "name", "", "/things?p=2", ui.OrderModel{URL: down}, "1–25 of 60", false, ""}},
+		"the usual, said": {"sort=name", "", 2,
+			answer{1, "name", "", "", ui.OrderModel{URL: down}, "2 entries", true, ""}},
+		"one list of several": {"seats-p=2&p=9&seats-sort=cost", "seats", 60,
+			answer{2, "cost", "/things?seats-sort=cost#seats",
+				"/things?seats-p=3&seats-sort=cost#seats", ui.OrderModel{URL: "/things?seats-sort=-cost#seats", Sorted: "ascending"},
+				"26–50 of 60", false, "cost"}},
+	} {
+		l, m := listAt(t, c.query, c.id, c.total)
+		got := answer{l.Page, l.order(), m.Pages.PrevURL, m.Pages.NextURL, m.Orders["cost"], m.Count, m.Whole, ""}
+		if len(m.Kept) == 1 {
+			got.Kept = m.Kept[0].Value
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestRowsWithoutAValueStandLast: whichever way the list is sorted; rows that are alike stay as they were.
+func TestRowsWithoutAValueStandLast(t *testing.T) {
+	t.Parallel()
+	keys := map[string]Key[string]{"name": ByText(func(s string) string { return s }),
+		"cost": ByKnown(func(s string) (int, bool) { return strings.Count(s, "x"), !strings.Contains(s, "?") }),
+		"use":  ByNumber(func(s string) int { return len(s) })}
+	rows := []string{"b?", "xx", "Ax", "c?", "x", "axx"}
+	for query, want := range map[string]string{"": "Ax axx b? c? x xx", "sort=-name": "xx x c? b? axx Ax",
+		"sort=cost": "Ax x xx axx b? c?", "sort=-cost": "xx axx Ax x b? c?", "sort=use": "x b? xx Ax c? axx",
+		"sort=-use": "axx b? xx Ax c? x"} {
+		l, _ := listAt(t, query, "", len(rows))
+		if got := strings.Join(Sorted(l, rows, keys), " "); got != want {
+			t.Errorf("%q: want %s, got %s", query, want, got)
+		}
+	}
+	if strings.Join(rows, " ") != "b? xx Ax c? x axx" {
+		t.Error("the rows of the caller were moved")
+	}
+	matching := Matching(rows, " X a ", func(s string) string { return s })
+	if strings.Join(matching, " ") != "Ax axx" {
+		t.Errorf("each word is in it, got %v", matching)
+	}
+}

@@ -20,6 +20,8 @@ import (
 type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error)
+	// Living gives every workload that has not ended, oldest first; what they point to belongs to all who ask.
+	Living(ctx context.Context) ([]workload.Workload, error)
 	Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error)
 	// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a
 	// time.
@@ -82,34 +84,40 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope)
 	if !slices.Contains(usage.Scopes(a), scope) {
 		return Report{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
 	}
+	items, err := s.living(ctx, a, scope)
+	if err != nil {
+		return Report{}, err
+	}
+	items = slices.DeleteFunc(items, func(w workload.Workload) bool { return !w.Holds() || w.Size.Devices() == 0 })
+	items = items[:min(most, len(items))]
+	all, asOf, err := s.judge(ctx, items)
+	if err != nil {
+		return Report{}, err
+	}
+	return report(all, asOf, s.o.Rule), nil
+}
+
+// living are the workloads of a scope, newest first.
+func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scope) ([]workload.Workload, error) {
 	f := workload.Filter{Limit: 500}
 	switch scope {
 	case usage.Mine:
 		f.Owner = a.Person.ID
 	case usage.Team:
 		f.Tenants = a.TenantNames()
+	default:
+		items, err := s.o.Store.Living(ctx)
+		slices.Reverse(items)
+		return items, err
 	}
-	var items []workload.Workload
-	for len(items) < most {
-		page, next, err := s.o.Store.Workloads(ctx, f)
-		if err != nil {
-			return Report{}, err
+	var all []workload.Workload
+	for {
+		items, next, err := s.o.Store.Workloads(ctx, f)
+		all = append(all, items...)
+		if f.Cursor = next; err != nil || next == "" || len(all) >= most {
+			return all, err
 		}
-		for _, w := range page {
-			if w.Holds() && w.Size.Devices() > 0 {
-				items = append(items, w)
-			}
-		}
-		if next == "" {
-			break
-		}
-		f.Cursor = next
 	}
-	all, asOf, err := s.judge(ctx, items)
-	if err != nil {
-		return Report{}, err
-	}
-	return report(all, asOf, s.o.Rule), nil
 }
 
 // Of is the advice for one workload. What the actor may not read does not exist.

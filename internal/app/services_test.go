@@ -28,7 +28,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	// for the portal itself, or about what the caller was shown before
 	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "EnforceRetention", "NotGrown", "Assign",
 		"Places", "Depth", "ResumeOf",
-		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters",
+		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "CostsOf", "States", "Evaluate", "Every", "Shortest",
+		"Meters",
 		"Catalog",
 		"InUse", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",

@@ -141,6 +141,7 @@ type parts struct {
 	quarantines []Quarantine
 	living      []workload.Workload
 	onNode      map[string][]workload.Workload // those of living that are there
+	users       map[string]users               // who is known to be on the cards of those nodes
 }
 
 // join brings together what API server, agents, DCGM and administrators say of each node.
@@ -152,6 +153,7 @@ func (p parts) join() Report {
 			p.onNode[w.Observed.Node] = append(p.onNode[w.Observed.Node], w)
 		}
 	}
+	p.users = usersByNode(p.snapshot, p.fleet, p.onNode)
 	nodes := map[string]*NodeHealth{}
 	node := func(name string) *NodeHealth {
 		if nodes[name] == nil {
@@ -241,11 +243,8 @@ func (h *NodeHealth) addCards(n inventory.Node) {
 
 // holders puts who holds something beside the node, and beside each card of which it is known.
 func (p parts) holders(h *NodeHealth) {
-	var u users
+	u := p.users[h.Name]
 	for _, w := range p.onNode[h.Name] {
-		if u == nil { // looked for only where somebody is: a large fleet has many nodes without
-			u = usersOf(p.snapshot, p.fleet, h.Name)
-		}
 		h.Holders = append(h.Holders, Holder{Workload: w, Sure: true})
 		for i := range h.Cards {
 			if u[gpumetrics.Pod{Namespace: w.Namespace, Name: w.Observed.Pod}][h.Cards[i].UUID] {

@@ -282,36 +282,65 @@ func (u users) add(namespace, pod, card string) {
 	u[key][card] = true
 }
 
-// usersOf asks the DRA driver's allocations and DCGM.
+// usersOf asks the DRA driver's allocations and DCGM about one node.
 func usersOf(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet, node string) users {
 	u := users{}
 	for n := range snapshot.Nodes {
-		if snapshot.Nodes[n].Name != node {
-			continue
-		}
-		for i := range snapshot.Nodes[n].Devices {
-			d := &snapshot.Nodes[n].Devices[i]
-			for _, h := range d.Holders {
-				u.add(h.Namespace, h.Pod, d.CardOf())
-			}
+		if snapshot.Nodes[n].Name == node {
+			u.allocated(&snapshot.Nodes[n])
 		}
 	}
 	if fleet == nil {
 		return u
 	}
-	for _, n := range fleet.Nodes {
-		if n.Name != node {
-			continue
-		}
-		for _, c := range n.Cards {
-			for _, cell := range c.Cells {
-				for _, pod := range cell.Pods {
-					u.add(pod.Namespace, pod.Name, c.UUID)
-				}
-			}
+	for n := range fleet.Nodes {
+		if fleet.Nodes[n].Name == node {
+			u.measured(&fleet.Nodes[n])
 		}
 	}
 	return u
+}
+
+// usersByNode is usersOf for some nodes at once: a large fleet is gone through once, not once for each of them.
+func usersByNode(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet,
+	wanted map[string][]workload.Workload) map[string]users {
+	all := make(map[string]users, len(wanted))
+	for node := range wanted {
+		all[node] = users{}
+	}
+	for n := range snapshot.Nodes {
+		if u, ok := all[snapshot.Nodes[n].Name]; ok {
+			u.allocated(&snapshot.Nodes[n])
+		}
+	}
+	if fleet == nil {
+		return all
+	}
+	for n := range fleet.Nodes {
+		if u, ok := all[fleet.Nodes[n].Name]; ok {
+			u.measured(&fleet.Nodes[n])
+		}
+	}
+	return all
+}
+
+func (u users) allocated(n *inventory.Node) {
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		for _, h := range d.Holders {
+			u.add(h.Namespace, h.Pod, d.CardOf())
+		}
+	}
+}
+
+func (u users) measured(n *gpumetrics.Node) {
+	for _, c := range n.Cards {
+		for _, cell := range c.Cells {
+			for _, pod := range cell.Pods {
+				u.add(pod.Namespace, pod.Name, c.UUID)
+			}
+		}
+	}
 }
 
 // onCard leaves out those that are known to be on other cards.

@@ -47,33 +47,23 @@ func (h Holder) Unused() (m usage.Money, ok bool) {
 	return usage.Money{Minor: int64(float64(h.Money.Minor) * (1 - h.Use.Mean()/100)), Currency: h.Money.Currency}, true
 }
 
-// List is everybody whom the actor may see, newest workload first. Faults: those of workload.Service.List.
+// List is everybody whom the actor may see, newest workload first. Faults: those of workload.Service.Living.
 func (s Service) List(ctx context.Context, a identity.Actor) ([]Holder, error) {
-	var out []Holder
-	uses := map[string]usage.EngineUses{}
-	f := workload.Filter{States: []workload.State{workload.Running, workload.Starting, workload.Stopping}, Limit: 500}
-	for {
-		items, next, err := s.Workloads.List(ctx, a, false, f)
-		if err != nil {
-			return nil, err
-		}
-		page, err := s.page(ctx, items, uses)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, page...)
-		if f.Cursor = next; next == "" || len(out) >= most {
-			return out, nil
-		}
+	items, err := s.Workloads.Living(ctx, a)
+	if err != nil {
+		return nil, err
 	}
+	items = slices.DeleteFunc(items, func(i workload.Workload) bool {
+		return !slices.Contains(holding, i.State) || i.Size.Devices() == 0 || i.Observed.Node == ""
+	})
+	return s.holders(ctx, items[:min(most, len(items))])
 }
 
-func (s Service) page(ctx context.Context, items []workload.Workload, uses map[string]usage.EngineUses) (
-	[]Holder, error) {
-	items = slices.DeleteFunc(items, func(i workload.Workload) bool {
-		return i.Size.Devices() == 0 ||
-			i.Observed.Node == ""
-	})
+// holding are the states in which a workload may hold a GPU.
+var holding = []workload.State{workload.Running, workload.Starting, workload.Stopping}
+
+func (s Service) holders(ctx context.Context, items []workload.Workload) ([]Holder, error) {
+	uses := map[string]usage.EngineUses{}
 	ids := make([]workload.ID, len(items))
 	for i, item := range items {
 		ids[i] = item.ID

@@ -80,6 +80,7 @@ type Store struct {
 	onLate    atomic.Pointer[func()]
 	term      atomic.Pointer[term] // nil while this process does not lead
 	snapshots snapshotCache
+	living    livingCache
 }
 
 // What the packages that use the store ask for.

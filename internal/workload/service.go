@@ -181,11 +181,20 @@ func (s *Service) Living(ctx context.Context, a identity.Actor) ([]Workload, err
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	items, err := s.Store.Living(ctx)
-	slices.Reverse(items)
-	return slices.DeleteFunc(items, func(w Workload) bool {
-		return !a.SeesAll() && !slices.Contains(a.TenantNames(), w.Tenant)
-	}), err
+	if a.SeesAll() {
+		items, err := s.Store.Living(ctx)
+		slices.Reverse(items)
+		return items, err
+	}
+	var all []Workload
+	f := Filter{Limit: 500}
+	for {
+		items, next, err := s.List(ctx, a, false, f)
+		all = append(all, items...)
+		if f.Cursor = next; err != nil || next == "" {
+			return all, err
+		}
+	}
 }
 
 // Page gives Limit workloads of a list from Offset on, in the order of the filter.

@@ -285,6 +285,19 @@ var workloadCases = cases{
 			{ID: "w-4", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-2"}}, placed)
 		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
 	},
+	"the living are those of now, also to who asked before and changed the list": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := Workload("w-1")
+		saveWorkload(t, s, w)
+		first := got(s.Living(ctx))(t)
+		first[0].Name = "changed"
+		equal(t, w.Name, got(s.Living(ctx))(t)[0].Name)
+		saveWorkload(t, s, Workload("w-2"))
+		equal(t, "w-1 w-2", idsOf(got(s.Living(ctx))(t), workloadID))
+		w.Version, w.State = 1, workload.Ended
+		saveWorkload(t, s, w)
+		equal(t, "w-2", idsOf(got(s.Living(ctx))(t), workloadID))
+	},
 	"pages go on where the last one ended, whatever arrives meanwhile": func(t *testing.T, s *store.Store) {
 		pages(t, func(i, second int) {
 			w := Workload(fmt.Sprintf("w-%03d", i))

@@ -235,6 +235,11 @@ func (a *API) undo(ctx context.Context, actor identity.Actor, in *idInput) (*out
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
+func (a *API) undoExtension(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Requests.UndoExtension(ctx, actor, request.ID(in.ID))
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
 func (a *API) assignees(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Candidate]], error) {
 	people, err := a.deps.Approvals.Assignees(ctx, actor, request.ID(in.ID))
 	if err != nil {

@@ -78,6 +78,9 @@ func (a *API) register() {
 		identity.DecideRequest, a.reject)
 	add(a, op(http.MethodPost, "/requests/{id}/undo", "undo-decision", "Take my own undoable decision back before it "+
 		"takes effect; afterwards a conflict", "Requests"), identity.DecideRequest, a.undo)
+	add(a, op(http.MethodPost, "/requests/{id}/undo-extension", "undo-extension", "Take an extension back that a rule "+
+		"granted at once, within approvals.undo of the site (10 s); afterwards a conflict", "Requests"),
+		identity.WithdrawRequest, a.undoExtension)
 	add(a, op(http.MethodGet, "/requests/{id}/assignees", "list-assignees",
 		"Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest,
 		a.assignees)

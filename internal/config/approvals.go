@@ -11,7 +11,8 @@ import (
 // Approvals is what goes for all decisions of approvers.
 type Approvals struct {
 	// how long an approver can undo a decision made on the pages, or over the API with undoable; it takes effect after
-	// that. 0s: at once; at most 5m; default 10s
+	// that. An extension that a rule granted can be undone for as long, by who asked for it. 0s: at once, and no undo; at
+	// most 5m; default 10s
 	Undo *catalog.Duration `json:"undo,omitempty"`
 }
 

@@ -121,6 +121,7 @@ type Decision struct {
 	Seat       *SeatWait         `json:"seat,omitempty"`     // everything is decided, and a seat is missing
 	Deferred   *Deferred         `json:"deferred,omitempty"` // an answer that has not taken effect yet
 	Returned   *Returned         `json:"returned,omitempty"` // the last approval that could not take effect
+	Extended   *Extended         `json:"extended,omitempty"` // what a granted extension changed
 	Facts      *policy.Facts     `json:"facts,omitempty"`    // what the rules saw
 	By         identity.PersonID `json:"by,omitempty"`       // the person who decided; "" when a rule did
 	ByName     string            `json:"byName,omitempty"`

@@ -222,6 +222,7 @@ func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	case ExtendKind:
 		until := extendedUntil(*f.Extends, r.Spec.Lease, f.Now)
 		w, events, err := workload.Extend(*f.Extends, until, identity.System(), f.Now)
+		r.Decision.Extended = &Extended{Before: f.Extends.Lease.Until, After: until, Warned: f.Extends.WarnedAt}
 		return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, events...)}, err
 	case ResumeKind:
 		return grantResume(r, f, approved)

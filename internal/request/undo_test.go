@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // deferred is an answer of somebody to a request, ten seconds before it takes effect.
@@ -186,5 +187,64 @@ func TestWordsAreBounded(t *testing.T) {
 	}
 	if n := len(Words(fmt.Sprint(make([]int, 100)))); n != 8 {
 		t.Errorf("want eight words at most, got %d", n)
+	}
+}
+
+// TestAnExtensionIsTakenBack: one that a rule granted, within ten seconds, as long as the lease is what it made; then
+// everything is as before, the warning too.
+func TestAnExtensionIsTakenBack(t *testing.T) {
+	f, before := facts(t), workload.Workload{ID: "w-1", Tenant: "vision", Owner: dana.Person.ID, Name: "n",
+		State: workload.Running, Desired: workload.WantRunning, Size: slice, Version: 3, WarnedAt: now.Add(-time.Minute),
+		Lease: workload.Lease{From: now.Add(-time.Hour), Until: now.Add(5 * time.Minute)}}
+	granted, err := SubmitExtension(before, hours(1), "", dana, f)
+	if err != nil || granted.Request.State != Approved {
+		t.Fatalf("want it granted at once, got %+v %v", granted.Request, err)
+	}
+	r, w := granted.Request, *granted.Workload
+	if !w.Lease.Until.Equal(before.Lease.Until.Add(time.Hour)) || !w.WarnedAt.IsZero() {
+		t.Fatalf("want an hour more and no warning, got %+v", w)
+	}
+	late := now.Add(9 * time.Second)
+	out, err := UndoExtension(r, w, dana, UndoPeriod, late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := before
+	want.UpdatedAt = late
+	if diff := cmp.Diff(want, *out.Workload); diff != "" {
+		t.Errorf("the workload (-want +got):\n%s", diff)
+	}
+	if out.Request.State != Withdrawn || !out.Request.DecidedAt.Equal(late) {
+		t.Errorf("want it withdrawn, got %+v", out.Request)
+	}
+	var kinds []audit.Kind
+	for _, e := range out.Events {
+		if kinds = append(kinds, e.Kind); e.Actor != dana.Person.ID || e.Request != string(r.ID) || e.Workload != "w-1" {
+			t.Errorf("the record: %+v", e)
+		}
+	}
+	if diff := cmp.Diff([]audit.Kind{audit.RequestUndone, audit.WorkloadExtended}, kinds); diff != "" {
+		t.Error(diff)
+	}
+	if again, err := UndoExtension(out.Request, *out.Workload, dana, UndoPeriod, late); err != nil ||
+		len(again.Events) > 0 {
+		t.Errorf("twice changes nothing, got %+v %v", again, err)
+	}
+
+	for name, change := range map[string]func(r *Request, w *workload.Workload, at *time.Time){
+		"too late": func(_ *Request, _ *workload.Workload, at *time.Time) { *at = now.Add(UndoPeriod) },
+		"extended again": func(_ *Request, w *workload.Workload, _ *time.Time) {
+			w.Lease.Until = w.Lease.Until.Add(time.Hour)
+		},
+		"a person agreed":         func(r *Request, _ *workload.Workload, _ *time.Time) { r.Decision.By = "p-carol" },
+		"not an extension":        func(r *Request, _ *workload.Workload, _ *time.Time) { r.Decision.Extended = nil },
+		"not granted":             func(r *Request, _ *workload.Workload, _ *time.Time) { r.State = Pending },
+		"the workload is deleted": func(_ *Request, w *workload.Workload, _ *time.Time) { w.Desired = workload.WantDeleted },
+	} {
+		r, w, at := granted.Request, *granted.Workload, late
+		change(&r, &w, &at)
+		if out, err := UndoExtension(r, w, dana, UndoPeriod, at); !fault.Is(err, fault.Conflict) || out.Workload != nil {
+			t.Errorf("%s: want a conflict, got %+v %v", name, out, err)
+		}
 	}
 }

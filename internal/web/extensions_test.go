@@ -10,6 +10,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -62,4 +63,74 @@ func TestExtensionsByOneClick(t *testing.T) {
 	if got := ask.Find("[data-test=extend-lease]").AttrOr("value", ""); got != "1d" {
 		t.Errorf("want its length filled in, got %q", got)
 	}
+}
+
+// TestAnExtensionCanBeUndone: for as long as a decision can, by a button beside the words that it was granted; lease
+// and budget are as before, and the record says so. Afterwards, and where an approver agreed, there is no button.
+func TestAnExtensionCanBeUndone(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Site.Undo = 10 * time.Second
+	d := budget.Draft{Unit: "EUR", Amount: 1_000_000, AtLimit: budget.Stop}
+	if _, err := w.BudgetService.Set(t.Context(), w.Actor(webtest.Dora), "vision", d); err != nil {
+		t.Fatal(err)
+	}
+	left := func() int64 {
+		if err := w.BudgetService.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		st, err := w.BudgetService.Of(t.Context(), w.Actor(webtest.Dora), "vision")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Balance.Left
+	}
+	const path = "/workloads/w-train-resnet"
+	before, had := w.Work("w-train-resnet"), left()
+	doc := told(t, w, webtest.Anna, path+"/extend", url.Values{"lease": {"4h"}})
+	wantText(t, doc, "flash", "Extended at once.")
+	if doc.Find("[data-toast]").AttrOr("data-toast-for", "") != "10" {
+		t.Error("want the button to go when it comes too late")
+	}
+	if got := left(); got >= had {
+		t.Errorf("want the budget to hold more, %d of %d is left", got, had)
+	}
+	undo := part(doc, "flash-undo").Closest("form").AttrOr("action", "")
+	if got := w.Post(webtest.Olaf, undo, nil).Code; got != http.StatusNotFound {
+		t.Errorf("somebody else's: want 404, got %d", got)
+	}
+	if got := w.Post(webtest.Dora, undo, nil).Code; got != http.StatusForbidden {
+		t.Errorf("who did not ask: want 403, got %d", got)
+	}
+	for range 2 { // a double click
+		wantText(t, undone(t, w, webtest.Anna, doc), "flash", "The lease ends as before.")
+	}
+	after := w.Work("w-train-resnet")
+	if !after.Lease.Until.Equal(before.Lease.Until) || !after.WarnedAt.Equal(before.WarnedAt) || left() != had {
+		t.Errorf("want everything as before, got %v and %d of %d", after.Lease, left(), had)
+	}
+	var kinds []string
+	for _, e := range w.Record() {
+		if e.Actor == webtest.Anna.ID && e.Workload == string(before.ID) && e.At.Equal(w.Clock) {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	if got := strings.Join(kinds, " "); !strings.HasSuffix(got, "request.undone workload.extended") {
+		t.Errorf("the record: %s", got)
+	}
+
+	doc = extended(t, w, path)
+	w.Clock = w.Clock.Add(10 * time.Second)
+	late := w.Post(webtest.Anna, part(doc, "flash-undo").Closest("form").AttrOr("action", ""), nil)
+	if late.Code != http.StatusConflict || !strings.Contains(late.Body.String(), "The time to undo is over") {
+		t.Errorf("too late: want 409, got %d", late.Code)
+	}
+	w.Site.Undo = 0
+	wantAbsent(t, extended(t, w, path), "flash-undo")
+}
+
+// extended extends by another hour.
+func extended(t *testing.T, w *webtest.World, path string) *goquery.Document {
+	t.Helper()
+	return told(t, w, webtest.Anna, path+"/extend", url.Values{"lease": {"1h"}})
 }

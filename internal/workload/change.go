@@ -105,6 +105,15 @@ func Extend(w Workload, until time.Time, a identity.Actor, now time.Time) (Workl
 	return w, []audit.Event{changed(w, a, audit.WorkloadExtended, now, detail, moved)}, nil
 }
 
+// UndoExtend ends the lease when it would have ended, and gives back the warning that was given before.
+func UndoExtend(w Workload, until, warned time.Time, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	w, events, err := Extend(w, until, a, now)
+	if err == nil {
+		w.WarnedAt = warned
+	}
+	return w, events, err
+}
+
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func gone() error { return fault.New(fault.Conflict, i18n.T("workload.gone")) }

@@ -5,7 +5,8 @@ const least = 8000, perLetter = 80; // ms: twice the time in which somebody slow
 
 for (const toast of document.querySelectorAll('[data-toast]')) {
   say(toast.querySelector('.gp-notice')?.textContent.replace(/\s+/g, ' ').trim());
-  if (!('toastStays' in toast.dataset)) leaves(toast);
+  if (toast.dataset.toastFor) setTimeout(() => toast.remove(), Number(toast.dataset.toastFor) * 1000);
+  else if (!('toastStays' in toast.dataset)) leaves(toast);
 }
 
 document.addEventListener('click', (event) => {

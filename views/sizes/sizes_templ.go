@@ -12,7 +12,9 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/gpu-portal/gpu-portal/views/licenses"
 	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
 // List is sizes or images.
@@ -32,8 +34,8 @@ type PageModel struct {
 	Add    string // page of the form of a new entry; "" for those who may not
 	// Trouble says that the newest version cannot be used, or that a change could not be made; nil while all is well.
 	Trouble *TroubleModel
-	// Licenses warns of license pools that do not license the vGPU of their size; nil where all do.
-	Licenses *ui.NoticeModel
+	// Licenses warns of license pools that do not license the vGPU of their size.
+	Licenses []string
 	Findings FindingsModel
 	Table    TableModel
 	History  HistoryModel
@@ -108,8 +110,8 @@ func Page(m PageModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.Licenses != nil {
-			templ_7745c5c3_Err = ui.Notice(*m.Licenses).Render(ctx, templ_7745c5c3_Buffer)
+		if len(m.Licenses) > 0 {
+			templ_7745c5c3_Err = ui.Notice(licenses.Mismatch(ctx, m.Licenses)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -302,7 +304,7 @@ func Findings(m FindingsModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.findings_more", "Count", len(m.Items)-few))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 171, Col: 78}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 173, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -747,7 +749,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mono)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 364, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 366, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -806,7 +808,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 373, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 375, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -1078,7 +1080,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 templ.SafeURL
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 435, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 437, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -1091,7 +1093,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 435, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 437, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {
@@ -1119,6 +1121,64 @@ func History(m HistoryModel) templ.Component {
 // counts marks the version that is used.
 func counts(ctx context.Context) ui.StateModel {
 	return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("sizes.counts"), Test: "counts"}
+}
+
+// DeprecateModel says of an entry that it will go, and what to take instead.
+type DeprecateModel struct {
+	List               List
+	Path               string // of the list
+	Name, Title, Base  string
+	Errors             ui.FormErrorsModel
+	Message, Successor workload.FieldModel
+	Others             []ui.OptionModel
+}
+
+// DeprecatePage is a form.
+func DeprecatePage(m DeprecateModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var30 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var30 == nil {
+			templ_7745c5c3_Var30 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = workload.Ask(deprecateAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+func deprecateAsk(ctx context.Context, m DeprecateModel) workload.AskModel {
+	say := ui.L(ctx)
+	return workload.AskModel{Lead: say.S("sizes.deprecate_lead"), Errors: m.Errors,
+		Header: ui.HeaderModel{Title: say.S("sizes.deprecate_title", "Name", m.Title),
+			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_" + string(m.List)), Href: m.Path}, {Label: m.Title}}},
+		Form: ui.FormModel{ID: "ask-deprecate", Action: "/admin/sizes/deprecate", Test: "deprecate-form",
+			Hidden: []ui.HiddenModel{{Name: "list", Value: string(m.List)}, {Name: "name", Value: m.Name},
+				{Name: "base", Value: m.Base}}},
+		Fields: []ui.FieldModel{{Name: "message", Kind: ui.TextareaField, Rows: 2, Label: say.S("sizes.message"),
+			Hint: say.S("sizes.message_hint"), Value: m.Message.Value, Error: m.Message.Error, MaxLength: 300,
+			Test: "message"}, {Name: "successor", Kind: ui.SelectField, Label: say.S("sizes.successor_field"),
+			Hint: say.S("sizes.successor_hint"), Value: m.Successor.Value, Error: m.Successor.Error, Test: "successor",
+			Options: append([]ui.OptionModel{{Value: "", Label: say.S("sizes.no_successor")}}, m.Others...)}},
+		Button: ui.ButtonModel{Label: say.S("sizes.action_deprecate"), Kind: ui.Primary, Icon: "warning",
+			Test: "deprecate-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: m.Path, Kind: ui.LinkLike}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -37,4 +37,3 @@ func (m ListModel) FilterBar(f FilterBarModel, table string) FilterBarModel {
 	}
 	return f
 }
-

@@ -20,8 +20,9 @@ import (
 // other host can set it.
 var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
-	"scaled":          ui.OK,
-	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
+	"extension-undone": ui.OK,
+	"scaled":           ui.OK,
+	"extension-asked":  ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
 	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK,
 	"delegation-created": ui.OK,
@@ -45,13 +46,14 @@ var flashes = map[string]ui.Kind{
 type inverse struct {
 	path   string   // with a %s for each of the first values
 	fields []string // their values follow
+	timed  bool     // only for as long as a decision can be undone
 }
 
-// inverses are those of the flashes whose change can be taken back as a whole: what a stop or a shorter lease loses
-// cannot.
+// inverses are those of the flashes whose change can be taken back as a whole: what a stop loses cannot.
 var inverses = map[string]inverse{
 	"shared":                  {path: "/workloads/%s/share"},
 	"unshared":                {path: "/workloads/%s/share", fields: []string{"shared"}},
+	"extended":                {path: "/requests/%s/undo-extension", timed: true},
 	"scaled":                  {path: "/workloads/%s/replicas", fields: []string{"wanted"}},
 	"advice-dismissed":        {path: AdvicePath + "/%s/restore", fields: []string{"back"}},
 	"advice-restored":         {path: AdvicePath + "/%s/dismiss", fields: []string{"back"}},
@@ -117,6 +119,9 @@ func (w *Frame) takeFlash(c echo.Context, say Words) *ui.NoticeModel {
 	if i, can := inverses[name]; can {
 		if b := i.undo(say, of); b != nil {
 			m.Actions = []ui.ActionModel{{Post: b}}
+			if i.timed {
+				m.Seconds = int(w.Site().Undo.Seconds())
+			}
 		}
 	}
 	return m

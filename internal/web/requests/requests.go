@@ -239,6 +239,16 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 	return m
 }
 
+// extensionUndo takes an extension back that was granted at once.
+func (w *Pages) extensionUndo(c echo.Context) error {
+	k := w.CallOf(c)
+	r, err := w.Requests.UndoExtension(k.Ctx, k.Actor, request.ID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	return w.Done(c, "extension-undone", page.WorkloadPath(r.Workload))
+}
+
 func (w *Pages) requestWithdraw(c echo.Context) error {
 	k := w.CallOf(c)
 	id := request.ID(c.Param("id"))

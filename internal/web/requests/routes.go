@@ -24,6 +24,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/approvals/:id/reassign", identity.DecideRequest, w.reassign),
 		page.Post("/approvals/:id/reclaim", identity.DecideRequest, w.reclaim),
 		page.Post("/approvals/:id/approve", identity.DecideRequest, w.approve),
+		page.Post("/requests/:id/undo-extension", identity.WithdrawRequest, w.extensionUndo),
 		page.Post("/approvals/:id/undo", identity.DecideRequest, w.undo),
 		page.Post("/approvals/:id/reject", identity.DecideRequest, w.reject),
 	}

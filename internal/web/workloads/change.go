@@ -141,7 +141,10 @@ func (w *Pages) workloadExtend(c echo.Context) error {
 	r, err := w.Requests.Extend(k.Ctx, k.Actor, id, lease, reason, c.FormValue("key"))
 	switch {
 	case err == nil && r.State == request.Approved:
-		return w.Done(c, "extended", page.WorkloadPath(id))
+		if w.Site().Undo == 0 || r.Decider() != request.DeciderRule {
+			return w.Done(c, "extended", page.WorkloadPath(id))
+		}
+		return w.Done(c, "extended", page.WorkloadPath(id), string(r.ID))
 	case err == nil:
 		return w.Done(c, "extension-asked", page.RequestPath(r.ID))
 	case !page.Correctable(err):

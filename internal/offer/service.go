@@ -67,6 +67,8 @@ type Service struct {
 	o       Options
 	refresh sync.Mutex
 	status  atomic.Pointer[Status]
+	// found is where the active catalog and a site's only cluster do not agree.
+	found inventory.Once[[]capacity.Finding]
 }
 
 // Status is what this process uses.
@@ -364,10 +366,20 @@ func (s *Service) Findings(ctx context.Context, a identity.Actor) ([]Finding, er
 
 func (s *Service) findings(ctx context.Context) []Finding {
 	var list []Finding
-	for _, f := range capacity.Compare(s.Catalog(), s.snapshots(ctx)) {
+	for _, f := range s.compared(s.snapshots(ctx)) {
 		list = append(list, Finding{Key: keyOf(f), Finding: f})
 	}
 	return list
+}
+
+// compared is capacity.Compare with the active catalog: for one cluster what was found before, while neither changes.
+func (s *Service) compared(list []inventory.Snapshot) []capacity.Finding {
+	status := s.status.Load()
+	compare := func() []capacity.Finding { return capacity.Compare(status.Catalog, list) }
+	if len(list) != 1 {
+		return compare()
+	}
+	return s.found.Of(list[0], status, compare)
 }
 
 func (s *Service) snapshots(ctx context.Context) []inventory.Snapshot {

@@ -259,7 +259,7 @@ type checkoutRow struct {
 	LicenseSeats int
 	OnNode       bool
 	HeldReplicas int
-	Size         document[catalog.Size]
+	Size         shared[catalog.Size]
 	Observed     document[struct {
 		Node string             `json:"node"`
 		Pods []workload.Replica `json:"pods"`

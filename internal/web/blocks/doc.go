@@ -22,4 +22,6 @@ type Blocks struct {
 	Forecasts *forecast.Service // nil: nothing is estimated
 	Metrics   Metrics
 	AppsURL   func(workloadName string) string // where a workload is opened: http or https; nil: nowhere
+
+	counted counted
 }

@@ -47,7 +47,7 @@ func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot,
 	say, id := k.Words, page.Slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
 		Age:    say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery),
-		Groups: fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Model: k.Get("model"), State: k.Get("state"),
+		Groups: w.fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Model: k.Get("model"), State: k.Get("state"),
 			All: len(s.Nodes), Whole: true}}
 	nodes := slices.Clone(s.Nodes)
 	slices.SortFunc(nodes, func(a, b inventory.Node) int {
@@ -140,9 +140,9 @@ func noGPU(n inventory.Node) int {
 
 // fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no
 // devices (memory of a card, a network) get none. Cards whose model no label names come last.
-func fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupModel {
+func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupModel {
 	var groups, unnamed []fleet.GroupModel
-	for _, t := range inventory.Totals(s) {
+	for _, t := range w.Totals(s) {
 		if t.Total == 0 && t.Excess == 0 || t.Unit == inventory.Network || t.Unit == inventory.Quantity {
 			continue
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -161,7 +160,7 @@ func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
 		}
 		s.clusters++
 		asOf = blocks.Oldest(asOf, snapshot.TakenAt)
-		for _, stock := range inventory.Stock(snapshot) {
+		for _, stock := range w.Stock(snapshot) {
 			s.cards += float64(stock.Cards) / usage.Parts
 			s.held += float64(stock.Ours+stock.Others) / usage.Parts
 			s.free += float64(stock.Free) / usage.Parts

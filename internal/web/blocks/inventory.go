@@ -1,0 +1,22 @@
+package blocks
+
+import (
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// counted is what pages count of snapshots, once for all who look.
+type counted struct {
+	totals inventory.Once[[]inventory.Total]
+	stock  inventory.Once[[]usage.Stock]
+}
+
+// Totals is inventory.Totals of a snapshot, which all pages share.
+func (w *Blocks) Totals(s inventory.Snapshot) []inventory.Total {
+	return w.counted.totals.Of(s, nil, func() []inventory.Total { return inventory.Totals(s) })
+}
+
+// Stock is inventory.Stock of a snapshot, which all pages share.
+func (w *Blocks) Stock(s inventory.Snapshot) []usage.Stock {
+	return w.counted.stock.Of(s, nil, func() []usage.Stock { return inventory.Stock(s) })
+}

@@ -51,6 +51,7 @@ func TestCatalogOffersWhatTheNodesHave(t *testing.T) {
 	}
 	pat.do(proposed.Locator("[data-test=offer-it]").Click())
 	pat.sees("[data-test=flash]")
+	pat.open("/admin/sizes?q=" + name)
 	pat.sees("[data-test=entry][data-name='" + name + "']")
 	pat.reads("[data-test=history]", "Offered, as proposed from the nodes")
 	dana.open("/start?all=1")
@@ -97,7 +98,7 @@ func TestCatalogEditing(t *testing.T) {
 	pat.reads("h1", "Version")
 	pat.accessible()
 
-	pat.open("/admin/sizes")
+	pat.open("/admin/sizes?q=mig-3g.40gb")
 	row := pat.at("[data-test=entry][data-name='mig-3g.40gb']")
 	pat.do(row.Locator("summary").Click())
 	pat.do(row.Locator("[data-test=do-deprecate]").Click())
@@ -115,7 +116,7 @@ func TestCatalogEditing(t *testing.T) {
 	dana.click("[data-test=deprecated-size-instead]")
 	dana.do(dana.assert.Locator(dana.at("[data-test='size-mig-1g.10gb']")).ToBeChecked())
 
-	pat.open("/admin/sizes")
+	pat.open("/admin/sizes?q=mig-1g.10gb")
 	pat.click("[data-test=entry][data-name='mig-1g.10gb'] a") // the form of the same text
 	pat.do(pat.assert.Locator(pat.at("[data-test='field-pricePerHour']")).ToHaveValue("0.60"))
 	pat.fill("[data-test='field-cpu']", "lots")
@@ -139,10 +140,12 @@ func TestCatalogEditing(t *testing.T) {
 	pat.click("[data-test=save]")
 	pat.reads("[data-test=diff]", "maxLease")
 
-	pat.open("/admin/sizes")
+	pat.open("/admin/sizes?q=gpu-shared")
 	row = pat.at("[data-test=entry][data-name='gpu-shared']")
 	pat.do(row.Locator("summary").Click())
 	pat.do(row.Locator("[data-test=do-hide]").Click())
+	pat.sees("[data-test=flash]")
+	pat.open("/admin/sizes?q=gpu-shared")
 	pat.reads("[data-test=entry][data-name='gpu-shared'] [data-test=state]", "hidden")
 	dana.open("/start?size=gpu-shared")
 	dana.reads("[data-test=verdict]", "no longer on offer")

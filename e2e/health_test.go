@@ -36,7 +36,7 @@ func nodeRow(node string) string { return "[data-test=health-node]:has-text('" +
 // quarantinesNode quarantines a node on the pages.
 func (p *person) quarantinesNode(node, note string) {
 	p.t.Helper()
-	p.open("/fleet/health")
+	p.open("/fleet/health?q=" + node)
 	p.click(nodeRow(node) + " [data-test=quarantine-node]")
 	p.sees("[data-test=quarantine-form]")
 	p.accessible()

@@ -74,7 +74,7 @@ func TestWhatTakesLongHoldsItsPlace(t *testing.T) {
 // and comes back with one press.
 func TestAListThatIsFilteredHereSaysThatNothingMatches(t *testing.T) {
 	p := signIn(t, "pat", look{Width: 1366})
-	p.open("/admin/sizes")
+	p.open("/admin/images")
 	p.sees("#entries tbody tr")
 	p.fill("#entries-filter", "zzz")
 	p.sees("[data-filter-none=entries] [data-test=none-match]")

@@ -54,27 +54,21 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 	return v, nil
 }
 
-// mostHealthRows keeps a large fleet from filling the page; the worst come first.
-const mostHealthRows = 200
-
 func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	say, id := k.Words, page.Slug(r.Cluster)
 	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster),
 		Ages: healthAges(say, r)}
 	state := k.Get("state")
 	m.Filter = fleet.HealthFilterModel{Path: page.FleetHealthPath, Slug: id, Text: k.Get("q"), State: state}
-	wanted, left := strings.ToLower(strings.TrimSpace(k.Get("q"))), 0
+	wanted := strings.ToLower(strings.TrimSpace(k.Get("q")))
+	var rows []func() fleet.HealthRowModel
 	add := func(text string, level health.Level, quarantine *health.Quarantine, telling bool,
 		row func() fleet.HealthRowModel) {
 		if !strings.Contains(strings.ToLower(text), wanted) ||
 			!healthChosen(state, level, quarantine, telling || wanted != "") {
 			return
 		}
-		if len(m.Rows) == mostHealthRows {
-			left++
-			return
-		}
-		m.Rows = append(m.Rows, row())
+		rows = append(rows, row)
 	}
 	for _, n := range r.Nodes {
 		if state != "unknown" || len(n.Cards) == 0 {
@@ -87,9 +81,16 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
-	m.More = left
+	rows, m.List = page.PageOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
+		nil)
+	for _, row := range rows { // a large fleet has thousands: only those that are shown are drawn up
+		m.Rows = append(m.Rows, row())
+	}
 	return m
 }
+
+// healthOrders: the worst come first, always.
+var healthOrders = []string{"worst"}
 
 // healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
 // many are well or unknown; whoever searches finds all.

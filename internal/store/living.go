@@ -26,15 +26,30 @@ func (s *Store) Living(ctx context.Context) ([]workload.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.living.mu.Lock()
-	defer s.living.mu.Unlock()
-	if s.living.read && s.living.at >= now {
-		return slices.Clone(s.living.list), nil
+	if list, ok := s.living.get(now); ok {
+		return list, nil
 	}
-	list, err := s.view.Living(ctx)
+	list, err := s.view.Living(ctx) // nobody waits for another's reading: it may take as long as it is allowed to
 	if err != nil {
 		return nil, err
 	}
-	s.living.at, s.living.list, s.living.read = now, list, true
-	return slices.Clone(list), nil
+	s.living.keep(now, slices.Clone(list))
+	return list, nil
+}
+
+func (l *livingCache) get(now int64) ([]workload.Workload, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.read || l.at < now {
+		return nil, false
+	}
+	return slices.Clone(l.list), true
+}
+
+func (l *livingCache) keep(at int64, list []workload.Workload) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.read || l.at < at {
+		l.at, l.list, l.read = at, list, true
+	}
 }

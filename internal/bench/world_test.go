@@ -21,7 +21,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
@@ -62,6 +64,8 @@ type portal struct {
 	server    *serve.Server
 	requests  request.Services
 	workloads *workload.Service
+	metrics   *metrics
+	newID     func(string) string
 	began     time.Time
 }
 
@@ -83,12 +87,13 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		t.Fatal(err)
 	}
 	p := &portal{store: s, hub: live.NewHub(s, 500*time.Millisecond), site: newSite(t, l),
-		began: time.Now().UTC().Truncate(time.Second)}
+		began: time.Now().UTC().Truncate(time.Second), metrics: &metrics{}}
 	s.OnCommit(p.hub.Wake)
 	standing := live.NewStanding(p.hub)
 	now := time.Now
 	site := func() request.Site { return p.site }
 	newID := ids()
+	p.newID = newID
 	p.requests = request.New(request.Options{Store: s, Site: site, Snapshots: s, Renderer: manifests{}, Now: now,
 		NewID: newID})
 	p.workloads = &workload.Service{Store: s, Limits: limits{site}, Now: now}
@@ -102,9 +107,15 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	apps := func(name string) string { return "http://" + name + ".localhost:8080" }
 	pages := web.New(web.Deps{Requests: p.requests.Requests, Approvals: p.requests.Approvals, Offers: p.requests.Offers,
 		Quotas: p.requests.Quotas, Seats: p.requests.Seats, Comparisons: p.requests.Comparisons, Workloads: p.workloads,
-		Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s,
-		Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
+		Prices: p.prices(t, now), Snapshots: s,
+		Metrics: p.metrics, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
 		Accounts: &accounts.Service{Store: s, Actor: p.site.Directory.Actor, Now: now}, Events: s,
+		Budgets: p.budgets(now), Rules: policy.NewService(policy.Options{Store: s, Initial: p.site.Policy, Now: now}),
+		Tenants: p.tenants(now), Delegations: p.delegations(now), Usage: p.usage(t, now), Catalog: p.offers(t, now),
+		Licenses: license.New(license.Options{Store: s, Pools: p.site.Pools, Now: now, NewID: newID}),
+		Quarantine: health.New(health.Options{Store: s, Sources: map[string]health.Source{clusterName: devices{p}},
+			Now: now}),
+		Drift: drift.New(drift.Options{Store: s, Now: now}), Doctor: p.doctor(now), Notify: p.notices(t, bundle, now),
 		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000,
 		SessionAlive: func(ctx context.Context) bool {
 			a := identity.ActorFrom(ctx)
@@ -121,10 +132,13 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	mounts := map[string]http.Handler{"/api/v1/": api.New(api.Deps{Requests: p.requests.Requests,
 		Approvals: p.requests.Approvals, Offers: p.requests.Offers, Quotas: p.requests.Quotas, Seats: p.requests.Seats,
 		Comparisons: p.requests.Comparisons, Site: site, Snapshots: s, Workloads: p.workloads,
-		Metrics: metrics{}, Events: s, AppURL: apps, Now: now, Version: "bench"})}
+		Prices: p.prices(t, now), Budgets: p.budgets(now), Catalog: p.offers(t, now), Tenants: p.tenants(now),
+		Advice:  advisor,
+		Metrics: p.metrics, Events: s, AppURL: apps, Now: now, Version: "bench"})}
 	p.server, err = serve.New(serve.Options{URL: "http://localhost:8080", Idle: 12 * time.Hour,
 		Absolute: 7 * 24 * time.Hour, Store: s, Provider: nobody{},
-		Actor: p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now,
+		Tokens: serve.Tokens{Store: s, Actor: p.actor, Now: now},
+		Actor:  p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Ready: s.Ping}, routes, mounts)
 	if err != nil {
 		t.Fatal(err)
@@ -193,9 +207,12 @@ func (manifests) Manifest(w workload.Workload, t tenant.Tenant) (string, error) 
 }
 
 // metrics has readings of every pod, as the poller's cache would.
-type metrics struct{}
+type metrics struct {
+	fleet  *gpumetrics.Fleet
+	report gpumetrics.Report
+}
 
-func (metrics) Live(_, _, pod string) gpumetrics.Live {
+func (*metrics) Live(_, _, pod string) gpumetrics.Live {
 	now := time.Now()
 	value := func(v float64) gpumetrics.Reading {
 		return gpumetrics.Reading{Value: v, At: now, Source: gpumetrics.Measured}
@@ -205,7 +222,7 @@ func (metrics) Live(_, _, pod string) gpumetrics.Live {
 		MemoryUsed: value(7000), MemoryTotal: value(10240), Power: value(312), Temperature: value(58), CardShared: true}}}
 }
 
-func (metrics) History(context.Context, string, string, string) []gpumetrics.Point {
+func (*metrics) History(context.Context, string, string, string) []gpumetrics.Point {
 	points := make([]gpumetrics.Point, 60)
 	now := time.Now()
 	for i := range points {
@@ -215,25 +232,25 @@ func (metrics) History(context.Context, string, string, string) []gpumetrics.Poi
 	return points
 }
 
-func (metrics) Fleet(string) *gpumetrics.Fleet { return nil }
+func (m *metrics) Fleet(string) *gpumetrics.Fleet { return m.fleet }
 
-func (metrics) Ranges(context.Context, string, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
+func (*metrics) Ranges(context.Context, string, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
 	return gpumetrics.Ranges{}, nil
 }
 
-func (metrics) CardRanges(context.Context, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
+func (*metrics) CardRanges(context.Context, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
 	return gpumetrics.Ranges{}, nil
 }
 
-func (metrics) Hours(context.Context, string, time.Time, time.Time) (gpumetrics.HourlyUse, error) {
+func (*metrics) Hours(context.Context, string, time.Time, time.Time) (gpumetrics.HourlyUse, error) {
 	return gpumetrics.HourlyUse{}, nil
 }
 
-func (metrics) Past(context.Context, string, time.Time) (gpumetrics.PastUse, error) {
+func (*metrics) Past(context.Context, string, time.Time) (gpumetrics.PastUse, error) {
 	return gpumetrics.PastUse{}, nil
 }
 
-func (metrics) Uses(string) usage.EngineUses { return nil }
+func (*metrics) Uses(string) usage.EngineUses { return nil }
 
 type nobody struct{}
 
@@ -334,9 +351,12 @@ func (p *portal) fill(t testing.TB, l load) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.store.SaveSnapshot(ctx, p.snapshot(l, works)); err != nil {
+	snapshot := p.snapshot(l, works)
+	if err := p.store.SaveSnapshot(ctx, snapshot); err != nil {
 		t.Fatal(err)
 	}
+	p.metrics.fleet = fleetOf(snapshot)
+	p.metrics.report = reportOf(p.metrics.fleet)
 }
 
 func (p *portal) size(i int) catalog.Size { return p.site.Catalog.Sizes[i%len(p.site.Catalog.Sizes)] }

@@ -137,8 +137,13 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		Metrics: p.metrics, Events: s, AppURL: apps, Now: now, Version: "bench"})}
 	p.server, err = serve.New(serve.Options{URL: "http://localhost:8080", Idle: 12 * time.Hour,
 		Absolute: 7 * 24 * time.Hour, Store: s, Provider: nobody{},
-		Tokens: serve.Tokens{Store: s, Actor: p.actor, Now: now},
-		Actor:  p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now,
+		Tokens: serve.Tokens{Store: s, Actor: p.actor, Now: now,
+			Limits: identity.TokenLimits{Lifetime: 90 * 24 * time.Hour, StandingAge: 24 * time.Hour},
+			Owner: func(_ context.Context, who identity.Person) (identity.Person, error) {
+				who.ConfirmedAt = now()
+				return who, nil
+			}},
+		Actor: p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Ready: s.Ping}, routes, mounts)
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func (w *Pages) Panel(k page.Call, _ string) (page.Panel, error) {
 	for _, name := range w.Site().Clusters {
 		if s, ok := w.Snapshots.Snapshot(k.Ctx, name); ok {
 			clusters = append(clusters, fleet.ClusterModel{ID: "fleet-" + page.Slug(s.Cluster),
-				Title: k.Words.S("fleet.cluster", "Name", s.Cluster), Groups: fleetGroups(k.Words, s),
+				Title: k.Words.S("fleet.cluster", "Name", s.Cluster), Groups: w.fleetGroups(k.Words, s),
 				Age: k.Words.Age("Kubernetes", s.TakenAt, page.SnapshotEvery)})
 		}
 	}

@@ -28,18 +28,19 @@ func quarantineView(m health.Quarantine) Quarantine {
 		At: m.At.UTC()}
 }
 
-type placeInput struct {
+// PlaceInput names a node or a card. It is exported because huma skips unexported embedded fields.
+type PlaceInput struct {
 	Cluster string `path:"cluster" maxLength:"63"`
 	Kind    string `path:"kind" enum:"node,card"`
 	Name    string `path:"name" maxLength:"253" doc:"Of the node, or the card's UUID"`
 }
 
-func (in placeInput) place() health.Target {
+func (in PlaceInput) place() health.Target {
 	return health.Target{Cluster: in.Cluster, Kind: health.Kind(in.Kind), Name: in.Name}
 }
 
 type quarantineInput struct {
-	placeInput
+	PlaceInput
 	Body struct {
 		Note string `json:"note" maxLength:"500" doc:"What is wrong; those who use it are told"`
 	}
@@ -59,7 +60,7 @@ func (a *API) quarantine(ctx context.Context, actor identity.Actor, in *quaranti
 	return reply(quarantineView(m), err)
 }
 
-func (a *API) release(ctx context.Context, actor identity.Actor, in *placeInput) (*output[List[Quarantine]], error) {
+func (a *API) release(ctx context.Context, actor identity.Actor, in *PlaceInput) (*output[List[Quarantine]], error) {
 	if err := a.deps.Quarantine.Release(ctx, actor, in.place()); err != nil {
 		return nil, err
 	}

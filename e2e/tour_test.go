@@ -35,7 +35,7 @@ func TestEveryPageInEveryLook(t *testing.T) {
 			w + "/delete", "/requests",
 			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/fleet/use/holders", "/licenses", "/usage",
 			"/start/size", "/team", "/team/vision", "/team/vision/quota?size=h100", "/account",
-			"/account/notifications", "/nowhere"},
+			"/account/notifications", "/api/docs", "/api/docs/submit-request", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/delegations", "/"},
 		"pat": {"/platform", "/fleet", "/fleet/use", "/fleet/use/holders", "/fleet/health",

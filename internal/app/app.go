@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -471,7 +473,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests.Requests, Approvals: a.requests.Approvals,
+	surface := api.New(api.Deps{Requests: a.requests.Requests, Approvals: a.requests.Approvals,
 		Offers: a.requests.Offers,
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons, Site: a.siteNow,
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
@@ -483,6 +485,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
+	mounts["/api/v1/"] = surface
 	a.pages = web.New(web.Deps{
 		Requests: a.requests.Requests, Approvals: a.requests.Approvals, Offers: a.requests.Offers,
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons,
@@ -495,13 +498,15 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 		LicensesEvery: a.licensesEvery(),
+		Reference:     sync.OnceValues(func() (reference.Document, error) { return referenceOf(surface) }),
 		Support:       page.Support{StatusURL: a.config.Help.StatusURL, ContactURL: a.config.Help.ContactURL()},
 	})
-	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs},
+	routes := []serve.Route{
 		{Method: http.MethodGet, Path: embed.Path, Public: true, Anonymous: true, Handler: a.panel},
 		{Method: http.MethodGet, Path: gateway.AuthorizePath, Action: identity.OpenWorkload, Handler: a.authorizeGateway}}
 	for _, r := range a.pages.Routes() {
-		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
+		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Public: r.Public,
+			Handler: r.Handler})
 	}
 	return routes, mounts
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
-	"github.com/gpu-portal/gpu-portal/views/apidocs"
 	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -104,13 +105,13 @@ func (a *App) panel(c echo.Context) error {
 
 func theme(c echo.Context) string { return edge.ThemeOf(c.Request()) }
 
-// docs shows the OpenAPI document.
-func docs(c echo.Context) error {
-	l := i18n.From(c.Request().Context())
-	return write(c, http.StatusOK, l, apidocs.Page(apidocs.PageModel{
-		Lang: l.Lang(), Title: l.S("apidocs.title"), Document: "/api/v1/openapi.json", Back: l.S("apidocs.back"),
-		NoScript: l.S("apidocs.noscript"),
-	}))
+// referenceOf reads what the pages show of the API from its own document.
+func referenceOf(surface *api.API) (reference.Document, error) {
+	document, err := surface.Document()
+	if err != nil {
+		return reference.Document{}, err
+	}
+	return reference.Parse(document)
 }
 
 // authorizeGateway answers the gateway's question whether this person may open a workload, wherever the gateway runs.

@@ -28,6 +28,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -93,7 +94,8 @@ type Deps struct {
 	AppsURL      func(workloadName string) string // where a workload is opened: http or https
 	Version      string
 	Support      page.Support
-	MaxStreams   int // open pages per person; 64 where 0
+	MaxStreams   int                                // open pages per person; 64 where 0
+	Reference    func() (reference.Document, error) // of the API, read when it is first asked for
 	// LicensesEvery is how often license servers are asked, for what is stale; license.DefaultPollInterval where 0.
 	LicensesEvery time.Duration
 	Limits        *limit.Limiter // nil: nothing is limited
@@ -162,7 +164,7 @@ func New(d Deps) *Web {
 			Delegations: d.Delegations, Snapshots: d.Snapshots, Usage: d.Usage, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},
-		&help.Pages{Frame: frame},
+		&help.Pages{Frame: frame, Reference: d.Reference, PortalURL: d.PortalURL},
 		&search.Pages{Blocks: shared, Snapshots: d.Snapshots, Tenants: d.Tenants},
 		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, Embeds: d.Embeds,
 			PortalURL: d.PortalURL}} {

@@ -2,7 +2,16 @@
 import { onChange } from './page.js';
 
 function rowsOf(form) {
-  return [...(document.getElementById(form.dataset.filterTable)?.querySelectorAll('tbody > tr') ?? [])];
+  return [...(document.getElementById(form.dataset.filterTable)?.querySelectorAll('tbody > tr:not([data-filter-group])') ?? [])];
+}
+
+// the head of a group goes with its last row
+function heads(form) {
+  for (const head of document.getElementById(form.dataset.filterTable)?.querySelectorAll('[data-filter-group]') ?? []) {
+    let row = head.nextElementSibling;
+    while (row?.hidden && !('filterGroup' in row.dataset)) row = row.nextElementSibling;
+    head.hidden = !row || 'filterGroup' in row.dataset;
+  }
 }
 
 function apply(form) {
@@ -16,6 +25,7 @@ function apply(form) {
     row.hidden = !wanted.every((word) => text.includes(word));
     if (!row.hidden) left++;
   }
+  heads(form);
   none(form.dataset.filterTable, rows.length > 0 && left === 0);
   const count = form.parentElement.querySelector('[data-filter-count]');
   if (!count) return;

@@ -1,4 +1,5 @@
-// Package help is the user guide and the other texts of docs/, and what this portal is: version, status page, contact.
+// Package help is the user guide and the other texts of docs/, the reference of the API, and what this portal is:
+// version, status page, contact.
 package help
 
 import (
@@ -6,19 +7,26 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/manual"
+	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/help"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // Pages are those of the area.
-type Pages struct{ *page.Frame }
+type Pages struct {
+	*page.Frame
+	Reference func() (reference.Document, error) // of the API
+	PortalURL string
+}
 
 // Routes are the addresses of the area.
 func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows(page.HelpPath, identity.ReadCatalog, page.Page{Name: "help", Build: w.index}),
 		w.Shows(page.NewsPath, identity.ReadCatalog, page.Page{Name: "news", Build: w.news}),
+		w.ShowsAll(page.ReferencePath, page.Page{Name: "reference", Build: w.reference}),
+		w.ShowsAll(page.ReferencePath+"/:operation", page.Page{Name: "operation", Build: w.operation}),
 		w.Shows(page.HelpPath+"/:document", identity.ReadCatalog, page.Page{Name: "manual", Build: w.document}),
 	}
 }

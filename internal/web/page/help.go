@@ -33,7 +33,7 @@ func Documents(k Call) []manual.Document {
 // help is what explains the portal, for the reader of a page.
 func (w *Frame) help(k Call, tour, back string) layout.HelpModel {
 	m := layout.HelpModel{News: NewsPath, Back: back, Tour: tour, Users: manual.Path("users"), All: HelpPath,
-		API: "/api/docs", Status: w.Support.StatusURL, Contact: w.Support.ContactURL, Version: w.Version}
+		API: ReferencePath, Status: w.Support.StatusURL, Contact: w.Support.ContactURL, Version: w.Version}
 	if identity.Can(k.Actor, identity.ReadPlatform, identity.Resource{}) {
 		m.Admins = manual.Path("admins")
 	}

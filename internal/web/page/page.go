@@ -128,6 +128,10 @@ func (w *Frame) Write(c echo.Context, status int, component templ.Component) err
 
 // frame is what stands around the content.
 func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) {
+	if k.Actor.IsZero() { // a visitor: nothing of the site but the page itself
+		return layout.PageModel{Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Path: back(c, v), Wide: v.Wide,
+			Links: links(), StartOff: true, SignIn: "/signin?" + url.Values{"return": {back(c, v)}}.Encode()}, nil
+	}
 	waiting, err := w.Waiting(k)
 	if err != nil {
 		return layout.PageModel{}, err

@@ -9,8 +9,10 @@ import (
 )
 
 // Where pages are that several areas link to. DifferencesPath is where administrators decide what is right after a
-// restore.
+// restore, OpenAPIPath the document that the reference shows.
 const (
+	ReferencePath      = "/api/docs"
+	OpenAPIPath        = "/api/v1/openapi.json"
 	BudgetsPath        = "/admin/budgets"
 	DifferencesPath    = "/admin/differences"
 	IdlePath           = "/admin/idle"

@@ -10,11 +10,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 )
 
-// Route is one entry of the surface; Action is what it is for. Every route needs someone who is signed in.
+// Route is one entry of the surface; Action is what it is for. A route that is not Public needs someone who is signed
+// in.
 type Route struct {
 	Method  string
 	Path    string
 	Action  identity.Action
+	Public  bool
 	Handler echo.HandlerFunc
 	page    *Page // what it shows; nil for a change or a part of a page
 }
@@ -33,6 +35,13 @@ func Post(path string, action identity.Action, handler echo.HandlerFunc) Route {
 func (w *Frame) Shows(path string, action identity.Action, p Page) Route {
 	r := Get(path, action, w.Show(p))
 	r.page = &p
+	return r
+}
+
+// ShowsAll is the route of a page for visitors as well: its Build must not read what belongs to anybody.
+func (w *Frame) ShowsAll(path string, p Page) Route {
+	r := w.Shows(path, identity.ReadCatalog, p)
+	r.Public = true
 	return r
 }
 

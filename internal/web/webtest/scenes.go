@@ -16,6 +16,9 @@ var helpScenes = []Scene{
 	{"help", "what is new", Anna, Busy, "/help/new", nil},
 	{"help", "what is new, to an administrator", Dora, Busy, "/help/new", nil},
 	{"help", "the user guide", Anna, Busy, "/help/users", nil},
+	{"help", "the reference of the API", Anna, Busy, "/api/docs", nil},
+	{"help", "an operation", Anna, Busy, "/api/docs/submit-request", nil},
+	{"help", "an operation, to a visitor", Visitor, Busy, "/api/docs/get-catalog", nil},
 }
 
 var searchScenes = []Scene{

@@ -380,6 +380,8 @@ func (w *World) pages() {
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
 		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Events: w.Store, Bundle: w.bundle, Now: w.now,
 		PortalURL: "http://localhost:8080",
+		Accounts:     w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
+		Reference: apiReference,
 		Support:   page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL:   func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
 }
@@ -439,8 +441,14 @@ func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 	return kube.Manifest(objects)
 }
 
-// Actor is a person with the roles that their groups give.
+// Visitor is somebody who has not signed in.
+var Visitor identity.Person
+
+// Actor is a person with the roles that their groups give; nobody for a visitor.
 func (w *World) Actor(p identity.Person) identity.Actor {
+	if p.ID == "" {
+		return identity.Actor{}
+	}
 	p.Acknowledged = have(w.Store.Person(bg, p.ID)).Acknowledged
 	a := w.Site.Directory.Actor(p, identity.ViaSession)
 	a.Session = "s-" + string(p.ID)

@@ -403,16 +403,30 @@ type Entry struct {
 // mostAddresses bounds what one person or team has.
 const mostAddresses = 10
 
+// Check says what is wrong with an entry, as Enter would, and writes nothing.
+func (s *Service) Check(a identity.Actor, e Entry) error {
+	_, err := s.host(a, e)
+	return err
+}
+
+func (s *Service) host(a identity.Actor, e Entry) (string, error) {
+	if err := permit(a, thingOf(Address{Person: a.Person.ID, Tenant: e.Tenant})); err != nil {
+		return "", err
+	}
+	host, err := s.check(e)
+	if err != nil {
+		return "", invalid("url", "notify.bad_url")
+	}
+	return host, nil
+}
+
 // Enter keeps an address. secret is what a webhook is signed with; it is shown this once. One's own replaces the one
 // before of its channel. Faults: Unauthenticated, NotFound for a team that one does not lead, Invalid.
 func (s *Service) Enter(ctx context.Context, a identity.Actor, e Entry) (secret string, err error) {
 	address := Address{ID: s.o.NewID("na-"), Channel: e.Channel, Person: a.Person.ID, Tenant: e.Tenant,
 		CreatedAt: s.o.Now()}
-	if err := permit(a, thingOf(address)); err != nil {
+	if address.Host, err = s.host(a, e); err != nil {
 		return "", err
-	}
-	if address.Host, err = s.check(e); err != nil {
-		return "", invalid("url", "notify.bad_url")
 	}
 	all, err := s.o.Store.Addresses(ctx)
 	if err != nil {

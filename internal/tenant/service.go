@@ -235,21 +235,30 @@ func (s *Service) Revisions(ctx context.Context, a identity.Actor, name string, 
 
 // Save makes a team or changes one. Invalid with every problem; Conflict, saying who was faster.
 func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Entry, error) {
-	if err := s.permitAdmin(a, identity.ChangeTenants); err != nil {
-		return Entry{}, err
-	}
-	d = d.trimmed()
-	now := Entry{}
-	if !d.New {
-		var err error
-		if now, err = s.entry(d.Name); err != nil {
-			return Entry{}, err
-		}
-	}
-	if err := fault.InvalidFields(d.check(s.Directory(), s.o.Known)); err != nil {
+	now, d, err := s.checked(a, d)
+	if err != nil {
 		return Entry{}, err
 	}
 	return s.save(ctx, a, now, d)
+}
+
+// Check says what is wrong with a draft, as Save would, and writes nothing.
+func (s *Service) Check(a identity.Actor, d Draft) error {
+	_, _, err := s.checked(a, d)
+	return err
+}
+
+func (s *Service) checked(a identity.Actor, d Draft) (now Entry, trimmed Draft, err error) {
+	if err := s.permitAdmin(a, identity.ChangeTenants); err != nil {
+		return now, d, err
+	}
+	d = d.trimmed()
+	if !d.New {
+		if now, err = s.entry(d.Name); err != nil {
+			return now, d, err
+		}
+	}
+	return now, d, fault.InvalidFields(d.check(s.Directory(), s.o.Known))
 }
 
 func (f Draft) trimmed() Draft {

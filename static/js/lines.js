@@ -8,23 +8,27 @@ function number(box) {
   gutter.className = 'gp-lines__gutter';
   gutter.setAttribute('aria-hidden', 'true');
   const inner = gutter.appendChild(document.createElement('div'));
-  const marked = new Set((field.dataset.marked ?? '').split(' ').filter(Boolean).map(Number));
   let shown = 0;
+  const mark = () => {
+    const marked = new Set((field.dataset.marked ?? '').split(' ').filter(Boolean).map(Number));
+    for (const [n, line] of [...inner.children].entries()) line.classList.toggle('gp-lines__marked', marked.has(n + 1));
+  };
   const fill = () => {
     const count = field.value.split('\n').length;
     for (; shown < count; shown++) {
       const line = inner.appendChild(document.createElement('span'));
       line.textContent = String(shown + 1);
-      if (marked.has(shown + 1)) line.className = 'gp-lines__marked';
     }
     for (; shown > count; shown--) inner.lastChild.remove();
   };
   const follow = () => { gutter.scrollTop = field.scrollTop; };
   field.addEventListener('input', () => { fill(); follow(); });
   field.addEventListener('scroll', follow);
+  field.addEventListener('gp-marked', mark);
   box.prepend(gutter);
   box.dataset.numbered = '';
   fill();
+  mark();
 }
 
 function jump(field, line) {

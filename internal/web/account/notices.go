@@ -150,6 +150,11 @@ func (w *Pages) addressEnter(c echo.Context) error {
 	for _, kind := range form["kinds"] {
 		e.Kinds = append(e.Kinds, notify.Kind(kind))
 	}
+	if validating, err := w.Validating(c); err != nil {
+		return err
+	} else if validating {
+		return w.addressValidated(c, k, e)
+	}
 	secret, err := w.Notify.Enter(k.Ctx, k.Actor, e)
 	switch {
 	case err != nil:
@@ -162,6 +167,20 @@ func (w *Pages) addressEnter(c echo.Context) error {
 		return err
 	}
 	return w.Reply(c, k, w.noticesPage(), v, http.StatusOK)
+}
+
+// addressValidated says what is wrong so far.
+func (w *Pages) addressValidated(c echo.Context, k page.Call, e notify.Entry) error {
+	var problems []ui.ProblemModel
+	if err := w.Notify.Check(k.Actor, e); fault.Is(err, fault.Invalid) {
+		problems = page.FieldProblems(k.Words, fault.As(err).Fields)
+		for i := range problems {
+			problems[i].Field = "address-" + problems[i].Field
+		}
+	} else if err != nil {
+		return err
+	}
+	return w.Validated(c, "address-form", problems)
 }
 
 func (w *Pages) addressRemove(c echo.Context) error {

@@ -109,6 +109,16 @@ func (w *Pages) catalogSave(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if validating, err := w.Validating(c); err != nil {
+		return err
+	} else if validating {
+		var problems []ui.ProblemModel
+		for _, p := range checked.Problems {
+			problems = append(problems, ui.ProblemModel{Line: max(p.Line, 1), LineOf: "text", Path: p.Path,
+				Words: k.Words.Text(p.Reason())})
+		}
+		return w.Validated(c, "catalog", problems)
+	}
 	if c.FormValue("action") != "save" {
 		outcome, status := checkOutcome(k.Words, checked)
 		outcome.Compared, err = w.catalogCompared(k, checked)

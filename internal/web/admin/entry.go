@@ -242,9 +242,16 @@ func (w *Pages) entrySave(c echo.Context) error {
 		return err
 	}
 	s.Others = filled.Others
+	validating, err := w.Validating(c)
+	if err != nil {
+		return err
+	}
 	text, newest, err := w.Catalog.Written(k.Ctx, k.Actor, s.Form)
 	if fault.Is(err, fault.Invalid) {
 		s.fields = page.ProblemsOf(err)
+		if validating {
+			return w.Validated(c, entryForm, page.FieldProblems(k.Words, s.fields))
+		}
 		return w.entryAgain(c, k, s, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
@@ -253,6 +260,9 @@ func (w *Pages) entrySave(c echo.Context) error {
 	d := offer.Draft{Text: text, Base: s.Base, Note: s.note, Confirm: s.confirmed}
 	if s.checked, err = w.Catalog.Check(k.Ctx, k.Actor, text); err != nil {
 		return err
+	}
+	if validating {
+		return w.entryValidated(c, k, s, text)
 	}
 	action := c.FormValue("action")
 	if action == "yaml" {
@@ -273,6 +283,19 @@ func (w *Pages) entrySave(c echo.Context) error {
 		return w.Done(c, "catalog-saved", versionPath(r.Version))
 	}
 	return w.entryRefused(c, k, s, err, newest)
+}
+
+// entryForm is the id of the form.
+const entryForm = "entry"
+
+// entryValidated says what is wrong so far. What the form has no field for is named by its path.
+func (w *Pages) entryValidated(c echo.Context, k page.Call, s typedEntry, text string) error {
+	fields, rest := s.Problems(text, s.checked.Problems)
+	problems := page.FieldProblems(k.Words, fields)
+	for _, p := range rest {
+		problems = append(problems, ui.ProblemModel{Path: p.Path, Words: k.Words.Text(p.Reason())})
+	}
+	return w.Validated(c, entryForm, problems)
 }
 
 // entryChecked says what saving would change, and what that would have meant.

@@ -97,7 +97,7 @@ func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
 			}
 			if of.KeepAlive = of.After; l.Keep != "" {
 				if of.KeepAlive, err = catalog.ParseDuration(l.Keep); err != nil {
-					add(".keep", i18n.T("idle.no_time"))
+					add(".keepAlive", i18n.T("idle.no_time"))
 				}
 			}
 			if l.Below != "" {
@@ -348,6 +348,11 @@ func (w *Pages) idlePreview(c echo.Context) error {
 	k, f, settings, problems, err := w.idleTyped(c)
 	if err != nil {
 		return err
+	}
+	if validating, err := w.Validating(c); err != nil {
+		return err
+	} else if validating {
+		return w.Validated(c, "idle-form", page.FieldProblems(k.Words, idleAnchors(f, problems)))
 	}
 	if len(problems) > 0 {
 		return w.idleAgain(c, k, f, problems, nil, http.StatusUnprocessableEntity)

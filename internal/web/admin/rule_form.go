@@ -115,6 +115,11 @@ func (w *Pages) ruleSave(c echo.Context) error {
 	if !f.asCEL {
 		f.When, problems = f.rows.CEL()
 	}
+	if validating, err := w.Validating(c); err != nil {
+		return err
+	} else if validating {
+		return w.ruleValidated(c, k, f, standing.Newest.Text, problems)
+	}
 	switch action := c.FormValue("action"); {
 	case action == "more":
 		f.blanks = 3
@@ -164,6 +169,24 @@ func (w *Pages) ruleSave(c echo.Context) error {
 		f.base = standing.Newest.Version
 	}
 	return w.ruleAgain(c, k, f, page.ProblemsOf(err), tried, false, page.StatusOf(err))
+}
+
+// ruleValidated says what is wrong so far.
+func (w *Pages) ruleValidated(c echo.Context, k page.Call, f typedRule, saved string, problems []fault.Field) error {
+	if len(problems) == 0 {
+		text, err := policy.Written(saved, f.known, f.Rule, f.before)
+		if err != nil {
+			return err
+		}
+		_, wrong, err := w.Rules.Check(k.Ctx, k.Actor, text)
+		if err != nil {
+			return err
+		}
+		for _, p := range wrong {
+			problems = append(problems, f.problem(p))
+		}
+	}
+	return w.Validated(c, "rule-form", page.FieldProblems(k.Words, problems))
 }
 
 // problem puts what is wrong with the text beside a field, as far as it is about this rule.

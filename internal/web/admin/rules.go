@@ -243,11 +243,28 @@ func rulesDraft(c echo.Context) policy.Draft {
 // rulesCheck writes nothing: it says what the text would do.
 func (w *Pages) rulesCheck(c echo.Context) error {
 	k := w.CallOf(c)
+	if validating, err := w.Validating(c); err != nil {
+		return err
+	} else if validating {
+		return w.rulesValidated(c, k)
+	}
 	v, err := w.rulesEditor(k, rulesDraft(c), nil, true)
 	if err != nil {
 		return err
 	}
 	return w.Reply(c, k, page.Page{Name: w.rulesEditPage().Name}, v, 200)
+}
+
+func (w *Pages) rulesValidated(c echo.Context, k page.Call) error {
+	_, wrong, err := w.Rules.Check(k.Ctx, k.Actor, rulesDraft(c).Text)
+	if err != nil {
+		return err
+	}
+	var problems []ui.ProblemModel
+	for _, p := range wrong {
+		problems = append(problems, ui.ProblemModel{Line: max(p.Line, 1), LineOf: "text", Path: p.Rule, Words: p.Message})
+	}
+	return w.Validated(c, "rules-form", problems)
 }
 
 func (w *Pages) rulesSave(c echo.Context) error {

@@ -218,7 +218,14 @@ func (w *Pages) tenantSave(c echo.Context) error {
 	if as := c.FormValue("turn"); as != "" && identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
 		return w.tenantTurned(c, k, f, as, problems)
 	}
-	err := fault.InvalidFields(problems)
+	validating, err := w.Validating(c)
+	if err != nil {
+		return err
+	}
+	if validating {
+		return w.tenantValidated(c, k, f, problems)
+	}
+	err = fault.InvalidFields(problems)
 	if err == nil || !identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
 		_, err = w.Tenants.Save(k.Ctx, k.Actor, f.Draft)
 	}
@@ -233,6 +240,19 @@ func (w *Pages) tenantSave(c echo.Context) error {
 		return w.Reply(c, k, page.Page{Name: w.tenantEditPage().Name}, v, page.StatusOf(err))
 	}
 	return err
+}
+
+// tenantValidated says what is wrong so far.
+func (w *Pages) tenantValidated(c echo.Context, k page.Call, f tenantForm, problems []fault.Field) error {
+	if err := w.Tenants.Check(k.Actor, f.Draft); err != nil {
+		if !fault.Is(err, fault.Invalid) {
+			return err
+		}
+		if len(problems) == 0 {
+			problems = page.ProblemsOf(err)
+		}
+	}
+	return w.Validated(c, "tenant-form", page.FieldProblems(k.Words, quotaAnchors(f.quota, problems)))
 }
 
 // tenantCheck writes nothing: it says what the quota would have meant for the requests of the last days, and which of

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -68,4 +72,30 @@ func AskErrors(say Words, problems []fault.Field, form string) ui.FormErrorsMode
 		m.Title, m.Again = say.S("web.sent_already"), form
 	}
 	return m
+}
+
+// Validating reports whether a form is looked at while it is filled in: its handler answers with Validated, and writes
+// nothing. A look counts as a preview, like the routes of classes.
+func (w *Frame) Validating(c echo.Context) (bool, error) {
+	if c.QueryParam("validate") == "" {
+		return false, nil
+	}
+	if _, bounded := classes[c.Path()]; bounded {
+		return true, nil
+	}
+	return true, w.Limits.Take(limit.Preview, string(ownPerson(identity.ActorFrom(c.Request().Context()))))
+}
+
+// Validated answers what is wrong with a form, by the id of the form.
+func (w *Frame) Validated(c echo.Context, form string, problems []ui.ProblemModel) error {
+	return w.Write(c, http.StatusOK, ui.Validation(ui.ValidationModel{Form: form, Asked: true, Problems: problems}))
+}
+
+// FieldProblems are those of fields, whose names are their ids.
+func FieldProblems(say Words, problems []fault.Field) []ui.ProblemModel {
+	list := make([]ui.ProblemModel, len(problems))
+	for i, p := range problems {
+		list[i] = ui.ProblemModel{Field: p.Name, Words: say.Text(p.Reason)}
+	}
+	return list
 }

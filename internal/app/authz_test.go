@@ -118,7 +118,7 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
 	case path == "/licenses/full":
 		return url.Values{"pool": {"nvidia-vws"}, "on_exhaustion": {"refuse"}}
-	case path == "/admin/prices":
+	case path == "/admin/prices", path == "/admin/prices/check":
 		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
 	case strings.HasSuffix(path, "/refund"), strings.HasSuffix(path, "/budgets/:name/remove"):
 		return url.Values{}

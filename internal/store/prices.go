@@ -48,12 +48,14 @@ func (v view) Prices(ctx context.Context) (usage.PriceList, error) {
 	return each(rows, toPrice), err
 }
 
-// SavePrice adds an entry to the list.
-func (s *Store) SavePrice(ctx context.Context, p usage.Price, events ...audit.Event) error {
+// SavePrices adds entries to the list, all or none.
+func (s *Store) SavePrices(ctx context.Context, prices []usage.Price, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		row := fromPrice(p)
-		if err := insert(t.at(ctx), &row); err != nil {
-			return err
+		for _, p := range prices {
+			row := fromPrice(p)
+			if err := insert(t.at(ctx), &row); err != nil {
+				return err
+			}
 		}
 		t.changed(priceChange)
 		return t.Append(ctx, events...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,7 @@ import (
 // database is away.
 type PriceStore interface {
 	Prices(ctx context.Context) (PriceList, error)
-	SavePrice(ctx context.Context, p Price, events ...audit.Event) error
+	SavePrices(ctx context.Context, prices []Price, events ...audit.Event) error
 	// EndPrice ends an entry; one that has not begun never will.
 	EndPrice(ctx context.Context, id string, until time.Time, events ...audit.Event) error
 }
@@ -99,20 +100,61 @@ func (p *Prices) Read(ctx context.Context, a identity.Actor) (PriceList, error) 
 
 // Add writes a price down. What is wrong with it is Invalid, with its fields.
 func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price, error) {
-	if err := mayPrice(a, identity.ChangePrices); err != nil {
+	list, err := p.AddAll(ctx, a, []PriceDraft{d})
+	if err != nil {
 		return Price{}, err
 	}
-	now := p.o.Now().Truncate(time.Microsecond)
-	price, fields := d.Price(p.o.Known(), p.o.Currency, p.o.Zone, now)
-	if len(fields) > 0 {
-		return Price{}, fault.InvalidFields(fields)
+	return list[0], nil
+}
+
+// AddAll writes prices down, all or none. What is wrong with one of several is Invalid with its fields, each after the
+// number of the draft and a point: "0.amount". That of a single one stands alone.
+func (p *Prices) AddAll(ctx context.Context, a identity.Actor, drafts []PriceDraft) ([]Price, error) {
+	prices, err := p.Check(a, drafts)
+	if err != nil {
+		return nil, err
 	}
-	price.ID, price.Author, price.AuthorName = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
-	event := p.event(a, audit.PriceAdded, price, now)
-	event.Changes = audit.Changed(price.field(), p.List().before(price, p.o.Currency),
-		price.Rate.Amount(p.o.Currency))
-	err := p.o.Store.SavePrice(ctx, price, event)
-	return price, p.after(ctx, err)
+	var events []audit.Event
+	list := p.List()
+	for _, price := range prices {
+		event := p.event(a, audit.PriceAdded, price, price.At)
+		was := ""
+		if rate, ok := list.Before(price); ok {
+			was = rate.Amount(p.o.Currency)
+		}
+		event.Changes = audit.Changed(price.field(), was, price.Rate.Amount(p.o.Currency))
+		events, list = append(events, event), list.With(price)
+	}
+	err = p.o.Store.SavePrices(ctx, prices, events...)
+	return prices, p.after(ctx, err)
+}
+
+// mostDrafts bounds how many prices are written down at once.
+const mostDrafts = 200
+
+// Check reads drafts as AddAll would, and writes nothing.
+func (p *Prices) Check(a identity.Actor, drafts []PriceDraft) ([]Price, error) {
+	if err := mayPrice(a, identity.ChangePrices); err != nil {
+		return nil, err
+	}
+	if len(drafts) == 0 || len(drafts) > mostDrafts {
+		return nil, fault.InvalidFields([]fault.Field{{Name: "text", Reason: i18n.T("prices.bad_count", "Most",
+			mostDrafts)}})
+	}
+	now := p.o.Now().Truncate(time.Microsecond)
+	prices, problems := make([]Price, len(drafts)), []fault.Field(nil)
+	for i, d := range drafts {
+		price, fields := d.Price(p.o.Known(), p.o.Currency, p.o.Zone, now)
+		for _, f := range fields {
+			if len(drafts) > 1 {
+				f.Name = strconv.Itoa(i) + "." + f.Name
+			}
+			problems = append(problems, f)
+		}
+		price.ID, price.Author, price.AuthorName = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
+		prices[i] = price
+	}
+	return prices, fault.InvalidFields(problems)
 }
 
 // End lets a price end now; what was held before keeps it.
@@ -135,15 +177,6 @@ func (p *Prices) End(ctx context.Context, a identity.Actor, id string) error {
 
 // field is what the record calls a price: what it is for.
 func (p Price) field() string { return strings.Trim(string(p.Kind)+"."+p.Subject, ".") }
-
-// before is the rate that a price takes the place of when it begins, the one for everybody where its team has none of
-// its own; "" where there is none.
-func (l PriceList) before(p Price, currency string) string {
-	if was, ok := l.find(p.Kind, p.Subject, p.Tenant, p.From); ok {
-		return was.Rate.Amount(currency)
-	}
-	return ""
-}
 
 // stamp is a moment as the record says it, "" for none.
 func stamp(at time.Time) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,4 +90,37 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	w.IdleLooked(webtest.Now.Add(-time.Hour))
 	wantAbsent(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "idle")
+}
+
+// Settings are typed as text as well, by the same rules, and a preview says which of them would be others.
+func TestIdleSettingsAsText(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	turned := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(url.Values{"turn": {"text"}})), http.StatusOK)
+	text := strings.TrimPrefix(part(turned, "text").Text(), "\n")
+	if want := "all:\n  action: stop\n  after: 4h\n  below: 5\n  keepAlive: 8h\n"; text != want {
+		t.Errorf("want %q, got %q", want, text)
+	}
+	wrong := url.Values{"base": {"0"}, "text": {"all:\n  action: stop\n  after: 1m\n"}}
+	doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity)
+	wantText(t, doc, "problem", "Line 3")
+	nothingSet(t, w, "what is wrong was saved")
+	more := url.Values{"base": {"0"}, "text": {text + "teams:\n  vision:\n    action: warn\n    after: 2h\n"}}
+	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", more), http.StatusOK)
+	wantText(t, doc, "changes", "Everybody", "Warn, then stop after 4h", "Warn after 2h with use below 5 %")
+	nothingSet(t, w, "a preview wrote")
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", more))
+	form := formOf(read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK), "idle-form")
+	if form.Get("for-1") != "teams.vision" || form.Get("after-1") != "2h" {
+		t.Errorf("the form shows what the text said, got %v", form)
+	}
+	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", url.Values{"base": {"1"}, "text": {text}}), http.StatusOK)
+	if changes := part(doc, "changes").Find("li"); changes.Length() != 1 || changes.Find("ins").Length() != 0 {
+		t.Errorf("want what is taken away, got %q", textOf(changes))
+	}
+	back := url.Values{"base": {"1"}, "text": {text}, "turn": {"form"}}
+	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", back), http.StatusOK)
+	if part(doc, "idle-group").Length() != 2 || part(doc, "text").Length() != 0 {
+		t.Error("want the form again")
+	}
 }

@@ -84,3 +84,45 @@ func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 		t.Error("nothing was kept")
 	}
 }
+
+// Prices are typed in the form or as text, and what they would change is seen before anything is written.
+func TestPricesAreTriedBeforeTheyAreAdded(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
+	doc := read(t, w.Post(webtest.Dora, "/admin/prices/check", form), http.StatusOK)
+	wantText(t, doc, "changes", "7.77 EUR per hour")
+	wantText(t, doc, "price-impact", "would cost otherwise", "instead of")
+	wantText(t, doc, "price-impact-row", "7.77")
+	if len(w.PriceList()) != 0 {
+		t.Fatal("a preview wrote")
+	}
+	form.Set("turn", "text")
+	doc = read(t, w.Post(webtest.Dora, "/admin/prices/check", form), http.StatusOK)
+	text := strings.TrimPrefix(part(doc, "text").Text(), "\n")
+	if want := "- kind: size\n  subject: mig-1g.10gb\n  tenant: vision\n  amount: \"7.77\"\n"; text != want {
+		t.Errorf("want %q, got %q", want, text)
+	}
+	doc = read(t, w.Post(webtest.Dora, "/admin/prices/check", url.Values{"text": {text}, "turn": {"form"}}), http.StatusOK)
+	if value := part(doc, "price-amount").AttrOr("value", ""); value != "7.77" {
+		t.Errorf("want the form filled, got %q", value)
+	}
+	wrong := url.Values{"text": {text + "- kind: cpu\n  amount: much\n"}}
+	doc = read(t, w.Post(webtest.Dora, "/admin/prices", wrong), http.StatusUnprocessableEntity)
+	wantText(t, doc, "problem", "Line 6", "an amount")
+	if got := part(doc, "text").AttrOr("data-marked", ""); got != "6" || len(w.PriceList()) != 0 {
+		t.Errorf("want line 6 marked and nothing kept, got %q and %d", got, len(w.PriceList()))
+	}
+	two := url.Values{"text": {text + "- kind: cpu\n  amount: \"0.01\"\n  from: 2999-01-01\n"}}
+	doc = read(t, w.Post(webtest.Dora, "/admin/prices/check", two), http.StatusOK)
+	if n := part(doc, "changes").Find("li").Length(); n != 2 {
+		t.Errorf("want both, got %d", n)
+	}
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/prices", two))
+	if n := len(w.PriceList()); n != 2 {
+		t.Errorf("want two prices, got %d", n)
+	}
+	if got := w.Post(webtest.Eli, "/admin/prices/check", two).Code; got != http.StatusForbidden {
+		t.Errorf("an auditor only reads, got %d", got)
+	}
+}

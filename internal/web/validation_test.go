@@ -36,6 +36,15 @@ var editors = map[string]struct {
 		field: "name"},
 	"idle settings": {page: "/admin/idle", form: "idle-form", wrong: url.Values{"for-0": {"all"}, "action-0": {"stop"},
 		"after-0": {"4h"}, "keepAlive-0": {"soon"}}, field: "keepAlive-0"},
+	"idle settings as text": {page: "/admin/idle", form: "idle-form", wrong: url.Values{"text": {"all:\n  action: stop\n" +
+		"  after: soon\n"}}, line: "3"},
+	"idle settings as text, by the rules of the form": {page: "/admin/idle", form: "idle-form",
+		wrong: url.Values{"text": {"sizes:\n  none: {action: \"off\"}\n"}}, line: "2"},
+	"a price": {page: "/admin/prices", form: "price-form", wrong: url.Values{"amount": {"much"}}, field: "amount"},
+	"prices as text": {page: "/admin/prices", form: "price-form", wrong: url.Values{"text": {"- kind: cpu\n  amount: 1\n" +
+		"- kind: size\n  subject: none\n  amount: 2\n"}}, line: "4"},
+	"a price as text": {page: "/admin/prices", form: "price-form", wrong: url.Values{"text": {"- kind: cpu\n" +
+		"  amount: much\n"}}, line: "2"},
 	"an address for notifications": {page: "/account/notifications", form: "address-form",
 		wrong: url.Values{"url": {"nowhere"}}, field: "address-url"},
 }
@@ -72,7 +81,7 @@ func TestFormsAreLookedAtWhileTheyAreFilledIn(t *testing.T) {
 				html, _ := said.Html()
 				t.Errorf("want a problem of %q on line %q, got %s", e.field, e.line, html)
 			}
-			if e.field != "" {
+			if e.field != "" { // the text has none
 				if doc.Find(`[id="`+e.field+`"]`).Length() != 1 {
 					t.Errorf("there is no field %s to stand beside", e.field)
 				}
@@ -96,10 +105,11 @@ func TestALookSavesNothing(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	right := map[string]url.Values{
-		"/admin/sizes/edit":                {"text": {string(catalog.DefaultYAML()) + "# mine\n"}, "base": {"0"}, "note": {"mine"}},
+		"/admin/sizes/edit":                {"text": {string(catalog.DefaultYAML()) + "# mine\n"}, "base": {"0"}},
 		"/admin/rules/check":               {"text": {"- name: a\n  when: \"true\"\n  outcome: allow\n"}, "base": {"0"}},
 		"/admin/tenants/edit":              {"name": {"fresh"}, "groups.owner": {"gpu-fresh"}},
 		"/admin/idle/preview":              idleForm(nil),
+		"/admin/prices/check":              {"subject": {"cpu:"}, "amount": {"1"}},
 		"/account/notifications/addresses": {"channel": {"webhook"}, "url": {"https://hooks.example.org/x"}},
 	}
 	size := formOf(read(t, w.Get(webtest.Dora, formPath+"?list=sizes&name=h100"), http.StatusOK), "entry")

@@ -18,20 +18,20 @@ var priceCases = cases{
 	"a price comes back as it was written": func(t *testing.T, s *store.Store) {
 		ctx, p := context.Background(), price("p-1", 5)
 		filled(t, p)
-		must(t, s.SavePrice(ctx, p, Event(1)))
+		must(t, s.SavePrices(ctx, []usage.Price{p}, Event(1)))
 		open := price("p-2", 5)
 		open.Until = usage.Price{}.Until
-		must(t, s.SavePrice(ctx, open))
+		must(t, s.SavePrices(ctx, []usage.Price{open}))
 		equal(t, usage.PriceList{p, open}, got(s.Prices(ctx))(t))
-		fails(t, fault.Conflict, s.SavePrice(ctx, p))
+		fails(t, fault.Conflict, s.SavePrices(ctx, []usage.Price{p}))
 		p.ID = "p-\x00"
-		fails(t, fault.Invalid, s.SavePrice(ctx, p))
+		fails(t, fault.Invalid, s.SavePrices(ctx, []usage.Price{p}))
 	},
 	"a price ends once, and never before it began": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		running, coming := price("p-1", 5), price("p-2", 500)
-		must(t, s.SavePrice(ctx, running))
-		must(t, s.SavePrice(ctx, coming))
+		must(t, s.SavePrices(ctx, []usage.Price{running}))
+		must(t, s.SavePrices(ctx, []usage.Price{coming}))
 		must(t, s.EndPrice(ctx, "p-1", later(100), Event(1)))
 		must(t, s.EndPrice(ctx, "p-2", later(100)))
 		running.Until, coming.Until = later(100), later(500)

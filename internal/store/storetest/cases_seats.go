@@ -87,7 +87,7 @@ var seatCases = cases{
 	"a seat may have a price": func(t *testing.T, s *store.Store) {
 		p := usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "rtx", Rate: 4_000_000, From: later(0), Author: "p-ada",
 			AuthorName: "Ada", At: later(0)}
-		must(t, s.SavePrice(context.Background(), p))
+		must(t, s.SavePrices(context.Background(), []usage.Price{p}))
 		equal(t, usage.PriceList{p}, got(s.Prices(context.Background()))(t))
 	},
 }

@@ -11,12 +11,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/yamltext"
 	idleview "github.com/gpu-portal/gpu-portal/views/idle"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -27,8 +27,10 @@ type idleLine struct{ For, Action, After, Below, Keep string }
 
 // idleForm is all of the form.
 type idleForm struct {
-	base  int64
-	lines []idleLine
+	base   int64
+	lines  []idleLine
+	asText bool
+	text   string
 }
 
 // mostLines bounds a form that somebody makes up.
@@ -37,6 +39,7 @@ const mostLines = 500
 func idleFormOf(values url.Values) idleForm {
 	var f idleForm
 	f.base, _ = strconv.ParseInt(values.Get("base"), 10, 64)
+	f.asText, f.text = values.Has("text"), strings.ReplaceAll(values.Get("text"), "\r\n", "\n")
 	for i := range mostLines {
 		n := "-" + strconv.Itoa(i)
 		if !values.Has("for" + n) {
@@ -71,51 +74,46 @@ func idleFormFor(r idle.Revision) idleForm {
 	return f
 }
 
-// settings reads what was typed. Empty fields of what is on have the usual: 5 per cent, and as long again as it may be
-// idle.
+// settings reads what was typed.
 func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
-	s.Sizes, s.Teams = map[string]idle.Setting{}, map[string]idle.Setting{}
+	if f.asText {
+		var read *yamltext.Text
+		s, read = idle.ReadYAML(f.text)
+		return s, textFields(read)
+	}
 	seen := map[string]bool{}
 	for _, l := range f.lines {
 		if l.For == "" {
 			continue
 		}
-		add := func(name string, t i18n.Text) {
-			problems = append(problems, fault.Field{Name: l.For + name, Reason: t})
-		}
 		if seen[l.For] {
-			add("", i18n.T("idle.twice"))
+			problems = append(problems, fault.Field{Name: l.For, Reason: i18n.T("idle.twice")})
 			continue
 		}
 		seen[l.For] = true
-		of := idle.Setting{Action: idle.Action(l.Action)}
-		if of.On() {
-			of.Below = idle.UsualBelow
-			var err error
-			if of.After, err = catalog.ParseDuration(l.After); err != nil {
-				add(".after", i18n.T("idle.no_time"))
-			}
-			if of.KeepAlive = of.After; l.Keep != "" {
-				if of.KeepAlive, err = catalog.ParseDuration(l.Keep); err != nil {
-					add(".keepAlive", i18n.T("idle.no_time"))
-				}
-			}
-			if l.Below != "" {
-				if of.Below, err = strconv.Atoi(l.Below); err != nil {
-					add(".below", i18n.T("idle.bad_below", "Most", idle.MostBelow))
-				}
-			}
-		}
-		switch kind, name, _ := strings.Cut(l.For, "."); kind {
-		case "sizes":
-			s.Sizes[name] = of
-		case "teams":
-			s.Teams[name] = of
-		default:
-			s.All = &of
-		}
+		of, wrong := idle.Draft{Action: l.Action, After: l.After, Below: l.Below, KeepAlive: l.Keep}.Setting(l.For)
+		problems = append(problems, wrong...)
+		s.Put(l.For, of)
 	}
 	return s, problems
+}
+
+func textFields(t *yamltext.Text) []fault.Field {
+	fields := make([]fault.Field, len(t.Problems))
+	for i, p := range t.Problems {
+		fields[i] = fault.Field{Name: p.Path, Reason: p.Reason}
+	}
+	return fields
+}
+
+// wrongLines are the problems of settings as text: those of the text, or else what is wrong with the settings, each on
+// its line.
+func (f idleForm) wrongLines(say page.Words, problems []fault.Field) []ui.ProblemModel {
+	_, read := idle.ReadYAML(f.text)
+	if len(read.Problems) == 0 {
+		read.Place(problems)
+	}
+	return page.TextProblems(say, "text", read)
 }
 
 // idleShow answers: what happens to a GPU that nobody uses.
@@ -134,13 +132,18 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 		m.Saved = say.S("idle.saved", "Name", r.AuthorName, "Time", say.At(r.At).Exact)
 	}
 	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
-		m.Form = w.idleFields(say, &f, problems)
-		m.Errors = page.FormErrors(say, idleAnchors(f, problems))
+		if m.Form = w.idleFields(say, &f, problems); f.asText {
+			m.Form.AsText, m.Form.Text, m.Form.Problems = true, f.text, f.wrongLines(say, problems)
+		} else {
+			m.Errors = page.FormErrors(say, idleAnchors(f, problems))
+		}
 	} else {
 		m.Rows = w.idleRows(say, r)
 	}
 	if p != nil {
 		m.Preview = w.idlePreviewModel(say, *p)
+		wanted, _ := f.settings()
+		m.Preview.Changes = w.idleChanges(say, r.Settings, wanted)
 	}
 	return page.View{Title: m.Header.Title, Nav: page.IdlePath, Body: idleview.Page(m)}
 }
@@ -230,6 +233,30 @@ func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// idleChanges are the settings that would be others than those that count.
+func (w *Pages) idleChanges(say page.Words, saved, wanted idle.Settings) []ui.ChangeModel {
+	was, now := settingWords(say, saved), settingWords(say, wanted)
+	names := maps.Clone(was)
+	maps.Copy(names, now)
+	var list []ui.ChangeModel
+	for _, field := range slices.Sorted(maps.Keys(names)) {
+		if was[field] != now[field] {
+			list = append(list, ui.ChangeModel{Name: w.idleWhom(say, field), Old: was[field], New: now[field]})
+		}
+	}
+	return list
+}
+
+func settingWords(say page.Words, s idle.Settings) map[string]string {
+	words := map[string]string{}
+	for _, l := range idleFormFor(idle.Revision{Settings: s}).lines {
+		if words[l.For] = say.S("idle.action_" + l.Action); l.After != "" {
+			words[l.For] = say.S("idle.in_words", "Action", words[l.For], "After", l.After, "Below", l.Below, "Keep", l.Keep)
+		}
+	}
+	return words
 }
 
 func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.PreviewModel {
@@ -351,8 +378,13 @@ func (w *Pages) idlePreview(c echo.Context) error {
 	}
 	if validating, err := w.Validating(c); err != nil {
 		return err
+	} else if validating && f.asText {
+		return w.Validated(c, "idle-form", f.wrongLines(k.Words, problems))
 	} else if validating {
 		return w.Validated(c, "idle-form", page.FieldProblems(k.Words, idleAnchors(f, problems)))
+	}
+	if as := c.FormValue("turn"); as != "" {
+		return w.idleTurned(c, k, f, as, settings, problems)
 	}
 	if len(problems) > 0 {
 		return w.idleAgain(c, k, f, problems, nil, http.StatusUnprocessableEntity)
@@ -362,6 +394,19 @@ func (w *Pages) idlePreview(c echo.Context) error {
 		return err
 	}
 	return w.idleAgain(c, k, f, nil, &p, http.StatusOK)
+}
+
+// idleTurned shows what was typed in the other way; what could not be read stays where it is.
+func (w *Pages) idleTurned(c echo.Context, k page.Call, f idleForm, as string, s idle.Settings,
+	problems []fault.Field) error {
+	if _, unread := f.settings(); len(unread) > 0 {
+		return w.idleAgain(c, k, f, problems, nil, http.StatusUnprocessableEntity)
+	}
+	turned := idleFormFor(idle.Revision{Settings: s, Version: f.base})
+	if as == "text" {
+		turned.asText, turned.text = true, s.YAML()
+	}
+	return w.idleAgain(c, k, turned, problems, nil, http.StatusOK)
 }
 
 func (w *Pages) idleSave(c echo.Context) error {

@@ -172,7 +172,7 @@ func (w *Pages) tenantTurned(c echo.Context, k page.Call, f tenantForm, as strin
 }
 
 // quotaChanges are the limits that differ from those that count.
-func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]rules.ChangeModel, error) {
+func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]ui.ChangeModel, error) {
 	e, err := w.Tenants.Entry(k.Actor, f.Name)
 	if err != nil {
 		return nil, err
@@ -189,9 +189,9 @@ func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]rules.ChangeModel, er
 	}
 	names := maps.Clone(e.Quota)
 	maps.Copy(names, f.Quota)
-	var list []rules.ChangeModel
+	var list []ui.ChangeModel
 	for _, size := range slices.Sorted(maps.Keys(names)) {
-		c := rules.ChangeModel{Name: cmp.Or(titles[size], size), Old: limit(e.Quota, size), New: limit(f.Quota, size)}
+		c := ui.ChangeModel{Name: cmp.Or(titles[size], size), Old: limit(e.Quota, size), New: limit(f.Quota, size)}
 		if c.New == "" && e.Configured != nil {
 			c.New = limit(e.Configured.Quota, size)
 		}

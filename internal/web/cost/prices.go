@@ -23,10 +23,20 @@ import (
 
 // prices answers: what costs how much, since when, and what changes for what runs.
 func (w *Pages) prices(k page.Call) (page.View, error) {
-	return w.pricesView(k, usage.PriceDraft{}, nil)
+	return w.pricesView(k, typedPrices{drafts: []usage.PriceDraft{{}}})
 }
 
-func (w *Pages) pricesView(k page.Call, d usage.PriceDraft, problems []fault.Field) (page.View, error) {
+// typedPrices are prices to add as they were typed: one in the form, or several as text.
+type typedPrices struct {
+	drafts   []usage.PriceDraft
+	asText   bool
+	text     string
+	problems []fault.Field
+	unread   bool          // the text is none of prices
+	impact   []usage.Price // what is shown of these; nil before somebody asked
+}
+
+func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	list, err := w.Prices.Read(k.Ctx, k.Actor)
 	if err != nil {
 		return page.View{}, err
@@ -42,9 +52,14 @@ func (w *Pages) pricesView(k page.Call, d usage.PriceDraft, problems []fault.Fie
 		return page.View{}, err
 	}
 	if changes {
-		m.Enter = w.priceForm(say, d, problems)
-		if len(problems) > 0 {
-			m.Errors = page.FormErrors(say, problems)
+		m.Enter = w.priceForm(say, d)
+		if len(d.problems) > 0 && !d.asText {
+			m.Errors = page.FormErrors(say, d.problems)
+		}
+	}
+	if d.impact != nil {
+		if m.Impact, err = w.priceImpact(k, list, d.impact); err != nil {
+			return page.View{}, err
 		}
 	}
 	return page.View{Title: m.Header.Title, Nav: page.PricesPath, Wide: true, Body: usageview.PricesPage(m),
@@ -107,48 +122,141 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 	if list.Change(k.Words.Now).IsZero() {
 		return nil, nil
 	}
+	sizes, err := w.heldSizes(k)
+	if err != nil {
+		return nil, err
+	}
+	say := k.Words
+	var rows []usageview.NextModel
+	for _, h := range sizes {
+		if at, then := list.Next(h.size.SKU(), h.tenant, say.Now); !at.IsZero() {
+			rows = append(rows, w.nextModel(say, h, list.PerHour(h.size.SKU(), h.tenant, say.Now), then, at))
+		}
+	}
+	return inOrder(rows), nil
+}
+
+// heldSize is a size that workloads of a team have now.
+type heldSize struct {
+	size   catalog.Size
+	tenant string
+	count  int
+}
+
+func (w *Pages) heldSizes(k page.Call) ([]heldSize, error) {
 	items, _, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{Limit: 500})
 	if err != nil {
 		return nil, err
 	}
-	type held struct {
+	type key struct {
 		size, tenant string
 		price        usage.Money
 	}
-	say, sizes, counts := k.Words, map[held]catalog.Size{}, map[held]int{}
+	var list []heldSize
+	at := map[key]int{}
 	for _, item := range items {
-		if item.Holds() {
-			key := held{item.Size.Name, item.Tenant, item.Size.PricePerHour}
-			sizes[key] = item.Size
-			counts[key]++
-		}
-	}
-	var rows []usageview.NextModel
-	for key, size := range sizes {
-		at, then := list.Next(size.SKU(), key.tenant, say.Now)
-		if at.IsZero() {
+		if !item.Holds() {
 			continue
 		}
-		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: say.SizeTitle(size),
-			Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.TeamTitle(key.tenant),
-			Now: say.MoneyPerHour(list.PerHour(size.SKU(), key.tenant, say.Now)), Then: say.MoneyPerHour(then),
-			At: w.priceTime(at)})
+		of := key{item.Size.Name, item.Tenant, item.Size.PricePerHour}
+		n, known := at[of]
+		if !known {
+			n, at[of] = len(list), len(list)
+			list = append(list, heldSize{size: item.Size, tenant: item.Tenant})
+		}
+		list[n].count++
 	}
+	return list, nil
+}
+
+func (w *Pages) nextModel(say page.Words, h heldSize, now, then usage.Money, at time.Time) usageview.NextModel {
+	return usageview.NextModel{What: ui.StackModel{Title: say.SizeTitle(h.size),
+		Detail: say.S("usage.workloads", "Count", h.count)}, Team: w.TeamTitle(h.tenant), Now: say.MoneyPerHour(now),
+		Then: say.MoneyPerHour(then), At: w.priceTime(at)}
+}
+
+func inOrder(rows []usageview.NextModel) []usageview.NextModel {
 	slices.SortFunc(rows, func(a, b usageview.NextModel) int {
 		return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.What.Title, b.What.Title),
 			strings.Compare(a.Team, b.Team), strings.Compare(a.Now, b.Now))
 	})
-	return rows, nil
+	return rows
 }
 
-func (w *Pages) priceForm(say page.Words, d usage.PriceDraft, problems []fault.Field) *usageview.EnterModel {
+// priceImpact is what prices would change: of the list, and of what runs now, at the moments when they begin.
+func (w *Pages) priceImpact(k page.Call, list usage.PriceList, added []usage.Price) (*usageview.ImpactModel, error) {
+	sizes, err := w.heldSizes(k)
+	if err != nil {
+		return nil, err
+	}
+	say, after := k.Words, list.With(added...)
+	m := &usageview.ImpactModel{}
+	for _, p := range added {
+		team := say.S("prices.everybody")
+		if p.Tenant != "" {
+			team = w.TeamTitle(p.Tenant)
+		}
+		c := ui.ChangeModel{New: w.rate(say, p.Kind, p.Rate), Name: say.S("prices.change_of", "What",
+			w.priceOf(say, p.Kind, p.Subject).Title, "Team", team, "From", w.priceTime(p.From))}
+		if was, ok := list.Before(p); ok {
+			c.Old = w.rate(say, p.Kind, was)
+		}
+		m.Changes = append(m.Changes, c)
+	}
+	last := slices.MaxFunc(added, func(a, b usage.Price) int { return a.From.Compare(b.From) }).From
+	count, was, then := 0, int64(0), int64(0)
+	for _, h := range sizes {
+		sku := h.size.SKU()
+		for _, at := range beginnings(added) {
+			if a, b := list.PerHour(sku, h.tenant, at), after.PerHour(sku, h.tenant, at); a != b {
+				m.Rows = append(m.Rows, w.nextModel(say, h, a, b, at))
+				break
+			}
+		}
+		if a, b := list.PerHour(sku, h.tenant, last), after.PerHour(sku, h.tenant, last); a != b {
+			count += h.count
+			was, then = was+a.Minor*int64(h.count), then+b.Minor*int64(h.count)
+		}
+	}
+	m.Rows = inOrder(m.Rows)
+	currency := w.Prices.Currency()
+	m.Touches, m.Title = count > 0, say.S("prices.impact_none")
+	if m.Touches {
+		m.Title = say.S("prices.impact", "Count", count)
+		m.Body = say.S("prices.impact_sum", "Now", say.Money(usage.Money{Minor: was, Currency: currency}), "Then",
+			say.Money(usage.Money{Minor: then, Currency: currency}))
+	}
+	return m, nil
+}
+
+// beginnings are the moments at which prices begin, in order.
+func beginnings(list []usage.Price) []time.Time {
+	var times []time.Time
+	for _, p := range list {
+		times = append(times, p.From)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return slices.CompactFunc(times, time.Time.Equal)
+}
+
+func (w *Pages) priceForm(say page.Words, typed typedPrices) *usageview.EnterModel {
+	var d usage.PriceDraft
+	if len(typed.drafts) > 0 {
+		d = typed.drafts[0]
+	}
+	problems := typed.problems
 	field := func(name, value string) usageview.TypedModel {
 		return usageview.TypedModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	known := w.Prices.Known()
-	m := &usageview.EnterModel{Path: page.PricesPath, Currency: w.Prices.Currency(),
+	m := &usageview.EnterModel{Path: page.PricesPath, Check: pricesCheckPath, AsText: typed.asText, Text: typed.text,
+		Single: len(typed.drafts) < 2, Currency: w.Prices.Currency(),
 		What: field("subject", d.Kind+":"+d.Subject), Team: field("tenant", d.Tenant), Amount: field("amount", d.Amount),
 		From: field("from", d.From)}
+	if typed.asText {
+		m.Problems = typed.wrongLines(say)
+		return m
+	}
 	m.What.Error = cmp.Or(page.WrongIn(say, problems, "kind"), m.What.Error)
 	option := func(kind usage.PriceKind, subject, title string) {
 		m.Whats = append(m.Whats, ui.OptionModel{Value: string(kind) + ":" + subject, Label: title})
@@ -171,21 +279,117 @@ func (w *Pages) priceForm(say page.Words, d usage.PriceDraft, problems []fault.F
 	return m
 }
 
+const pricesCheckPath = page.PricesPath + "/check"
+
+func readPrices(c echo.Context) (t typedPrices, err error) {
+	values, err := c.FormParams()
+	if err != nil {
+		return t, err
+	}
+	if t.asText = values.Has("text"); !t.asText {
+		kind, subject, _ := strings.Cut(values.Get("subject"), ":")
+		t.drafts = []usage.PriceDraft{{Kind: kind, Subject: subject, Tenant: values.Get("tenant"),
+			Amount: values.Get("amount"), From: values.Get("from")}}
+		return t, nil
+	}
+	t.text = strings.ReplaceAll(values.Get("text"), "\r\n", "\n")
+	drafts, read := usage.ReadDrafts(t.text)
+	for _, p := range read.Problems {
+		t.problems = append(t.problems, fault.Field{Name: p.Path, Reason: p.Reason})
+	}
+	t.drafts, t.unread = drafts, len(read.Problems) > 0
+	return t, nil
+}
+
+// wrongLines are the problems of a text, or else what is wrong with its prices, each on its line.
+func (t typedPrices) wrongLines(say page.Words) []ui.ProblemModel {
+	drafts, read := usage.ReadDrafts(t.text)
+	if len(read.Problems) == 0 {
+		fields := slices.Clone(t.problems)
+		for i := range fields {
+			if len(drafts) == 1 {
+				fields[i].Name = "0." + fields[i].Name
+			}
+		}
+		read.Place(fields)
+	}
+	return page.TextProblems(say, "text", read)
+}
+
+// checkedPrices reads what was typed, and says what is wrong with it.
+func (w *Pages) checkedPrices(c echo.Context, k page.Call) (typedPrices, []usage.Price, error) {
+	t, err := readPrices(c)
+	if err != nil {
+		return t, nil, err
+	}
+	prices, err := w.Prices.Check(k.Actor, t.drafts)
+	if !fault.Is(err, fault.Invalid) {
+		return t, prices, err
+	}
+	if !t.unread {
+		t.problems = fault.As(err).Fields
+	}
+	return t, nil, nil
+}
+
+func (w *Pages) pricesAgain(c echo.Context, k page.Call, t typedPrices, status int) error {
+	v, err := w.pricesView(k, t)
+	if err != nil {
+		return err
+	}
+	return w.Reply(c, k, w.pricesPage(), v, status)
+}
+
+// priceCheck writes nothing: it says what prices would change, what is wrong while somebody types them, or shows them
+// in the other way.
+func (w *Pages) priceCheck(c echo.Context) error {
+	k := w.CallOf(c)
+	t, prices, err := w.checkedPrices(c, k)
+	if err != nil {
+		return err
+	}
+	validating, err := w.Validating(c)
+	switch {
+	case err != nil:
+		return err
+	case validating && t.asText:
+		return w.Validated(c, "price-form", t.wrongLines(k.Words))
+	case validating:
+		return w.Validated(c, "price-form", page.FieldProblems(k.Words, formFields(t.problems)))
+	case c.FormValue("turn") == "text" && !t.asText:
+		return w.pricesAgain(c, k, typedPrices{asText: true, drafts: t.drafts, text: usage.DraftsYAML(t.drafts)},
+			http.StatusOK)
+	case c.FormValue("turn") == "form" && !t.unread && len(t.drafts) == 1:
+		return w.pricesAgain(c, k, typedPrices{drafts: t.drafts}, http.StatusOK)
+	case len(t.problems) > 0:
+		return w.pricesAgain(c, k, t, http.StatusUnprocessableEntity)
+	}
+	t.impact = prices
+	return w.pricesAgain(c, k, t, http.StatusOK)
+}
+
+// formFields names problems by the fields of the form: kind and subject are one there.
+func formFields(problems []fault.Field) []fault.Field {
+	list := slices.Clone(problems)
+	for i := range list {
+		if list[i].Name == "kind" {
+			list[i].Name = "subject"
+		}
+	}
+	return list
+}
+
 // priceAdd keeps what an administrator typed.
 func (w *Pages) priceAdd(c echo.Context) error {
 	k := w.CallOf(c)
-	kind, subject, _ := strings.Cut(c.FormValue("subject"), ":")
-	d := usage.PriceDraft{Kind: kind, Subject: subject, Tenant: c.FormValue("tenant"), Amount: c.FormValue("amount"),
-		From: c.FormValue("from")}
-	_, err := w.Prices.Add(k.Ctx, k.Actor, d)
-	if fault.Is(err, fault.Invalid) {
-		v, drawn := w.pricesView(k, d, fault.As(err).Fields)
-		if drawn != nil {
-			return drawn
-		}
-		return w.Reply(c, k, w.pricesPage(), v, http.StatusUnprocessableEntity)
+	t, _, err := w.checkedPrices(c, k)
+	switch {
+	case err != nil:
+		return err
+	case len(t.problems) > 0:
+		return w.pricesAgain(c, k, t, http.StatusUnprocessableEntity)
 	}
-	if err != nil {
+	if _, err := w.Prices.AddAll(k.Ctx, k.Actor, t.drafts); err != nil {
 		return err
 	}
 	return w.Done(c, "price-added", page.PricesPath)

@@ -16,6 +16,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Get(page.ReconciliationPath+"/export", identity.ReadUsage, w.reconciliationExport),
 		w.Shows(page.PricesPath, identity.ReadPrices, w.pricesPage()),
 		page.Post(page.PricesPath, identity.ChangePrices, w.priceAdd),
+		page.Post(pricesCheckPath, identity.ChangePrices, w.priceCheck),
 		page.Post(page.PricesPath+"/:id/end", identity.ChangePrices, w.priceEnd),
 		w.Shows("/admin/budgets", identity.ReadBudget, w.budgetsPage()),
 		w.Shows("/admin/budgets/:name", identity.ReadBudget, w.teamBudgetPage()),

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/yamltext"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
@@ -96,6 +97,15 @@ func FieldProblems(say Words, problems []fault.Field) []ui.ProblemModel {
 	list := make([]ui.ProblemModel, len(problems))
 	for i, p := range problems {
 		list[i] = ui.ProblemModel{Field: p.Name, Words: say.Text(p.Reason)}
+	}
+	return list
+}
+
+// TextProblems are those of a text in the field with an id.
+func TextProblems(say Words, id string, t *yamltext.Text) []ui.ProblemModel {
+	list := make([]ui.ProblemModel, len(t.Problems))
+	for i, p := range t.Problems {
+		list[i] = ui.ProblemModel{Line: p.Line, LineOf: id, Path: p.Path, Words: say.Text(p.Reason)}
 	}
 	return list
 }

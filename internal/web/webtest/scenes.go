@@ -259,7 +259,11 @@ var idleScenes = []Scene{
 	{"idle", "what another setting would do", Dora, idling, "/admin/idle/preview", idleTried},
 	{"idle", "what it would do is not known", Dora, idleUnknown, "/admin/idle/preview", idleTried},
 	{"idle", "with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "for-0": {"all"},
-		"action-0": {"stop"}, "after-0": {"soon"}, "below-0": {"99"}, "keep-0": {""}}},
+		"action-0": {"stop"}, "after-0": {"soon"}, "below-0": {"99"}, "keepAlive-0": {""}}},
+	{"idle", "as text", Dora, idling, "/admin/idle/preview", url.Values{"base": {"1"}, "text": {"all:\n  action: stop\n" +
+		"  after: 2h\nteams:\n  vision:\n    action: \"off\"\n"}}},
+	{"idle", "as text, with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "text": {"all:\n" +
+		"  action: stop\n  after: soon\n"}}},
 	{"idle", "a workload is stopped soon", Anna, idling, "/workloads/w-train-resnet", nil},
 	{"idle", "a workload that is kept", Anna, needed, "/workloads/w-train-resnet", nil},
 }
@@ -280,6 +284,10 @@ var pricesScenes = []Scene{
 	{"prices", "what the catalog says counts", Dora, Busy, "/admin/prices", nil},
 	{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
 	{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},
+	{"prices", "what a price would change", Dora, priced, "/admin/prices/check",
+		url.Values{"subject": {"size:mig-1g.10gb"}, "amount": {"7.77"}}},
+	{"prices", "as text, with problems", Dora, priced, "/admin/prices", url.Values{"text": {"- kind: size\n" +
+		"  subject: mig-1g.10gb\n  amount: much\n- kind: cpu\n  price: 1\n"}}},
 	{"prices", "with problems", Dora, priced, "/admin/prices", url.Values{"subject": {"cpu:"}, "amount": {"much"},
 		"from": {"2020-01-01"}}},
 }

@@ -160,7 +160,7 @@ func (w *World) PutPrices(list ...usage.Price) {
 	w.exec("DELETE FROM prices")
 	for _, p := range list {
 		byDefault(&p.At, Now.Add(-100*24*time.Hour))
-		check(w.SavePrice(bg, p))
+		check(w.SavePrices(bg, []usage.Price{p}))
 	}
 	check(w.Prices.Refresh(bg))
 }

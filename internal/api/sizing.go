@@ -80,7 +80,7 @@ type EstimatePart struct {
 // Proposal is a size and why.
 type Proposal struct {
 	Size         string   `json:"size"`
-	Title        string   `json:"title"`
+	Title        string   `json:"title" doc:"In the language of the answer"`
 	MemoryGiB    float64  `json:"memoryGiB"`
 	Isolation    string   `json:"isolation" enum:"hard,memory,none,unknown"`
 	PricePerHour Money    `json:"pricePerHour"`
@@ -120,7 +120,7 @@ func sizingView(adv sizing.Advice, l *i18n.Localizer) Sizing {
 	}
 	for _, p := range adv.Proposals {
 		o := request.Offer{Size: p.Offer.Size, Fit: p.Offer.Fit}
-		v.Proposals = append(v.Proposals, Proposal{Size: o.Size.Name, Title: o.Size.Title,
+		v.Proposals = append(v.Proposals, Proposal{Size: o.Size.Name, Title: o.Size.TitleIn(l.Lang()),
 			MemoryGiB: o.Size.Accelerator.MemoryGiB, Isolation: string(o.Size.Isolation),
 			PricePerHour: money(o.Size.PricePerHour),
 			Capacity:     Capacity{Known: o.Fit.Known, Total: o.Fit.Total, Free: o.Fit.Free}, StartsNow: p.Offer.Now,

@@ -20,12 +20,17 @@ func TestTheAdviceAsJSON(t *testing.T) {
 		t.Fatal(problems)
 	}
 	offers := []sizing.Offer{{Size: catalog.Size{Name: "h100", Title: "Whole H100", Technology: catalog.Full,
+		Titles:    catalog.Titles{"de": "Ganze H100"},
 		Isolation: catalog.IsolationHard, Accelerator: catalog.Accelerator{MemoryGiB: 80, Share: 1}},
 		Fit: inventory.Fit{Total: 8, Free: 3, Known: true}, Now: true}}
 	v := sizingView(sizing.Propose(answers, offers), i18n.MustLoad().For("en"))
 	if len(v.Proposals) != 1 || v.Proposals[0].Size != "h100" || v.Proposals[0].Capacity.Free != 3 ||
 		!v.Proposals[0].StartsNow || len(v.Proposals[0].Reasons) < 2 {
 		t.Errorf("got %+v", v.Proposals)
+	}
+	german := sizingView(sizing.Propose(answers, offers), i18n.MustLoad().For("de"))
+	if got := german.Proposals[0].Title; got != "Ganze H100" {
+		t.Errorf("want the title in the language of the answer, got %q", got)
 	}
 	if v.Estimate.GiB != 17.23 || len(v.Estimate.Parts) != 3 || v.Estimate.Parts[1].GiB != 0.5 ||
 		v.Estimate.Parts[0].What != "Weights" {

@@ -37,7 +37,7 @@ type Checked struct {
 type Removal struct {
 	List  List
 	Name  string
-	Title string
+	Title any // in the language of whoever reads, as an argument of a Text; "" for none
 	Count int // living workloads
 }
 
@@ -89,7 +89,7 @@ func (c *Checked) mismatched(list, now []catalog.Mismatch) {
 // removals are held and not in the catalog.
 func removals(c catalog.Catalog, uses []Use) []Removal {
 	found := map[[2]string]*Removal{}
-	gone := func(list List, name, title string, count int) {
+	gone := func(list List, name string, title any, count int) {
 		key := [2]string{string(list), name}
 		if found[key] == nil {
 			found[key] = &Removal{List: list, Name: name, Title: title}
@@ -98,10 +98,10 @@ func removals(c catalog.Catalog, uses []Use) []Removal {
 	}
 	for _, u := range uses {
 		if _, ok := c.Size(u.Size.Name); !ok {
-			gone(Sizes, u.Size.Name, u.Size.Title, u.Count)
+			gone(Sizes, u.Size.Name, u.Size.Called(), u.Count)
 		}
 		if _, ok := c.Image(u.Image.Name); !ok && !u.Image.OfTeam() {
-			gone(Images, u.Image.Name, u.Image.Title, u.Count)
+			gone(Images, u.Image.Name, u.Image.Called(), u.Count)
 		}
 	}
 	var list []Removal
@@ -138,9 +138,17 @@ func removes(list []Removal) error {
 	return f
 }
 
+// Called is its title, or its name where it has none, as an argument of a Text.
+func (r Removal) Called() any {
+	if r.Title == any("") {
+		return r.Name
+	}
+	return r.Title
+}
+
 // Sentence says what is removed and how many hold it.
 func (r Removal) Sentence() i18n.Text {
-	return i18n.T("offer.removed_in_use", "Name", cmp.Or(r.Title, r.Name), "Count", r.Count)
+	return i18n.T("offer.removed_in_use", "Name", r.Called(), "Count", r.Count)
 }
 
 // noteOf checks what a person typed about a change.

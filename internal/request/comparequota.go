@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -20,14 +21,14 @@ type QuotaComparison struct {
 	Refused  []Compared    // that would have been refused
 	Allowed  []Compared    // that were refused for the quota and would not have been
 	Running  int           // workloads that hold something now
-	Excesses []QuotaExcess // by title of the size
+	Excesses []QuotaExcess // by name of the size
 	Waiting  int           // starts that nobody decided yet
 	Blocked  []Compared    // those of them that could not be approved, each looked at with what the team holds now
 }
 
 // QuotaExcess is a size of which a tenant holds more than its quota.
 type QuotaExcess struct {
-	Size    string // its title
+	Size    catalog.Size
 	Holds   int
 	Limit   int
 	Started []Compared // the last ones over the limit, newest first; what runs goes on
@@ -127,8 +128,8 @@ func quotaExcesses(then tenant.Tenant, held map[string][]Compared, holdings []wo
 			over -= of[started].Spec.Replicas.Least()
 			started++
 		}
-		list = append(list, QuotaExcess{Size: of[0].Spec.Size.Title, Holds: q.Used, Limit: q.Limit, Started: of[:started]})
+		list = append(list, QuotaExcess{Size: of[0].Spec.Size, Holds: q.Used, Limit: q.Limit, Started: of[:started]})
 	}
-	slices.SortFunc(list, func(a, b QuotaExcess) int { return strings.Compare(a.Size, b.Size) })
+	slices.SortFunc(list, func(a, b QuotaExcess) int { return strings.Compare(a.Size.Name, b.Size.Name) })
 	return list
 }

@@ -81,7 +81,7 @@ func catalogTrouble(say page.Words, o offer.Overview, problem error) *sizes.Trou
 	case len(o.Gone) > 0:
 		m := &sizes.TroubleModel{Kind: sizes.Gone}
 		for _, r := range o.Gone {
-			m.Items = append(m.Items, say.S("sizes.gone_held", "Name", cmp.Or(r.Title, r.Name), "Count", r.Count))
+			m.Items = append(m.Items, say.S("sizes.gone_held", "Name", r.Called(), "Count", r.Count))
 		}
 		return m
 	}

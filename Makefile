@@ -113,6 +113,10 @@ bench: build ## benchmarks; results in .bench/
 storybook: needs-go ## each page and part in each state, without a database
 	go run ./cmd/storybook
 
+.PHONY: pictures
+pictures: needs-go ## the pictures of the documents, by a headless chromium
+	go run ./cmd/storybook -pictures docs/pictures
+
 GENERATED := views internal/api/openapi.json docs/configuration.md
 
 .PHONY: generate

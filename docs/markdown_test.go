@@ -309,3 +309,52 @@ func TestPagesAreShort(t *testing.T) {
 		}
 	}
 }
+
+var picture = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\)`)
+
+// The limits of pictures, in bytes: of one, and of all.
+const (
+	pictureMost  = 120_000
+	picturesMost = 1_500_000
+)
+
+// TestPicturesAreThereAndSmall: each is shown on a page with words for those who do not see it, and none is left over.
+func TestPicturesAreThereAndSmall(t *testing.T) {
+	shown, sum := map[string]bool{}, int64(0)
+	for _, page := range pages(t) {
+		for _, m := range picture.FindAllStringSubmatch(readPage(t, page), -1) {
+			if len(strings.Fields(m[1])) < 4 {
+				t.Errorf("%s: say what %s shows, got %q", page, m[2], m[1])
+			}
+			shown[filepath.Join(filepath.Dir(page), m[2])] = true
+		}
+	}
+	var files []string
+	for _, pattern := range []string{"*.png", "pictures/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum += info.Size(); info.Size() > pictureMost {
+			t.Errorf("%s has %d bytes, want at most %d", file, info.Size(), pictureMost)
+		}
+		if !shown[file] && !shown[filepath.Join("..", "docs", file)] {
+			t.Errorf("no page shows %s", file)
+		}
+		delete(shown, file)
+		delete(shown, filepath.Join("..", "docs", file))
+	}
+	for file := range shown {
+		t.Errorf("%s is not there", file)
+	}
+	if sum > picturesMost {
+		t.Errorf("all have %d bytes, want at most %d", sum, picturesMost)
+	}
+}

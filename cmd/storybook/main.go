@@ -2,10 +2,13 @@
 //
 //	go run ./cmd/storybook            then open the address it prints
 //
+//	go run ./cmd/storybook -pictures docs/pictures   makes the pictures of the documents, with the browser chromium
+//
 // ?theme=dark|light and ?lang=de choose how to look at it; ?lang=en-XA stretches every text.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
@@ -15,7 +18,15 @@ import (
 
 func main() {
 	addr := flag.String("listen", "127.0.0.1:8090", "address to listen on")
+	pictures := flag.String("pictures", "", "folder to make the pictures of the documents in, and end")
+	browser := flag.String("browser", "chromium", "program that makes them")
 	flag.Parse()
+	if *pictures != "" {
+		if err := takePictures(context.Background(), *browser, *pictures); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	fmt.Printf("storybook on http://%s/\n", *addr)
 	server := &http.Server{Addr: *addr, Handler: handler(), ReadHeaderTimeout: 10 * time.Second}
 	log.Fatal(server.ListenAndServe())

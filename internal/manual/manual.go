@@ -1,5 +1,5 @@
 // Package manual renders the texts of docs/ for the pages of the portal: HTML without script, style or raw HTML, with
-// links between them that lead to their pages.
+// links between them that lead to their pages. Pictures of the portal are left out.
 package manual
 
 import (
@@ -100,6 +100,7 @@ type transformer struct{ d *Document }
 func (t transformer) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {
 	source := reader.Source()
 	var title ast.Node
+	var pictures []ast.Node
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -113,6 +114,9 @@ func (t transformer) Transform(doc *ast.Document, reader text.Reader, _ parser.C
 			id, _ := n.AttributeString("id")
 			raw, _ := id.([]byte)
 			t.d.Sections = append(t.d.Sections, Section{ID: string(raw), Title: plain(n, source), Level: n.Level})
+		case *ast.Image: // of the pages that the reader is on
+			pictures = append(pictures, n)
+			return ast.WalkSkipChildren, nil
 		case *ast.Link:
 			n.Destination = []byte(destination(string(n.Destination)))
 		}
@@ -121,6 +125,12 @@ func (t transformer) Transform(doc *ast.Document, reader text.Reader, _ parser.C
 	})
 	if title != nil {
 		doc.RemoveChild(doc, title)
+	}
+	for _, n := range pictures {
+		around := n.Parent()
+		if around.RemoveChild(around, n); !around.HasChildren() {
+			around.Parent().RemoveChild(around.Parent(), around)
+		}
 	}
 }
 

@@ -177,7 +177,8 @@ func TestSnippetsArePrograms(t *testing.T) {
 
 func TestASnippetHoldsWhatTheCallNeeds(t *testing.T) {
 	got := find(t, "submit-request").Snippets("https://gpu.example.org")[0]
-	want := `curl -sS -X POST 'https://gpu.example.org/api/v1/requests' \
+	want := `curl -sS -X POST \
+  'https://gpu.example.org/api/v1/requests' \
   -H "Authorization: Bearer $PORTAL_TOKEN" \
   -H 'Content-Type: application/json' \
   -d '{

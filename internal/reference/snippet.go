@@ -65,7 +65,7 @@ func (o Operation) curl(address string) string {
 	if o.Method != "GET" {
 		fmt.Fprintf(&b, "-X %s ", o.Method)
 	}
-	fmt.Fprintf(&b, "'%s' \\\n  -H \"Authorization: Bearer $PORTAL_TOKEN\"", address)
+	fmt.Fprintf(&b, "\\\n  '%s' \\\n  -H \"Authorization: Bearer $PORTAL_TOKEN\"", address)
 	if o.Body == nil {
 		return b.String()
 	}

@@ -135,6 +135,7 @@ var requestsScenes = []Scene{
 	{"requests", "one, rejected", Anna, Busy, "/requests/r-anna0", nil},
 	{"requests", "one, approved", Anna, Busy, "/requests/r-anna2", nil},
 	{"requests", "approvals", Carla, Busy, "/approvals", nil},
+	{"requests", "approvals, an endpoint with its model", Carla, serving, "/approvals/r-serve", nil},
 	{"requests", "approvals, long reason", Carla, long, "/approvals", nil},
 	{"requests", "approvals, none", Carla, fresh, "/approvals", nil},
 	{"requests", "approvals, in line for a seat", Carla, seatQueue, "/approvals", nil},

@@ -206,6 +206,21 @@ func long(s Scope) *World {
 	return w
 }
 
+// serving is a world where somebody asks for an endpoint with a model of the hub, in several replicas.
+func serving(s Scope) *World {
+	w := Busy(s)
+	w.Ask("r-serve", Olaf, "speech", "h100", "3d", "Transcripts for the help desk.", 3*time.Hour)
+	r := w.Request("r-serve")
+	image, _ := w.Site.Catalog.Image("vllm")
+	r.Spec.Kind, r.Spec.Image, r.Spec.StorageGiB = catalog.Endpoint, image, 0
+	r.Spec.Name = "ep-olaf-serve"
+	r.Spec.Model = &catalog.Model{Source: catalog.FromHub, Name: "Qwen/Qwen2.5-7B-Instruct", Revision: "main",
+		ContextLength: 8192, Quantization: "fp8"}
+	r.Spec.Replicas = workload.Range{Min: 1, Max: 2}
+	w.PutRequest(r)
+	return w
+}
+
 // lost is a world where the cluster was silent for a while, and then a pod was gone.
 func lost(s Scope) *World {
 	w := Busy(s)

@@ -51,7 +51,7 @@ func TestAPanelInAPageOfAnotherSite(t *testing.T) {
 	maker.click("[data-test=embed-create]")
 	address, err := maker.at("[data-test=embed-address] code").TextContent()
 	maker.do(err)
-	maker.reads("#embed-snippet", "<iframe src=\"" + html.EscapeString(address) + "\"")
+	maker.reads("#embed-snippet", "<iframe src=\""+html.EscapeString(address)+"\"")
 
 	viewer := visit(t, look{})
 	var asked, answered []string

@@ -69,8 +69,8 @@ type Via string
 const (
 	ViaSession Via = "session"
 	ViaToken   Via = "token"
-	ViaEmbed   Via = "embed"  // a panel in another site's page, with the rights of whoever made its address
-	ViaSystem  Via = "system" // the portal itself: lease end, expiry
+	ViaEmbed   Via = "embed"   // a panel in another site's page, with the rights of whoever made its address
+	ViaSystem  Via = "system"  // the portal itself: lease end, expiry
 	ViaConsole Via = "console" // the OpenShift console, which sends its user's token of the cluster
 )
 

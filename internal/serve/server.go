@@ -31,10 +31,10 @@ import (
 // Route is one entry of the surface. A route that is not Public needs someone who is signed in; Action says what it is
 // for, and guards walk it.
 type Route struct {
-	Method  string
-	Path    string
-	Action  identity.Action
-	Public  bool
+	Method string
+	Path   string
+	Action identity.Action
+	Public bool
 	// Anonymous looks at no cookie and no credential of the call, whoever makes it; such a route is Public.
 	Anonymous bool
 	Handler   echo.HandlerFunc

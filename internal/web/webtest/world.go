@@ -380,7 +380,6 @@ func (w *World) pages() {
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
 		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Events: w.Store, Bundle: w.bundle, Now: w.now,
 		PortalURL: "http://localhost:8080",
-		Accounts:     w.newAccounts(w.now), Events: w.Store, Bundle: w.bundle, Now: w.now, PortalURL: "http://localhost:8080",
 		Reference: apiReference,
 		Support:   page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL:   func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})

@@ -183,7 +183,7 @@ CREATE TABLE workloads (
   storage_gib  BIGINT  NOT NULL,
   desired      TEXT    NOT NULL CHECK (desired IN ('running', 'stopped', 'deleted', 'finished')),
   generation   BIGINT  NOT NULL,
-  state        TEXT    NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'stopping', 'stopped', 'failed', 'succeeded', 'ended')),
+  state        TEXT    NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'asleep', 'stopping', 'stopped', 'failed', 'succeeded', 'ended')),
   reason       TEXT    NOT NULL,
   lease_from   BIGINT,
   lease_until  BIGINT,
@@ -206,7 +206,7 @@ CREATE TABLE workloads (
   result       TEXT    NOT NULL DEFAULT 'null',
   replicas     TEXT    NOT NULL DEFAULT '{}',
   -- Pods that count against quota and seats while the workload counts at all, and pods that are on a node.
-  held_replicas   BIGINT NOT NULL DEFAULT 1 CHECK (held_replicas > 0),
+  held_replicas   BIGINT NOT NULL DEFAULT 1 CHECK (held_replicas >= 0),
   placed_replicas BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
@@ -255,6 +255,23 @@ CREATE TABLE key_traffic (
   PRIMARY KEY (key_id, hour)
 );
 CREATE INDEX key_traffic_workload ON key_traffic (workload, hour);
+
+-- When a gateway last reported the load of endpoints, and what it measured: concurrency and requests per second in
+-- thousandths. Rows of gateways that are gone tell when an endpoint was called last.
+CREATE TABLE gateway_reports (
+  gateway TEXT   NOT NULL PRIMARY KEY,
+  at      BIGINT NOT NULL
+);
+CREATE TABLE endpoint_load (
+  gateway     TEXT   NOT NULL,
+  workload    TEXT   NOT NULL,
+  under_way   BIGINT NOT NULL,
+  concurrency BIGINT NOT NULL,
+  per_second  BIGINT NOT NULL,
+  last_at     BIGINT,
+  PRIMARY KEY (gateway, workload)
+);
+CREATE INDEX endpoint_load_last ON endpoint_load (last_at);
 
 CREATE TABLE volumes (
   name       TEXT    NOT NULL PRIMARY KEY,
@@ -874,6 +891,8 @@ DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
+DROP TABLE endpoint_load;
+DROP TABLE gateway_reports;
 DROP TABLE key_traffic;
 DROP TABLE endpoint_keys;
 DROP TABLE workloads;

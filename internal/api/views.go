@@ -375,7 +375,7 @@ type Workload struct {
 	Cluster    string     `json:"cluster"`
 	Namespace  string     `json:"namespace"`
 	Desired    string     `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
-	State      string     `json:"state" enum:"queued,starting,running,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
+	State      string     `json:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
 	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
 	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
 	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`

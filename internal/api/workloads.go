@@ -13,7 +13,7 @@ import (
 type workloadsInput struct {
 	Scope  string `query:"scope" enum:"mine,all" default:"all"`
 	Tenant string `query:"tenant" maxLength:"63"`
-	State  string `query:"state" enum:"queued,starting,running,stopping,stopped,ended,failed,succeeded"`
+	State  string `query:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded"`
 	Ended  bool   `query:"ended" doc:"Also those that were deleted"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 	Cursor string `query:"cursor" maxLength:"200"`

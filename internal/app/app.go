@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/autoscale/scaler"
 	"github.com/gpu-portal/gpu-portal/internal/branding"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -112,6 +113,7 @@ type App struct {
 	idle        *idle.Service
 	recorder    *recorder.Recorder
 	uses        *recorder.Live
+	scaler      *scaler.Scaler
 	runner      *jobs.Runner
 	watchdog    *jobs.Watchdog
 	pods        *gateway.Pods
@@ -235,7 +237,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if c.Has(config.RoleController) {
-		a.controller, a.runner = a.newController(), a.newRunner()
+		a.controller = a.newController()
+		a.scaler = a.newScaler()
+		a.runner = a.newRunner()
 	}
 	for name, pool := range a.store.Pools() {
 		a.meters.registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
@@ -532,7 +536,8 @@ func appAddress(c config.Config, name string) string {
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
 		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
-		Actors: people{a}, Keys: a.store,
+		Actors: people{a}, Keys: a.store, Waker: a.workloads, Loads: a.store, ID: newID("g-"),
+		WakeWithin: a.config.Serving.WakeWithin.Std(), MaxHeld: a.config.Serving.HeldRequests,
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
 		Idle:          a.config.Session.Idle.Std(),
 		ClientAddress: func(r *http.Request) string { return a.server.Address(r) },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -23,6 +24,8 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},
 		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
+		{Name: "endpoints-scale", Every: autoscale.ReportEvery, TrustedClock: true, Run: a.scaler.Run,
+			Stopped: a.scaler.Forget},
 		{Name: "licenses-poll", Every: a.licensesEvery(), AtStart: true,
 			WhileHeld: true, Soon: a.licenses.PollTrigger(), Run: a.askLicenses},
 		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,

@@ -232,8 +232,8 @@ func (g gauges) backlog(ctx context.Context) error {
 	for _, what := range []string{store.ForApproval, store.ForSeat} {
 		g.set(requestsPending, float64(b.Requests[what]), what)
 	}
-	for _, s := range []workload.State{workload.Queued, workload.Starting, workload.Running, workload.Stopping,
-		workload.Stopped, workload.Failed, workload.Succeeded} {
+	for _, s := range []workload.State{workload.Queued, workload.Starting, workload.Running, workload.Asleep,
+		workload.Stopping, workload.Stopped, workload.Failed, workload.Succeeded} {
 		g.set(workloads, float64(b.Workloads[s]), string(s))
 	}
 	for _, s := range []notify.State{notify.Due, notify.Sending, notify.GaveUp} {

@@ -96,6 +96,9 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	for _, p := range a.clusters.metrics {
 		group.Go(func() error { return p.Run(ctx) })
 	}
+	if a.config.Has(config.RoleGateway) {
+		group.Go(func() error { return a.reportLoads(ctx) })
+	}
 	if a.config.Has(config.RoleController) {
 		group.Go(func() error { return a.campaign(ctx) })
 		group.Go(func() error { return a.notifyLoop(ctx) })

@@ -34,8 +34,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"InUse", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",
 		"Settle", "For",
-		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Quarantined", "Under", "Open", "Mismatches",
-		"Origins", "MaxLife", "Address"}
+		"Run", "Derive", "Deliver", "Wake", "Autoscale", "TellScaling", "HasMail", "Hosts", "Quarantined", "Under", "Open",
+		"Mismatches", "Origins", "MaxLife", "Address"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
 		w.notify, w.quarantine, w.accounts, w.keys, w.embeds} {

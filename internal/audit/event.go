@@ -42,6 +42,10 @@ const (
 	WorkloadExtended     Kind = "workload.extended"
 	WorkloadShared       Kind = "workload.shared"
 	WorkloadScaled       Kind = "workload.scaled"
+	WorkloadScalingSet   Kind = "workload.scaling_set"   // its owner changed how it scales
+	WorkloadScalingShort Kind = "workload.scaling_short" // it needs more replicas than there is room for
+	WorkloadSlept        Kind = "workload.slept"         // nobody has called it
+	WorkloadWoken        Kind = "workload.woken"         // somebody called it
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
@@ -122,7 +126,8 @@ func Kinds() []Kind {
 		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired,
 		RequestRefused, QuotaRaised,
 		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
-		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadIdle, WorkloadIdleStopped,
+		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadScalingSet,
+		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, WorkloadIdle, WorkloadIdleStopped,
 		WorkloadKeptAlive,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,

@@ -100,6 +100,7 @@ type Config struct {
 	Advice       Advice   `json:"advice,omitempty"`
 	Idle         Idle     `json:"idle,omitempty"`
 	Health       Health   `json:"health,omitempty"`
+	Serving      Serving  `json:"serving,omitempty"`
 	Help         Help     `json:"help,omitempty"`
 	Branding     Branding `json:"branding,omitempty"`
 	Console      Console  `json:"console,omitzero"`
@@ -466,6 +467,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Advice.problems()...)
 	all = append(all, c.Idle.problems()...)
 	all = append(all, c.Health.problems()...)
+	all = append(all, c.Serving.problems()...)
 	all = append(all, c.Help.problems()...)
 	all = append(all, c.Branding.problems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)

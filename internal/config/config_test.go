@@ -68,6 +68,7 @@ roles: [web, gatway]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
 health: {recentErrorWindow: 1m}
+serving: {wakeWithin: 1h, heldRequests: -1}
 branding: {logo: nowhere.svg, color: "#06c"}
 embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
 lease: {warnings: [1h, 0s]}
@@ -92,6 +93,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
+		"serving.wakeWithin: ", "serving.heldRequests: ",
 		`branding.color: "#06c" is no color`, "oidc.clientSecret and oidc.clientSecretFile",
 		"oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -55,6 +56,9 @@ type Options struct {
 	Sessions  Sessions
 	Actors    Actors
 	Keys      Keys
+	Waker     Waker  // nil: nothing sleeps
+	Loads     Loads  // for ReportLoads
+	ID        string // of this process, for ReportLoads
 	Pods      *Pods
 	Bundle    *i18n.Bundle
 	Logger    *slog.Logger
@@ -68,6 +72,8 @@ type Options struct {
 	Grace          time.Duration // 30 s: how long open connections outlive a database that does not answer
 	MaxConnections int           // 200 at once for a person and workload
 	MaxHeaderBytes int           // 64 KiB
+	WakeWithin     time.Duration // 60 s: how long a call waits for an endpoint to wake
+	MaxHeld        int           // 100 calls at once that wait for one
 }
 
 // Gateway is the handler of the apps domain.
@@ -80,6 +86,8 @@ type Gateway struct {
 	proxy   *httputil.ReverseProxy
 	passes  passes
 	traffic traffic
+	loads   loads
+	wakes   wakes
 	watcher sync.Mutex // held by whoever starts or ends the watch
 	watched bool
 }
@@ -124,6 +132,8 @@ func withDefaults(o Options) Options {
 	orDuration(&o.SessionFor, 12*time.Hour)
 	orDuration(&o.Recheck, 2*time.Second)
 	orDuration(&o.Grace, 30*time.Second)
+	orDuration(&o.WakeWithin, time.Minute)
+	orInt(&o.MaxHeld, 100)
 	orInt(&o.MaxConnections, 200)
 	orInt(&o.MaxHeaderBytes, 64<<10)
 	if o.Now == nil {
@@ -235,9 +245,16 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	if !grant.open {
-		g.waiting(w, r, grant.workload)
+		if grant, ok := g.awaken(w, r, p, grant); ok {
+			g.pipe(w, r, p, grant)
+		}
 		return
 	}
+	g.pipe(w, r, p, grant)
+}
+
+// pipe lets a call through to the pod, unless there are too many.
+func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant grant) {
 	e := newExchange(w, r, grant)
 	defer e.cancel()
 	most := g.connections(grant)
@@ -254,6 +271,10 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 			return
 		}
 		defer func() { g.traffic.end(grant.key, e.counter, g.opts.Now()) }()
+	}
+	if grant.workload.Kind == catalog.Endpoint {
+		g.loads.begin(grant.workload.ID, g.opts.Now())
+		defer func() { g.loads.end(grant.workload.ID, g.opts.Now()) }()
 	}
 	g.proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
 }

@@ -2,9 +2,16 @@ package gateway
 
 import (
 	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // watch makes sure that somebody looks after open connections: it runs while there are passes and ends by itself, so
@@ -63,16 +70,30 @@ func (g *Gateway) recheck(ctx context.Context, p *pass, allowed time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
 	defer stop()
 	gr, err := g.renew(ctx, p, allowed)
-	over := err == nil && !gr.open || err != nil && (definite(err) || p.age(g.opts.Now()) > g.opts.Grace)
+	over := err != nil && (definite(err) || p.age(g.opts.Now()) > g.opts.Grace)
 	if err != nil && !definite(err) {
 		g.opts.Logger.WarnContext(ctx, "cannot ask whether open connections may stay", "workload", p.claim.name, "closed",
 			over, "error", err.Error())
 	}
 	for _, e := range g.passes.exchangesOf(p) {
-		if over || err == nil && gr.target != e.grant.target {
+		if over || err == nil && !g.stays(gr, e.grant.target) {
 			e.end()
 		}
 	}
+}
+
+// stays reports whether a call may go on to where it goes. A replica that is being taken away answers what it was asked
+// before, and so does the last one of an endpoint that falls asleep.
+func (g *Gateway) stays(gr grant, t target) bool {
+	w := gr.workload
+	if w.Kind != catalog.Endpoint || len(w.Observed.Pods) == 0 {
+		return gr.open && gr.target == t
+	}
+	return w.Desired == workload.WantRunning && slices.ContainsFunc(w.Observed.Pods, func(r workload.Replica) bool {
+		ip, err := netip.ParseAddr(r.IP)
+		return r.Pod == t.pod && err == nil && net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(w.Image.Port))) ==
+			t.address
+	})
 }
 
 // Close ends every open connection; the app calls it when it stops, since a server that shuts down does not know of

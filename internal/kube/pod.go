@@ -122,8 +122,22 @@ func (r renderer) container() corev1.Container {
 	if !r.Workload.IsJob() { // a job answers nobody
 		c.Ports = ports(i)
 		c.StartupProbe, c.ReadinessProbe, c.LivenessProbe = probes(r.Workload.Kind, i)
+		c.Lifecycle = r.lifecycle()
 	}
 	return c
+}
+
+// drain is how long a replica that goes still answers: gateways and Services hear of it within that time. A part of the
+// time in which a pod has to stop.
+const drain = 5 // seconds
+
+// lifecycle lets a replica of an endpoint answer for a while after it was told to go. "sleep" needs no program in the
+// image, and Kubernetes 1.30.
+func (r renderer) lifecycle() *corev1.Lifecycle {
+	if r.Workload.Kind != catalog.Endpoint {
+		return nil
+	}
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drain}}}
 }
 
 // image is that of the workload with its model in arguments and environment.

@@ -50,8 +50,9 @@ func specOf(w workload.Workload) Spec {
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
 	}
-	if w.Replicas.Most() > 1 {
-		s.Replicas = &workload.Replicas{Range: w.Replicas.Range, Wanted: w.Replicas.Want()}
+	if w.Replicas.Can() {
+		s.Replicas = &workload.Replicas{Range: w.Replicas.Range, Wanted: max(w.Replicas.Least(), w.Replicas.Wanted),
+			Scaling: w.Replicas.Scaling}
 	}
 	for _, m := range w.Mounts {
 		m.Note = ""

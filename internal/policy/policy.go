@@ -78,6 +78,9 @@ type Facts struct {
 	SeatsLeft    int64 `cel:"seats_left" json:"seatsLeft"`
 	SeatsTotal   int64 `cel:"seats_total" json:"seatsTotal"`     // all seats of the pool; -1 like seats_left
 	SeatsWaiting int64 `cel:"seats_waiting" json:"seatsWaiting"` // requests that wait for seats of the pool already
+	// replicas of an endpoint; 1 of everything else. A least of 0: it sleeps while nobody calls it
+	ReplicasMin int64 `cel:"replicas_min" json:"replicasMin"`
+	ReplicasMax int64 `cel:"replicas_max" json:"replicasMax"` // as many as its owner may set
 	// what an endpoint serves; empty for everything else, and where the image brings its model
 	Model Model `cel:"model" json:"model,omitzero"`
 }

@@ -63,6 +63,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Model = c.model(d, w)
 	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
 	w.Replicas = c.replicas(d, w)
+	w.Scaling = c.scaling(d, w)
 	if w.Job = c.job(d, w); w.Job != nil {
 		w.Image = w.Image.ForJob()
 	}

@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -21,7 +22,7 @@ func (c *checker) replicas(d Draft, w Spec) workload.Range {
 	case d.Kind != catalog.Endpoint:
 		c.problem("replicas", i18n.T("replicas.endpoints_only"))
 		return workload.Range{}
-	case r.Min < 1 || r.Max < r.Min || r.Max > most:
+	case r.Min < 0 || r.Max < max(1, r.Min) || r.Max > most:
 		c.problem("replicas", i18n.T("replicas.range", "Most", most))
 		return workload.Range{}
 	case r.Max > 1 && w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
@@ -30,6 +31,28 @@ func (c *checker) replicas(d Draft, w Spec) workload.Range {
 		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Called()))
 	}
 	return r
+}
+
+// scaling checks how an endpoint scales by itself; the zero Policy where its owner sets the number.
+func (c *checker) scaling(d Draft, w Spec) autoscale.Policy {
+	typed := autoscale.Typed{}
+	if d.Scaling != nil {
+		typed = *d.Scaling
+	}
+	if d.Kind != catalog.Endpoint {
+		if !typed.IsZero() {
+			c.problem("scaling.metric", i18n.T("replicas.endpoints_only"))
+		}
+		return autoscale.Policy{}
+	}
+	p, problems := autoscale.Parse(typed, w.Replicas.ToZero(), w.Image, w.Size)
+	for _, wrong := range problems {
+		c.problem("scaling."+wrong.Field, wrong.Reason)
+	}
+	if p.Automatic() && w.Replicas.Most() == w.Replicas.Lowest() {
+		c.problem("replicas", i18n.T("scaling.no_room"))
+	}
+	return p
 }
 
 // Lacks reports whether so many more are beyond the limit.

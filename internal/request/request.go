@@ -3,6 +3,7 @@ package request
 import (
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -55,6 +56,8 @@ type Draft struct {
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 	// Replicas of an endpoint; nil for one
 	Replicas *workload.Range `json:",omitempty"`
+	// Scaling of an endpoint; nil for a number that its owner sets
+	Scaling *autoscale.Typed `json:",omitempty"`
 	// Model of an endpoint; nil for the image's usual one. Without a source, its name says which.
 	Model *catalog.Model `json:",omitempty"`
 	JobDraft
@@ -80,7 +83,8 @@ type Spec struct {
 	Amount   int         `json:"amount,omitempty"`
 	Replaces workload.ID `json:"replaces,omitempty"` // for a start: in whose place
 	// of an endpoint; zero for one. It starts with the least, its owner may set up to the most
-	Replicas workload.Range `json:"replicas,omitzero"`
+	Replicas workload.Range   `json:"replicas,omitzero"`
+	Scaling  autoscale.Policy `json:"scaling,omitzero"` // of an endpoint
 	// for a job alone
 	Job *workload.Job `json:"job,omitempty"`
 	// of an endpoint; nil where its image has one

@@ -274,7 +274,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 	}
 	w.LicenseSeats = w.Size.Seats(pool)
 	if w.Kind == catalog.Endpoint {
-		w.Replicas = workload.NewReplicas(r.Spec.Replicas)
+		w.Replicas = workload.NewReplicas(r.Spec.Replicas, r.Spec.Scaling)
 	}
 	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
 	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
@@ -339,6 +339,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 		}
 	}
 	facts.Model = modelFacts(w)
+	facts.ReplicasMin, facts.ReplicasMax = int64(w.Replicas.Lowest()), int64(w.Replicas.Most())
 	for _, role := range a.Tenants[w.Tenant] {
 		facts.Roles = append(facts.Roles, string(role))
 	}

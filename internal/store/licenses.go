@@ -280,7 +280,7 @@ func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 		t := r.Size.is.Checkout(license.Pool{}, r.Owner)
 		t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
 		t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
-		for n := range max(1, r.HeldReplicas) {
+		for n := range r.HeldReplicas {
 			t.Node = ""
 			switch pods := r.Observed.is.Pods; {
 			case n < len(pods):

@@ -183,7 +183,7 @@ func (v view) Allocations(ctx context.Context) ([]forecast.Allocation, error) {
 	for _, r := range rows {
 		one := forecast.Allocation{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
 			Pool: r.LicensePool, Seats: r.LicenseSeats, Until: r.LeaseUntil.time(), RequestedAt: r.RequestedAt.time()}
-		for n := range max(1, r.Held) {
+		for n := range r.Held {
 			one.Queued = r.Queued || n >= max(1, r.Placed)
 			list = append(list, one)
 		}

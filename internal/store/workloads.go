@@ -177,7 +177,7 @@ func workloadsIn(query *gorm.DB, f workload.Filter) *gorm.DB {
 }
 
 // stateRank is the expression of the index workloads_by_state, word for word: SQLite uses it for nothing else.
-const stateRank = "CASE state WHEN 'running' THEN 0 WHEN 'starting' THEN 1 WHEN 'queued' THEN 1 WHEN 'failed' THEN 2 " +
+const stateRank = "CASE state WHEN 'running' THEN 0 WHEN 'starting' THEN 1 WHEN 'queued' THEN 1 WHEN 'asleep' THEN 1 WHEN 'failed' THEN 2 " +
 	"ELSE 3 END"
 
 // workloadOrder is the order of a list in SQL.
@@ -274,6 +274,13 @@ func (v view) Placed(ctx context.Context, f workload.Filter) ([]workload.Placed,
 // Living gives every workload that has not ended, oldest first.
 func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where("state <> 'ended'").Order("created_at, id"))
+	return each(rows, toWorkload), err
+}
+
+// ScalingEndpoints are the endpoints that shall run and scale by themselves.
+func (v view) ScalingEndpoints(ctx context.Context) ([]workload.Workload, error) {
+	rows, err := all[workloadRow](v.at(ctx).Where(`state <> 'ended' AND kind = 'endpoint' AND desired = 'running'
+		AND replicas LIKE '%"scaling"%'`).Order("created_at, id"))
 	return each(rows, toWorkload), err
 }
 

@@ -31,10 +31,20 @@ func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Even
 	if w.State != Running {
 		w.Observed.Activity = nil
 	}
-	if w.State != old.State {
+	if w.State != old.State && !w.woken(old) {
 		events = append(events, observed(w, old.State, now))
 	}
+	if w.State == Running || w.Desired != WantRunning {
+		w.Replicas.Waking = false
+	}
 	return w, events
+}
+
+// woken reports whether a change of state is part of a wake, which has its own word in the record: an endpoint may wake
+// many times a day, and its owner is not told each time.
+func (w Workload) woken(old Workload) bool {
+	return old.Replicas.Waking && w.Desired == WantRunning && (w.State == Queued || w.State == Starting ||
+		w.State == Running)
 }
 
 func observed(w Workload, from State, now time.Time) audit.Event {
@@ -58,6 +68,8 @@ func stateOf(w Workload, obs Observation) State {
 		return Stopped
 	case w.Desired != WantRunning:
 		return Stopping
+	case w.Replicas.Asleep:
+		return Asleep
 	case obs.Ready && obs.Generation >= w.Generation:
 		return Running
 	case obs.Failed:
@@ -74,7 +86,7 @@ func reasonOf(w Workload, obs Observation) i18n.Text {
 	switch w.State {
 	case Running, Succeeded, Ended:
 		return i18n.Text{}
-	case Stopping, Stopped:
+	case Stopping, Stopped, Asleep:
 		return w.Reason
 	}
 	if w.Desired == Finished && obs.Result == nil { // its objects are gone

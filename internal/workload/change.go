@@ -56,7 +56,8 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 	}
 	w.Desired, w.Generation, w.UpdatedAt = WantRunning, w.Generation+1, now
 	w.Reason = i18n.T("workload.resuming")
-	w.Replicas.Held = w.Replicas.Wanted
+	w.Replicas.Asleep, w.Replicas.Waking, w.Replicas.Short = false, false, i18n.Text{}
+	w.Replicas.Held = w.Replicas.Want()
 	w.Observed.Steps = nil
 	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{}, audit.Changed("desired", WantStopped,
 		WantRunning))}, nil

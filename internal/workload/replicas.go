@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -11,37 +12,67 @@ import (
 )
 
 // Range is between how many replicas an endpoint may have. The zero Range is one replica, as of all that is no
-// endpoint.
+// endpoint. With Min 0 and a Max the endpoint sleeps while nobody calls it.
 type Range struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
 }
 
-// Least is how many it starts with.
+// Least is how many it starts with, and has while it does not sleep.
 func (r Range) Least() int { return max(1, r.Min) }
 
-// Most is how many its owner may set.
+// Most is how many there may be.
 func (r Range) Most() int { return max(r.Least(), r.Max) }
+
+// ToZero reports whether it may sleep.
+func (r Range) ToZero() bool { return r.Min == 0 && r.Max > 0 }
+
+// Lowest is the lowest number that may be set: 0 for what may sleep.
+func (r Range) Lowest() int {
+	if r.ToZero() {
+		return 0
+	}
+	return r.Least()
+}
 
 // Replicas are the pods of an endpoint, each of its size. The zero Replicas are one pod, for good.
 type Replicas struct {
 	Range
-	Wanted int `json:"wanted"` // what the owner has set, within the range
+	Wanted int `json:"wanted"` // while it does not sleep, within the range
 	// Held are those that count against quota and seats: those that are wanted, and after a scale-down those whose pods
 	// are not gone yet.
-	Held int `json:"held,omitempty"`
+	Held    int              `json:"held,omitempty"`
+	Scaling autoscale.Policy `json:"scaling,omitzero"`
+	// Asleep: nobody has called it for a while. It holds nothing, and the first request wakes it.
+	Asleep bool `json:"asleep,omitempty"`
+	// Waking: it was woken and has not answered since.
+	Waking bool `json:"waking,omitempty"`
+	// Short is why there are fewer than were needed when it was last looked at; zero where there are enough.
+	Short i18n.Text `json:"short,omitzero"`
+	// Told is the number that the record told last of those that the portal set by itself, and ToldAt when: what follows
+	// soon after is told together. Zero where all is told.
+	Told   int       `json:"told,omitempty"`
+	ToldAt time.Time `json:"toldAt,omitzero"`
 }
 
 // NewReplicas are those of a workload that begins.
-func NewReplicas(r Range) Replicas {
-	return Replicas{Range: Range{Min: r.Least(), Max: r.Most()}, Wanted: r.Least(), Held: r.Least()}
+func NewReplicas(r Range, scaling autoscale.Policy) Replicas {
+	return Replicas{Range: Range{Min: r.Lowest(), Max: r.Most()}, Wanted: r.Least(), Held: r.Least(), Scaling: scaling}
 }
 
 // Want is how many pods there shall be while the workload shall run.
-func (r Replicas) Want() int { return max(r.Least(), r.Wanted) }
+func (r Replicas) Want() int {
+	if r.Asleep {
+		return 0
+	}
+	return max(r.Least(), r.Wanted)
+}
 
 // Hold is how many count against quota and seats while the workload counts at all.
 func (r Replicas) Hold() int { return max(r.Want(), r.Held) }
+
+// Can reports whether more than one number is possible.
+func (r Replicas) Can() bool { return r.Most() > r.Lowest() }
 
 // settled gives back what a scale-down has freed: pods that were deleted count until they are gone.
 func (r Replicas) settled(obs Observation) Replicas {
@@ -91,11 +122,17 @@ func (w Workload) Metered() int { return min(w.Observed.Placed(), w.Replicas.Hol
 
 // CanScale reports whether the number of replicas can be changed.
 func (w Workload) CanScale() bool {
-	return w.Kind == catalog.Endpoint && w.Replicas.Most() > w.Replicas.Least() && w.CanDelete()
+	return w.Kind == catalog.Endpoint && w.Replicas.Can() && w.CanDelete()
 }
 
-// Scale sets how many replicas an endpoint has. Quota, seats and budget are the caller's to check. Setting what is set
-// changes nothing and is no error.
+// Asleep reports whether it sleeps until the next request.
+func (w Workload) Asleep() bool { return w.Desired == WantRunning && w.Replicas.Asleep }
+
+// Wakes reports whether a request makes it answer, soon if not now.
+func (w Workload) Wakes() bool { return w.Desired == WantRunning && w.Replicas.ToZero() }
+
+// Scale sets how many replicas an endpoint has; 0 puts it to sleep, any other number wakes it. Quota, seats and budget
+// are the caller's to check. Setting what is set changes nothing and is no error.
 func Scale(wanted int) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		r := w.Replicas
@@ -104,19 +141,85 @@ func Scale(wanted int) Change {
 			return w, nil, fault.New(fault.Conflict, i18n.T("replicas.endpoints_only"))
 		case !w.CanDelete():
 			return w, nil, gone()
-		case wanted < r.Least() || wanted > r.Most():
+		case wanted < r.Lowest() || wanted > r.Most():
 			return w, nil, fault.InvalidFields([]fault.Field{{Name: "wanted", Reason: i18n.T("replicas.out_of_range",
-				"Min", r.Least(), "Max", r.Most())}})
+				"Min", r.Lowest(), "Max", r.Most())}})
 		case wanted == r.Want():
 			return w, nil, nil
 		}
 		before := r.Want()
-		w.Replicas.Wanted, w.UpdatedAt = wanted, now
-		w.Replicas.Held = wanted
-		if w.Holds() {
-			w.Replicas.Held = max(wanted, r.Hold())
-		}
+		w = w.scaled(wanted, now)
+		w.Replicas.Short, w.Replicas.Told, w.Replicas.ToldAt = i18n.Text{}, 0, time.Time{}
 		return w, []audit.Event{changed(w, a, audit.WorkloadScaled, now, i18n.T("replicas.scaled", "From", before, "To",
 			wanted), audit.Changed("replicas.wanted", before, wanted))}, nil
 	}
+}
+
+// scaled is the workload with another number of replicas. Sleeping and waking are new specs, as stopping and starting
+// are.
+func (w Workload) scaled(wanted int, now time.Time) Workload {
+	held := w.Replicas.Hold()
+	w.UpdatedAt = now
+	switch {
+	case wanted == 0:
+		w.Replicas.Asleep, w.Replicas.Waking = true, false
+		w.Generation++
+		if w.Desired == WantRunning {
+			w.State, w.Reason = Asleep, i18n.T("scaling.asleep")
+		}
+	case w.Replicas.Asleep:
+		w.Replicas.Asleep, w.Replicas.Waking, w.Replicas.Wanted = false, true, wanted
+		w.Generation++
+		if w.Desired == WantRunning {
+			w.State, w.Reason, w.Observed.Steps = Queued, i18n.T("scaling.waking"), nil
+		}
+	default:
+		w.Replicas.Wanted = wanted
+	}
+	w.Replicas.Held = wanted
+	if w.Holds() {
+		w.Replicas.Held = max(wanted, held)
+	}
+	return w
+}
+
+// SetScaling changes how an endpoint scales: the least number of replicas, and by what. Raising the least above what
+// there is raises that.
+func SetScaling(least int, p autoscale.Policy) Change {
+	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+		r := w.Replicas
+		switch {
+		case w.Kind != catalog.Endpoint:
+			return w, nil, fault.New(fault.Conflict, i18n.T("replicas.endpoints_only"))
+		case !w.CanDelete():
+			return w, nil, gone()
+		case least < 0 || least > r.Most():
+			return w, nil, fault.InvalidFields([]fault.Field{{Name: "min", Reason: i18n.T("replicas.out_of_range", "Min", 0,
+				"Max", r.Most())}})
+		}
+		changes := append(audit.Changed("replicas.min", r.Lowest(), least), policyChanges(r.Scaling, p)...)
+		if len(changes) == 0 {
+			return w, nil, nil
+		}
+		before := r.Want()
+		most := r.Most()
+		w.Replicas.Range, w.Replicas.Scaling, w.UpdatedAt = Range{Min: least, Max: most}, p, now
+		if least > before {
+			w = w.scaled(least, now)
+			changes = append(changes, audit.Changed("replicas.wanted", before, least)...)
+		}
+		return w, []audit.Event{changed(w, a, audit.WorkloadScalingSet, now, i18n.Text{}, changes)}, nil
+	}
+}
+
+func policyChanges(from, to autoscale.Policy) (list []audit.Change) {
+	f, t := from.Typed(), to.Typed()
+	for _, c := range []struct{ name, from, to string }{{"scaling.metric", f.Metric, t.Metric},
+		{"scaling.target", f.Target, t.Target}, {"scaling.scaleDownAfter", f.ScaleDownAfter, t.ScaleDownAfter},
+		{"scaling.toZeroAfter", f.ToZeroAfter, t.ToZeroAfter}} {
+		if c.from != c.to {
+			list = append(list, audit.Changed(c.name, c.from, c.to)...)
+		}
+	}
+	return list
 }

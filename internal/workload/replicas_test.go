@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -11,7 +12,7 @@ import (
 )
 
 func endpoint(wanted int) workload.Workload {
-	r := workload.NewReplicas(workload.Range{Min: 1, Max: 4})
+	r := workload.NewReplicas(workload.Range{Min: 1, Max: 4}, autoscale.Policy{})
 	r.Wanted, r.Held = wanted, wanted
 	return workload.Workload{Kind: catalog.Endpoint, Desired: workload.WantRunning, State: workload.Running, Generation: 1,
 		Replicas: r}

@@ -21,6 +21,9 @@ func (s *Service) Scale(ctx context.Context, a identity.Actor, id ID, wanted int
 		if err != nil {
 			return err
 		}
+		if w.Replicas.Scaling.Automatic() && wanted != 0 && !w.Replicas.Asleep {
+			return fault.New(fault.Conflict, i18n.T("scaling.automatic"))
+		}
 		if _, err := s.scaled(ctx, tx, a, w, wanted); err != nil {
 			return err
 		}
@@ -121,7 +124,8 @@ func (s *Service) scaleAsk(ctx context.Context, tx Tx, w Workload, wanted int) (
 	if err != nil {
 		return budget.Ask{}, err
 	}
-	c.Replicas, w.Replicas.Wanted = wanted, wanted
+	c.Replicas, c.Holds, c.Wanted = wanted, true, wanted > 0
+	w.Replicas.Wanted, w.Replicas.Asleep = wanted, wanted == 0
 	c.Seats = w.Seats()
 	return s.Budgets.Ask(ctx, tx, c)
 }

@@ -332,6 +332,7 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 			return err
 		}
 		if !w.Holds() {
+			w.Replicas.Asleep = false
 			full, err := s.room(ctx, tx, w)
 			if err != nil {
 				return err

@@ -8,19 +8,20 @@ import (
 // transitions is the one table of allowed state changes; Advance checks each against it. Ended is final. A job that
 // succeeded can only be deleted, and so can one that failed: stateOf keeps it there once it is Finished.
 var transitions = map[State][]State{
-	Queued:    {Starting, Running, Stopping, Stopped, Failed, Succeeded, Ended},
-	Starting:  {Queued, Running, Stopping, Stopped, Failed, Succeeded, Ended},
-	Running:   {Queued, Starting, Stopping, Stopped, Failed, Succeeded, Ended},
+	Queued:    {Starting, Running, Asleep, Stopping, Stopped, Failed, Succeeded, Ended},
+	Starting:  {Queued, Running, Asleep, Stopping, Stopped, Failed, Succeeded, Ended},
+	Running:   {Queued, Starting, Asleep, Stopping, Stopped, Failed, Succeeded, Ended},
+	Asleep:    {Queued, Starting, Running, Stopping, Stopped, Failed, Ended},
 	Stopping:  {Stopped, Queued, Ended, Failed, Succeeded},
 	Stopped:   {Queued, Starting, Running, Stopping, Ended},
-	Failed:    {Queued, Starting, Running, Stopping, Stopped, Succeeded, Ended},
+	Failed:    {Queued, Starting, Running, Asleep, Stopping, Stopped, Succeeded, Ended},
 	Succeeded: {Stopping, Ended},
 	Ended:     {},
 }
 
 // States lists every state.
 func States() []State {
-	return []State{Queued, Starting, Running, Stopping, Stopped, Failed, Succeeded, Ended}
+	return []State{Queued, Starting, Running, Asleep, Stopping, Stopped, Failed, Succeeded, Ended}
 }
 
 // CanMove reports whether a workload may go from one state to another. Staying is always allowed.

@@ -40,6 +40,7 @@ const (
 	Stopping  State = "stopping"  // told to stop, pod still there
 	Stopped   State = "stopped"   // no pod; storage kept; can be resumed, but for a job
 	Failed    State = "failed"    // cannot run until someone changes something; a job also: has ended without success
+	Asleep    State = "asleep"    // an endpoint that nobody has called for a while; the first request wakes it
 	Succeeded State = "succeeded" // a job that has ended with success
 	Ended     State = "ended"     // deleted; only history is left
 )

@@ -5,10 +5,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
+
+// replicas have a value in every field.
+func replicas() workload.Replicas {
+	r := workload.NewReplicas(workload.Range{Min: 0, Max: 4}, autoscale.Policy{Metric: autoscale.Requests, Target: 2.5,
+		ScaleDownAfter: catalog.Duration(time.Minute), ToZeroAfter: catalog.Duration(time.Hour)})
+	r.Waking, r.Short, r.Told, r.ToldAt = true, i18n.T("replicas.over_quota", "Most", "1"), 2, later(9)
+	return r
+}
 
 // three is an endpoint of which three replicas are wanted; one has a node, one waits, one is not made yet.
 func three(id string) workload.Workload {
@@ -35,6 +46,70 @@ var replicaCases = cases{
 			nodes[c.Workload] = append(nodes[c.Workload], c.Node)
 		}
 		equal(t, map[string][]string{"w-1": {"node-1", "", ""}, "w-2": {"node-1", ""}}, nodes)
+	},
+	"what sleeps holds nothing": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		asleep, ending := three("w-1"), three("w-2")
+		asleep.State, asleep.Replicas.Asleep, asleep.Replicas.Held = workload.Asleep, true, 0
+		asleep.Observed = workload.Observation{}
+		ending.State, ending.Replicas.Asleep, ending.Replicas.Held = workload.Asleep, true, 2 // pods that are not gone yet
+		saveWorkload(t, s, asleep, ending)
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 2, Seats: 4}},
+			got(s.Holdings(ctx, "vision"))(t))
+		for _, c := range got(s.Checkouts(ctx))(t) {
+			equal(t, "w-2", c.Workload)
+		}
+		for _, a := range got(s.Allocations(ctx))(t) {
+			equal(t, workload.ID("w-2"), a.Workload)
+		}
+		equal(t, 0, len(got(s.Queued(ctx, later(-3600)))(t)))
+		c := got(s.BudgetClaim(ctx, "w-1"))(t)
+		equal(t, false, c.Wanted || c.Holds)
+	},
+	"endpoints that scale are those that shall run": func(t *testing.T, s *store.Store) {
+		by, asleep, stopped, ended := three("w-2"), three("w-3"), three("w-4"), three("w-5")
+		for _, w := range []*workload.Workload{&by, &asleep, &stopped, &ended} {
+			w.Kind, w.Replicas.Scaling = catalog.Endpoint, replicas().Scaling
+		}
+		asleep.State, asleep.Replicas.Asleep = workload.Asleep, true
+		stopped.Desired, stopped.State = workload.WantStopped, workload.Stopped
+		ended.Desired, ended.State = workload.WantDeleted, workload.Ended
+		saveWorkload(t, s, three("w-1"), by, asleep, stopped, ended)
+		var ids []workload.ID
+		for _, w := range got(s.ScalingEndpoints(context.Background()))(t) {
+			ids = append(ids, w.ID)
+		}
+		equal(t, []workload.ID{"w-2", "w-3"}, ids)
+	},
+	"what gateways measured of endpoints is that of the last report": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		load := func(id string, underWay int, at time.Time) autoscale.EndpointLoad {
+			return autoscale.EndpointLoad{Workload: id, UnderWay: underWay, Concurrency: float64(underWay) / 2,
+				PerSecond: float64(underWay) / 4, LastRequest: at}
+		}
+		east := autoscale.Report{Gateway: "east", At: later(1), Endpoints: []autoscale.EndpointLoad{load("w-1", 3, later(1)),
+			load("w-2", 1, later(0))}}
+		west := autoscale.Report{Gateway: "west", At: later(2), Endpoints: []autoscale.EndpointLoad{load("w-1", 2, later(2))}}
+		must(t, s.SaveEndpointLoads(ctx, east))
+		must(t, s.SaveEndpointLoads(ctx, west))
+		equal(t, []autoscale.Report{east, west}, got(s.EndpointLoads(ctx))(t))
+		must(t, s.SaveEndpointLoads(ctx, autoscale.Report{Gateway: "east", At: later(6),
+			Endpoints: []autoscale.EndpointLoad{load("w-2", 0, later(5))}}))
+		quiet := load("w-1", 0, later(1))
+		equal(t, []autoscale.EndpointLoad{quiet, load("w-2", 0, later(5))}, got(s.EndpointLoads(ctx))(t)[0].Endpoints)
+		must(t, s.EndGateway(ctx, "west"))
+		after := got(s.EndpointLoads(ctx))(t)
+		equal(t, 2, len(after))
+		equal(t, true, after[1].At.IsZero())
+		equal(t, later(2), after[1].Endpoints[0].LastRequest)
+		must(t, s.SaveEndpointLoads(ctx, autoscale.Report{Gateway: "north", At: later(3600)}))
+		after = got(s.EndpointLoads(ctx))(t)
+		equal(t, "north", after[0].Gateway)
+		equal(t, true, after[1].At.IsZero() && after[2].At.IsZero())
+		must(t, s.PurgeOld(ctx, later(3*24*3600)))
+		equal(t, 3, len(got(s.EndpointLoads(ctx))(t)))
+		must(t, s.PurgeOld(ctx, later(9*24*3600)))
+		equal(t, 1, len(got(s.EndpointLoads(ctx))(t)))
 	},
 	"replicas without a place wait for one": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -78,7 +78,7 @@ func Workload(id string) workload.Workload {
 			Edits: []workload.ForeignEdit{{Object: "StatefulSet w-0", Path: "spec.replicas", By: "kubectl-edit",
 				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result,
 			Pods: []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
-		Replicas: workload.NewReplicas(workload.Range{Min: 1, Max: 4}),
+		Replicas: replicas(),
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
 			TimeLimit: catalog.Duration(time.Hour)}, Model: &Model, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},

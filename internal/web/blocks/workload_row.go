@@ -27,6 +27,7 @@ func (w *Blocks) WorkloadNames(k page.Call) (map[workload.ID]workload.Workload, 
 // stateKinds gives each state its colour and icon; the word is "state.<state>".
 var stateKinds = map[workload.State]ui.Kind{
 	workload.Queued: ui.Waiting, workload.Starting: ui.Progress, workload.Running: ui.OK, workload.Stopping: ui.Progress,
+	workload.Asleep:  ui.Off,
 	workload.Stopped: ui.Off, workload.Failed: ui.Danger, workload.Succeeded: ui.OK, workload.Ended: ui.Off,
 }
 
@@ -79,7 +80,7 @@ func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
 // OpenPath is the address at which a workload opens; "" when there is nothing to open, or this person may not.
 func (w *Blocks) OpenPath(k page.Call, item workload.Workload) string {
 	address := w.AppURL(item.Name)
-	if !item.CanOpen() || address == "" || !identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
+	if !item.CanOpen() && !item.Asleep() || address == "" || !identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
 		return ""
 	}
 	return OpenAddress(address, item.Image.OpenPath)

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"strconv"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -12,12 +14,60 @@ import (
 type Replicas struct {
 	Min    int `json:"min"`
 	Max    int `json:"max"`
-	Wanted int `json:"wanted" doc:"What its owner has set, between min and max"`
+	Wanted int `json:"wanted" doc:"What its owner has set or what it scales to, between min and max; 0 while it sleeps"`
 	Ready  int `json:"ready" doc:"How many answer now"`
+
+	Reason string `json:"reason,omitempty" doc:"Why there are fewer than it needs: quota, license seats or budget; absent where there are enough"`
 }
 
-func replicasView(w workload.Workload) Replicas {
-	v := Replicas{Min: w.Replicas.Least(), Max: w.Replicas.Most(), Wanted: w.Replicas.Want()}
+// Scaling is how the number of replicas of an endpoint follows its load.
+type Scaling struct {
+	Metric string `json:"metric,omitempty" example:"concurrency" doc:"concurrency (requests under way), requests (per second), queue (requests that wait in the servers) or gpu (per cent); absent: its owner sets the number"`
+	// a pointer, so that 0 is told from nothing
+	Target         *float64 `json:"target,omitempty" example:"8" doc:"Of the metric, for each replica; what suits the server when absent"`
+	ScaleDownAfter string   `json:"scaleDownAfter,omitempty" maxLength:"32" example:"5m" doc:"How long fewer replicas must have been enough; 5m when absent"`
+	ToZeroAfter    string   `json:"toZeroAfter,omitempty" maxLength:"32" example:"15m" doc:"With a min of 0: after how long without requests it sleeps; 15m when absent"`
+}
+
+func (s *Scaling) typed() *autoscale.Typed {
+	if s == nil {
+		return nil
+	}
+	t := &autoscale.Typed{Metric: s.Metric, ScaleDownAfter: s.ScaleDownAfter, ToZeroAfter: s.ToZeroAfter}
+	if s.Target != nil {
+		t.Target = strconv.FormatFloat(*s.Target, 'g', -1, 64)
+	}
+	return t
+}
+
+func scalingView(p autoscale.Policy) *Scaling {
+	if !p.Acts() {
+		return nil
+	}
+	t := p.Typed()
+	v := &Scaling{Metric: t.Metric, ScaleDownAfter: t.ScaleDownAfter, ToZeroAfter: t.ToZeroAfter}
+	if p.Automatic() {
+		v.Target = &p.Target
+	}
+	return v
+}
+
+type setScalingInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Min int `json:"min" example:"0" doc:"Fewest replicas, up to the workload's max; 0 lets it sleep"`
+		Scaling
+	}
+}
+
+func (a *API) setScaling(ctx context.Context, actor identity.Actor, in *setScalingInput) (*output[Workload], error) {
+	w, err := a.deps.Workloads.SetScaling(ctx, actor, workload.ID(in.ID), in.Body.Min, *in.Body.Scaling.typed())
+	return a.view(ctx, w, err)
+}
+
+func replicasView(w workload.Workload, l *i18n.Localizer) Replicas {
+	v := Replicas{Min: w.Replicas.Lowest(), Max: w.Replicas.Most(), Wanted: w.Replicas.Want(),
+		Reason: l.Say(w.Replicas.Short)}
 	if w.Desired == workload.WantRunning {
 		v.Ready = w.Observed.ReadyReplicas()
 	}
@@ -27,7 +77,7 @@ func replicasView(w workload.Workload) Replicas {
 type scaleInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body struct {
-		Wanted int `json:"wanted" example:"3" doc:"Between the workload's min and max"`
+		Wanted int `json:"wanted" example:"3" doc:"Between the workload's min and max; 0 puts it to sleep until the next request"`
 	}
 }
 

@@ -38,6 +38,7 @@ type RequestBody struct {
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
 	Replicas  *ReplicaRange     `json:"replicas,omitempty" doc:"Of an endpoint: it starts with min pods of the size, its owner may set up to max; absent for one"`
+	Scaling   *Scaling          `json:"scaling,omitempty" doc:"Of an endpoint: how it scales between min and max; its owner sets the number when absent"`
 	Model     *Model            `json:"model,omitempty" doc:"Of an endpoint: what it serves; the usual one of the image when absent"`
 	Command   []string          `json:"command,omitempty" doc:"Of a job: the program, in place of the image's; needed where the image starts a server"`
 	Args      []string          `json:"args,omitempty" doc:"Of a job: its arguments"`
@@ -48,15 +49,15 @@ type RequestBody struct {
 
 // ReplicaRange is between how many replicas an endpoint may have.
 type ReplicaRange struct {
-	Min int `json:"min" example:"1"`
+	Min int `json:"min" example:"1" doc:"0 lets it sleep while nobody calls it"`
 	Max int `json:"max" example:"3"`
 }
 
 func rangeView(r workload.Range) *ReplicaRange {
-	if r.Most() == 1 {
+	if r.Most() == r.Lowest() {
 		return nil
 	}
-	return &ReplicaRange{Min: r.Least(), Max: r.Most()}
+	return &ReplicaRange{Min: r.Lowest(), Max: r.Most()}
 }
 
 // Draft is the same request.Draft that the form gives.
@@ -65,7 +66,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Replicas: replicas, Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind),
+	return request.Draft{Replicas: replicas, Scaling: b.Scaling.typed(), Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,

@@ -130,6 +130,9 @@ func (a *API) register() {
 		a.previewScale)
 	add(a, op(http.MethodPost, "/workloads/{id}/replicas", "scale-workload",
 		"Set how many replicas an endpoint has, between its min and max", "Workloads"), identity.ChangeWorkload, a.scale)
+	add(a, op(http.MethodPut, "/workloads/{id}/scaling", "set-workload-scaling",
+		"Set the fewest replicas of an endpoint, and how it scales between them and its max", "Workloads"),
+		identity.ChangeWorkload, a.setScaling)
 	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked "+
 		"otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
 

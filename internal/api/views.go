@@ -322,6 +322,7 @@ type Request struct {
 	Reason       string        `json:"reason"`
 	Estimate     Money         `json:"estimate" doc:"Price of the whole lease, with the replicas that it starts with"`
 	Replicas     *ReplicaRange `json:"replicas,omitempty" doc:"Of an endpoint that may have more than one"`
+	Scaling      *Scaling      `json:"scaling,omitempty" doc:"Of an endpoint that scales by itself"`
 	EstimateMost *Money        `json:"estimateMost,omitempty" doc:"Price with as many replicas as may be set; absent where that is the estimate"`
 	Forecast     *Forecast     `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
 	Workload     string        `json:"workload,omitempty" doc:"Id of the workload, once approved"`
@@ -346,6 +347,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Decision: decisionView(r, l), Version: r.Version,
 	}
 	v.Replicas, v.Model = rangeView(r.Spec.Replicas), modelView(r.Spec.Model)
+	v.Scaling = scalingView(r.Spec.Scaling)
 	if most := r.AtMost(); most != r.Estimate {
 		view := money(most)
 		v.EstimateMost = &view
@@ -380,6 +382,7 @@ type Workload struct {
 	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
 	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
 	Replicas   Replicas   `json:"replicas"`
+	Scaling    *Scaling   `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
 	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
 	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
@@ -464,7 +467,8 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
 		Shared: w.Shared,
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
-		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w), Model: modelView(w.Model),
+		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
+		Model: modelView(w.Model),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

@@ -161,6 +161,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "8h"}
 	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
 		return w.imageBody("")
+	case strings.HasSuffix(path, "/scaling") && method == http.MethodPut:
+		return map[string]any{"min": 1}
 	case method != http.MethodPost:
 		return nil
 	case strings.HasSuffix(path, "/disable"):

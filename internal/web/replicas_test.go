@@ -3,8 +3,12 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -47,5 +51,52 @@ func TestReplicasOnThePage(t *testing.T) {
 	}
 	if got := part(read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "workload-replicas").Length(); got != 0 {
 		t.Error("want no such card on a notebook")
+	}
+}
+
+// TestScalingOnThePage: how it scales, why it has fewer than it needs, and another way to scale; a form that cannot be
+// comes back with what is wrong beside the field.
+func TestScalingOnThePage(t *testing.T) {
+	t.Parallel()
+	w := webtest.Scaling(t)
+	const path = "/workloads/w-assistant"
+	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
+	for hook, want := range map[string]string{"replicas-ready": "3 of 3", "scaling-metric": "Concurrent requests, 16 per " +
+		"replica", "scaling-down": "5 min"} {
+		if got := textOf(part(doc, hook)); got != want {
+			t.Errorf("%s: want %q, got %q", hook, want, got)
+		}
+	}
+	if got := textOf(part(doc, "replicas-short")); !strings.Contains(got, "at most 3 replicas are possible now") {
+		t.Errorf("want why there are no more, got %q", got)
+	}
+	if part(doc, "replicas-change").Length() != 0 || part(doc, "scaling-change").AttrOr("href", "") != path+"/scaling" {
+		t.Error("want a way to change how it scales, and none to set the number")
+	}
+	good := url.Values{"min": {"2"}, "metric": {"requests"}, "target": {"7.5"}, "scaleDownAfter": {"2m"}}
+	for field, typed := range map[string]string{"min": "5", "metric": "gpus", "target": "0", "scaleDownAfter": "1s"} {
+		bad := url.Values{field: {typed}}
+		for name, value := range good {
+			if name != field {
+				bad[name] = value
+			}
+		}
+		answer := read(t, w.Post(webtest.Anna, path+"/scaling", bad), http.StatusUnprocessableEntity)
+		if part(answer, "form-errors").Length() != 1 {
+			t.Errorf("%s %q: want what is wrong", field, typed)
+		}
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/scaling", good))
+	r := w.Work("w-assistant").Replicas
+	want := autoscale.Policy{Metric: autoscale.Requests, Target: 7.5, ScaleDownAfter: catalog.Duration(2 * time.Minute)}
+	if r.Lowest() != 2 || r.Most() != 4 || r.Scaling != want {
+		t.Errorf("want what was typed, got %+v", r)
+	}
+	asleep := read(t, w.Get(webtest.Anna, "/workloads/w-summaries"), http.StatusOK)
+	if got := textOf(part(asleep, "replicas-ready")); !strings.Contains(got, "the first request wakes it") {
+		t.Errorf("want it to say that it sleeps, got %q", got)
+	}
+	if got := textOf(part(asleep, "state")); !strings.Contains(got, "Asleep") {
+		t.Errorf("want its state, got %q", got)
 	}
 }

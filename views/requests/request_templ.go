@@ -290,6 +290,7 @@ type FactsModel struct {
 	PriceMost              string // with as many as may be set; "" where that is the price
 	Job                    *workload.JobModel
 	Serves                 *workload.ServesModel
+	Scaling                []ui.DefModel
 	Amount                 int // of more quota
 	Team                   string
 	Asker                  string
@@ -308,7 +309,7 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 		lease.Test = "leases"
 	}
 	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m),
-		workload.JobFacts(ctx, m.Job), workload.ServesFacts(ctx, m.Serves))
+		workload.JobFacts(ctx, m.Job), workload.ServesFacts(ctx, m.Serves), m.Scaling)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
@@ -334,7 +335,7 @@ func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	items := slices.Concat([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
 		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · "))}, replicaFacts(ctx, m),
 		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, workload.JobFacts(ctx, m.Job),
-		workload.ServesFacts(ctx, m.Serves))
+		workload.ServesFacts(ctx, m.Serves), m.Scaling)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}

@@ -23,7 +23,12 @@ type ReplicasModel struct {
 	Min    int
 	Max    int
 	Price  string // of all replicas for an hour
-	Change string // address of the question; "" for who may not
+	Change string // address of the question; "" for who may not, and where it scales by itself
+	Asleep bool
+	Short  string // why there are fewer than it needs; "" where there are enough
+	// how it scales by itself
+	Scaling       []ui.DefModel
+	ChangeScaling string // address of the question; "" for who may not
 }
 
 // Replicas is the card of an endpoint that may have several pods.
@@ -55,7 +60,7 @@ func Replicas(m ReplicasModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 23, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 28, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -78,13 +83,23 @@ func Replicas(m ReplicasModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: []ui.DefModel{
-					{Term: ui.L(ctx).S("replicas.ready_term"), Test: "replicas-ready",
-						Value: ui.L(ctx).S("replicas.ready", "Ready", m.Ready, "Wanted", m.Wanted)},
+				if m.Short != "" {
+					templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("scaling.short_title"), Body: m.Short,
+						Test: "replicas-short"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: append([]ui.DefModel{
+					{Term: ui.L(ctx).S("replicas.ready_term"), Test: "replicas-ready", Value: readyWords(ctx, m)},
 					{Term: ui.L(ctx).S("replicas.range_term"), Test: "replicas-range",
 						Value: ui.L(ctx).S("replicas.between", "Min", m.Min, "Max", m.Max)},
 					{Term: ui.L(ctx).S("replicas.price_term"), Test: "replicas-price", Value: m.Price},
-				}}).Render(ctx, templ_7745c5c3_Buffer)
+				}, m.Scaling...)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -96,7 +111,7 @@ func Replicas(m ReplicasModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -104,12 +119,154 @@ func Replicas(m ReplicasModel) templ.Component {
 	})
 }
 
-func changeReplicas(ctx context.Context, m ReplicasModel) []ui.ActionModel {
-	if m.Change == "" {
-		return nil
+func readyWords(ctx context.Context, m ReplicasModel) string {
+	if m.Asleep {
+		return ui.L(ctx).S("scaling.asleep_ready")
 	}
-	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("replicas.change"), Href: m.Change, Small: true,
-		Test: "replicas-change"}}}
+	return ui.L(ctx).S("replicas.ready", "Ready", m.Ready, "Wanted", m.Wanted)
+}
+
+func changeReplicas(ctx context.Context, m ReplicasModel) (actions []ui.ActionModel) {
+	for _, a := range []struct{ label, href, test string }{{"replicas.change", m.Change, "replicas-change"},
+		{"scaling.change", m.ChangeScaling, "scaling-change"}} {
+		if a.href != "" {
+			actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S(a.label), Href: a.href,
+				Small: true, Test: a.test}})
+		}
+	}
+	return actions
+}
+
+// ScalingModel asks how an endpoint scales.
+type ScalingModel struct {
+	Header                ui.HeaderModel
+	Errors                ui.FormErrorsModel
+	Path                  string // of the workload
+	Size                  string
+	Least, Most           int
+	LeastPrice, MostPrice string // of all of them for an hour
+	Used                  int    // what the team holds of the size
+	Limit                 int
+	Min                   FieldModel
+	Fields                ui.ScalingModel
+}
+
+// ScalingPage asks in a page.
+func ScalingPage(m ScalingModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var4 == nil {
+			templ_7745c5c3_Var4 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = ui.Header(m.Header).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.FormErrors(m.Errors).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+			if !templ_7745c5c3_IsBuffer {
+				defer func() {
+					templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err == nil {
+						templ_7745c5c3_Err = templ_7745c5c3_BufErr
+					}
+				}()
+			}
+			ctx = templ.InitializeContext(ctx)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"gp-lead\" data-test=\"ask-lead\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var6 string
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("scaling.lead", "Least", m.Least, "LeastPrice", m.LeastPrice, "Most", m.Most, "MostPrice",
+				m.MostPrice, "Used", m.Used, "Limit", m.Limit, "Size", m.Size))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 86, Col: 66}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+				if !templ_7745c5c3_IsBuffer {
+					defer func() {
+						templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err == nil {
+							templ_7745c5c3_Err = templ_7745c5c3_BufErr
+						}
+					}()
+				}
+				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "scaling-min", Name: "min", Kind: ui.NumberField,
+					Label: ui.L(ctx).S("scaling.min_term"), Value: m.Min.Value, Error: m.Min.Error,
+					Hint: ui.L(ctx).S("scaling.min_hint", "Max", m.Most), Min: "0", Short: true, Test: "scaling-min"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Scaling(m.Fields).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <div class=\"gp-actions\">")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("scaling.change"), Kind: ui.Primary, Test: "scaling-confirm"}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.LinkButton(back(ctx, m.Path)).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				return nil
+			})
+			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "ask-scaling", Action: m.Path + "/scaling", Test: "scaling-form"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			return nil
+		})
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Test: "ask"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
 }
 
 // ScaleModel asks for another number of replicas.
@@ -144,9 +301,9 @@ func ScalePage(m ScaleModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var4 == nil {
-			templ_7745c5c3_Var4 = templ.NopComponent
+		templ_7745c5c3_Var8 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var8 == nil {
+			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = Ask(scaleAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)

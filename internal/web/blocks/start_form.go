@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -57,6 +58,7 @@ type StartForm struct {
 	Context      string // tokens
 	Quantization string
 	Min, Max     string // replicas
+	Scaling      autoscale.Typed
 	// Like is the workload after whose pattern a job is asked for; the fields are filled from it.
 	Like string
 	Key  string // made with the page: a double click sends the same one twice and gets one request
@@ -76,6 +78,8 @@ func ReadStartForm(v url.Values) StartForm {
 		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
 		Model: v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
 		Quantization: v.Get("model.quantization"), Min: v.Get("replicas.min"), Max: v.Get("replicas.max"),
+		Scaling: autoscale.Typed{Metric: v.Get("scaling.metric"), Target: v.Get("scaling.target"),
+			ScaleDownAfter: v.Get("scaling.scaleDownAfter"), ToZeroAfter: v.Get("scaling.toZeroAfter")},
 		Like:    v.Get("like"),
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
 	}
@@ -97,7 +101,8 @@ func (f StartForm) Draft() request.Draft {
 		Lease:   f.Lease,
 		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
-		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas()}
+		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
+		Scaling: f.scaling()}
 }
 
 // model is what the form says of a model; nil where it says nothing, and for other kinds.
@@ -120,6 +125,22 @@ func (f StartForm) replicas() *workload.Range {
 	return &r
 }
 
+// scaling is how an endpoint scales by itself; nil where the form says nothing, and for other kinds. Fields that mean
+// nothing without another are left out: they may still hold what was typed before.
+func (f StartForm) scaling() *autoscale.Typed {
+	t := f.Scaling
+	if r := f.replicas(); r == nil || !r.ToZero() {
+		t.ToZeroAfter = ""
+	}
+	if t.Metric == "" {
+		t.Target, t.ScaleDownAfter = "", ""
+	}
+	if f.Kind != string(catalog.Endpoint) || t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 // number reads a field; what is no number becomes one that nothing can be.
 func number(text string, otherwise int) int {
 	if strings.TrimSpace(text) == "" {
@@ -133,23 +154,26 @@ func number(text string, otherwise int) int {
 }
 
 // LikeModel fills in what an endpoint serves, and with how many replicas.
-func (f StartForm) LikeModel(m *catalog.Model, r workload.Range) StartForm {
+func (f StartForm) LikeModel(m *catalog.Model, r workload.Range, p autoscale.Policy) StartForm {
 	if m != nil {
 		f.Model, f.Revision, f.Quantization = m.Name, m.Revision, m.Quantization
 		if m.ContextLength > 0 {
 			f.Context = strconv.Itoa(m.ContextLength)
 		}
 	}
-	if r.Most() > 1 {
-		f.Min, f.Max = strconv.Itoa(r.Least()), strconv.Itoa(r.Most())
+	if r.Most() > r.Lowest() {
+		f.Min, f.Max = strconv.Itoa(r.Lowest()), strconv.Itoa(r.Most())
 	}
+	f.Scaling = p.Typed()
 	return f
 }
 
 // ofEndpoint are the fields that only an endpoint has, by their names in the form.
 func (f StartForm) ofEndpoint() map[string]string {
 	return map[string]string{"model.name": f.Model, "model.revision": f.Revision, "model.contextLength": f.Context,
-		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max}
+		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max,
+		"scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
+		"scaling.scaleDownAfter": f.Scaling.ScaleDownAfter, "scaling.toZeroAfter": f.Scaling.ToZeroAfter}
 }
 
 // job is what the form says of a job; nothing for other kinds, whose fields may still hold what was typed before.

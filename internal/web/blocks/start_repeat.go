@@ -44,7 +44,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
 		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey()}
-	form = form.LikeModel(last.Model, last.Replicas)
+	form = form.LikeModel(last.Model, last.Replicas, last.Scaling)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
 	}

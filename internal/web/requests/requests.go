@@ -183,7 +183,7 @@ func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
 		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
 		"mounts": blocks.MountNames(r.Spec.Mounts)}
-	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas).Values())
+	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas, r.Spec.Scaling).Values())
 	return "/start?" + q.Encode()
 }
 
@@ -222,13 +222,14 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Image: say.ImageTitle(r.Spec.Image), Lease: say.Duration(r.Spec.Lease.Std()), Price: requestPrice(say, r),
 		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
 		Job: blocks.JobModel(say, r.Spec.Job), Serves: blocks.ServesModel(say, r.Spec.Model),
+		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount: r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
 	if r.Kind == request.ExtendKind {
 		m.Lease = blocks.LeaseChange(say, r)
 	}
-	if most := r.Spec.Replicas.Most(); most > 1 {
-		m.Replicas, m.MostReplicas = r.Spec.Replicas.Least(), most
+	if most := r.Spec.Replicas.Most(); most > r.Spec.Replicas.Lowest() {
+		m.Replicas, m.MostReplicas = r.Spec.Replicas.Lowest(), most
 	}
 	if r.EstimateMost.Minor > r.Estimate.Minor {
 		m.PriceMost = say.Money(r.EstimateMost)

@@ -23,6 +23,7 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 	m := &start.EndpointModel{Fit: fitModel(k.Words, form, fit),
 		Min: start.FieldModel{Value: page.OrElse(form.Min, "1"), Error: wrong("replicas")},
 		Max: start.FieldModel{Value: page.OrElse(form.Max, page.OrElse(form.Min, "1"))}}
+	m.Scaling = w.scalingFields(k.Words, form, wrong)
 	if most := w.Site().Limits.MaxReplicas; most > 0 {
 		m.Most = strconv.Itoa(most)
 	}
@@ -35,6 +36,19 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 		m.Model = modelFields(k.Words, form, catalog.Runtime{}, wrong)
 	}
 	return m
+}
+
+// scalingFields are how the endpoint scales: the metrics that its server and its size can tell.
+func (w *Pages) scalingFields(say page.Words, form blocks.StartForm, wrong func(string) string) ui.ScalingModel {
+	var image catalog.Image
+	for _, i := range w.Images(form) {
+		if i.Name == form.Image {
+			image = i
+		}
+	}
+	size, _ := w.Site().CatalogFor(form.Tenant, w.Now()).Size(form.Size)
+	return blocks.ScalingFields(say, form.Scaling, image, size,
+		func(field string) string { return wrong("scaling." + field) }, "scaling.")
 }
 
 func modelFields(say page.Words, form blocks.StartForm, r catalog.Runtime,

@@ -65,9 +65,10 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	}
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
 	m.AdvancedOpen = len(form.Mounts) > 0 || m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
-		m.Endpoint != nil && form.Context+form.Quantization+form.Revision != ""
+		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter != ""
 	for _, name := range []string{"volume", "storage", "mounts", "name", "cluster", "model.revision",
-		"model.contextLength", "model.quantization"} {
+		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
+		"scaling.toZeroAfter"} {
 		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}
 	return m, err

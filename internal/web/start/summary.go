@@ -122,9 +122,10 @@ func summaryFacts(say page.Words, p request.Preview) start.FactsModel {
 	m := start.FactsModel{Rule: p.Verdict.Rule, Cluster: p.Spec.Cluster, Mounts: blocks.MountWords(p.Spec.Mounts),
 		// the last part is drawn when it is sent
 		Name: strings.Replace(p.Spec.Name, "-xxxx", "-…", 1), Storage: p.Spec.Volume}
-	if most := p.Spec.Replicas.Most(); most > 1 {
-		m.Replicas = say.S("replicas.up_to", "Min", p.Spec.Replicas.Least(), "Max", most)
+	if most := p.Spec.Replicas.Most(); most > p.Spec.Replicas.Lowest() {
+		m.Replicas = say.S("replicas.up_to", "Min", p.Spec.Replicas.Lowest(), "Max", most)
 	}
+	m.Scaling = blocks.ScalingFacts(say, p.Spec.Scaling)
 	if p.StartsNow() {
 		ends := say.At(p.Until)
 		m.Until = &ends

@@ -58,6 +58,8 @@ var startScenes = []Scene{
 	{"start", "endpoint", Anna, Busy, "/start?kind=endpoint", nil},
 	{"start", "endpoint, model too large", Anna, Busy, "/start?kind=endpoint&size=mig-1g.10gb&model.name=" +
 		"meta-llama/Llama-3.1-8B-Instruct&model.contextLength=16384&model.quantization=fp8", nil},
+	{"start", "endpoint, scales by itself", Anna, Busy, "/start?kind=endpoint&size=mig-1g.10gb&replicas.min=0&" +
+		"replicas.max=4&scaling.metric=concurrency", nil},
 	{"start", "endpoint, several replicas", Anna, Busy, "/start?kind=endpoint&size=mig-1g.10gb&replicas.min=2&" +
 		"replicas.max=4", nil},
 	{"start", "endpoint, came back with problems", Anna, Busy, "/start", wrongModel},
@@ -88,6 +90,10 @@ var workloadScenes = []Scene{
 	{"workload", "connect, job", Anna, batch, "/workloads/w-pretrain/connect", nil},
 	{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
 	{"workload", "endpoint, replicas", Anna, Scaled, "/workloads/w-ranker", nil},
+	{"workload", "endpoint, scales by itself", Anna, Scaling, "/workloads/w-assistant", nil},
+	{"workload", "endpoint, asleep", Anna, Scaling, "/workloads/w-summaries", nil},
+	{"workload", "endpoint, scaling", Anna, Scaling, "/workloads/w-assistant/scaling", nil},
+	{"home", "an endpoint sleeps", Anna, Scaling, "/", nil},
 	{"workload", "endpoint, other replicas", Anna, Scaled, "/workloads/w-ranker/replicas", nil},
 	{"workload", "endpoint, with keys", Anna, Keyed, "/workloads/w-llm-chat", nil},
 	{"workload", "endpoint, a key was made", Anna, Keyed, "/workloads/w-llm-chat/keys",

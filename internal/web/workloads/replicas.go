@@ -6,9 +6,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -18,13 +21,17 @@ import (
 // replicasModel is how many pods an endpoint has, and how many it may have.
 func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	r := s.Replicas
-	m := workloadview.ReplicasModel{ID: "workload-replicas", Hidden: r.Most() == 1, Wanted: r.Want(), Min: r.Least(),
-		Max: r.Most(), Price: say.MoneyPerHour(times(s.Size.PricePerHour, r.Want()))}
+	m := workloadview.ReplicasModel{ID: "workload-replicas", Hidden: s.Kind != catalog.Endpoint || !r.Can() && !s.mayChange,
+		Wanted: r.Want(), Min: r.Lowest(), Max: r.Most(), Price: say.MoneyPerHour(times(s.Size.PricePerHour, r.Want())),
+		Asleep: s.Asleep(), Short: say.Text(r.Short), Scaling: blocks.ScalingFacts(say, r.Scaling)}
 	if s.Desired == workload.WantRunning {
 		m.Ready = s.Observed.ReadyReplicas()
 	}
-	if s.mayChange && s.CanScale() {
+	if s.mayChange && s.CanScale() && !r.Scaling.Automatic() {
 		m.Change = page.WorkloadPath(s.ID) + "/replicas"
+	}
+	if s.mayChange && s.CanDelete() {
+		m.ChangeScaling = page.WorkloadPath(s.ID) + "/scaling"
 	}
 	return m
 }
@@ -50,7 +57,7 @@ func (w *Pages) scaleModel(k page.Call, s details, wanted string,
 	m := workloadview.ScaleModel{Header: ui.HeaderModel{Title: say.S("replicas.change_title", "Name", s.Name),
 		Crumbs: workloadCrumbs(say, s.Workload, "replicas.title")}, Path: page.WorkloadPath(s.ID),
 		Errors: page.AskErrors(say, problems, "ask-replicas"), Size: say.SizeTitle(s.Size),
-		Price: say.MoneyPerHour(s.Size.PricePerHour), Min: s.Replicas.Least(), Max: s.Replicas.Most(),
+		Price: say.MoneyPerHour(s.Size.PricePerHour), Min: s.Replicas.Lowest(), Max: s.Replicas.Most(),
 		Now:    s.Replicas.Want(),
 		Wanted: workloadview.FieldModel{Value: wanted, Error: page.WrongIn(say, problems, "wanted")}}
 	now, err := w.Workloads.PreviewScale(k.Ctx, k.Actor, s.ID, 0)
@@ -92,5 +99,78 @@ func (w *Pages) scale(k page.Call, id workload.ID, typed string) error {
 	_, err = w.Workloads.Scale(k.Ctx, k.Actor, id, wanted)
 	return err
 }
+
+// scalingAsk is the page with the form for how an endpoint scales.
+func (w *Pages) scalingAsk(k page.Call) (page.View, error) {
+	s, err := w.changeable(k)
+	if err != nil {
+		return page.View{}, err
+	}
+	m, err := w.scalingModel(k, s, strconv.Itoa(s.Replicas.Lowest()), s.Replicas.Scaling.Typed(), nil)
+	return questionView(m.Header, workloadview.ScalingPage(m)), err
+}
+
+// scalingModel is the form; least and typed are what was typed. What the least and the most cost is shown with it.
+func (w *Pages) scalingModel(k page.Call, s details, least string, typed autoscale.Typed,
+	problems []fault.Field) (workloadview.ScalingModel, error) {
+	say := k.Words
+	lowest := s.Replicas.Lowest()
+	if n, err := strconv.Atoi(least); err == nil && n >= 0 && n <= s.Replicas.Most() {
+		lowest = n
+	}
+	m := workloadview.ScalingModel{Header: ui.HeaderModel{Title: say.S("scaling.change_title", "Name", s.Name),
+		Crumbs: workloadCrumbs(say, s.Workload, "scaling.title")}, Path: page.WorkloadPath(s.ID),
+		Errors: page.AskErrors(say, problems, "ask-scaling"), Size: say.SizeTitle(s.Size), Least: lowest,
+		Most: s.Replicas.Most(), LeastPrice: say.MoneyPerHour(times(s.Size.PricePerHour, lowest)),
+		MostPrice: say.MoneyPerHour(times(s.Size.PricePerHour, s.Replicas.Most())),
+		Min:       workloadview.FieldModel{Value: least, Error: page.WrongIn(say, problems, "min")},
+		Fields: blocks.ScalingFields(say, typed, s.Image, s.Size,
+			func(field string) string { return page.WrongIn(say, problems, field) }, "")}
+	now, err := w.Workloads.PreviewScale(k.Ctx, k.Actor, s.ID, 0)
+	m.Used, m.Limit = now.Used, now.Limit
+	return m, err
+}
+
+func (w *Pages) workloadScaling(c echo.Context) error {
+	k := w.CallOf(c)
+	id, least := workload.ID(c.Param("id")), strings.TrimSpace(c.FormValue("min"))
+	typed := autoscale.Typed{Metric: c.FormValue("metric"), Target: c.FormValue("target"),
+		ScaleDownAfter: c.FormValue("scaleDownAfter"), ToZeroAfter: c.FormValue("toZeroAfter")}
+	err := w.setScaling(k, id, least, typed)
+	switch {
+	case err == nil:
+		return w.Done(c, "scaling-set", page.WorkloadPath(id))
+	case !page.Correctable(err):
+		return err
+	}
+	s, permitErr := w.changeable(k)
+	if permitErr != nil {
+		return permitErr
+	}
+	m, modelErr := w.scalingModel(k, s, least, typed, page.ProblemsOf(err))
+	if modelErr != nil {
+		return modelErr
+	}
+	return w.Reply(c, k, page.Page{Name: w.scalingPage().Name}, questionView(m.Header, workloadview.ScalingPage(m)),
+		page.StatusOf(err))
+}
+
+// setScaling leaves out what means nothing: how long to wait where the owner sets the number, or where it never sleeps.
+func (w *Pages) setScaling(k page.Call, id workload.ID, least string, typed autoscale.Typed) error {
+	n, err := strconv.Atoi(least)
+	if err != nil {
+		return fault.InvalidFields([]fault.Field{{Name: "min", Reason: i18n.T("replicas.number")}})
+	}
+	if typed.Metric == "" {
+		typed.Target, typed.ScaleDownAfter = "", ""
+	}
+	if n > 0 {
+		typed.ToZeroAfter = ""
+	}
+	_, err = w.Workloads.SetScaling(k.Ctx, k.Actor, id, n, typed)
+	return err
+}
+
+func (w *Pages) scalingPage() page.Page { return page.Page{Name: "scaling", Build: w.scalingAsk} }
 
 func (w *Pages) scalePage() page.Page { return page.Page{Name: "replicas", Build: w.scaleAsk} }

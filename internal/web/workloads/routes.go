@@ -33,6 +33,8 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/extend", identity.ChangeWorkload, w.workloadExtend),
 		w.Shows("/workloads/:id/replicas", identity.ChangeWorkload, w.scalePage()),
 		page.Post("/workloads/:id/replicas", identity.ChangeWorkload, w.workloadScale),
+		w.Shows("/workloads/:id/scaling", identity.ChangeWorkload, w.scalingPage()),
+		page.Post("/workloads/:id/scaling", identity.ChangeWorkload, w.workloadScaling),
 		w.Shows("/workloads/:id/delete", identity.ChangeWorkload, w.deletePage()),
 		page.Post("/workloads/:id/delete", identity.ChangeWorkload, w.workloadDelete),
 		w.Shows(page.AdvicePath, identity.ReadUsage, w.advicePage()),

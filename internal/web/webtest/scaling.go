@@ -1,0 +1,29 @@
+package webtest
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Scaling is a world with an endpoint that scales by itself and needs more replicas than there is room for, and one
+// that sleeps.
+func Scaling(s Scope) *World {
+	w := Busy(s)
+	short := w.Workload("assistant", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", time.Hour, 7*time.Hour).
+		Between(1, 4, 3, 3)
+	short.Replicas.Scaling = autoscale.Policy{Metric: autoscale.Concurrency, Target: 16,
+		ScaleDownAfter: autoscale.UsualScaleDownAfter}
+	short.Replicas.Short = i18n.T("replicas.over_quota", "Size", i18n.Literal("MIG 1g.10gb"), "Used", 7, "Limit", 7, "Most",
+		3)
+	asleep := w.Workload("summaries", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", 3*time.Hour, 5*time.Hour).
+		Between(0, 2, 1, 0)
+	asleep.Replicas.Scaling = autoscale.Policy{ToZeroAfter: autoscale.UsualToZeroAfter}
+	asleep.Replicas.Asleep, asleep.Replicas.Held, asleep.State = true, 0, workload.Asleep
+	asleep.Reason, asleep.Observed = i18n.T("scaling.asleep"), workload.Observation{At: Now, Generation: 1}
+	w.Add(short)
+	w.Add(asleep)
+	return w
+}

@@ -113,12 +113,46 @@ func scalesNoFurther(t *testing.T, dana client, id string, before float64) {
 	}
 }
 
+// TestBadScalingOverREST: a target of nothing, a metric that the server does not have and times that make no sense are
+// refused with their field, at the start and later.
+func TestBadScalingOverREST(t *testing.T) {
+	dana := as(t, "dana")
+	for why, c := range map[string]struct {
+		change, scaling map[string]any
+		field           string
+	}{
+		"a target of 0":       {nil, map[string]any{"metric": "concurrency", "target": 0}, "scaling.target"},
+		"a target below 0":    {nil, map[string]any{"metric": "requests", "target": -1}, "scaling.target"},
+		"no such metric":      {nil, map[string]any{"metric": "mood"}, "scaling.metric"},
+		"no queue to measure": {map[string]any{"image": "model-demo"}, map[string]any{"metric": "queue"}, "scaling.metric"},
+		"no GPU to measure":   {map[string]any{"size": "cpu"}, map[string]any{"metric": "gpu"}, "scaling.metric"},
+		"too short":           {nil, map[string]any{"metric": "requests", "scaleDownAfter": "1s"}, "scaling.scaleDownAfter"},
+		"it never sleeps":     {nil, map[string]any{"toZeroAfter": "10m"}, "scaling.toZeroAfter"},
+		"not of a notebook": {map[string]any{"kind": "notebook", "image": "jupyterlab", "replicas": nil},
+			map[string]any{"metric": "requests"}, "scaling.metric"},
+		"nothing to choose": {map[string]any{"replicas": map[string]int{"min": 1, "max": 1}},
+			map[string]any{"metric": "requests"}, "replicas"},
+	} {
+		body := endpoint(map[string]any{"replicas": map[string]int{"min": 1, "max": 2}, "scaling": c.scaling})
+		for k, v := range c.change {
+			if body[k] = v; v == nil {
+				delete(body, k)
+			}
+		}
+		a := dana.call(http.MethodPost, "/requests", body)
+		if a.Status != http.StatusUnprocessableEntity || !strings.Contains(string(a.Raw), `"`+c.field+`"`) {
+			t.Errorf("%s: want it refused with the field %s, got %d %s", why, c.field, a.Status, a.Raw)
+		}
+	}
+}
+
 // TestBadReplicasOverREST: what cannot be is refused with its field.
 func TestBadReplicasOverREST(t *testing.T) {
 	dana := as(t, "dana")
 	for why, change := range map[string]map[string]any{
 		"a notebook has one":  {"kind": "notebook", "image": "jupyterlab", "replicas": map[string]int{"min": 1, "max": 2}},
-		"none":                {"replicas": map[string]int{"min": 0, "max": 2}},
+		"none":                {"replicas": map[string]int{"min": 0, "max": 0}},
+		"below none":          {"replicas": map[string]int{"min": -1, "max": 2}},
 		"most below least":    {"replicas": map[string]int{"min": 3, "max": 2}},
 		"beyond the ceiling":  {"replicas": map[string]int{"min": 1, "max": 1000}},
 		"more than the quota": {"replicas": map[string]int{"min": 30, "max": 30}},

@@ -25,6 +25,8 @@ type exchange struct {
 	done  bool
 	conn  net.Conn // once a websocket has taken the connection over
 	ended bool     // by us
+	// goneAt is when its pod was first seen no more; zero while it is there
+	goneAt time.Time
 }
 
 type exchangeKey struct{}

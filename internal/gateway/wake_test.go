@@ -206,6 +206,11 @@ func TestStreamsOutliveTurnsAndScaling(t *testing.T) {
 	}
 	w.change("ep-anna", func(wl *workload.Workload) { wl.Observed.Pods = nil; wl.Observed.PodIP = "" })
 	w.gw.Wake(t.Context())
+	if err := read(40); err != nil {
+		t.Fatalf("want it to come to its end, got %v", err)
+	}
+	w.pass(lastWords)
+	w.gw.Wake(t.Context())
 	if _, err := io.Copy(io.Discard, res.Body); err == nil {
 		t.Error("want it closed once the pod is gone")
 	}

@@ -76,24 +76,41 @@ func (g *Gateway) recheck(ctx context.Context, p *pass, allowed time.Duration) {
 			over, "error", err.Error())
 	}
 	for _, e := range g.passes.exchangesOf(p) {
-		if over || err == nil && !g.stays(gr, e.grant.target) {
+		if over || err == nil && !g.stays(gr, e) {
 			e.end()
 		}
 	}
 }
 
+// lastWords is how long a call may go on that was under way when its replica was seen no more: as long as a pod has to
+// stop.
+const lastWords = 30 * time.Second
+
 // stays reports whether a call may go on to where it goes. A replica that is being taken away answers what it was asked
 // before, and so does the last one of an endpoint that falls asleep.
-func (g *Gateway) stays(gr grant, t target) bool {
-	w := gr.workload
-	if w.Kind != catalog.Endpoint || len(w.Observed.Pods) == 0 {
+func (g *Gateway) stays(gr grant, e *exchange) bool {
+	w, t := gr.workload, e.grant.target
+	if w.Kind != catalog.Endpoint {
 		return gr.open && gr.target == t
 	}
-	return w.Desired == workload.WantRunning && slices.ContainsFunc(w.Observed.Pods, func(r workload.Replica) bool {
+	there := slices.ContainsFunc(w.Observed.Pods, func(r workload.Replica) bool {
 		ip, err := netip.ParseAddr(r.IP)
 		return r.Pod == t.pod && err == nil && net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(w.Image.Port))) ==
 			t.address
 	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch now := g.opts.Now(); {
+	case w.Desired != workload.WantRunning:
+		return false
+	case there || gr.open && gr.target == t:
+		e.goneAt = time.Time{}
+	case e.goneAt.IsZero():
+		e.goneAt = now
+	default:
+		return now.Sub(e.goneAt) < lastWords
+	}
+	return true
 }
 
 // Close ends every open connection; the app calls it when it stops, since a server that shuts down does not know of

@@ -117,7 +117,7 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 // IdleState is what is known of one workload's idle time.
 type IdleState struct {
 	Setting        IdleSetting `json:"setting" doc:"What counts for it"`
-	Never          string      `json:"never,omitempty" enum:"no_gpu,shared" doc:"Why it can never be judged"`
+	Never          string      `json:"never,omitempty" enum:"no_gpu,shared,sleeps" doc:"Why it can never be judged"`
 	AsOf           *time.Time  `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
 	Stale          bool        `json:"stale" doc:"That is too long ago for anything to follow"`
 	IdleSeconds    float64     `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`

@@ -16,6 +16,7 @@ type Reason string
 const (
 	NoGPU      Reason = "no_gpu"     // there is nothing to measure
 	Shared     Reason = "shared"     // values of a shared card are not the workload's own
+	Sleeps     Reason = "sleeps"     // an endpoint gives its GPU back by itself when nobody calls it
 	Unmeasured Reason = "unmeasured" // nothing was measured
 	Partly     Reason = "partly"     // a device, or a part of the time, is missing
 	Unclear    Reason = "unclear"    // a value came that cannot be
@@ -35,6 +36,8 @@ func Unmeasurable(w workload.Workload) Reason {
 		return NoGPU
 	case !w.Size.Technology.OwnReadings():
 		return Shared
+	case w.Replicas.Scaling.ToZeroAfter > 0:
+		return Sleeps
 	}
 	return ""
 }

@@ -43,6 +43,8 @@ func TestLooks(t *testing.T) {
 	two.Size.Technology, two.Size.Accelerator.Resource, two.Size.Accelerator.Count = catalog.Full, "nvidia.com/gpu", 2
 	shared := slice()
 	shared.Size.Technology = catalog.TimeSlicing
+	sleeps := slice()
+	sleeps.Replicas.Scaling.ToZeroAfter = catalog.Duration(time.Hour)
 	cpu := slice()
 	cpu.Size = catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}
 	for name, c := range map[string]struct {
@@ -71,6 +73,8 @@ func TestLooks(t *testing.T) {
 		"a card that others share, whatever its value says": {shared,
 			[]gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)},
 			Observation{Reason: Shared}},
+		"it sleeps when nobody calls it": {sleeps, []gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)},
+			Observation{Reason: Sleeps}},
 		"no GPU": {cpu, []gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)}, Observation{Reason: NoGPU}},
 	} {
 		c.want.From, c.want.Until = noon, until
@@ -192,7 +196,7 @@ func history(r *rand.Rand) []moment {
 	idler := r.IntN(4) > 0
 	var list []moment
 	for range 60 {
-		reasons := []Reason{NoGPU, Shared, Unmeasured, Partly, Unclear}
+		reasons := []Reason{NoGPU, Shared, Sleeps, Unmeasured, Partly, Unclear}
 		l := Observation{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
 		switch n := r.IntN(24); {
 		case n == 0 || !idler && n < 8:

@@ -17,7 +17,8 @@ const tellEvery = time.Minute
 
 // Wake makes a sleeping endpoint answer again, because somebody calls it whom the caller has let in; what does not
 // sleep is left as it is. A Conflict that comes with the workload says why quota, license seats or budget have no room
-// for it, which its owner sees too; one without it is a lost race. The cluster follows when the controller does, in whatever process that runs.
+// for it, which its owner sees too; one without it is a lost race. The cluster follows when the controller does, in
+// whatever process that runs.
 func (s *Service) Wake(ctx context.Context, id ID) (Workload, error) {
 	w, err := s.follow(ctx, id, func(w Workload) int {
 		switch {

@@ -242,7 +242,8 @@ func TestSleepAndWake(t *testing.T) {
 		w.round(0)
 	}
 	e := w.endpoint()
-	if !e.Asleep() || e.State != workload.Asleep || e.Replicas.Hold() != 0 || e.Metered() != 0 || e.Generation == generation {
+	if !e.Asleep() || e.State != workload.Asleep || e.Replicas.Hold() != 0 || e.Metered() != 0 ||
+		e.Generation == generation {
 		t.Fatalf("want it asleep, holding nothing, got %s %+v", e.State, e.Replicas)
 	}
 	if now, err := w.workloads.Autoscale(t.Context(), id, 1, 3); err != nil || !now.Asleep() {

@@ -18,12 +18,15 @@ import (
 // errSignIn says that the caller has shown nothing that opens this host.
 var errSignIn = errors.New("gateway: not signed in to this workload")
 
-// claim is what a call shows to get in: the cookie of this host, or a key of the endpoint.
+// claim is what a call shows to get in: the cookie of this host, or a key of the endpoint. A call by Try comes with the
+// portal's own session.
 type claim struct {
-	name   string // of the workload, from the host name
-	cookie identity.Credential
-	bearer string // the whole key; "" for a cookie
-	key    identity.Credential
+	name    string // of the workload, from the host name
+	cookie  identity.Credential
+	bearer  string // the whole key; "" for a cookie
+	key     identity.Credential
+	session string // of the portal, whose secret the portal has checked; "" for a call from outside
+	person  identity.PersonID
 }
 
 // id tells claims apart in memory without holding a secret.
@@ -31,12 +34,20 @@ func (c claim) id() string {
 	if c.bearer != "" {
 		return "k " + identity.HashSecret(c.bearer) + " " + c.name
 	}
+	if c.session != "" {
+		return "p " + c.session + " " + c.name
+	}
 	return "s " + c.cookie.ID + " " + c.name
 }
+
+func (c claim) byCookie() bool { return c.bearer == "" && c.session == "" }
 
 // claimsOf reads the claims of a call; there is one, unless somebody found a way to plant cookies. A key goes before a
 // cookie: the program that sends it means it. An error is a no to what was sent as a key.
 func (g *Gateway) claimsOf(r *http.Request, name string) ([]claim, error) {
+	if c, ok := r.Context().Value(trialKey{}).(claim); ok {
+		return []claim{c}, nil
+	}
 	bearer, key, err := bearerOf(r)
 	if err != nil {
 		return nil, err
@@ -79,7 +90,7 @@ func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
 		return grant{}, errSignIn
 	case err != nil:
 		return grant{}, err
-	case only != string(w.ID):
+	case c.session == "" && only != string(w.ID):
 		return grant{}, errSignIn
 	case !identity.Can(actor, identity.OpenWorkload, w.Resource()) || !w.Answers():
 		return grant{}, notFoundFault()
@@ -99,6 +110,13 @@ func (g *Gateway) granted(gr grant) grant {
 
 // actorOf gives the person behind a cookie, and the id of the only workload that it opens.
 func (g *Gateway) actorOf(ctx context.Context, c claim) (identity.Actor, string, error) {
+	if c.session != "" {
+		if _, err := g.portalSession(ctx, c.session, c.person); err != nil {
+			return identity.Actor{}, "", err
+		}
+		actor, err := g.activeActor(ctx, c.person)
+		return actor, "", err
+	}
 	s, err := g.opts.Sessions.Session(ctx, c.cookie.ID)
 	if err != nil {
 		return identity.Actor{}, "", orSignIn(err)
@@ -110,11 +128,16 @@ func (g *Gateway) actorOf(ctx context.Context, c claim) (identity.Actor, string,
 	if _, err := g.portalSession(ctx, s.Parent, s.Person); err != nil {
 		return identity.Actor{}, "", err
 	}
-	actor, err := g.opts.Actors.Actor(ctx, s.Person)
+	actor, err := g.activeActor(ctx, s.Person)
+	return actor, s.Workload, err
+}
+
+func (g *Gateway) activeActor(ctx context.Context, id identity.PersonID) (identity.Actor, error) {
+	actor, err := g.opts.Actors.Actor(ctx, id)
 	if err == nil && actor.Person.Disabled {
 		err = errSignIn
 	}
-	return actor, s.Workload, orSignIn(err)
+	return actor, orSignIn(err)
 }
 
 // portalSession gives the portal session that a gateway session hangs on, while it is alive.
@@ -261,7 +284,7 @@ func (g *Gateway) admit(ctx context.Context, c claim) (*pass, grant, error) {
 	defer stop()
 	key := c.id()
 	if p := g.passes.find(key); p != nil {
-		if c.bearer == "" && !c.cookie.Matches(p.hash) {
+		if c.byCookie() && !c.cookie.Matches(p.hash) {
 			return nil, grant{}, errSignIn
 		}
 		gr, err := g.renew(ctx, p, g.opts.Recheck)
@@ -273,7 +296,7 @@ func (g *Gateway) admit(ctx context.Context, c claim) (*pass, grant, error) {
 	}
 	p := &pass{claim: c, key: key, grant: gr, exchanges: map[*exchange]struct{}{}}
 	p.goodAt.Store(g.opts.Now().UnixNano())
-	if c.bearer == "" {
+	if c.byCookie() {
 		p.hash = c.cookie.Hash()
 	}
 	return g.passes.keep(p), gr, nil

@@ -240,7 +240,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	r = admitted(r, grant)
-	if c.bearer == "" && foreign(r, grant.workload.Kind, g.URL(name)) {
+	if c.byCookie() && foreign(r, grant.workload.Kind, g.URL(name)) {
 		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
 		return
 	}

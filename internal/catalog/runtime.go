@@ -45,6 +45,15 @@ const (
 // Engines lists them.
 func Engines() []Engine { return []Engine{VLLM, Triton, NIM, LlamaCpp, Other} }
 
+// SpeaksOpenAI reports whether people try an endpoint by the routes of OpenAI (/v1/…): a server with a page of its own
+// says so by its openPath.
+func (i Image) SpeaksOpenAI() bool {
+	if i.Kind != Endpoint {
+		return false
+	}
+	return i.OpenPath == "" || strings.HasPrefix(i.OpenPath, "/v1/") || i.Runtime != nil && i.Runtime.Engine != Other
+}
+
 // Source is one kind of place from where a runtime gets models, with what it needs for that.
 type Source struct {
 	Kind ModelSource `json:"kind"`

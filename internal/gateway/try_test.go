@@ -26,7 +26,7 @@ func (w *world) try(person identity.PersonID, session, path string) (*httptest.R
 	return answer, w.gw.Try(answer, r, a, Trial{Workload: "ep-anna", Method: http.MethodPost, Path: path})
 }
 
-// TestTry: the endpoint sees the body and its own secret and nothing of the portal's; of its answer only text reaches
+// T-TRY-1: the endpoint sees the body and its own secret and nothing of the portal's; of its answer only text reaches
 // the portal's origin.
 func TestTry(t *testing.T) {
 	w := newWorld(t)
@@ -42,8 +42,8 @@ func TestTry(t *testing.T) {
 		saw.Header.Get("Authorization") != "Bearer pod-secret-of-ep-anna" || saw.Header.Get("Cookie") != "" {
 		t.Errorf("want the call without what is the portal's, got %+v", saw)
 	}
-	answer, _ = w.try("anna", annaPortal, "/headers?Content-Type=text/html&Set-Cookie=a%3Db&Clear-Site-Data=x&Location=//evil"+
-		"&Content-Security-Policy=none")
+	answer, _ = w.try("anna", annaPortal, "/headers?Content-Type=text/html&Set-Cookie=a%3Db&Clear-Site-Data=x"+
+		"&Location=//evil&Content-Security-Policy=none")
 	if h := answer.Header(); h.Get("Content-Type") != "text/plain; charset=utf-8" || h.Get(TriedHeader) != "text/html" ||
 		h.Get("Content-Security-Policy") != "default-src 'none'" || h.Get("Set-Cookie")+h.Get("Clear-Site-Data")+
 		h.Get("Location") != "" {

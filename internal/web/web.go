@@ -73,6 +73,7 @@ type Deps struct {
 	Forecasts    *forecast.Service // nil: nothing is estimated
 	Metrics      blocks.Metrics
 	Logs         workloads.Logs
+	Try          workloads.Tries
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
 	Idle         *idle.Service
@@ -148,7 +149,7 @@ func New(d Deps) *Web {
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,
-		Logs: d.Logs, Keys: d.Keys, PortalURL: d.PortalURL}
+		Logs: d.Logs, Keys: d.Keys, PortalURL: d.PortalURL, Try: d.Try}
 	money := &cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads}
 	panels := &embeds.Pages{Blocks: shared, Embeds: d.Embeds, Panels: map[embed.Panel]page.BuildPanel{
 		embed.Workload: one.Panel, embed.Team: money.Panel, embed.Fleet: hardware.Panel,

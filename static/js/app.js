@@ -20,6 +20,7 @@ import './theme.js';
 import './time.js';
 import './toast.js';
 import './tour.js';
+import './try.js';
 import './validate.js';
 
 // Sheets show by this class what only scripts can do, copy buttons for example.

@@ -61,3 +61,6 @@ func TeamPath(name string) string { return "/team/" + url.PathEscape(name) }
 
 // WorkloadPath is where a workload is.
 func WorkloadPath(id workload.ID) string { return "/workloads/" + string(id) }
+
+// TryPath is where somebody talks to an endpoint.
+func TryPath(id workload.ID) string { return WorkloadPath(id) + "/try" }

@@ -223,7 +223,7 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
 		Job: blocks.JobModel(say, r.Spec.Job), Serves: blocks.ServesModel(say, r.Spec.Model),
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
-		Amount: r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
+		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
 	if r.Kind == request.ExtendKind {
 		m.Lease = blocks.LeaseChange(say, r)

@@ -87,6 +87,7 @@ var workloadScenes = []Scene{
 	{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "connect, notebook", Anna, Busy, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, endpoint", Ben, Busy, "/workloads/w-llm-chat/connect", nil},
+	{"workload", "try it", Anna, Busy, "/workloads/w-llm-chat/try", nil},
 	{"workload", "connect, job", Anna, batch, "/workloads/w-pretrain/connect", nil},
 	{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
 	{"workload", "endpoint, replicas", Anna, Scaled, "/workloads/w-ranker", nil},

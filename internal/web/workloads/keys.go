@@ -238,6 +238,8 @@ func callsOf(base string) *workloadview.CallsModel {
 		Curl:   "curl -H \"Authorization: Bearer $ENDPOINT_KEY\" " + page.ShellQuote(base+"/models"),
 		Python: fmt.Sprintf(pythonCall, base),
 		Go:     fmt.Sprintf(goCall, base+"/models"),
+
+		JavaScript: fmt.Sprintf(javaScriptCall, base),
 	}
 }
 
@@ -249,6 +251,15 @@ model = client.models.list().data[0].id
 answer = client.chat.completions.create(
     model=model, messages=[{"role": "user", "content": "Hello"}])
 print(answer.choices[0].message.content)
+`
+
+const javaScriptCall = `import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: %q, apiKey: process.env.ENDPOINT_KEY });
+const models = await client.models.list();
+const answer = await client.chat.completions.create({
+  model: models.data[0].id, messages: [{ role: "user", content: "Hello" }] });
+console.log(answer.choices[0].message.content);
 `
 
 const goCall = `package main

@@ -28,4 +28,5 @@ type Pages struct {
 	Metrics    blocks.Metrics
 	Logs       Logs
 	PortalURL  string
+	Try        Tries
 }

@@ -11,6 +11,8 @@ func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows("/workloads/:id", identity.ReadWorkload, w.workloadPage()),
 		w.Shows("/workloads/:id/connect", identity.ReadWorkload, w.connectPage()),
+		w.Shows("/workloads/:id/try", identity.ReadWorkload, w.tryPage()),
+		page.Post("/workloads/:id/try", identity.OpenWorkload, w.workloadTry),
 		w.Shows("/workloads/:id/objects", identity.ReadWorkload, w.objectsPage()),
 		w.Shows("/workloads/:id/logs", identity.ReadLogs, w.logsPage()),
 		page.Get("/workloads/:id/logs/follow", identity.ReadLogs, w.logFollow),
@@ -50,6 +52,10 @@ func (w *Pages) workloadPage() page.Page {
 
 func (w *Pages) connectPage() page.Page {
 	return page.Page{Name: "connect", Build: w.workloadConnect, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) tryPage() page.Page {
+	return page.Page{Name: "try", Build: w.workloadTryIt, Topics: page.Topics{live.TopicWorkload}}
 }
 
 func (w *Pages) objectsPage() page.Page {

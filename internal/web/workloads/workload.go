@@ -172,6 +172,9 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 			Test: "tab-" + string(t)}
 	}
 	items := []ui.TabModel{tab(workloadview.Overview, path), tab(workloadview.Connect, connectPath(path))}
+	if item.Kind == catalog.Endpoint {
+		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)))
+	}
 	if identity.Can(k.Actor, identity.ReadLogs, item.Resource()) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
 	}
@@ -222,7 +225,7 @@ func (w *Pages) waitsModel(k page.Call, item workload.Workload) *workloadview.Wa
 
 func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.ActionsModel {
 	path := page.WorkloadPath(s.ID)
-	m := workloadview.ActionsModel{Open: w.OpenPath(k, s.Workload)}
+	m := workloadview.ActionsModel{Open: w.OpenPath(k, s.Workload), Try: s.Image.SpeaksOpenAI()}
 	if !s.mayChange {
 		return m
 	}

@@ -1,0 +1,26 @@
+package e2e
+
+import "testing"
+
+// TestAnEndpointIsTriedInTheBrowser: Open leads to a chat; the answer streams in with its figures, and a model that does
+// not exist is an error in plain words.
+func TestAnEndpointIsTriedInTheBrowser(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": ""}))
+	p := signIn(t, "dana", look{})
+	p.open("/workloads/" + str(w["id"]))
+	p.click("[data-test=open]")
+	p.sees("[data-test=try-form]")
+	p.fill("[data-test=try-text]", "hello there")
+	p.do(p.at("[data-test=try-text]").Press("Control+Enter"))
+	p.reads("[data-test=try-answer]", "You said: hello there")
+	p.reads("[data-test=try-sums]", "2 prompt and 4 completion tokens")
+	p.accessible()
+	p.shot("answered")
+	p.expecting("status of 404")
+	p.fill("[data-test=try-model]", "no/such-model")
+	p.fill("[data-test=try-text]", "hello again")
+	p.click("[data-test=try-send]")
+	p.reads("[data-test=try-error]", "knows no such model")
+	p.reads("[data-test=try-error]", "does not exist")
+}

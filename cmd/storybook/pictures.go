@@ -100,7 +100,8 @@ func takePicture(ctx context.Context, browser, address, file string) error {
 const mostColors = 256
 
 // fewColors keeps the colors that most pixels have; each of the others becomes the nearest of those. Pages have few
-// colors and many shades at the edges of letters, so nobody sees it, and nothing is dithered.
+// colors and many shades at the edges of letters, so nobody sees it, and nothing is dithered. Of colors with as many
+// pixels, those that stay lie all over.
 func fewColors(from image.Image) *image.Paletted {
 	bounds, counts := from.Bounds(), map[color.RGBA]int{}
 	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(from.At(x, y)).(color.RGBA) }
@@ -129,4 +130,5 @@ func fewColors(from image.Image) *image.Paletted {
 	return to
 }
 
-func number(c color.RGBA) uint32 { return uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c.B) }
+// number scatters neighbors (Fibonacci hashing), the same way each time.
+func number(c color.RGBA) uint32 { return (uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c.B)) * 2654435769 }

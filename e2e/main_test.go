@@ -66,7 +66,10 @@ func run(m *testing.M) int {
 	if post, err = notifytest.NewPost(); err == nil {
 		defer post.Close()
 		portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID,
-			Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: outside})
+			Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: func(config map[string]any) {
+				outside(config)
+				withConsole(config)
+			}})
 	}
 	if err == nil {
 		accounts = append(accounts, portal.Account)

@@ -71,6 +71,7 @@ health: {recentErrorWindow: 1m}
 serving: {wakeWithin: 1h, heldRequests: -1}
 branding: {logo: nowhere.svg, color: "#06c"}
 embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
+console: {listen: "0.0.0.0:9443", plugin: A_B, cluster: x, userFrom: mail, userIs: name}
 lease: {warnings: [1h, 0s]}
 storage: {retention: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, staleGroupsTTL: 1h}
@@ -94,6 +95,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
 		"serving.wakeWithin: ", "serving.heldRequests: ",
+		"console.certFile: ", "console.plugin: ", "console.cluster: ", "console.userFrom: ", "console.userIs: ",
 		`branding.color: "#06c" is no color`, "oidc.clientSecret and oidc.clientSecretFile",
 		"oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",
@@ -110,8 +112,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 43 {
-		t.Errorf("want one line for each problem, 43, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 50 {
+		t.Errorf("want one line for each problem, 50, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

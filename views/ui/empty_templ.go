@@ -27,7 +27,7 @@ type EmptyStateModel struct {
 
 // NoMatch stands in a list of which a filter leaves nothing; clear is the address of all of it.
 func NoMatch(ctx context.Context, clear string) *EmptyStateModel {
-	return &EmptyStateModel{Icon: "filter", Title: L(ctx).S("ui.none_match"), Level: 3, Test: "empty",
+	return &EmptyStateModel{Icon: "filter", Title: L(ctx).S("ui.none_match"), Test: "empty",
 		Actions: []ActionModel{{Link: &LinkButtonModel{Label: L(ctx).S("ui.clear-filter"), Href: clear, Kind: Secondary,
 			Test: "clear-filter"}}}}
 }

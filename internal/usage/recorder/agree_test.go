@@ -80,6 +80,7 @@ func (s *oneSite) hold(h held) {
 	s.t.Helper()
 	w := storetest.Workload("w-" + h.name)
 	w.Name, w.Kind, w.Image.Auth, w.Observed.Pod = h.name, catalog.Notebook, "", h.name+"-0"
+	w.Replicas = workload.Replicas{} // what sleeps by itself is not judged
 	w.CreatedAt, w.UpdatedAt, w.PlacedAt = s.now.Add(-since), s.now.Add(-since), s.now.Add(-since)
 	w.Size.Technology, w.Size.Accelerator.Share = catalog.Full, 1
 	open := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name,

@@ -131,4 +131,6 @@ func fewColors(from image.Image) *image.Paletted {
 }
 
 // number scatters neighbors (Fibonacci hashing), the same way each time.
-func number(c color.RGBA) uint32 { return (uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c.B)) * 2654435769 }
+func number(c color.RGBA) uint32 {
+	return (uint32(c.R)<<16 | uint32(c.G)<<8 | uint32(c.B)) * 2654435769
+}

@@ -66,7 +66,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Replicas: replicas, Scaling: b.Scaling.typed(), Model: b.Model.draft(), Kind: catalog.WorkloadKind(b.Kind),
+	return request.Draft{Replicas: replicas, Scaling: b.Scaling.typed(), Model: b.Model.draft(),
+		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,

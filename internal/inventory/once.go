@@ -2,8 +2,8 @@ package inventory
 
 import "sync"
 
-// Once keeps what was made of each cluster's snapshot until there is another one: going through thousands of nodes takes
-// milliseconds, and every page does it with the same result. The zero value is ready. What it gives is shared.
+// Once keeps what was made of each cluster's snapshot until there is another one: going through thousands of nodes
+// takes milliseconds, and every page does it with the same result. The zero value is ready. What it gives is shared.
 type Once[T any] struct {
 	mu   sync.Mutex
 	kept map[string]kept[T]

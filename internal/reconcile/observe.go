@@ -267,7 +267,8 @@ func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
 	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation ||
 		!same(after.Reason, before.Reason) ||
 		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) ||
-		!after.WarnedAt.Equal(before.WarnedAt) || !same(after.Replicas, before.Replicas) || !same(after.Result, before.Result) {
+		!after.WarnedAt.Equal(before.WarnedAt) || !same(after.Replicas, before.Replicas) ||
+		!same(after.Result, before.Result) {
 		return true
 	}
 	a, b := after.Observed, before.Observed

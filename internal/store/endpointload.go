@@ -31,11 +31,12 @@ func (endpointLoadRow) TableName() string { return "endpoint_load" }
 // requestsLife is how long it is known when an endpoint was called last: longer than any can be awake without a call.
 const requestsLife = 8 * 24 * time.Hour
 
-// SaveEndpointLoads replaces what a gateway measured of endpoints; when they were called last is kept. Gateways that were not
-// heard of for long are forgotten.
+// SaveEndpointLoads replaces what a gateway measured of endpoints; when they were called last is kept. Gateways that
+// were not heard of for long are forgotten.
 func (s *Store) SaveEndpointLoads(ctx context.Context, r autoscale.Report) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := t.at(ctx).Where("at < ?", timestampOf(r.At.Add(-5*autoscale.Gone))).Delete(&gatewayRow{}).Error; err != nil {
+		gone := timestampOf(r.At.Add(-5 * autoscale.Gone))
+		if err := t.at(ctx).Where("at < ?", gone).Delete(&gatewayRow{}).Error; err != nil {
 			return failure(err)
 		}
 		row := gatewayRow{Gateway: r.Gateway, At: timestampOf(r.At)}

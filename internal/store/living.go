@@ -19,8 +19,8 @@ type livingCache struct {
 
 // Living gives every workload that has not ended, oldest first, as view.Living does: what was read last while nothing
 // has changed since. Each change of a workload counts the outbox on in its transaction, and those that count stand in
-// one line, so what a number was read with is never older than it. The list is the caller's, what its workloads point to
-// is not.
+// one line, so what a number was read with is never older than it. The list is the caller's, what its workloads point
+// to is not.
 func (s *Store) Living(ctx context.Context) ([]workload.Workload, error) {
 	now, err := s.LastChange(ctx)
 	if err != nil {

@@ -153,7 +153,7 @@ func partOf[T any](k page.Call, list offer.List, all []T, text func(T) string, k
 		rows[i] = placed[T]{i, e}
 	}
 	rows = page.Matching(rows, k.Get("q"), func(p placed[T]) string { return text(p.entry) })
-	return page.PageOf(k.Words, page.ListOf(k, catalogPath(list), entryOrders, "q"),
+	return page.RowsOf(k.Words, page.ListOf(k, catalogPath(list), entryOrders, "q"),
 		k.Words.S("sizes.title_"+string(list)), rows, keys)
 }
 

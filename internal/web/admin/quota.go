@@ -230,8 +230,8 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	}
 	for _, o := range q.Excesses {
 		m.Running.Body = say.S("tenants.over_body")
-		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", say.SizeTitle(o.Size), "Holds", o.Holds, "Limit",
-			o.Limit))
+		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", say.SizeTitle(o.Size),
+			"Holds", o.Holds, "Limit", o.Limit))
 		m.Affected = add(m.Affected, o.Started, inside, outside)
 	}
 	m.Waiting = &rules.VerdictModel{Title: say.S("tenants.blocked", "Blocked", len(q.Blocked), "Count", q.Waiting),

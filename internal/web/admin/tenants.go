@@ -35,7 +35,7 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 		m.Create = page.TenantsPath + "/edit"
 	}
 	list = page.Matching(list, k.Get("q"), func(e tenant.Entry) string { return e.Name + " " + e.Display() })
-	list, m.List = page.PageOf(say, page.ListOf(k, page.TenantsPath, tenantOrders, "q"), say.S("tenants.title"), list,
+	list, m.List = page.RowsOf(say, page.ListOf(k, page.TenantsPath, tenantOrders, "q"), say.S("tenants.title"), list,
 		tenantKeys)
 	m.Filter = blocks.TeamFilter(say, page.TenantsPath, k.Get("q"))
 	for _, e := range list {

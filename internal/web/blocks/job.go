@@ -11,7 +11,8 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// JobModel is the program of a job; nil for other kinds. The values of its variables are not shown: they may be secrets.
+// JobModel is the program of a job; nil for other kinds. The values of its variables are not shown: they may be
+// secrets.
 func JobModel(say page.Words, job *workload.Job) *workloadview.JobModel {
 	if job == nil {
 		return nil

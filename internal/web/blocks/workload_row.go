@@ -77,11 +77,12 @@ func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
 	return detail
 }
 
-// OpenPath is the address at which a workload opens: for what speaks the routes of OpenAI, whose server has no page, the
-// tab where it is tried; "" when there is nothing to open, or this person may not.
+// OpenPath is the address at which a workload opens: for what speaks the routes of OpenAI, whose server has no page,
+// the tab where it is tried; "" when there is nothing to open, or this person may not.
 func (w *Blocks) OpenPath(k page.Call, item workload.Workload) string {
 	address := w.AppURL(item.Name)
-	if !item.CanOpen() && !item.Asleep() || address == "" || !identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
+	if !item.CanOpen() && !item.Asleep() || address == "" ||
+		!identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
 		return ""
 	}
 	if item.Image.SpeaksOpenAI() {

@@ -35,7 +35,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
 	teams := page.Matching(w.Site().Directory.Tenants, k.Get("q"),
 		func(t tenant.Tenant) string { return t.Name + " " + t.Display() })
-	teams, m.List = page.PageOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
+	teams, m.List = page.RowsOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
 		teams, budgetKeys(byTeam))
 	m.Filter = blocks.TeamFilter(say, page.BudgetsPath, k.Get("q"))
 	for _, t := range teams {

@@ -112,7 +112,7 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 	say, total := k.Words, s.Total()
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
 		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by), Kinds: w.kinds(say, s)}
-	groups, list := page.PageOf(say, page.ListIn(k, "/usage", "usage", usageOrders, "month", "scope", "by"),
+	groups, list := page.RowsOf(say, page.ListIn(k, "/usage", "usage", usageOrders, "month", "scope", "by"),
 		say.S("usage.who"), s.By(usage.Groupings[c.by]), w.usageKeys(say, c.by))
 	m.List = list
 	for _, g := range groups {

@@ -81,7 +81,7 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
-	rows, m.List = page.PageOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
+	rows, m.List = page.RowsOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
 		nil)
 	for _, row := range rows { // a large fleet has thousands: only those that are shown are drawn up
 		m.Rows = append(m.Rows, row())

@@ -71,7 +71,7 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 		m.Head = say.S("fleet.use.col_" + group)
 	}
 	rows := w.heldBy(say, all, key)
-	rows, m.List = page.PageOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
+	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
 		say.S("fleet.use.holders"), rows, holderKeys)
 	for _, r := range rows {
 		m.Rows = append(m.Rows, holderModel(say, *r, key != nil))

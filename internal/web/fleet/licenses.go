@@ -123,7 +123,7 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []workloa
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
 		Account: accountModel(l.Status), Facts: poolFacts(say, l, w.LicensesEvery), Week: weekModel(say, "week-"+id, l)}
 	poolTroubles(say, l, &m)
-	holders, m.List = page.PageOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
+	holders, m.List = page.RowsOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
 		say.S("licenses.seats"), holders, seatKeys)
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,

@@ -208,8 +208,8 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 	return out
 }
 
-// PageOf sorts a list that is in memory and takes the page that is asked for.
-func PageOf[T any](say Words, l List, title string, rows []T, keys map[string]Key[T]) ([]T, ui.ListModel) {
+// RowsOf sorts a list that is in memory and takes the page that is asked for.
+func RowsOf[T any](say Words, l List, title string, rows []T, keys map[string]Key[T]) ([]T, ui.ListModel) {
 	m := l.Model(say, title, len(rows))
 	l = l.Within(len(rows))
 	rows = Sorted(l, rows, keys)

@@ -48,7 +48,8 @@ func (w *Frame) ShowsAll(path string, p Page) Route {
 // classes are the routes whose work is more than that of a page: each is bounded by person.
 var classes = map[string]limit.Class{
 	"/start/summary": limit.Preview, "/start/form": limit.Preview, "/start/size": limit.Preview,
-	IdlePath + "/preview": limit.Preview, PricesPath + "/check": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/rules/rule": limit.Preview,
+	IdlePath + "/preview": limit.Preview, PricesPath + "/check": limit.Preview,
+	"/admin/rules/check": limit.Preview, "/admin/rules/rule": limit.Preview,
 	"/admin/tenants/check": limit.Preview,
 	"/admin/sizes/edit":    limit.Preview, "/admin/sizes/form": limit.Preview,
 	"/account/notifications/test": limit.Notice,

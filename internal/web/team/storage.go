@@ -34,7 +34,7 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	volumes = page.Matching(volumes, m.Text, func(v workload.Volume) string {
 		return strings.Join([]string{v.Name, v.Share.Name, v.OwnerName, v.Tenant, v.Cluster, names[v.Workload].Name}, " ")
 	})
-	volumes, m.List = page.PageOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
+	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
 		volumes, w.volumeKeys())
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))

@@ -16,8 +16,8 @@ func Scaling(s Scope) *World {
 		Between(1, 4, 3, 3)
 	short.Replicas.Scaling = autoscale.Policy{Metric: autoscale.Concurrency, Target: 16,
 		ScaleDownAfter: autoscale.UsualScaleDownAfter}
-	short.Replicas.Short = i18n.T("replicas.over_quota", "Size", i18n.Literal("MIG 1g.10gb"), "Used", 7, "Limit", 7, "Most",
-		3)
+	short.Replicas.Short = i18n.T("replicas.over_quota", "Size", i18n.Literal("MIG 1g.10gb"), "Used", 7, "Limit", 7,
+		"Most", 3)
 	asleep := w.Workload("summaries", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", 3*time.Hour, 5*time.Hour).
 		Between(0, 2, 1, 0)
 	asleep.Replicas.Scaling = autoscale.Policy{ToZeroAfter: autoscale.UsualToZeroAfter}

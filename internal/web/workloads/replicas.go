@@ -21,7 +21,8 @@ import (
 // replicasModel is how many pods an endpoint has, and how many it may have.
 func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	r := s.Replicas
-	m := workloadview.ReplicasModel{ID: "workload-replicas", Hidden: s.Kind != catalog.Endpoint || !r.Can() && !s.mayChange,
+	m := workloadview.ReplicasModel{ID: "workload-replicas",
+		Hidden: s.Kind != catalog.Endpoint || !r.Can() && !s.mayChange,
 		Wanted: r.Want(), Min: r.Lowest(), Max: r.Most(), Price: say.MoneyPerHour(times(s.Size.PricePerHour, r.Want())),
 		Asleep: s.Asleep(), Short: say.Text(r.Short), Scaling: blocks.ScalingFacts(say, r.Scaling)}
 	if s.Desired == workload.WantRunning {

@@ -308,7 +308,6 @@ func currentStep(item workload.Workload, since, now time.Time) ui.StepState {
 	return ui.StepCurrent
 }
 
-// gpuModel is what the devices do now, each value with its unit. What is not known is called unknown.
 // Panel is the GPU use of a workload, for pages of other sites.
 func (w *Pages) Panel(k page.Call, id string) (page.Panel, error) {
 	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(id))
@@ -326,6 +325,7 @@ func (w *Pages) Panel(k page.Call, id string) (page.Panel, error) {
 	return page.Panel{Title: item.Name, State: &state, Body: workloadview.GPU(m)}, nil
 }
 
+// gpuModel is what the devices do now, each value with its unit. What is not known is called unknown.
 func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUModel {
 	say := k.Words
 	m := workloadview.GPUModel{ID: "workload-gpu", None: item.Size.Devices() == 0}

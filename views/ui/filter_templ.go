@@ -303,7 +303,7 @@ func FilterBar(m FilterBarModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = EmptyState(EmptyStateModel{Icon: "filter", Title: L(ctx).S("ui.none_match"), Level: 3, Test: "none-match",
+			templ_7745c5c3_Err = EmptyState(EmptyStateModel{Icon: "filter", Title: L(ctx).S("ui.none_match"), Test: "none-match",
 				Actions: []ActionModel{{Button: &ButtonModel{Label: L(ctx).S("ui.clear-filter"), Type: "button",
 					Kind: Secondary, Test: "clear-filter", Attrs: templ.Attributes{"data-filter-clear": true}}}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

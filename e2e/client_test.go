@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -144,7 +145,8 @@ func (c client) running(size string, change map[string]any) map[string]any {
 	return w
 }
 
-// remove deletes a workload with its storage and waits until it is gone, so that tests do not use each other's quota.
+// remove deletes a workload with its storage and waits until both are gone, so that tests do not use each other's quota
+// and names.
 func (c client) remove(id string) {
 	c.t.Helper()
 	a := c.call(http.MethodDelete, "/workloads/"+id+"?storage=delete", nil)
@@ -152,7 +154,11 @@ func (c client) remove(id string) {
 		c.t.Errorf("delete %s: %d %s", id, a.Status, a.Raw)
 		return
 	}
-	c.reachesWithin(afterOutage, id, "ended") // the cluster may have been away a moment ago
+	w := c.reachesWithin(afterOutage, id, "ended") // the cluster may have been away a moment ago
+	home := str(w["name"]) + "-home"
+	c.until("/volumes", "without "+home, afterOutage, func(list map[string]any) bool {
+		return !slices.ContainsFunc(items(list), func(v map[string]any) bool { return v["name"] == home })
+	})
 }
 
 func items(body map[string]any) []map[string]any {

@@ -108,7 +108,7 @@ func (h *Handler) serveData(ctx context.Context, w http.ResponseWriter, r *http.
 			problem.Write(w, problem.Of(err, i18n.From(ctx), problem.NewRequestID()))
 			return
 		}
-		body = map[string]int{"workloads": n}
+		body = map[string]any{"workloads": n, "text": i18n.From(ctx).S("console.workloads", "Count", n)}
 	default:
 		http.NotFound(w, r)
 		return
@@ -121,7 +121,10 @@ func (h *Handler) serveData(ctx context.Context, w http.ResponseWriter, r *http.
 // shown reports whether a page belongs to what the console shows. Credentials, settings and the way in are the portal's
 // own; /live is the stream of each page.
 func shown(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	first, _, more := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if first == "" && more { // "//admin", whatever a router makes of it
+		return false
+	}
 	return first == "live" || slices.Contains(layout.ConsolePlaces, first)
 }
 

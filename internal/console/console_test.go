@@ -97,6 +97,7 @@ func TestOnlyAUserOfTheClusterGetsAPage(t *testing.T) {
 		"the API":                     {"/api/v1/workloads", map[string]string{"Authorization": "Bearer ada"}, 404},
 		"credentials":                 {"/account", map[string]string{"Authorization": "Bearer ada"}, 404},
 		"the way out":                 {"/signout", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"one behind two slashes":      {"//admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
 		"an administrator's page":     {"/admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
 		"files need no name":          {"/console-plugin/plugin-manifest.json", nil, 200},
 		"a file that is not there":    {"/console-plugin/../plugin.go", nil, 404},
@@ -149,7 +150,8 @@ func TestWhatThePluginAsksBesidePages(t *testing.T) {
 	var seen []call
 	h := testHandler(t, &seen)
 	for path, want := range map[string]string{"/console/me": `{"decides":true}`,
-		"/console/projects/gpu-vision": `{"workloads":10}`} {
+		"/console/projects/gpu-vision": `{"text":"10 GPU workloads","workloads":10}`,
+		"/console/projects/v":          `{"text":"1 GPU workload","workloads":1}`} {
 		w := ask(h, http.MethodGet, path, map[string]string{"Authorization": "Bearer ada"})
 		if got := strings.TrimSpace(w.Body.String()); w.Code != 200 || got != want {
 			t.Errorf("%s: %d %s", path, w.Code, got)

@@ -25,7 +25,7 @@ type file struct {
 var consoleLanguages = []string{"en", "es", "fr", "ja", "ko", "zh"}
 
 // texts of the extensions, by the key that %plugin__NAME~KEY% names.
-var texts = []string{"gpus", "mine", "start", "approvals", "fleet", "licenses", "utilization", "workloads"}
+var texts = []string{"gpus", "mine", "start", "approvals", "fleet", "licenses", "utilization"}
 
 // extension is an entry of the manifest; see the console's documentation of extension types.
 type extension struct {

@@ -16,8 +16,10 @@ async function theConsoles(name) {
 
 const language = () => document.documentElement.lang || navigator.language;
 
-function csrfToken() {
-  return /(?:^|;\s*)csrf-token=([^;]*)/.exec(document.cookie)?.[1] ?? '';
+// what the console's proxy and the portal want to hear with every call
+function ownHeaders() {
+  const token = /(?:^|;\s*)csrf-token=([^;]*)/.exec(document.cookie)?.[1] ?? '';
+  return { 'Accept-Language': language(), 'X-CSRFToken': decodeURIComponent(token) };
 }
 
 /* ---- calls ---- */
@@ -25,7 +27,7 @@ function csrfToken() {
 let flash = ''; // what was just done, for the page that follows
 
 async function call(path, init = {}) {
-  const headers = { Accept: 'text/html', 'Accept-Language': language(), 'X-CSRFToken': decodeURIComponent(csrfToken()), ...init.headers };
+  const headers = { Accept: 'text/html', ...ownHeaders(), ...init.headers };
   return fetch(proxy + path, { ...init, headers, credentials: 'same-origin' });
 }
 
@@ -36,8 +38,11 @@ const inConsole = (path) => (path === '/' ? root : path.startsWith('/?') ? root 
 
 let places = [''];
 
+// what opens a workload, calls an endpoint or is a file needs the portal's own session
+const elsewhere = /\/(open|try)($|\?)|\.(csv|ics|txt|json)($|\?)/;
+
 function isHere(path) {
-  return places.includes(path.slice(1).split(/[/?#]/)[0]);
+  return places.includes(path.slice(1).split(/[/?#]/)[0]) && !elsewhere.test(path);
 }
 
 // links of the portal become links of the console, or of the portal itself in a tab of its own
@@ -45,7 +50,7 @@ function adopt(element) {
   for (const a of element.querySelectorAll('a[href^="/"]')) {
     const path = a.getAttribute('href');
     if (path.startsWith(root + '/') || path === root) continue;
-    if (!a.hasAttribute('data-portal') && !a.hasAttribute('download') && isHere(path) && !/\/open($|\?)|\.(csv|ics|txt|json)($|\?)/.test(path)) {
+    if (!a.hasAttribute('data-portal') && !a.hasAttribute('download') && isHere(path)) {
       a.href = inConsole(path);
       a.dataset.here = '';
     } else {
@@ -143,7 +148,10 @@ function show(frame, path, go) {
 }
 
 // what somebody has typed is not taken away by a page that is drawn again
-const typing = (frame) => frame.contains(document.activeElement) && document.activeElement.matches('input, textarea, select');
+function typing(frame) {
+  const at = document.activeElement;
+  return frame.contains(at) && at.matches('input, textarea, select');
+}
 
 async function replace(frame, { id, html }) {
   const element = frame.querySelector(`#${CSS.escape(id)}`);
@@ -196,11 +204,16 @@ function prepare() {
   const style = document.createElement('link');
   Object.assign(style, { id: 'gp-plugin-style', rel: 'stylesheet', href: `${files}/plugin.css` });
   const config = document.createElement('meta');
-  Object.assign(config, { name: 'htmx-config', content: JSON.stringify({ includeIndicatorCSS: false, mode: 'same-origin', history: false, transitions: false, defaultSwap: 'outerMorph' }) });
+  const choices = { includeIndicatorCSS: false, mode: 'same-origin', history: false, transitions: false,
+    defaultSwap: 'outerMorph' };
+  Object.assign(config, { name: 'htmx-config', content: JSON.stringify(choices) });
   const htmx = document.createElement('script');
   Object.assign(htmx, { src: `${files}/htmx.min.js`, async: true });
   htmx.onload = () => {
-    for (const name of ['summary.js', 'dialog.js']) document.head.append(Object.assign(document.createElement('script'), { type: 'module', src: `${files}/${name}` }));
+    for (const name of ['summary.js', 'dialog.js']) {
+      const script = document.createElement('script');
+      document.head.append(Object.assign(script, { type: 'module', src: `${files}/${name}` }));
+    }
     document.querySelectorAll('.gp-console').forEach((page) => window.htmx.process(page));
   };
   document.head.append(style, config, htmx);
@@ -209,7 +222,7 @@ function prepare() {
     const { ctx } = event.detail;
     if (!ctx.sourceElement?.closest?.('.gp-console') || !ctx.request.action.startsWith('/')) return;
     ctx.request.action = proxy + ctx.request.action;
-    Object.assign(ctx.request.headers, { 'X-CSRFToken': decodeURIComponent(csrfToken()), 'Accept-Language': language() });
+    Object.assign(ctx.request.headers, ownHeaders());
   });
 }
 
@@ -217,29 +230,31 @@ function prepare() {
 
 const modules = {
   Page: async () => {
-    const [React, router] = await Promise.all([theConsoles('react'), theConsoles('react-router')]);
+    const [React, router] = await Promise.all(['react', 'react-router'].map(theConsoles));
     return { default: function GPUPortal() {
       const place = router.useLocation(), go = router.useNavigate(), frame = React.useRef(null);
       React.useEffect(() => { prepare(); }, []);
-      React.useEffect(() => show(frame.current, inPortal(place.pathname) + place.search, go), [place.pathname, place.search, place.key]);
-      return React.createElement('section', { ref: frame, className: 'gp-console-frame', 'aria-busy': 'true', 'data-test': 'gpu-portal' });
+      React.useEffect(() => show(frame.current, inPortal(place.pathname) + place.search, go),
+        [place.pathname, place.search, place.key]);
+      return React.createElement('section', { ref: frame, className: 'gp-console-frame', 'aria-busy': 'true',
+        'data-test': 'gpu-portal' });
     } };
   },
 
   ProjectWorkloads: async () => {
-    const [React, router, words] = await Promise.all([theConsoles('react'), theConsoles('react-router'), theConsoles('react-i18next')]);
+    const [React, router] = await Promise.all(['react', 'react-router'].map(theConsoles));
     return { default: function GPUWorkloads({ projectName }) {
       const [found, setFound] = React.useState(null);
-      const { t } = words.useTranslation(`plugin__${plugin}`);
       React.useEffect(() => {
         let gone = false;
         call(`/console/projects/${encodeURIComponent(projectName)}`, { headers: { Accept: 'application/json' } })
-          .then((answer) => (answer.ok ? answer.json() : null)).then((body) => { if (!gone) setFound(body); }, () => {});
+          .then((answer) => (answer.ok ? answer.json() : null))
+          .then((body) => { if (!gone) setFound(body); }, () => {});
         return () => { gone = true; };
       }, [projectName]);
       if (!found) return null;
       return React.createElement('div', { className: 'co-inventory-card__item', 'data-test': 'gpu-workloads' },
-        React.createElement(router.Link, { to: root }, `${found.workloads} ${t('workloads')}`));
+        React.createElement(router.Link, { to: root }, found.text));
     } };
   },
 

@@ -189,7 +189,7 @@ CREATE TABLE workloads (
   lease_until  BIGINT,
   placed_at    BIGINT,
   warned_at    BIGINT,
-  shared       BOOLEAN NOT NULL,
+  grants       TEXT    NOT NULL DEFAULT '',
   request      TEXT    NOT NULL,
   on_node      BOOLEAN NOT NULL,
   observed     TEXT    NOT NULL,
@@ -220,6 +220,15 @@ CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
 CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';
 CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats, held_replicas) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
+
+-- When people were inside workloads last, through the gateway.
+CREATE TABLE visits (
+  workload TEXT   NOT NULL,
+  person   TEXT   NOT NULL,
+  seen_at  BIGINT NOT NULL,
+  PRIMARY KEY (workload, person)
+);
+CREATE INDEX visits_seen ON visits (seen_at);
 
 -- Keys with which programs call endpoints: hashes only.
 CREATE TABLE endpoint_keys (
@@ -891,6 +900,7 @@ DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
+DROP TABLE visits;
 DROP TABLE endpoint_load;
 DROP TABLE gateway_reports;
 DROP TABLE key_traffic;

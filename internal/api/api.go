@@ -98,6 +98,7 @@ type Deps struct {
 	Levels      *logging.Levels
 	Doctor      *doctor.Service
 	AppURL      func(workload string) string // where a workload is opened
+	PortalURL   string                       // scheme and host, for addresses that people send each other
 	Now         func() time.Time
 	Version     string
 	Logger      *slog.Logger   // nil: nothing is logged

@@ -114,6 +114,7 @@ func (a *API) register() {
 		identity.ReadWorkload, a.history)
 	a.registerLogs()
 	a.registerKeys()
+	a.registerGrants()
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
 		"Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",

@@ -465,7 +465,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State),
 		Reason: l.Say(w.Reason),
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
-		Shared: w.Shared,
+		Shared: w.Granted(a.deps.Now()),
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Model: modelView(w.Model),

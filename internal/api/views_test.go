@@ -14,7 +14,7 @@ import (
 // TestAWorkloadTellsWhatOthersSet: programs read of foreign edits what the page shows.
 func TestAWorkloadTellsWhatOthersSet(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	a := &API{deps: Deps{AppURL: func(string) string { return "" }}}
+	a := &API{deps: Deps{AppURL: func(string) string { return "" }, Now: func() time.Time { return at }}}
 	w := workload.Workload{Observed: workload.Observation{Edits: []workload.ForeignEdit{
 		{Object: "Service nb", Path: "spec.externalIPs", By: "kubectl-edit", Outcome: workload.EditRemoved, At: at},
 		{Object: "Service nb", Path: "metadata.labels[x]", Outcome: workload.EditShown}}}}

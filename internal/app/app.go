@@ -343,14 +343,14 @@ func (a *App) services() {
 		Retention: a.config.Storage.RetentionRules(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
 		SeatQueue: seatQueue{a.requests.Seats},
-		Sharing:   a.sharing}
+		Sharing:   a.sharing, Colleagues: colleagues{a}}
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),
 		Now: a.now, NewID: a.newID})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
-		Alive: a.sessionAlive})
+		Alive: a.sessionAlive, Now: a.now})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
@@ -486,7 +486,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Logs: a.logs, Usage: a.usage, Keys: a.keys,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
-		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL,
+		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	mounts["/api/v1/"] = surface
@@ -536,7 +536,7 @@ func appAddress(c config.Config, name string) string {
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
 		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
-		Actors: people{a}, Keys: a.store, Waker: a.workloads, Loads: a.store, ID: newID("g-"),
+		Actors: people{a}, Keys: a.store, Waker: a.workloads, Loads: a.store, Visits: a.store, ID: newID("g-"),
 		WakeWithin: a.config.Serving.WakeWithin.Std(), MaxHeld: a.config.Serving.HeldRequests,
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
 		Idle:          a.config.Session.Idle.Std(),

@@ -218,6 +218,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"wanted": 1}
 	case strings.HasSuffix(path, "/share"):
 		return map[string]any{"shared": true}
+	case strings.HasSuffix(path, "/grants"):
+		return map[string]any{"to": "team"}
+	case strings.HasSuffix(path, "/join"):
+		return map[string]any{"invite": "none"}
 	case strings.HasSuffix(path, "/keys"):
 		return map[string]any{"name": "a test"}
 	case strings.HasSuffix(path, "/edit"):

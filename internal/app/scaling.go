@@ -68,6 +68,9 @@ func (a *App) reportLoads(ctx context.Context) error {
 		if err := a.gateway.ReportLoads(ctx); err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "cannot report the load of endpoints; none is scaled down meanwhile", "error", err.Error())
 		}
+		if err := a.gateway.ReportVisits(ctx); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "cannot write down who is inside workloads", "error", err.Error())
+		}
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

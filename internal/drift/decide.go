@@ -159,7 +159,7 @@ func specified(w *workload.Workload, s kube.Spec) {
 		}
 	}
 	w.Model = s.Model
-	w.Shared, w.LicenseSeats = s.Shared, s.LicenseSeats
+	w.Grants, w.LicenseSeats = s.Grants, s.LicenseSeats
 	if s.Replicas != nil {
 		w.Replicas = *s.Replicas
 		w.Replicas.Held = w.Replicas.Want()

@@ -92,7 +92,7 @@ func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
 		return grant{}, err
 	case c.session == "" && only != string(w.ID):
 		return grant{}, errSignIn
-	case !identity.Can(actor, identity.OpenWorkload, w.Resource()) || !w.Answers():
+	case !identity.Can(actor, identity.OpenWorkload, w.ResourceAt(g.opts.Now())) || !w.Answers():
 		return grant{}, notFoundFault()
 	}
 	return g.granted(grant{person: actor.Person.ID, workload: w}), nil
@@ -186,6 +186,7 @@ type passes struct {
 	mu      *sync.Mutex
 	byKey   map[string]*pass
 	holding map[holder]int
+	came    map[holder]struct{} // people who made a call since the last report of visits
 }
 
 // holder is whom open connections are counted for.
@@ -196,7 +197,8 @@ type holder struct {
 }
 
 func newPasses() passes {
-	return passes{mu: &sync.Mutex{}, byKey: map[string]*pass{}, holding: map[holder]int{}}
+	return passes{mu: &sync.Mutex{}, byKey: map[string]*pass{}, holding: map[holder]int{},
+		came: map[holder]struct{}{}}
 }
 
 func (ps *passes) find(key string) *pass {
@@ -230,6 +232,9 @@ func (ps *passes) enter(p *pass, e *exchange, limit int) (*pass, bool) {
 		ps.byKey[p.key] = p
 	}
 	ps.holding[e.holder]++
+	if e.holder.person != "" {
+		ps.came[e.holder] = struct{}{}
+	}
 	p.exchanges[e] = struct{}{}
 	return p, true
 }

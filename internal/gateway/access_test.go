@@ -175,11 +175,11 @@ func TestOpenConnectionsEndWithAccess(t *testing.T) {
 
 func TestSharingAndTakingItBack(t *testing.T) {
 	w := newWorld(t)
-	w.change("nb-anna", func(wl *workload.Workload) { wl.Shared = true })
+	w.change("nb-anna", func(wl *workload.Workload) { wl.Grants = withTheTeam })
 	cookie := w.signIn(jonasPortal, "nb-anna")
 	socket := w.mustDial("nb-anna", cookie)
 	anna := w.mustDial("nb-anna", w.signIn(annaPortal, "nb-anna"))
-	w.change("nb-anna", func(wl *workload.Workload) { wl.Shared = false })
+	w.change("nb-anna", func(wl *workload.Workload) { wl.Grants = nil })
 	if _, _, err := socket.Read(t.Context()); err == nil {
 		t.Error("want the colleague's websocket closed")
 	}

@@ -87,7 +87,7 @@ func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession
 	if err != nil {
 		return "", err
 	}
-	if !identity.Can(a, identity.OpenWorkload, w.Resource()) || !w.Answers() {
+	if !identity.Can(a, identity.OpenWorkload, w.ResourceAt(g.opts.Now())) || !w.Answers() {
 		if w.Answers() && a.Impersonator == nil && identity.Can(a, identity.ReadWorkload, w.Resource()) {
 			return "", fault.New(fault.Forbidden, i18n.T("gateway.not_shared", "Owner", w.OwnerName, "Name", w.Name))
 		}

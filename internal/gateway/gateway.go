@@ -58,6 +58,7 @@ type Options struct {
 	Keys      Keys
 	Waker     Waker  // nil: nothing sleeps
 	Loads     Loads  // for ReportLoads
+	Visits    Visits // for ReportVisits
 	ID        string // of this process, for ReportLoads
 	Pods      *Pods
 	Bundle    *i18n.Bundle
@@ -88,6 +89,7 @@ type Gateway struct {
 	traffic traffic
 	loads   loads
 	wakes   wakes
+	visits  visits
 	watcher sync.Mutex // held by whoever starts or ends the watch
 	watched bool
 }

@@ -142,7 +142,7 @@ func TestAuthorizeRefuses(t *testing.T) {
 	if len(w.codes) != 0 {
 		t.Error("want no code made")
 	}
-	w.change("nb-anna", func(wl *workload.Workload) { wl.Shared = true })
+	w.change("nb-anna", func(wl *workload.Workload) { wl.Grants = withTheTeam })
 	if _, err := w.gw.Authorize(t.Context(), w.actors["jonas"], jonasPortal, "nb-anna", "/", state); err != nil {
 		t.Errorf("want a colleague let in when it is shared, got %v", err)
 	}

@@ -495,3 +495,6 @@ func (w *world) echo(conn *websocket.Conn, message string) (string, error) {
 	_, got, err := conn.Read(ctx)
 	return string(got), err
 }
+
+// withTheTeam lets everybody in the team open a workload.
+var withTheTeam = []workload.Grant{{ID: "g-team", To: workload.ToTeam, Permission: workload.MayUse}}

@@ -75,10 +75,23 @@ const (
 type Resource struct {
 	Tenant string
 	Owner  PersonID
-	Shared bool // shared with the tenant's members
+	// Grants let members of the tenant in besides the owner; those that have ended are left out.
+	Grants []Grant
 	// Asked are the principals whose approval a request needs; empty for a request that names nobody, which approvers
 	// decide.
 	Asked []string
+}
+
+// Grant lets members of a tenant in: all of them, one, or those of a group. Exactly one of the three is set.
+type Grant struct {
+	Everybody bool
+	Person    PersonID
+	Group     string // of the sign-in provider
+	Use       bool   // not to read alone
+}
+
+func (g Grant) includes(p Person) bool {
+	return g.Everybody || g.Person != "" && g.Person == p.ID || g.Group != "" && slices.Contains(p.Groups, g.Group)
 }
 
 type rule func(a Actor, t Resource) bool
@@ -88,12 +101,19 @@ func member(a Actor, t Resource) bool   { return a.Member(t.Tenant) }
 func starter(a Actor, t Resource) bool {
 	return a.In(t.Tenant, Developer) || a.In(t.Tenant, Owner)
 }
-func self(a Actor, t Resource) bool       { return t.Owner != "" && a.Person.ID == t.Owner }
-func owner(a Actor, t Resource) bool      { return a.In(t.Tenant, Owner) }
-func admin(a Actor, _ Resource) bool      { return a.Is(Admin) }
-func seesAll(a Actor, _ Resource) bool    { return a.SeesAll() }
-func system(a Actor, _ Resource) bool     { return a.Via == ViaSystem }
-func sharedWith(a Actor, t Resource) bool { return t.Shared && a.Member(t.Tenant) }
+func self(a Actor, t Resource) bool    { return t.Owner != "" && a.Person.ID == t.Owner }
+func owner(a Actor, t Resource) bool   { return a.In(t.Tenant, Owner) }
+func admin(a Actor, _ Resource) bool   { return a.Is(Admin) }
+func seesAll(a Actor, _ Resource) bool { return a.SeesAll() }
+func system(a Actor, _ Resource) bool  { return a.Via == ViaSystem }
+
+// reads and uses are for those whom the owner granted it, as long as they are members of the tenant.
+func reads(a Actor, t Resource) bool {
+	return a.Member(t.Tenant) && slices.ContainsFunc(t.Grants, func(g Grant) bool { return g.includes(a.Person) })
+}
+func uses(a Actor, t Resource) bool {
+	return a.Member(t.Tenant) && slices.ContainsFunc(t.Grants, func(g Grant) bool { return g.Use && g.includes(a.Person) })
+}
 func approver(a Actor, t Resource) bool {
 	return a.Is(Approver) || a.Is(Admin) || a.In(t.Tenant, Approver)
 }
@@ -125,8 +145,8 @@ var table = map[Action][]rule{
 	EditRequest:        {self},
 	ReadWorkload:       {self, member, seesAll},
 	ChangeWorkload:     {self, owner, admin, system},
-	OpenWorkload:       {self, sharedWith},
-	ReadLogs:           {self, sharedWith, owner, admin},
+	OpenWorkload:       {self, uses},
+	ReadLogs:           {self, reads, owner, admin},
 	ReadVolume:         {self, member, seesAll},
 	DeleteVolume:       {self, owner},
 	KeepVolume:         {self, owner},

@@ -13,7 +13,8 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		Tenants: map[string][]Role{"vision": {Developer, Owner, Approver}}}
 	for _, a := range []Actor{{}, {Global: []Role{Admin}}, out} {
 		for _, action := range Actions() {
-			for _, thing := range []Resource{{}, {Tenant: "vision"}, {Tenant: "vision", Owner: a.Person.ID, Shared: true}} {
+			for _, thing := range []Resource{{}, {Tenant: "vision"}, {Tenant: "vision", Owner: a.Person.ID,
+				Grants: []Grant{{Everybody: true, Use: true}, {Person: "p-1", Use: true}}}} {
 				if Can(a, action, thing) {
 					t.Errorf("%+v may %s %+v", a, action, thing)
 				}
@@ -49,6 +50,43 @@ func TestCredentials(t *testing.T) {
 	for _, text := range []string{"", ".", "a.", ".b", "ab"} {
 		if _, ok := ParseCredential(text); ok {
 			t.Errorf("%q was read as a credential", text)
+		}
+	}
+}
+
+// TestGrantsLetMembersInAndNobodyElse: whom a grant names reads; who may use opens as well; all in the team alone.
+func TestGrantsLetMembersInAndNobodyElse(t *testing.T) {
+	member := func(id PersonID, groups ...string) Actor {
+		return Actor{Person: Person{ID: id, Groups: groups}, Tenants: map[string][]Role{"vision": {Developer}}}
+	}
+	stranger := Actor{Person: Person{ID: "p-otto", Groups: []string{"phd"}}, Tenants: map[string][]Role{"speech": {Owner}}}
+	looking := member("p-otto")
+	looking.Impersonator = &Person{ID: "p-pat"}
+	for name, c := range map[string]struct {
+		a           Actor
+		g           Grant
+		reads, uses bool
+	}{
+		"the team":               {member("p-otto"), Grant{Everybody: true, Use: true}, true, true},
+		"the team, to read":      {member("p-otto"), Grant{Everybody: true}, true, false},
+		"the person":             {member("p-otto"), Grant{Person: "p-otto", Use: true}, true, true},
+		"another person":         {member("p-emil"), Grant{Person: "p-otto", Use: true}, false, false},
+		"of the group":           {member("p-otto", "phd"), Grant{Group: "phd", Use: true}, true, true},
+		"not of the group":       {member("p-otto", "staff"), Grant{Group: "phd", Use: true}, false, false},
+		"a grant for nobody":     {member(""), Grant{Use: true}, false, false},
+		"by name, of no team":    {stranger, Grant{Person: "p-otto", Use: true}, false, false},
+		"by group, of no team":   {stranger, Grant{Group: "phd", Use: true}, false, false},
+		"through another's eyes": {looking, Grant{Person: "p-otto", Use: true}, false, false},
+	} {
+		r := Resource{Tenant: "vision", Owner: "p-dana", Grants: []Grant{c.g}}
+		if got := Can(c.a, ReadLogs, r); got != c.reads {
+			t.Errorf("%s: reads %v", name, got)
+		}
+		if got := Can(c.a, OpenWorkload, r); got != c.uses {
+			t.Errorf("%s: uses %v", name, got)
+		}
+		if Can(c.a, ChangeWorkload, r) {
+			t.Errorf("%s: changes it", name)
 		}
 	}
 }

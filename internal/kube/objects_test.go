@@ -249,7 +249,8 @@ func TestObjectsAreTheSameEachTime(t *testing.T) {
 func TestTemplateDoesNotDependOnTheSpec(t *testing.T) {
 	in := input("mig-1g.10gb", "jupyterlab")
 	first, _ := Objects(in)
-	in.Workload.Generation, in.Workload.Desired, in.Workload.Shared = 7, workload.WantStopped, true
+	in.Workload.Generation, in.Workload.Desired = 7, workload.WantStopped
+	in.Workload.Grants = []workload.Grant{{ID: "g-team", To: workload.ToTeam, Permission: workload.MayUse}}
 	second, err := Objects(in)
 	if err != nil {
 		t.Fatal(err)

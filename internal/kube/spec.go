@@ -31,7 +31,7 @@ type Spec struct {
 	Image        *catalog.Image     `json:"image,omitempty"`
 	Volume       string             `json:"volume,omitempty"`
 	StorageGiB   int                `json:"storageGiB,omitempty"`
-	Shared       bool               `json:"shared,omitempty"`
+	Grants       []workload.Grant   `json:"grants,omitempty"` // without links, whose secrets the cluster has no use for
 	Request      string             `json:"request,omitempty"`
 	LicenseSeats int                `json:"licenseSeats,omitempty"`
 	Mounts       []workload.Mount   `json:"mounts,omitempty"`
@@ -45,7 +45,7 @@ func specOf(w workload.Workload) Spec {
 	size, image := w.Size, w.Image
 	size.Title, size.Titles, size.Deprecated = "", nil, nil
 	image.Title, image.Titles, image.Deprecated = "", nil, nil
-	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Shared: w.Shared,
+	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Grants: lasting(w.Grants),
 		Job: w.Job, Model: w.Model, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
@@ -92,3 +92,16 @@ func LeaseOf(annotations map[string]string) time.Duration {
 	}
 	return d
 }
+
+// lasting is the grants that can be given back: to groups and people, without their names.
+func lasting(grants []workload.Grant) (list []workload.Grant) {
+	for _, g := range grants {
+		if g.To != workload.ToLink {
+			g.Name, g.Until, g.At = "", inSeconds(g.Until), inSeconds(g.At)
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func inSeconds(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }

@@ -362,7 +362,9 @@ func TestWhoMayReadLogs(t *testing.T) {
 		"through another's eyes": {looking, true, fault.Forbidden},
 	} {
 		w := newWorld(t)
-		w.log, w.w.Shared = written(stamp+"line\n"), c.shared
+		if w.log = written(stamp + "line\n"); c.shared {
+			w.w.Grants = []workload.Grant{{To: workload.ToTeam, Permission: workload.MayRead}}
+		}
 		_, err := w.Read(t.Context(), c.who, "w-1", podlogs.Query{})
 		if c.kind == "" && err != nil || c.kind != "" && !fault.Is(err, c.kind) {
 			t.Errorf("%s: want %q, got %v", what, c.kind, err)

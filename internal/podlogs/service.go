@@ -53,6 +53,9 @@ type Service struct {
 // New makes a service. Close ends every stream.
 func New(o Options) *Service {
 	o.Most, o.Every = cmp.Or(o.Most, 16), cmp.Or(o.Every, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Alive == nil {
 		o.Alive = func(context.Context) bool { return true }
 	}
@@ -118,7 +121,7 @@ func (s *Service) allowed(ctx context.Context, a identity.Actor, id workload.ID)
 	if err != nil {
 		return workload.Workload{}, err
 	}
-	if !identity.Can(a, identity.ReadLogs, w.Resource()) {
+	if !identity.Can(a, identity.ReadLogs, w.ResourceAt(s.o.Now())) {
 		return workload.Workload{}, fault.New(fault.Forbidden, i18n.T("podlogs.not_shared", "Owner", w.OwnerName))
 	}
 	return w, nil

@@ -41,6 +41,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		{"DELETE FROM embeds WHERE expires_at < ?", now.Add(-expiredLife)},
 		{"DELETE FROM key_traffic WHERE hour < ?", now.Add(-trafficLife)},
 		{"DELETE FROM endpoint_load WHERE last_at IS NULL OR last_at < ?", now.Add(-requestsLife)},
+		{"DELETE FROM visits WHERE seen_at < ?", now.Add(-visitLife)},
 		{"DELETE FROM endpoint_keys WHERE COALESCE(revoked_at, expires_at) < ?", now.Add(-trafficLife)},
 	} {
 		err := s.write(ctx, func(t *tx) error { return t.at(ctx).Exec(old.delete, timestampOf(old.before)).Error })

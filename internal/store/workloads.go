@@ -42,7 +42,7 @@ type workloadRow struct {
 	LeaseUntil  timestamp
 	PlacedAt    timestamp
 	WarnedAt    timestamp
-	Shared      bool
+	Grants      list[workload.Grant]
 	Request     string
 	OnNode      bool // of Observed: a pod is on a node
 	Observed    document[workload.Observation]
@@ -74,7 +74,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		State: string(w.State), Reason: doc(w.Reason),
 		LeaseFrom: timestampOf(w.Lease.From), LeaseUntil: timestampOf(w.Lease.Until), PlacedAt: timestampOf(w.PlacedAt),
 		WarnedAt: timestampOf(w.WarnedAt),
-		Shared:   w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "",
+		Grants:   grantsInUTC(w.Grants), Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "",
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
@@ -94,12 +94,16 @@ func toWorkload(row workloadRow) workload.Workload {
 		State:  workload.State(row.State),
 		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()},
 		PlacedAt: row.PlacedAt.time(),
-		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is,
+		WarnedAt: row.WarnedAt.time(), Grants: row.Grants, Request: row.Request, Observed: row.Observed.is,
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
 		Replicas: row.Replicas.is,
 	}
+}
+
+func grantsInUTC(grants []workload.Grant) list[workload.Grant] {
+	return each(grants, func(g workload.Grant) workload.Grant { g.Until, g.At = exact(g.Until), exact(g.At); return g })
 }
 
 // inUTC gives the times inside an observation the form that times in columns have. It writes to nothing that the caller

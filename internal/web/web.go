@@ -122,7 +122,7 @@ func New(d Deps) *Web {
 		d.Licenses = license.New(license.Options{Now: d.Now})
 	}
 	if d.Logs == nil { // no cluster to read from
-		d.Logs = podlogs.New(podlogs.Options{Workloads: d.Workloads})
+		d.Logs = podlogs.New(podlogs.Options{Workloads: d.Workloads, Now: d.Now})
 	}
 	if d.LicensesEvery == 0 {
 		d.LicensesEvery = license.DefaultPollInterval

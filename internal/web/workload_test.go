@@ -207,11 +207,11 @@ func TestStopResumeShareDelete(t *testing.T) {
 		t.Error("it was to run again")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {"on"}}))
-	if !w.Work(id).Shared {
+	if !w.Work(id).Granted(webtest.Now) {
 		t.Error("it was to be shared")
 	}
 	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {""}}))
-	if w.Work(id).Shared {
+	if w.Work(id).Granted(webtest.Now) {
 		t.Error("it was not to be shared any more")
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)

@@ -63,25 +63,6 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 		WantRunning))}, nil
 }
 
-// Share lets tenant colleagues open the workload, or not any more.
-func Share(shared bool) Change {
-	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
-		if w.Shared == shared {
-			return w, nil, nil
-		}
-		if w.State == Ended {
-			return w, nil, gone()
-		}
-		w.Shared, w.UpdatedAt = shared, now
-		detail := i18n.T("workload.shared_off")
-		if shared {
-			detail = i18n.T("workload.shared_on")
-		}
-		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail, audit.Changed("shared", !shared, shared))},
-			nil
-	}
-}
-
 // Delete ends a workload for good; what becomes of its storage is the caller's to say.
 func Delete(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	if w.Desired == WantDeleted || w.State == Ended {

@@ -22,6 +22,8 @@ type Store interface {
 	ChangeExclusively(ctx context.Context, fn func(Tx) error) error
 	Workload(ctx context.Context, id ID) (Workload, error)
 	WorkloadByName(ctx context.Context, name string) (Workload, error)
+	// Visits lists who was inside a workload, newest first, at most that many.
+	Visits(ctx context.Context, id ID, most int) ([]Visit, error)
 	Workloads(ctx context.Context, f Filter) ([]Workload, string, error)
 	// WorkloadIDs gives the ids of a list in the order of its filter: Limit of them from Offset on, all where it is 0.
 	WorkloadIDs(ctx context.Context, f Filter) ([]ID, error)
@@ -125,6 +127,8 @@ type Service struct {
 	SeatQueue SeatQueue
 	// Sharing is what volumes of teams are decided by.
 	Sharing func() Sharing
+	// Colleagues finds whom a workload can be shared with; nil: nobody by name.
+	Colleagues Colleagues
 }
 
 // SeatQueue holds those who wait for license seats.
@@ -138,7 +142,16 @@ type SeatQueue interface {
 // Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do
 // this.
 func Permit(a identity.Actor, action identity.Action, w Workload) error {
-	if identity.Can(a, action, w.Resource()) {
+	return permit(a, action, w, w.Resource())
+}
+
+// PermitAt is Permit with what the owner granted to others.
+func PermitAt(a identity.Actor, action identity.Action, w Workload, now time.Time) error {
+	return permit(a, action, w, w.ResourceAt(now))
+}
+
+func permit(a identity.Actor, action identity.Action, w Workload, r identity.Resource) error {
+	if identity.Can(a, action, r) {
 		return nil
 	}
 	if identity.Can(a, identity.ReadWorkload, w.Resource()) {
@@ -315,11 +328,6 @@ func (s *Service) History(ctx context.Context, a identity.Actor, id ID) ([]audit
 // Stop frees the GPU, license seats and budget of a workload, and keeps its storage.
 func (s *Service) Stop(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
 	return s.change(ctx, a, id, Stop)
-}
-
-// Share lets tenant colleagues open the workload, or not any more.
-func (s *Service) Share(ctx context.Context, a identity.Actor, id ID, shared bool) (Workload, error) {
-	return s.change(ctx, a, id, Share(shared))
 }
 
 // Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the

@@ -79,7 +79,7 @@ type Workload struct {
 	Lease      Lease
 	PlacedAt   time.Time // when a node was first found; the lease is counted from then
 	WarnedAt   time.Time // when the end of the lease was last announced
-	Shared     bool      // tenant colleagues may open it
+	Grants     []Grant   // who may open it or read its logs besides the owner; also those that have ended
 	Request    string    // the request that made it
 	Observed   Observation
 	CreatedAt  time.Time
@@ -97,9 +97,21 @@ type Workload struct {
 	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; avoided where possible
 }
 
-// Resource is the owner and tenant by which rights are decided.
+// Resource is the owner and tenant by which rights are decided, without what the owner granted to others.
 func (w Workload) Resource() identity.Resource {
-	return identity.Resource{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
+	return identity.Resource{Tenant: w.Tenant, Owner: w.Owner}
+}
+
+// ResourceAt is Resource with the grants that hold now: what decides who opens it and reads its logs.
+func (w Workload) ResourceAt(now time.Time) identity.Resource {
+	r := w.Resource()
+	for _, g := range w.Grants {
+		if g.Holds(now) && g.To != ToLink {
+			r.Grants = append(r.Grants, identity.Grant{Everybody: g.To == ToTeam, Person: g.Person, Group: g.Group,
+				Use: g.Permission == MayUse})
+		}
+	}
+	return r
 }
 
 // Holds reports whether the workload counts against quota and license seats: from the decision until its pod is gone.

@@ -105,7 +105,7 @@ func TestEndLease(t *testing.T) {
 }
 
 func TestSpecsSentTwiceChangeNothingTheSecondTime(t *testing.T) {
-	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": Share(true)} {
+	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": granting(Grant{To: ToTeam, Permission: MayUse})} {
 		t.Run(name, func(t *testing.T) {
 			once, events, err := change(running(), dana, now)
 			if err != nil || len(events) != 1 {

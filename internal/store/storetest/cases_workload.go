@@ -103,10 +103,24 @@ var workloadCases = cases{
 	"an old version loses the race and changes nothing": func(t *testing.T, s *store.Store) {
 		saveWorkload(t, s, Workload("w-1"))
 		first, second := got(s.Workload(context.Background(), "w-1"))(t), got(s.Workload(context.Background(), "w-1"))(t)
-		first.Shared, second.Namespace = false, "elsewhere"
+		first.Grants, second.Namespace = nil, "elsewhere"
 		saveWorkload(t, s, first)
 		fails(t, fault.Conflict, s.SaveObserved(context.Background(), second, nil, nil))
 		equal(t, "gpu-vision", got(s.Workload(context.Background(), "w-1"))(t).Namespace)
+	},
+	"who was inside is listed newest first, each once": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		saveWorkload(t, s, Workload("w-1"))
+		for _, id := range []identity.PersonID{"p-a", "p-b"} {
+			must(t, s.SavePerson(ctx, identity.Person{ID: id, Issuer: "i", Subject: string(id), Name: "N" + string(id)}))
+		}
+		must(t, s.SaveVisits(ctx, nil))
+		must(t, s.SaveVisits(ctx, []workload.Visit{{Workload: "w-1", Person: "p-a", At: later(0)}, {Workload: "w-1", Person: "p-b",
+			At: later(1)}, {Workload: "w-2", Person: "p-b", At: later(0)}}))
+		must(t, s.SaveVisits(ctx, []workload.Visit{{Workload: "w-1", Person: "p-a", At: later(2)}}))
+		equal(t, []workload.Visit{{Workload: "w-1", Person: "p-a", Name: "Np-a", At: later(2)}, {Workload: "w-1",
+			Person: "p-b", Name: "Np-b", At: later(1)}}, got(s.Visits(ctx, "w-1", 9))(t))
+		equal(t, 1, len(got(s.Visits(ctx, "w-1", 1))(t)))
 	},
 	"a state that does not exist is not saved": func(t *testing.T, s *store.Store) {
 		w := Workload("w-1")

@@ -82,7 +82,7 @@ func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
 func (w *Blocks) OpenPath(k page.Call, item workload.Workload) string {
 	address := w.AppURL(item.Name)
 	if !item.CanOpen() && !item.Asleep() || address == "" ||
-		!identity.Can(k.Actor, identity.OpenWorkload, item.Resource()) {
+		!identity.Can(k.Actor, identity.OpenWorkload, item.ResourceAt(k.Words.Now)) {
 		return ""
 	}
 	if item.Image.SpeaksOpenAI() {

@@ -19,7 +19,8 @@ import (
 // flashes are what a page says after a redirect. The cookie carries the name and, for undo, what it was done to; no
 // other host can set it.
 var flashes = map[string]ui.Kind{
-	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
+	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "granted": ui.OK,
+	"grant-revoked": ui.OK, "joined": ui.OK, "extended": ui.OK,
 	"extension-undone": ui.OK, "scaled": ui.OK, "scaling-set": ui.OK,
 	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,

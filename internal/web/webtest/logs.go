@@ -75,7 +75,7 @@ func (l *Logs) allowed(ctx context.Context, a identity.Actor, id workload.ID, ac
 	if err != nil {
 		return err
 	}
-	if !identity.Can(a, action, w.Resource()) {
+	if !identity.Can(a, action, w.ResourceAt(Now)) {
 		return fault.New(fault.Forbidden, i18n.T("podlogs.not_shared", "Owner", w.OwnerName))
 	}
 	if action == identity.ReadLogs && w.Observed.Pod == "" {

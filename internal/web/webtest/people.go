@@ -243,7 +243,10 @@ func (b *Work) Stopped(lease workload.Lease) *Work {
 func (b *Work) Ending() *Work { b.WarnedAt = Now.Add(-time.Minute); return b }
 
 // Shared is open to the team.
-func (b *Work) Shared() *Work { b.Workload.Shared = true; return b }
+func (b *Work) Shared() *Work {
+	b.Grants = append(b.Grants, workload.Grant{ID: "g-team", To: workload.ToTeam, Permission: workload.MayUse, At: Now})
+	return b
+}
 
 // Volume gives it storage.
 func (b *Work) Volume(gib int) *Work {

@@ -55,7 +55,7 @@ func (w *Pages) restCalls(k page.Call, s details) []workloadview.CallModel {
 	curl := func(rest string) string { return "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + rest }
 	item := api + "/workloads/" + string(s.ID)
 	calls := []workloadview.CallModel{{What: workloadview.ReadState, Text: curl(page.ShellQuote(item))}}
-	if identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
+	if identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
 		calls = append(calls, workloadview.CallModel{What: workloadview.ReadLog,
 			Text: curl(page.ShellQuote(item + "/logs"))})
 	}

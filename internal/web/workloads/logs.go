@@ -224,7 +224,7 @@ const (
 // where the cluster does not say it at once.
 func (w *Pages) logTail(k page.Call, s details) *workloadview.LogTailModel {
 	if s.Result == nil && (s.Reason.IsZero() || s.Observed.Node == "") || s.Observed.Pod == "" ||
-		!identity.Can(k.Actor, identity.ReadLogs, s.Resource()) {
+		!identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(k.Ctx, tailWithin)

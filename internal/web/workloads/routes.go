@@ -25,6 +25,11 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/keep-alive", identity.ChangeWorkload, w.workloadKeepAlive),
 		page.Post("/workloads/:id/start", identity.ChangeWorkload, w.workloadStart),
 		page.Post("/workloads/:id/share", identity.ChangeWorkload, w.workloadShare),
+		w.Shows("/workloads/:id/share", identity.ChangeWorkload, w.sharePage()),
+		page.Post("/workloads/:id/grants", identity.ChangeWorkload, w.grantCreate),
+		page.Post("/workloads/:id/grants/:grant/revoke", identity.ChangeWorkload, w.grantRevoke),
+		w.Shows("/workloads/:id/join", identity.ReadWorkload, w.joinPage()),
+		page.Post("/workloads/:id/join", identity.ReadWorkload, w.workloadJoin),
 		w.Shows("/workloads/:id/keys", identity.ChangeWorkload, w.newKeyPage()),
 		page.Post("/workloads/:id/keys", identity.ChangeWorkload, w.keyCreate),
 		page.Post("/workloads/:id/keys/:key/rotate", identity.ChangeWorkload, w.keyRotate),
@@ -53,6 +58,10 @@ func (w *Pages) workloadPage() page.Page {
 func (w *Pages) connectPage() page.Page {
 	return page.Page{Name: "connect", Build: w.workloadConnect, Topics: page.Topics{live.TopicWorkload}}
 }
+
+func (w *Pages) sharePage() page.Page { return page.Page{Name: "share", Build: w.shareAsk} }
+
+func (w *Pages) joinPage() page.Page { return page.Page{Name: "join", Build: w.joinAsk} }
 
 func (w *Pages) tryPage() page.Page {
 	return page.Page{Name: "try", Build: w.workloadTryIt, Topics: page.Topics{live.TopicWorkload}}

@@ -35,7 +35,7 @@ func (w *Pages) workloadTryIt(k page.Call) (page.View, error) {
 	if s.Model != nil {
 		m.Model = s.Model.ServedName()
 	}
-	if identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
+	if identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Action = page.TryPath(s.ID)
 		if address := w.AppURL(s.Name); address != "" {
 			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
@@ -71,7 +71,7 @@ func (w *Pages) workloadTry(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := workload.Permit(k.Actor, identity.OpenWorkload, item); err != nil {
+	if err := workload.PermitAt(k.Actor, identity.OpenWorkload, item, k.Words.Now); err != nil {
 		return err
 	}
 	if err := tryable(item); err != nil {

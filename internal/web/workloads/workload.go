@@ -175,7 +175,7 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 	if item.Kind == catalog.Endpoint {
 		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)))
 	}
-	if identity.Can(k.Actor, identity.ReadLogs, item.Resource()) {
+	if identity.Can(k.Actor, identity.ReadLogs, item.ResourceAt(say.Now)) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
 	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),
@@ -415,11 +415,11 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 		return m
 	}
 	t, _ := w.Site().Directory.ByName(s.Tenant)
-	if s.Shared {
+	if s.Granted(k.Words.Now) {
 		m.Team = page.OrElse(t.Display(), s.Tenant)
 	}
 	if address := w.AppURL(s.Name); address != "" && !s.IsJob() &&
-		identity.Can(k.Actor, identity.OpenWorkload, s.Resource()) {
+		identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
 			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
@@ -427,8 +427,21 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 	}
 	if s.mayChange && s.State != workload.Ended && s.Desired != workload.WantDeleted {
 		m.Share = page.WorkloadPath(s.ID) + "/share"
+		m.Guests = guests(k.Words, s.Workload)
 	}
 	return m
+}
+
+// guests are those besides the team who may come in now.
+func guests(say page.Words, item workload.Workload) (list []string) {
+	for _, g := range item.Grants {
+		if g.To == workload.ToTeam && g.Permission == workload.MayUse || !g.Holds(say.Now) {
+			continue
+		}
+		m := grantModel(say, g, item.Tenant)
+		list = append(list, say.S("share.list_person", "Name", m.Name, "May", m.May))
+	}
+	return list
 }
 
 // facts is what it is and where it runs; the cluster's raw words are in a fold.

@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+type visited struct {
+	list    []workload.Visit
+	failing error
+}
+
+func (v *visited) SaveVisits(_ context.Context, visits []workload.Visit) error {
+	if v.failing == nil {
+		v.list = append(v.list, visits...)
+	}
+	return v.failing
+}
+
+func TestWhoIsInsideIsWrittenDownNowAndThen(t *testing.T) {
+	w := newWorld(t)
+	v := &visited{}
+	w.gw.opts.Visits = v
+	report := func() int {
+		t.Helper()
+		before := len(v.list)
+		if err := w.gw.ReportVisits(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return len(v.list) - before
+	}
+	if n := report(); n != 0 {
+		t.Errorf("nobody is inside, got %d", n)
+	}
+	now := time.Now()
+	w.gw.opts.Now = func() time.Time { return now }
+	socket := w.mustDial("nb-anna", w.signIn(annaPortal, "nb-anna"))
+	if n := report(); n != 1 || v.list[0].Person != "anna" || v.list[0].Workload != w.workloads["nb-anna"].ID {
+		t.Errorf("want Anna, got %+v", v.list)
+	}
+	if n := report(); n != 0 {
+		t.Errorf("it was written down a moment ago, got %d", n)
+	}
+	now = now.Add(visitEvery)
+	v.failing = errors.New("the database is away")
+	if err := w.gw.ReportVisits(t.Context()); err == nil {
+		t.Error("want to hear of the database")
+	}
+	v.failing = nil
+	if n := report(); n != 1 {
+		t.Errorf("as long as a connection is open, it is told again, got %d", n)
+	}
+	_ = socket.CloseNow()
+	deadline := time.Now().Add(30 * time.Second)
+	for w.gw.Open() > 0 && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	now = now.Add(visitEvery)
+	_ = report() // the call that ended
+	now = now.Add(visitEvery)
+	if n := report(); n != 0 {
+		t.Errorf("nobody is inside any more, got %d", n)
+	}
+}

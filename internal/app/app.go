@@ -343,7 +343,8 @@ func (a *App) services() {
 		Retention: a.config.Storage.RetentionRules(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
 		SeatQueue: seatQueue{a.requests.Seats},
-		Sharing:   a.sharing, Colleagues: colleagues{a}}
+		Sharing:   a.sharing, Colleagues: tenant.Colleagues{Store: a.store,
+			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }}}
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),

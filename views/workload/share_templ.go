@@ -383,7 +383,7 @@ func SharePage(m ShareModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("home.col_actions")}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Actions: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Keyed is a world whose model endpoint has a key in each state.
@@ -34,6 +35,21 @@ func Keyed(s Scope) *World {
 			LastAt: Now.Add(-2 * day)}}))
 	}
 	check(w.KeyService.Revoke(bg, w.Actor(Anna), "w-llm-chat", "dddddddd"))
+	return w
+}
+
+// Granted is a world with a notebook that several people may come into, two of whom were inside of late.
+func Granted(s Scope) *World {
+	w := Busy(s)
+	for _, d := range []workload.GrantDraft{
+		{To: workload.ToPerson, Person: string(Ben.ID), Permission: workload.MayUse, Until: Now.Add(7 * 24 * time.Hour)},
+		{To: workload.ToGroup, Group: "gpu-vision-phd", Permission: workload.MayRead},
+		{To: workload.ToLink, Permission: workload.MayUse, Until: Now.Add(24 * time.Hour)}} {
+		_, _, _, err := w.WorkloadService.Grant(bg, w.Actor(Anna), "w-train-resnet", d)
+		check(err)
+	}
+	check(w.SaveVisits(bg, []workload.Visit{{Workload: "w-train-resnet", Person: Anna.ID, At: Now.Add(-20 * time.Second)},
+		{Workload: "w-train-resnet", Person: Ben.ID, At: Now.Add(-3 * time.Hour)}}))
 	return w
 }
 

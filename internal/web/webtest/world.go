@@ -321,7 +321,7 @@ func (w *World) knowsTeam(name string) bool { _, ok := w.Site.Directory.ByName(n
 func (w *World) resources() {
 	w.WorkloadService = &workload.Service{Store: w.Store, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
-		Sharing: w.sharing}
+		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor}}
 	w.KeyService = &endpointkey.Service{Store: w.Store, MaxLife: 90 * 24 * time.Hour, Now: w.now}
 	w.LicenseService = license.New(license.Options{Store: w.Store, Pools: w.Site.Pools, Now: w.now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Virtual }})

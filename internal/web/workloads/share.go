@@ -103,7 +103,7 @@ func grantModel(say page.Words, g workload.Grant, team string) workloadview.Gran
 	}
 	switch g.To {
 	case workload.ToTeam:
-		m.Name, m.Icon = say.S("workload.who_team", "Team", team), "team"
+		m.Name, m.Icon = page.UpperFirst(say.S("workload.who_team", "Team", team)), "team"
 	case workload.ToGroup:
 		m.Name, m.Detail, m.Icon = g.Group, say.S("share.to_group"), "team"
 	case workload.ToLink:
@@ -114,7 +114,6 @@ func grantModel(say page.Words, g workload.Grant, team string) workloadview.Gran
 			m.Detail = say.S("share.by_link")
 		}
 	}
-	m.Name = page.UpperFirst(m.Name)
 	return m
 }
 

@@ -282,6 +282,59 @@ CREATE TABLE endpoint_load (
 );
 CREATE INDEX endpoint_load_last ON endpoint_load (last_at);
 
+-- What went through an endpoint in a step (in seconds) that begins at a time, by key or person, and as the sum over all
+-- of them, which names neither. first_N and took_N are buckets of histograms: how many answers began, and ended, within
+-- that time. Processes add to the same rows.
+CREATE TABLE endpoint_traffic (
+  workload          TEXT   NOT NULL,
+  step              BIGINT NOT NULL,
+  key_id            TEXT   NOT NULL,
+  person            TEXT   NOT NULL,
+  revision          BIGINT NOT NULL,
+  at                BIGINT NOT NULL,
+  requests          BIGINT NOT NULL,
+  client_errors     BIGINT NOT NULL,
+  server_errors     BIGINT NOT NULL,
+  refused           BIGINT NOT NULL, -- over a limit
+  prompt_tokens     BIGINT NOT NULL,
+  completion_tokens BIGINT NOT NULL,
+  without_usage     BIGINT NOT NULL,
+  first_0 BIGINT NOT NULL, first_1 BIGINT NOT NULL, first_2 BIGINT NOT NULL, first_3 BIGINT NOT NULL, first_4 BIGINT NOT NULL,
+  first_5 BIGINT NOT NULL, first_6 BIGINT NOT NULL, first_7 BIGINT NOT NULL, first_8 BIGINT NOT NULL, first_9 BIGINT NOT NULL,
+  first_10 BIGINT NOT NULL, first_11 BIGINT NOT NULL, first_12 BIGINT NOT NULL, first_13 BIGINT NOT NULL, first_14 BIGINT NOT NULL,
+  first_15 BIGINT NOT NULL, first_16 BIGINT NOT NULL, first_17 BIGINT NOT NULL, first_18 BIGINT NOT NULL, first_19 BIGINT NOT NULL,
+  first_20 BIGINT NOT NULL, first_21 BIGINT NOT NULL, first_22 BIGINT NOT NULL, first_23 BIGINT NOT NULL, first_24 BIGINT NOT NULL,
+  took_0 BIGINT NOT NULL, took_1 BIGINT NOT NULL, took_2 BIGINT NOT NULL, took_3 BIGINT NOT NULL, took_4 BIGINT NOT NULL,
+  took_5 BIGINT NOT NULL, took_6 BIGINT NOT NULL, took_7 BIGINT NOT NULL, took_8 BIGINT NOT NULL, took_9 BIGINT NOT NULL,
+  took_10 BIGINT NOT NULL, took_11 BIGINT NOT NULL, took_12 BIGINT NOT NULL, took_13 BIGINT NOT NULL, took_14 BIGINT NOT NULL,
+  took_15 BIGINT NOT NULL, took_16 BIGINT NOT NULL, took_17 BIGINT NOT NULL, took_18 BIGINT NOT NULL, took_19 BIGINT NOT NULL,
+  took_20 BIGINT NOT NULL, took_21 BIGINT NOT NULL, took_22 BIGINT NOT NULL, took_23 BIGINT NOT NULL, took_24 BIGINT NOT NULL,
+  PRIMARY KEY (workload, step, key_id, person, revision, at)
+);
+CREATE INDEX endpoint_traffic_age ON endpoint_traffic (step, at);
+
+-- The newest batch of counts that a process added, so that none is added twice.
+CREATE TABLE traffic_batches (
+  process TEXT   NOT NULL PRIMARY KEY,
+  number  BIGINT NOT NULL,
+  at      BIGINT NOT NULL
+);
+
+-- How many replicas an endpoint had in a step, and how many requests waited in them (in thousandths): sums over so many
+-- looks.
+CREATE TABLE replica_samples (
+  workload    TEXT   NOT NULL,
+  step        BIGINT NOT NULL,
+  at          BIGINT NOT NULL,
+  looks       BIGINT NOT NULL,
+  wanted      BIGINT NOT NULL,
+  ready       BIGINT NOT NULL,
+  queue_looks BIGINT NOT NULL,
+  queue       BIGINT NOT NULL,
+  PRIMARY KEY (workload, step, at)
+);
+CREATE INDEX replica_samples_age ON replica_samples (step, at);
+
 CREATE TABLE volumes (
   name       TEXT    NOT NULL PRIMARY KEY,
   tenant     TEXT    NOT NULL,
@@ -901,6 +954,9 @@ DROP TABLE meter_intervals;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
 DROP TABLE visits;
+DROP TABLE replica_samples;
+DROP TABLE traffic_batches;
+DROP TABLE endpoint_traffic;
 DROP TABLE endpoint_load;
 DROP TABLE gateway_reports;
 DROP TABLE key_traffic;

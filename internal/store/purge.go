@@ -19,17 +19,21 @@ const (
 	refusedLife  = (request.HistoryDays + 1) * 24 * time.Hour
 )
 
+// purge deletes rows from before a time.
+type purge struct {
+	delete string
+	before time.Time
+}
+
 // PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end
 // (but not with what the provider is asked about owners of API tokens and embeds), tokens and embeds
 // a month after theirs, messages a month after they were sent or given up, records of starts after half a year, and
-// keys of endpoints 400 days after their end, with what was taken with them. The audit record,
+// keys of endpoints 400 days after their end, with what was taken with them, and what went through endpoints after the
+// time that its steps are kept. The audit record,
 // meter intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	var faults []error
-	for _, old := range []struct {
-		delete string
-		before time.Time
-	}{
+	for _, old := range append(trafficPurges(now), []purge{
 		{"DELETE FROM outbox WHERE at < ?", now.Add(-outboxLife)},
 		{"DELETE FROM refusals WHERE created_at < ?", now.Add(-refusedLife)},
 		{"DELETE FROM starts WHERE requested_at < ?", now.Add(-startLife)},
@@ -43,7 +47,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		{"DELETE FROM endpoint_load WHERE last_at IS NULL OR last_at < ?", now.Add(-requestsLife)},
 		{"DELETE FROM visits WHERE seen_at < ?", now.Add(-visitLife)},
 		{"DELETE FROM endpoint_keys WHERE COALESCE(revoked_at, expires_at) < ?", now.Add(-trafficLife)},
-	} {
+	}...) {
 		err := s.write(ctx, func(t *tx) error { return t.at(ctx).Exec(old.delete, timestampOf(old.before)).Error })
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", old.delete, err))

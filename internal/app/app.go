@@ -62,6 +62,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/web"
@@ -97,6 +98,8 @@ type App struct {
 	requests    request.Services
 	workloads   *workload.Service
 	keys        *endpointkey.Service
+	traffic     *traffic.Service
+	counts      *traffic.Recorder
 	logs        *podlogs.Service
 	usage       *usage.Service
 	monthly     *usage.StatementMail
@@ -349,6 +352,8 @@ func (a *App) services() {
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),
 		Now: a.now, NewID: a.newID})
+	a.traffic = &traffic.Service{Store: a.store, Meters: a.workloads.Meters, Now: a.now}
+	a.counts = traffic.NewRecorder(traffic.RecorderOptions{Store: a.store, Process: newID("g-"), Now: a.now, Logger: a.log})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Alive: a.sessionAlive, Now: a.now})
@@ -537,7 +542,8 @@ func appAddress(c config.Config, name string) string {
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
 		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
-		Actors: people{a}, Keys: a.store, Waker: a.workloads, Loads: a.store, Visits: a.store, ID: newID("g-"),
+		Actors: people{a}, Keys: a.store, Traffic: a.counts, Waker: a.workloads, Loads: a.store, Visits: a.store,
+		ID:         newID("g-"),
 		WakeWithin: a.config.Serving.WakeWithin.Std(), MaxHeld: a.config.Serving.HeldRequests,
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
 		Idle:          a.config.Session.Idle.Std(),

@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -26,6 +27,7 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
 		{Name: "endpoints-scale", Every: autoscale.ReportEvery, TrustedClock: true, Run: a.scaler.Run,
 			Stopped: a.scaler.Forget},
+		{Name: "endpoints-sample", Every: traffic.SampleEvery, TrustedClock: true, AtStart: true, Run: a.sampleEndpoints},
 		{Name: "licenses-poll", Every: a.licensesEvery(), AtStart: true,
 			WhileHeld: true, Soon: a.licenses.PollTrigger(), Run: a.askLicenses},
 		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,

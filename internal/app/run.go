@@ -74,10 +74,11 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		a.stopping.Store(true) // open pages notice within seconds; calls in hand may finish
 		stopping, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()
-		if err := server.Shutdown(stopping); err != nil {
-			return server.Close()
+		err := server.Shutdown(stopping)
+		if err != nil {
+			err = server.Close()
 		}
-		return nil
+		return errors.Join(err, a.flushTraffic(context.WithoutCancel(ctx)))
 	})
 	group.Go(func() error { return a.serveMetrics(ctx) })
 	group.Go(func() error { return a.serveConsole(ctx) })
@@ -103,6 +104,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return a.campaign(ctx) })
 		group.Go(func() error { return a.notifyLoop(ctx) })
 	}
+	group.Go(func() error { return a.countTraffic(ctx) })
 	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })

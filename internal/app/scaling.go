@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/autoscale/scaler"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -79,4 +80,31 @@ func (a *App) reportLoads(ctx context.Context) error {
 		case <-time.After(autoscale.ReportEvery):
 		}
 	}
+}
+
+// countTraffic writes down what went through endpoints; what is left at the end is written when the last call is over.
+func (a *App) countTraffic(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(traffic.FlushEvery):
+		}
+		if err := a.flushTraffic(ctx); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "cannot write down what went through endpoints; kept for the next time", "error",
+				err.Error())
+		}
+	}
+}
+
+func (a *App) flushTraffic(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, grace)
+	defer stop()
+	return a.counts.Flush(ctx)
+}
+
+// sampleEndpoints writes down how many replicas endpoints have, and how many requests wait in them.
+func (a *App) sampleEndpoints(ctx context.Context) error {
+	s := traffic.Sampler{Store: a.store, Queue: a.queueOf, Fresh: a.controller.Fresh, Now: a.now}
+	return s.Run(ctx)
 }

@@ -11,6 +11,8 @@
 // address that the controller observed, with headers.go taking off what must not pass). Open connections are written
 // down in exchange.go and are closed when access ends: sign-out, sharing removed, workload stopped.
 //
+// What is seen of a call of an endpoint on its way (measure.go) goes to a Recorder, under the key or the person.
+//
 // It leaves to others: what the workload's secret is (Secrets), where sessions are kept (Sessions), who has which role
 // (Actors).
 package gateway

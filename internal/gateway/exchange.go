@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 )
 
 // exchange is one call under way, perhaps a websocket that stays open for hours. It can be ended from outside.
@@ -18,8 +16,8 @@ type exchange struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	w      http.ResponseWriter
-	// counter looks at the answer to a call by key; nil where there is nothing to count.
-	counter *endpointkey.Counter
+	// measure is of a call of an endpoint; nil for others.
+	measure *measure
 
 	mu    sync.Mutex
 	done  bool
@@ -31,8 +29,8 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-func newExchange(w http.ResponseWriter, r *http.Request, gr grant) *exchange {
-	e := &exchange{holder: holder{person: gr.person, workload: gr.workload.ID}, grant: gr, w: w}
+func newExchange(w http.ResponseWriter, r *http.Request, gr grant, m *measure) *exchange {
+	e := &exchange{holder: holder{person: gr.person, workload: gr.workload.ID}, grant: gr, w: w, measure: m}
 	if gr.key != nil {
 		e.holder.key = gr.key.ID
 	}

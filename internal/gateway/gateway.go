@@ -56,10 +56,11 @@ type Options struct {
 	Sessions  Sessions
 	Actors    Actors
 	Keys      Keys
-	Waker     Waker  // nil: nothing sleeps
-	Loads     Loads  // for ReportLoads
-	Visits    Visits // for ReportVisits
-	ID        string // of this process, for ReportLoads
+	Traffic   Recorder // nil: nothing is counted
+	Waker     Waker    // nil: nothing sleeps
+	Loads     Loads    // for ReportLoads
+	Visits    Visits   // for ReportVisits
+	ID        string   // of this process, for ReportLoads
 	Pods      *Pods
 	Bundle    *i18n.Bundle
 	Logger    *slog.Logger
@@ -86,7 +87,7 @@ type Gateway struct {
 	port    string // ":8080" or ""
 	proxy   *httputil.ReverseProxy
 	passes  passes
-	traffic traffic
+	traffic keyCounts
 	loads   loads
 	wakes   wakes
 	visits  visits
@@ -242,22 +243,24 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	r = admitted(r, grant)
+	m := g.measured(grant)
+	defer g.record(r, m)
 	if c.byCookie() && foreign(r, grant.workload.Kind, g.URL(name)) {
 		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
 		return
 	}
 	if !grant.open {
 		if grant, ok := g.awaken(w, r, p, grant); ok {
-			g.pipe(w, r, p, grant)
+			g.pipe(w, r, p, grant, m)
 		}
 		return
 	}
-	g.pipe(w, r, p, grant)
+	g.pipe(w, r, p, grant, m)
 }
 
 // pipe lets a call through to the pod, unless there are too many.
-func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant grant) {
-	e := newExchange(w, r, grant)
+func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant grant, m *measure) {
+	e := newExchange(w, r, grant, m)
 	defer e.cancel()
 	most := g.connections(grant)
 	p, ok := g.passes.enter(p, e, most)
@@ -272,7 +275,7 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		if !g.admitKey(w, r, e) {
 			return
 		}
-		defer func() { g.traffic.end(grant.key, e.counter, g.opts.Now()) }()
+		defer func() { g.traffic.end(grant.key, m.counter, g.opts.Now()) }()
 	}
 	if grant.workload.Kind == catalog.Endpoint {
 		g.loads.begin(grant.workload.ID, g.opts.Now())

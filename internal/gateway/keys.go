@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -108,9 +107,9 @@ func (g *Gateway) connections(gr grant) int {
 	return maxKeyConnections
 }
 
-// traffic counts what is taken with each key, in this process: for the limits, and for the hours in the database, which
+// keyCounts counts what is taken with each key, in this process: for the limits, and for the hours in the database, which
 // are written in batches.
-type traffic struct {
+type keyCounts struct {
 	mu      sync.Mutex
 	byKey   map[string]*counted
 	written time.Time
@@ -129,7 +128,7 @@ const (
 	mostUnwritten = 48 // hours of a key, while the database does not answer
 )
 
-func (t *traffic) of(k *endpointkey.Key) *counted {
+func (t *keyCounts) of(k *endpointkey.Key) *counted {
 	if t.byKey == nil {
 		t.byKey = map[string]*counted{}
 	}
@@ -157,7 +156,7 @@ func (c *counted) hour(k *endpointkey.Key, now time.Time) *endpointkey.Traffic {
 }
 
 // begin counts a call, unless a limit is reached.
-func (t *traffic) begin(k *endpointkey.Key, now time.Time) (over endpointkey.Over, retry time.Duration) {
+func (t *keyCounts) begin(k *endpointkey.Key, now time.Time) (over endpointkey.Over, retry time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of(k)
@@ -171,14 +170,14 @@ func (t *traffic) begin(k *endpointkey.Key, now time.Time) (over endpointkey.Ove
 }
 
 // refused counts a call that was one too many at once.
-func (t *traffic) refused(k *endpointkey.Key, now time.Time) {
+func (t *keyCounts) refused(k *endpointkey.Key, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of(k).hour(k, now).Refused++
 }
 
 // end counts what the answer of a call told. Where a stream told nothing, its events count for the limit.
-func (t *traffic) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.Time) {
+func (t *keyCounts) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of(k)
@@ -199,7 +198,7 @@ func (t *traffic) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.
 }
 
 // take gives what is to be written now, and forgets keys of which nothing is left to know.
-func (t *traffic) take(now time.Time) (list []endpointkey.Traffic) {
+func (t *keyCounts) take(now time.Time) (list []endpointkey.Traffic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.written = now
@@ -216,7 +215,7 @@ func (t *traffic) take(now time.Time) (list []endpointkey.Traffic) {
 }
 
 // giveBack keeps what could not be written for the next time.
-func (t *traffic) giveBack(list []endpointkey.Traffic) {
+func (t *keyCounts) giveBack(list []endpointkey.Traffic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, n := range list {
@@ -233,21 +232,21 @@ func (t *traffic) giveBack(list []endpointkey.Traffic) {
 	}
 }
 
-func (t *traffic) limitsOf(id string) endpointkey.Limits {
+func (t *keyCounts) limitsOf(id string) endpointkey.Limits {
 	if c := t.byKey[id]; c != nil {
 		return c.limits
 	}
 	return endpointkey.Limits{}
 }
 
-func (t *traffic) due(now time.Time) bool {
+func (t *keyCounts) due(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return now.Sub(t.written) >= writeEvery || now.Before(t.written)
 }
 
 // unwritten reports whether something waits to be written.
-func (t *traffic) unwritten() bool {
+func (t *keyCounts) unwritten() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.byKey {
@@ -329,33 +328,20 @@ func (g *Gateway) setLimits(h http.Header, k *endpointkey.Key) {
 	h.Set("Ratelimit", strings.Join(left, ", "))
 }
 
-// count has the tokens of an answer to a call by key counted as it passes by.
-func (e *exchange) count(res *http.Response) {
+// counterOf counts the tokens of an answer; nil for one that tells none.
+func counterOf(res *http.Response) *endpointkey.Counter {
 	if res.StatusCode < 200 || res.StatusCode > 299 || res.Request.Method != http.MethodPost ||
 		res.Header.Get("Content-Encoding") != "" {
-		return
+		return nil
 	}
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "text/event-stream":
-		e.counter = endpointkey.NewCounter(true)
+		return endpointkey.NewCounter(true)
 	case "application/json":
-		e.counter = endpointkey.NewCounter(false)
-	default:
-		return
+		return endpointkey.NewCounter(false)
 	}
-	res.Body = countedBody{res.Body, e.counter}
-}
-
-type countedBody struct {
-	io.ReadCloser
-	counter *endpointkey.Counter
-}
-
-func (b countedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	_, _ = b.counter.Write(p[:n])
-	return n, err
+	return nil
 }
 
 // withoutKeys takes off every header that has a key in it, whatever its name: models have no use for one.

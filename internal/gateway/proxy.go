@@ -76,10 +76,11 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 func (g *Gateway) modifyResponse(res *http.Response) error {
 	cleanResponse(res.Header)
 	g.transportPolicy(res.Header)
-	if e := exchangeOf(res.Request.Context()); e.grant.key != nil {
+	e := exchangeOf(res.Request.Context())
+	if e.grant.key != nil {
 		g.setLimits(res.Header, e.grant.key)
-		e.count(res)
 	}
+	g.watchAnswer(e, res)
 	return nil
 }
 

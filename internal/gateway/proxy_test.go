@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -532,7 +533,9 @@ func BenchmarkProxy(b *testing.B) {
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
 	})
 	b.Cleanup(bare.Close)
-	w := newWorld(b, func(o *Options, _ *PodsOptions) { o.Recheck = 2 * time.Second })
+	w := newWorld(b, func(o *Options, _ *PodsOptions) {
+		o.Recheck, o.Traffic = 2*time.Second, traffic.NewRecorder(traffic.RecorderOptions{})
+	})
 	w.pod.Close()
 	w.pod = pod
 	cookie := w.signIn(annaPortal, "nb-anna")

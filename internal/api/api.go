@@ -41,6 +41,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/untrusted"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -71,6 +72,7 @@ type Deps struct {
 	Seats       *request.SeatQueue
 	Comparisons *request.Comparisons
 	Keys        *endpointkey.Service
+	Traffic     *traffic.Service
 	Site        func() request.Site
 	Snapshots   request.Snapshots
 	Workloads   *workload.Service

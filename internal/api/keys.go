@@ -20,8 +20,8 @@ func (a *API) registerKeys() {
 		"of before opens for a while", "Workloads"), identity.ChangeWorkload, a.rotateKey)
 	add(a, op(http.MethodDelete, "/workloads/{id}/keys/{key}", "revoke-key", "End a key for good; within five seconds "+
 		"it opens nothing", "Workloads"), identity.ChangeWorkload, a.revokeKey)
-	add(a, op(http.MethodGet, "/workloads/{id}/traffic", "get-traffic", "What programs took of a model endpoint, by key",
-		"Workloads"), identity.ReadWorkload, a.traffic)
+	add(a, op(http.MethodGet, "/workloads/{id}/traffic", "get-traffic", "What went through a model endpoint: over time, by "+
+		"key or person, and by revision", "Workloads"), identity.ReadWorkload, a.traffic)
 }
 
 // KeyLimits bound what is taken with a key.
@@ -114,40 +114,4 @@ func (a *API) rotateKey(ctx context.Context, actor identity.Actor, in *rotateKey
 
 func (a *API) revokeKey(ctx context.Context, actor identity.Actor, in *keyInput) (*struct{}, error) {
 	return &struct{}{}, a.deps.Keys.Revoke(ctx, actor, workload.ID(in.ID), in.Key)
-}
-
-type trafficInput struct {
-	ID    string `path:"id" maxLength:"64"`
-	Hours int    `query:"hours" minimum:"1" maximum:"9000" default:"24" doc:"How far back, in whole hours"`
-}
-
-// Traffic is what programs took of an endpoint.
-type Traffic struct {
-	Since time.Time    `json:"since"`
-	Items []KeyTraffic `json:"items"`
-}
-
-// KeyTraffic is what was taken with one key.
-type KeyTraffic struct {
-	Key              string     `json:"key"`
-	Name             string     `json:"name"`
-	Revoked          bool       `json:"revoked,omitempty"`
-	Requests         int        `json:"requests"`
-	Refused          int        `json:"refused" doc:"Requests over a limit"`
-	PromptTokens     int        `json:"promptTokens"`
-	CompletionTokens int        `json:"completionTokens"`
-	WithoutUsage     int        `json:"withoutUsage" doc:"Requests whose answers reported no token usage, such as streams without stream_options.include_usage"`
-	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
-}
-
-func (a *API) traffic(ctx context.Context, actor identity.Actor, in *trafficInput) (*output[Traffic], error) {
-	since := a.deps.Now().Truncate(time.Hour).Add(-time.Duration(in.Hours-1) * time.Hour)
-	taken, err := a.deps.Keys.Traffic(ctx, actor, workload.ID(in.ID), since)
-	view := Traffic{Since: since, Items: make([]KeyTraffic, len(taken))}
-	for i, n := range taken {
-		view.Items[i] = KeyTraffic{Key: n.Key, Name: n.Name, Revoked: n.Revoked, Requests: n.Requests, Refused: n.Refused,
-			PromptTokens: n.Usage.Prompt, CompletionTokens: n.Usage.Completion, WithoutUsage: n.WithoutUsage,
-			LastUsedAt: moment(n.LastAt)}
-	}
-	return reply(view, err)
 }

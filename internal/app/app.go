@@ -489,7 +489,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		Delegations: a.delegations, Accounts: a.accounts, Embeds: a.embeds, Notify: a.notify,
 		Licenses: a.licenses, Workloads: a.workloads,
-		Logs: a.logs, Usage: a.usage, Keys: a.keys,
+		Logs: a.logs, Usage: a.usage, Keys: a.keys, Traffic: a.traffic,
 		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,

@@ -500,7 +500,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Requests: a.requests.Requests, Approvals: a.requests.Approvals, Offers: a.requests.Offers,
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons,
 		Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
-		Workloads: a.workloads, Keys: a.keys, Usage: a.usage, Prices: a.prices, Catalog: a.offer, Snapshots: a.store,
+		Workloads: a.workloads, Keys: a.keys, Traffic: a.traffic, Usage: a.usage, Prices: a.prices, Catalog: a.offer, Snapshots: a.store,
 		Forecasts: a.forecasts, Logs: a.logs, Try: a.gateway,
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,

@@ -31,6 +31,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/account"
 	"github.com/gpu-portal/gpu-portal/internal/web/admin"
@@ -62,6 +63,7 @@ type Deps struct {
 	Comparisons  *request.Comparisons
 	Workloads    *workload.Service
 	Keys         *endpointkey.Service
+	Traffic      *traffic.Service
 	Catalog      *offer.Service
 	Usage        *usage.Service
 	Prices       *usage.Prices
@@ -149,7 +151,7 @@ func New(d Deps) *Web {
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,
-		Logs: d.Logs, Keys: d.Keys, PortalURL: d.PortalURL, Try: d.Try}
+		Logs: d.Logs, Keys: d.Keys, Traffic: d.Traffic, PortalURL: d.PortalURL, Try: d.Try}
 	money := &cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads}
 	panels := &embeds.Pages{Blocks: shared, Embeds: d.Embeds, Panels: map[embed.Panel]page.BuildPanel{
 		embed.Workload: one.Panel, embed.Team: money.Panel, embed.Fleet: hardware.Panel,

@@ -38,6 +38,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -73,6 +74,7 @@ type World struct {
 	RequestService  request.Services
 	WorkloadService *workload.Service
 	KeyService      *endpointkey.Service
+	TrafficService  *traffic.Service
 	BudgetService   *budget.Service
 	LicenseService  *license.Service
 	IdleService     *idle.Service
@@ -323,6 +325,7 @@ func (w *World) resources() {
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
 		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor}}
 	w.KeyService = &endpointkey.Service{Store: w.Store, MaxLife: 90 * 24 * time.Hour, Now: w.now}
+	w.TrafficService = &traffic.Service{Store: w.Store, Meters: w.WorkloadService.Meters, Now: w.now}
 	w.LicenseService = license.New(license.Options{Store: w.Store, Pools: w.Site.Pools, Now: w.now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Virtual }})
 	w.Logs = newLogs(w.WorkloadService)
@@ -375,7 +378,8 @@ func (w *World) pages() {
 		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,
 		Offers: w.RequestService.Offers, Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats,
 		Comparisons: w.RequestService.Comparisons, Rules: w.Rules, Workloads: w.WorkloadService, Keys: w.KeyService,
-		Prices: w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
+		Traffic: w.TrafficService,
+		Prices:  w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
 		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
 		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Events: w.Store, Bundle: w.bundle, Now: w.now,

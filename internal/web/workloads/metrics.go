@@ -47,13 +47,22 @@ func (w *Pages) workloadMetrics(k page.Call) (page.View, error) {
 }
 
 func rangeTabs(k page.Call, id workload.ID, current gpumetrics.Span) ui.TabsModel {
-	m := ui.TabsModel{Label: k.Words.S("workload.metrics.range")}
+	var names []string
 	for _, s := range gpumetrics.Spans() {
+		names = append(names, s.Name)
+	}
+	return ranges(k, page.WorkloadPath(id)+"/metrics", names, current.Name)
+}
+
+// ranges are links to the same page with another range.
+func ranges(k page.Call, path string, names []string, current string) ui.TabsModel {
+	m := ui.TabsModel{Label: k.Words.S("workload.metrics.range")}
+	for _, name := range names {
 		q := page.Cloned(k.Query)
 		q.Del("id")
-		q.Set("range", s.Name)
-		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("workload.metrics.range_" + s.Name),
-			Href: page.WithQuery(page.WorkloadPath(id)+"/metrics", q), Current: s.Name == current.Name, Test: "range-" + s.Name})
+		q.Set("range", name)
+		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("workload.metrics.range_" + name),
+			Href: page.WithQuery(path, q), Current: name == current, Test: "range-" + name})
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -19,6 +20,7 @@ type Pages struct {
 	Workloads  *workload.Service
 	Requests   *request.Service
 	Keys       *endpointkey.Service
+	Traffic    *traffic.Service
 	Seats      *request.SeatQueue
 	Advice     *advice.Service
 	Idle       *idle.Service

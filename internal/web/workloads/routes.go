@@ -13,6 +13,7 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/workloads/:id/connect", identity.ReadWorkload, w.connectPage()),
 		w.Shows("/workloads/:id/try", identity.ReadWorkload, w.tryPage()),
 		page.Post("/workloads/:id/try", identity.OpenWorkload, w.workloadTry),
+		w.Shows("/workloads/:id/traffic", identity.ReadWorkload, w.trafficPage()),
 		w.Shows("/workloads/:id/objects", identity.ReadWorkload, w.objectsPage()),
 		w.Shows("/workloads/:id/logs", identity.ReadLogs, w.logsPage()),
 		page.Get("/workloads/:id/logs/follow", identity.ReadLogs, w.logFollow),
@@ -65,6 +66,10 @@ func (w *Pages) joinPage() page.Page { return page.Page{Name: "join", Build: w.j
 
 func (w *Pages) tryPage() page.Page {
 	return page.Page{Name: "try", Build: w.workloadTryIt, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) trafficPage() page.Page {
+	return page.Page{Name: "traffic", Build: w.workloadTraffic, Topics: page.Topics{live.TopicWorkload}}
 }
 
 func (w *Pages) objectsPage() page.Page {

@@ -173,7 +173,7 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 	}
 	items := []ui.TabModel{tab(workloadview.Overview, path), tab(workloadview.Connect, connectPath(path))}
 	if item.Kind == catalog.Endpoint {
-		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)))
+		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)), tab(workloadview.Calls, path+"/traffic"))
 	}
 	if identity.Can(k.Actor, identity.ReadLogs, item.ResourceAt(say.Now)) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))

@@ -205,6 +205,8 @@ CREATE TABLE workloads (
   model        TEXT    NOT NULL DEFAULT 'null',
   result       TEXT    NOT NULL DEFAULT 'null',
   replicas     TEXT    NOT NULL DEFAULT '{}',
+  -- Versions of what an endpoint runs; '{}' while there is but one.
+  revisions    TEXT    NOT NULL DEFAULT '{}',
   -- Pods that count against quota and seats while the workload counts at all, and pods that are on a node.
   held_replicas   BIGINT NOT NULL DEFAULT 1 CHECK (held_replicas >= 0),
   placed_replicas BIGINT NOT NULL DEFAULT 0

@@ -383,6 +383,8 @@ type Workload struct {
 	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
 	Replicas   Replicas   `json:"replicas"`
 	Scaling    *Scaling   `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
+	Revision   int        `json:"revision,omitempty" doc:"Of an endpoint: the version that serves, or that did last"`
+	Rollout    *Rollout   `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
 	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
 	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
@@ -461,14 +463,15 @@ type Kernel struct {
 func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Localizer) Workload {
 	v := Workload{
 		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name,
-		Image:   w.Image.Name,
+		Image:   w.Answering().Image.Name,
 		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State),
 		Reason: l.Say(w.Reason),
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
 		Shared: w.Granted(a.deps.Now()),
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
-		Model: modelView(w.Model),
+		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
+		Model: modelView(w.Answering().Model),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

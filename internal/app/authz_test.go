@@ -222,6 +222,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"to": "team"}
 	case strings.HasSuffix(path, "/join"):
 		return map[string]any{"invite": "none"}
+	case strings.HasSuffix(path, "/revisions"), strings.HasSuffix(path, "/rollback"):
+		return map[string]any{}
 	case strings.HasSuffix(path, "/keys"):
 		return map[string]any{"name": "a test"}
 	case strings.HasSuffix(path, "/edit"):

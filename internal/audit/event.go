@@ -46,6 +46,10 @@ const (
 	WorkloadScalingShort Kind = "workload.scaling_short" // it needs more replicas than there is room for
 	WorkloadSlept        Kind = "workload.slept"         // nobody has called it
 	WorkloadWoken        Kind = "workload.woken"         // somebody called it
+	RevisionStarted      Kind = "revision.started"       // of an endpoint; somebody asked for another one
+	RevisionServing      Kind = "revision.serving"       // it is ready and has taken over
+	RevisionFailed       Kind = "revision.failed"        // it did not get ready; the one of before goes on
+	RevisionAborted      Kind = "revision.aborted"       // before it was ready
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
@@ -127,7 +131,8 @@ func Kinds() []Kind {
 		RequestRefused, QuotaRaised,
 		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadScalingSet,
-		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, WorkloadIdle, WorkloadIdleStopped,
+		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, RevisionStarted, RevisionServing, RevisionFailed,
+		RevisionAborted, WorkloadIdle, WorkloadIdleStopped,
 		WorkloadKeptAlive,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,

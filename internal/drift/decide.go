@@ -159,6 +159,9 @@ func specified(w *workload.Workload, s kube.Spec) {
 		}
 	}
 	w.Model = s.Model
+	if s.Revision > 1 {
+		w.Revisions.Serving = s.Revision
+	}
 	w.Grants, w.LicenseSeats = s.Grants, s.LicenseSeats
 	if s.Replicas != nil {
 		w.Replicas = *s.Replicas

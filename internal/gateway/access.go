@@ -73,6 +73,9 @@ type grant struct {
 	target   target
 }
 
+// served is the workload as the version is that the call goes to.
+func (gr grant) served() workload.Workload { return gr.workload.AsRevision(gr.target.revision) }
+
 // check asks everything anew: is the session alive, and the portal session that it hangs on, and may the person still
 // open the workload?
 func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {

@@ -155,7 +155,10 @@ func dialing(d Dialer) func(ctx context.Context, network, address string) (net.C
 // target is one port of one pod. Host names it for the transport, which keeps connections by that name: an address
 // alone would lend the connection of a pod that is gone, kept open by something on the way, to the next pod with its
 // address.
-type target struct{ cluster, pod, address, host string }
+type target struct {
+	cluster, pod, address, host string
+	revision                    int // which version of the endpoint the pod runs
+}
 
 // hostOf names a pod's port so that no other pod, before or after, has the same name; addressOf reads the address back.
 func hostOf(w workload.Workload, ip netip.Addr, port string) string {
@@ -187,7 +190,9 @@ var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustPa
 // target gives where the workload answers: an address that the cluster reported for its own pod. The address of a
 // host's own services is never one.
 func (p *Pods) target(w workload.Workload) (target, error) {
-	w.Observed = p.oneOf(w.Observed)
+	var revision int
+	w.Observed, revision = p.oneOf(w.Observed)
+	w = w.AsRevision(max(1, revision))
 	ip, err := netip.ParseAddr(w.Observed.PodIP)
 	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
 		return target{}, errTarget
@@ -199,20 +204,26 @@ func (p *Pods) target(w workload.Workload) (target, error) {
 		return target{}, fmt.Errorf("gateway: no way to cluster %q", w.Cluster)
 	}
 	port := strconv.Itoa(int(w.Image.Port))
-	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), port), hostOf(w, ip.Unmap(), port)}, nil
+	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), port), hostOf(w, ip.Unmap(), port),
+		max(1, revision)}, nil
 }
 
-// oneOf names as the pod of an observation one of those that are ready, each in turn.
-func (p *Pods) oneOf(o workload.Observation) workload.Observation {
-	if len(o.Pods) < 2 {
-		return o
+// oneOf names as the pod of an observation one of those that are ready, each in turn, and says which version it runs; 0
+// for the first.
+func (p *Pods) oneOf(o workload.Observation) (workload.Observation, int) {
+	if len(o.Pods) == 0 {
+		return o, 0
+	}
+	if len(o.Pods) == 1 {
+		return o, o.Pods[0].Revision
 	}
 	ready := slices.DeleteFunc(slices.Clone(o.Pods), func(r workload.Replica) bool { return !r.Ready || r.IP == "" })
 	if len(ready) > 0 {
 		one := ready[p.turn.Add(1)%uint64(len(ready))]
 		o.Pod, o.PodIP = one.Pod, one.IP
+		return o, one.Revision
 	}
-	return o
+	return o, o.Pods[0].Revision
 }
 
 func isPodAddress(ip netip.Addr) bool {

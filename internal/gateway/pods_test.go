@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -79,4 +82,29 @@ type dialerOf func(ctx context.Context, address string) (net.Conn, error)
 
 func (f dialerOf) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	return f(ctx, address)
+}
+
+// While one version takes over from another, each pod is called as its own version listens.
+func TestEachPodIsCalledAsItsVersionListens(t *testing.T) {
+	w := notebook("ranker", "anna")
+	w.Kind, w.Image.Port = catalog.Endpoint, 9000
+	old := w.Image
+	old.Port = 8000
+	w.Revisions = workload.Revisions{Serving: 1, Rollout: &workload.Rollout{From: 1, To: 2},
+		List: []workload.Revision{{Number: 1, Image: old}, {Number: 2, Image: w.Image}}}
+	w.Observed.Pods = []workload.Replica{{Pod: "a", IP: "10.64.0.7", Ready: true},
+		{Pod: "b", IP: "10.64.0.8", Ready: true, Revision: 2}, {Pod: "c", IP: "10.64.0.9", Revision: 2}}
+	p := &Pods{transports: map[string]http.RoundTripper{"c1": http.DefaultTransport}}
+	got := map[string]int{}
+	for range 4 {
+		to, err := p.target(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[to.address] = to.revision
+	}
+	want := map[string]int{"10.64.0.7:8000": 1, "10.64.0.8:9000": 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }

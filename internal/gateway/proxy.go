@@ -48,7 +48,7 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
 	}
-	if e.grant.workload.Image.Auth == "token" {
+	if e.grant.served().Image.Auth == "token" {
 		out.URL.RawQuery = withoutToken(out.URL.RawQuery)
 	}
 	out.Header["X-Forwarded-For"] = []string{g.opts.ClientAddress(pr.In)}
@@ -58,7 +58,7 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 		withoutKeys(out.Header)
 		out.Header["Accept-Encoding"] = []string{"identity"} // the tokens of the answer are counted
 	}
-	g.opts.Pods.authorize(out.Header, e.grant.workload)
+	g.opts.Pods.authorize(out.Header, e.grant.served())
 }
 
 // roundTripper chooses the transport of the workload's cluster. It follows no redirects: the browser does.

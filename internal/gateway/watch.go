@@ -93,10 +93,10 @@ func (g *Gateway) stays(gr grant, e *exchange) bool {
 	if w.Kind != catalog.Endpoint {
 		return gr.open && gr.target == t
 	}
+	port := w.AsRevision(t.revision).Image.Port
 	there := slices.ContainsFunc(w.Observed.Pods, func(r workload.Replica) bool {
 		ip, err := netip.ParseAddr(r.IP)
-		return r.Pod == t.pod && err == nil && net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(w.Image.Port))) ==
-			t.address
+		return r.Pod == t.pod && err == nil && net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(port))) == t.address
 	})
 	e.mu.Lock()
 	defer e.mu.Unlock()

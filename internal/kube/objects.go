@@ -101,7 +101,7 @@ func Names(w workload.Workload) []Ref {
 	if w.IsJob() {
 		refs = []Ref{{"batch/v1", "Job", w.Namespace, w.Name}}
 	}
-	if w.Image.TokenEnv != "" {
+	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
 	}
 	if name := ClaimTemplateName(w); name != "" {
@@ -333,13 +333,20 @@ func (r renderer) statefulSet() *appsv1.StatefulSet {
 }
 
 // deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come.
+// Another revision comes up beside the one that answers where a spare GPU was found for it.
 // The deadline lies beyond the startup probe, for a big model takes long to load.
 func (r renderer) deployment() *appsv1.Deployment {
+	strategy := appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	if r.Workload.Surges() {
+		strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)),
+				MaxSurge: new(intstr.FromInt32(1))}}
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: r.replicas(), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			Replicas: r.replicas(), Strategy: strategy,
 			ProgressDeadlineSeconds: new(int32(3600)), RevisionHistoryLimit: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
 		},

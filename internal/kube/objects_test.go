@@ -572,3 +572,42 @@ func BenchmarkObjects(b *testing.B) {
 		}
 	}
 }
+
+// Another version comes up beside the one that answers only where a GPU was found for it: else it would wait for one
+// that the pod of before holds.
+func TestHowAVersionTakesOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		rollout *workload.Rollout
+		want    appsv1.DeploymentStrategyType
+		label   string
+	}{
+		"the first":              {nil, appsv1.RecreateDeploymentStrategyType, ""},
+		"beside":                 {&workload.Rollout{From: 1, To: 2}, appsv1.RollingUpdateDeploymentStrategyType, "2"},
+		"the one before stops":   {&workload.Rollout{From: 1, To: 2, StopFirst: true}, appsv1.RecreateDeploymentStrategyType, "2"},
+		"when it has taken over": {nil, appsv1.RecreateDeploymentStrategyType, "2"},
+	} {
+		in := input("mig-1g.10gb", "vllm")
+		in.Workload.Revisions.Rollout = c.rollout
+		if c.rollout == nil && c.label != "" {
+			in.Workload.Revisions.Serving = 2
+		}
+		objects, err := Objects(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			d, ok := o.(*appsv1.Deployment)
+			if !ok {
+				continue
+			}
+			s := d.Spec.Strategy
+			if s.Type != c.want || d.Spec.Template.Labels[RevisionKey] != c.label ||
+				d.Spec.Selector.MatchLabels[RevisionKey] != "" {
+				t.Errorf("%s: %s, labels %v", name, s.Type, d.Spec.Template.Labels)
+			}
+			if u := s.RollingUpdate; u != nil && (u.MaxUnavailable.IntValue() != 0 || u.MaxSurge.IntValue() != 1) {
+				t.Errorf("%s: %+v", name, u)
+			}
+		}
+	}
+}

@@ -21,9 +21,10 @@ const (
 	WorkloadKey = LabelPrefix + "workload"
 	// of the spec that was applied; annotation of objects, never of pods, which a new spec alone must not replace
 	GenerationKey = LabelPrefix + "generation"
-	VolumeKey     = LabelPrefix + "volume"  // name of the storage, on its claim
-	SizeKey       = LabelPrefix + "size"    // label of pods: name of the size
-	ExposedKey    = LabelPrefix + "exposed" // label of pods that the gateway may reach, "true"
+	VolumeKey     = LabelPrefix + "volume"   // name of the storage, on its claim
+	SizeKey       = LabelPrefix + "size"     // label of pods: name of the size
+	RevisionKey   = LabelPrefix + "revision" // label of an endpoint's pods: its version, from the second on
+	ExposedKey    = LabelPrefix + "exposed"  // label of pods that the gateway may reach, "true"
 )
 
 // The label that every object of the portal carries; watches select on it.

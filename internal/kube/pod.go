@@ -46,6 +46,9 @@ func (r renderer) template() corev1.PodTemplateSpec {
 		labels[ExposedKey] = "true"
 	}
 	labels["app.kubernetes.io/name"] = w.Image.Name
+	if n := w.Revision(); n > 1 {
+		labels[RevisionKey] = strconv.Itoa(n)
+	}
 	notes := maps.Clone(w.Size.Placement.PodAnnotations)
 	if notes == nil {
 		notes = map[string]string{}

@@ -38,6 +38,7 @@ type Spec struct {
 	Job          *workload.Job      `json:"job,omitempty"`
 	Replicas     *workload.Replicas `json:"replicas,omitempty"` // of an endpoint that can have more than one
 	Model        *catalog.Model     `json:"model,omitempty"`    // of an endpoint
+	Revision     int                `json:"revision,omitempty"` // of an endpoint, from the second on
 	CreatedAt    time.Time          `json:"createdAt,omitzero"`
 }
 
@@ -49,6 +50,9 @@ func specOf(w workload.Workload) Spec {
 		Job: w.Job, Model: w.Model, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
+	}
+	if n := w.Revision(); n > 1 {
+		s.Revision = n
 	}
 	if w.Replicas.Can() {
 		s.Replicas = &workload.Replicas{Range: w.Replicas.Range, Wanted: max(w.Replicas.Least(), w.Replicas.Wanted),

@@ -23,6 +23,7 @@ type Query struct {
 	Since     time.Duration // only what was written since then; 0 for no bound
 	Previous  bool          // of the container before its last restart
 	Follow    bool
+	Rollout   bool // of the version that is on its way, not of the one that answers
 }
 
 // ParseSince reads a duration as the API and the pages have it: "15m", "24h"; "" is no bound.

@@ -199,6 +199,12 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q 
 	if err != nil {
 		return nil, err
 	}
+	if q.Rollout {
+		w.Observed.Pod = ""
+		if seen := w.Observed.Rollout; seen != nil {
+			w.Observed.Pod = seen.Pod
+		}
+	}
 	pod, err := s.pod(ctx, w)
 	if err != nil {
 		return nil, err

@@ -296,6 +296,9 @@ func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) 
 		}
 		least = sooner(least, w.Lease.Until.Sub(now))
 	}
+	if r := w.Revisions.Rollout; r != nil {
+		least = sooner(least, max(r.Deadline.Sub(now), time.Millisecond))
+	}
 	if w.Observed.PodPresent || w.Desired == workload.WantRunning {
 		least = sooner(least, jitter(l.o.Every.Confirm))
 	}

@@ -105,7 +105,8 @@ func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, sc
 	}
 	first := m.pod()
 	for _, p := range m.pods {
-		r := workload.Replica{Pod: p.Name, IP: p.Status.PodIP, Node: nodeOf(p), Ready: answers(p)}
+		r := workload.Replica{Pod: p.Name, IP: p.Status.PodIP, Node: nodeOf(p), Ready: answers(p),
+			Revision: revisionOf(p.Labels)}
 		if p == first {
 			list = slices.Insert(list, 0, r)
 		} else {
@@ -145,6 +146,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	}
 	obs.Edits = l.edits.of(w, obs.At)
 	l.explain(&obs, w, m, t)
+	obs.Rollout = l.rollout(w, m, t)
 	return obs, true
 }
 
@@ -268,6 +270,7 @@ func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
 		!same(after.Reason, before.Reason) ||
 		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) ||
 		!after.WarnedAt.Equal(before.WarnedAt) || !same(after.Replicas, before.Replicas) ||
+		!same(after.Revisions, before.Revisions) ||
 		!same(after.Result, before.Result) {
 		return true
 	}

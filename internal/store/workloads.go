@@ -52,6 +52,7 @@ type workloadRow struct {
 
 	LicenseSeats   int
 	Replicas       document[workload.Replicas]
+	Revisions      document[workload.Revisions]
 	HeldReplicas   int // of Replicas, for counting quota and seats
 	PlacedReplicas int // of Observed: pods on a node
 	AvoidNodes     document[[]string]
@@ -79,6 +80,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas),
+		Revisions:      doc(w.Revisions),
 		HeldReplicas:   w.Replicas.Hold(),
 		PlacedReplicas: w.Observed.Placed(),
 	}
@@ -98,7 +100,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
-		Replicas: row.Replicas.is,
+		Replicas: row.Replicas.is, Revisions: row.Revisions.is,
 	}
 }
 

@@ -23,6 +23,9 @@ func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Even
 		w.Lease = Lease{From: now, Until: now.Add(w.Lease.Until.Sub(w.Lease.From))}
 	}
 	w.Replicas = w.Replicas.settled(obs)
+	if w, events = w.rollOut(obs, now); w.Generation != old.Generation { // what was seen was another revision's
+		obs.Failed, obs.Reason, w.Observed.Failed = false, w.Reason, false
+	}
 	w.conclude(obs)
 	if next := stateOf(w, obs); CanMove(w.State, next) {
 		w.State = next
@@ -70,7 +73,7 @@ func stateOf(w Workload, obs Observation) State {
 		return Stopping
 	case w.Replicas.Asleep:
 		return Asleep
-	case obs.Ready && obs.Generation >= w.Generation:
+	case obs.Ready && (obs.Generation >= w.Generation || w.Revisions.Seamless == w.Generation):
 		return Running
 	case obs.Failed:
 		return Failed

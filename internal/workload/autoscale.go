@@ -40,7 +40,8 @@ func (s *Service) Wake(ctx context.Context, id ID) (Workload, error) {
 // there is room for, and the workload says why.
 func (s *Service) Autoscale(ctx context.Context, id ID, from, wanted int) (Workload, error) {
 	return s.follow(ctx, id, func(w Workload) int {
-		if w.Replicas.Want() != from || w.Asleep() || !w.Replicas.Scaling.Acts() {
+		if w.Replicas.Want() != from || w.Asleep() || !w.Replicas.Scaling.Acts() ||
+			wanted == 0 && w.Revisions.Rollout != nil { // nobody calls what does not answer yet
 			return w.Replicas.Want()
 		}
 		return wanted

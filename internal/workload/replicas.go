@@ -41,7 +41,9 @@ type Replicas struct {
 	Wanted int `json:"wanted"` // while it does not sleep, within the range
 	// Held are those that count against quota and seats: those that are wanted, and after a scale-down those whose pods
 	// are not gone yet.
-	Held    int              `json:"held,omitempty"`
+	Held int `json:"held,omitempty"`
+	// Surge is how many more may be there while another revision takes over; they count as well.
+	Surge   int              `json:"surge,omitempty"`
 	Scaling autoscale.Policy `json:"scaling,omitzero"`
 	// Asleep: nobody has called it for a while. It holds nothing, and the first request wakes it.
 	Asleep bool `json:"asleep,omitempty"`
@@ -69,14 +71,14 @@ func (r Replicas) Want() int {
 }
 
 // Hold is how many count against quota and seats while the workload counts at all.
-func (r Replicas) Hold() int { return max(r.Want(), r.Held) }
+func (r Replicas) Hold() int { return max(r.Want()+r.Surge, r.Held) }
 
 // Can reports whether more than one number is possible.
 func (r Replicas) Can() bool { return r.Most() > r.Lowest() }
 
 // settled gives back what a scale-down has freed: pods that were deleted count until they are gone.
 func (r Replicas) settled(obs Observation) Replicas {
-	if obs.Scaled && r.Held > r.Want() {
+	if obs.Scaled && r.Surge == 0 && r.Held > r.Want() {
 		r.Held = max(r.Want(), min(r.Held, len(obs.Pods)))
 	}
 	return r
@@ -88,6 +90,8 @@ type Replica struct {
 	IP    string `json:"ip,omitempty"`
 	Node  string `json:"node,omitempty"` // where it holds its GPU; "" while it waits
 	Ready bool   `json:"ready"`
+	// Revision is what it runs.
+	Revision int `json:"revision,omitempty"`
 }
 
 // Placed is how many pods are on a node, those that are being deleted with them: nobody else can have their GPUs.
@@ -177,6 +181,9 @@ func (w Workload) scaled(wanted int, now time.Time) Workload {
 		w.Replicas.Wanted = wanted
 	}
 	w.Replicas.Held = wanted
+	if wanted == 0 {
+		w.Replicas.Surge = 0
+	}
 	if w.Holds() {
 		w.Replicas.Held = max(wanted, held)
 	}

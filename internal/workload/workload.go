@@ -89,6 +89,7 @@ type Workload struct {
 	// of Size.LicensePool for each replica, as the product's rule counted when it was granted; 0 where the size takes none
 	LicenseSeats int
 	Replicas     Replicas
+	Revisions    Revisions      // of an endpoint; Image, Model and Mounts are those of the one that it is to run
 	Trace        string         // of the call that requested last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount        // volumes of the team
 	Job          *Job           // nil for what is no job
@@ -169,6 +170,8 @@ type Observation struct {
 	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
 	Pods   []Replica `json:"pods,omitempty"`
 	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be
+	// what is seen of a revision that is on its way; nil for none
+	Rollout *RolloutObservation `json:"rollout,omitempty"`
 	// what others set on the objects of the workload, those that were taken back within EditsKept first
 	Edits []ForeignEdit `json:"edits,omitempty"`
 }

@@ -31,6 +31,25 @@ func three(id string) workload.Workload {
 }
 
 var replicaCases = cases{
+	"versions of an endpoint, and the replica more while one takes over": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := three("w-1")
+		w.Kind, w.Replicas.Surge = catalog.Endpoint, 1
+		w.Revisions = workload.Revisions{Serving: 1, Seamless: 7, List: []workload.Revision{
+			{Number: 1, Image: w.Image, By: "Ada", At: later(1), State: workload.RevisionServing, Changed: later(2)},
+			{Number: 2, Image: w.Image, Model: &catalog.Model{Source: catalog.FromHub, Name: "a/b"}, Of: 1, By: "Ada",
+				At: later(3), State: workload.RevisionStarting, Changed: later(3), Reason: i18n.T("versions.late"),
+				Detail: "words", Mounts: []workload.Mount{{Claim: "data"}}}},
+			Rollout: &workload.Rollout{From: 1, To: 2, StopFirst: true, Deadline: later(9)}}
+		w.Observed.Rollout = &workload.RolloutObservation{Revision: 2, Pod: "b", Ready: 1, Failed: true,
+			Reason: i18n.T("versions.late"), Detail: "words"}
+		saveWorkload(t, s, w)
+		back := got(s.Workload(ctx, "w-1"))(t)
+		equal(t, w.Revisions, back.Revisions)
+		equal(t, w.Observed.Rollout, back.Observed.Rollout)
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 4, Seats: 8}},
+			got(s.Holdings(ctx, "vision"))(t))
+	},
 	"each replica counts against quota and seats": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		shrinks, stopped := three("w-2"), three("w-3")

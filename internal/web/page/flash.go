@@ -22,6 +22,7 @@ var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "granted": ui.OK,
 	"grant-revoked": ui.OK, "joined": ui.OK, "extended": ui.OK,
 	"extension-undone": ui.OK, "scaled": ui.OK, "scaling-set": ui.OK,
+	"version-started": ui.Info, "version-aborted": ui.OK, "version-back": ui.Info,
 	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
 	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK,

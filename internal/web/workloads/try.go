@@ -32,8 +32,8 @@ func (w *Pages) workloadTryIt(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := workloadview.TryModel{State: tryState(k.Words, s.Workload), Plain: !s.Image.SpeaksOpenAI()}
-	if s.Model != nil {
-		m.Model = s.Model.ServedName()
+	if served := s.Answering().Model; served != nil {
+		m.Model = served.ServedName()
 	}
 	if identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Action = page.TryPath(s.ID)

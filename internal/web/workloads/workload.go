@@ -94,8 +94,8 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Keys: keys, Replicas: replicasModel(k.Words, s),
-		Facts: facts(k.Words, s.Workload, w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
+		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s),
+		Facts: facts(k.Words, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
@@ -116,6 +116,10 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		page.Part{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			return workloadview.LeaseCard(leaseCard(say))
 		}},
+		page.Part{ID: o.Versions.NoticeID, Draw: func(page.Words) templ.Component {
+			return workloadview.VersionNotice(o.Versions)
+		}},
+		page.Part{ID: o.Versions.ID, Draw: func(page.Words) templ.Component { return workloadview.Versions(o.Versions) }},
 		page.Part{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
 		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
@@ -189,7 +193,7 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 	state := blocks.StateModel(say, s.Workload)
 	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name,
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
-		Lead:   headLead(say, s.Workload)}}
+		Lead:   headLead(say, s.Answering())}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.State = state
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)

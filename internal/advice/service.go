@@ -20,7 +20,7 @@ import (
 type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error)
-	// Living gives every workload that has not ended, oldest first; what they point to belongs to all who ask.
+	// Living gives every workload that has not ended, oldest first; the list belongs to all who ask.
 	Living(ctx context.Context) ([]workload.Workload, error)
 	Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error)
 	// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a
@@ -107,6 +107,7 @@ func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scop
 		f.Tenants = a.TenantNames()
 	default:
 		items, err := s.o.Store.Living(ctx)
+		items = slices.Clone(items)
 		slices.Reverse(items)
 		return items, err
 	}

@@ -32,7 +32,7 @@ type Service struct {
 
 // Holder is a workload that holds GPUs now.
 type Holder struct {
-	workload.Workload
+	*workload.Workload // of all who ask: only read
 	Since time.Time // of this run
 	Money usage.Money
 	Use   usage.EngineUse // of its devices in the window
@@ -49,20 +49,19 @@ func (h Holder) Unused() (m usage.Money, ok bool) {
 
 // List is everybody whom the actor may see, newest workload first. Faults: those of workload.Service.Living.
 func (s Service) List(ctx context.Context, a identity.Actor) ([]Holder, error) {
-	items, err := s.Workloads.Living(ctx, a)
+	items, err := s.Workloads.Living(ctx, a, func(w *workload.Workload) bool {
+		return w.Observed.Node != "" && slices.Contains(holding, w.State) && w.Size.Devices() > 0
+	})
 	if err != nil {
 		return nil, err
 	}
-	items = slices.DeleteFunc(items, func(i workload.Workload) bool {
-		return !slices.Contains(holding, i.State) || i.Size.Devices() == 0 || i.Observed.Node == ""
-	})
 	return s.holders(ctx, items[:min(most, len(items))])
 }
 
 // holding are the states in which a workload may hold a GPU.
 var holding = []workload.State{workload.Running, workload.Starting, workload.Stopping}
 
-func (s Service) holders(ctx context.Context, items []workload.Workload) ([]Holder, error) {
+func (s Service) holders(ctx context.Context, items []*workload.Workload) ([]Holder, error) {
 	uses := map[string]usage.EngineUses{}
 	ids := make([]workload.ID, len(items))
 	for i, item := range items {
@@ -82,7 +81,7 @@ func (s Service) holders(ctx context.Context, items []workload.Workload) ([]Hold
 	return out, nil
 }
 
-func (s Service) holder(item workload.Workload, intervals []usage.Interval, uses usage.EngineUses) Holder {
+func (s Service) holder(item *workload.Workload, intervals []usage.Interval, uses usage.EngineUses) Holder {
 	h := Holder{Workload: item, Since: item.PlacedAt}
 	for _, i := range intervals {
 		if i.Until.IsZero() {

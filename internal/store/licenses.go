@@ -267,9 +267,8 @@ type checkoutRow struct {
 	CreatedAt timestamp
 }
 
-// Checkouts are the workloads that hold seats, once for each of their replicas. The condition is the one of Holdings,
-// word for word.
-func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
+// readCheckouts reads the checkouts of now. The condition is the one of Holdings, word for word.
+func (v view) readCheckouts(ctx context.Context) ([]license.Checkout, error) {
 	var rows []checkoutRow
 	err := v.at(ctx).Raw(
 		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at,
@@ -277,21 +276,45 @@ func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 		WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
 	var list []license.Checkout
 	for _, r := range rows {
-		t := r.Size.is.Checkout(license.Pool{}, r.Owner)
-		t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
-		t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
-		for n := range r.HeldReplicas {
-			t.Node = ""
-			switch pods := r.Observed.is.Pods; {
-			case n < len(pods):
-				t.Node = pods[n].Node
-			case n == 0 && r.OnNode:
-				t.Node = r.Observed.is.Node
-			}
-			list = append(list, t)
-		}
+		list = append(list, r.checkouts()...)
 	}
 	return list, failure(err)
+}
+
+// checkoutsOf are the checkouts of living workloads, as readCheckouts reads them.
+func checkoutsOf(living []workload.Workload) (list []license.Checkout) {
+	for i := range living {
+		w := &living[i]
+		if w.Size.LicensePool == "" || !w.Holds() {
+			continue
+		}
+		r := checkoutRow{ID: string(w.ID), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner), Cluster: w.Cluster,
+			LicensePool: w.Size.LicensePool, LicenseSeats: w.LicenseSeats, Size: share(w.Size),
+			OnNode: w.Observed.PodPresent && w.Observed.Node != "", HeldReplicas: w.Replicas.Hold(),
+			CreatedAt: timestampOf(w.CreatedAt)}
+		r.Observed.is.Node, r.Observed.is.Pods = w.Observed.Node, w.Observed.Pods
+		list = append(list, r.checkouts()...)
+	}
+	return list
+}
+
+// checkouts are one for each replica.
+func (r checkoutRow) checkouts() []license.Checkout {
+	t := r.Size.is.Checkout(license.Pool{}, r.Owner)
+	t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
+	t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
+	list := make([]license.Checkout, r.HeldReplicas)
+	for n := range list {
+		t.Node = ""
+		switch pods := r.Observed.is.Pods; {
+		case n < len(pods):
+			t.Node = pods[n].Node
+		case n == 0 && r.OnNode:
+			t.Node = r.Observed.is.Node
+		}
+		list[n] = t
+	}
+	return list
 }
 
 type spanRow struct {

@@ -1,55 +1,211 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // livingCache keeps the living workloads as values: two thousand of them take tens of milliseconds to decode, and pages
-// of everybody's ask for all of them.
+// of everybody's ask for all of them, for their meters, or for their seats.
 type livingCache struct {
 	mu   sync.Mutex
-	at   int64 // the change after which they were read
-	list []workload.Workload
-	read bool
+	last *livingList
 }
 
-// Living gives every workload that has not ended, oldest first, as view.Living does: what was read last while nothing
-// has changed since. Each change of a workload counts the outbox on in its transaction, and those that count stand in
-// one line, so what a number was read with is never older than it. The list is the caller's, what its workloads point
-// to is not.
+// livingList is the living workloads as they were after one change. All who read share it, so nobody changes it.
+type livingList struct {
+	at        int64
+	workloads []workload.Workload // oldest first
+	checkouts func() []license.Checkout
+
+	mu sync.Mutex
+	// meters are those that were asked for so far, nil for who has none. They were read after the change or later: what a
+	// later change did to them is read again with it.
+	meters map[workload.ID][]usage.Interval
+}
+
+// mostMeters bounds what is kept of workloads that have ended; far more than live.
+const mostMeters = 20_000
+
+// mostChanges is from how many changes on everything is read again.
+const mostChanges = 500
+
+func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]usage.Interval) *livingList {
+	if meters == nil || len(meters) > mostMeters {
+		meters = map[workload.ID][]usage.Interval{}
+	}
+	return &livingList{at: at, workloads: list, meters: meters,
+		checkouts: sync.OnceValue(func() []license.Checkout { return checkoutsOf(list) })}
+}
+
+// Living gives every workload that has not ended, oldest first, as view.Living does. The list is shared: whoever reads
+// it changes nothing of it.
 func (s *Store) Living(ctx context.Context) ([]workload.Workload, error) {
-	now, err := s.LastChange(ctx)
+	l, err := s.livingNow(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if list, ok := s.living.get(now); ok {
+	return l.workloads, nil
+}
+
+// Intervals gives meters as view.Intervals does: a meter changes only with its workload. What is in the map is shared.
+func (s *Store) Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error) {
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[workload.ID][]usage.Interval, len(ids))
+	var missing []workload.ID
+	l.mu.Lock()
+	for _, id := range ids {
+		meter, known := l.meters[id]
+		switch {
+		case !known:
+			missing = append(missing, id)
+		case len(meter) > 0:
+			found[id] = meter
+		}
+	}
+	l.mu.Unlock()
+	if len(missing) == 0 {
+		return found, nil
+	}
+	read, err := s.view.Intervals(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range missing {
+		l.meters[id] = slices.Clip(read[id])
+	}
+	maps.Copy(found, read)
+	return found, nil
+}
+
+// Checkouts are the workloads that hold seats, once for each of their replicas, oldest first. What is written in this
+// transaction counts, and what was read before does where nothing has changed since.
+func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
+	if v.kept == nil {
+		return v.readCheckouts(ctx)
+	}
+	l, err := v.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(l.checkouts()), nil
+}
+
+// livingNow gives the list of now: the one that was read last while nothing has changed since. Each change of a
+// workload or of its meter counts the outbox on in its transaction, and those that count stand in one line. A list is
+// read with its number in one transaction, so it is exactly what was after that change. Nobody waits for another's
+// reading: it may take as long as it is allowed to.
+func (v view) livingNow(ctx context.Context) (*livingList, error) {
+	now, err := v.LastChange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := v.kept.get()
+	if known != nil && known.at == now {
+		return known, nil
+	}
+	var read *livingList
+	err = v.readOnly(ctx, func(v view) (err error) {
+		read, err = v.livingAfter(ctx, known)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.kept.keep(read)
+	return read, nil
+}
+
+// livingAfter reads the list in a transaction: of what is known only what has changed since.
+func (v view) livingAfter(ctx context.Context, known *livingList) (*livingList, error) {
+	now, err := v.LastChange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil || known.at > now || now-known.at > mostChanges {
+		list, err := v.Living(ctx)
+		return newLivingList(now, list, nil), err
+	}
+	changes, err := v.ChangesAfter(ctx, known.at, mostChanges)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(changes)) != now-known.at { // some were purged
+		list, err := v.Living(ctx)
+		return newLivingList(now, list, nil), err
+	}
+	changed := map[workload.ID]bool{}
+	for _, c := range changes {
+		if c.Topic == live.TopicWorkload {
+			changed[workload.ID(c.ID)] = true
+		}
+	}
+	list, err := v.livingBut(ctx, known.workloads, changed)
+	return newLivingList(now, list, known.metersBut(changed)), err
+}
+
+// livingBut is a list with some of its workloads read again.
+func (v view) livingBut(ctx context.Context, list []workload.Workload,
+	changed map[workload.ID]bool) ([]workload.Workload, error) {
+	if len(changed) == 0 {
 		return list, nil
 	}
-	list, err := s.view.Living(ctx) // nobody waits for another's reading: it may take as long as it is allowed to
+	again, err := v.WorkloadsByID(ctx, slices.Collect(maps.Keys(changed)))
 	if err != nil {
 		return nil, err
 	}
-	s.living.keep(now, slices.Clone(list))
-	return list, nil
-}
-
-func (l *livingCache) get(now int64) ([]workload.Workload, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.read || l.at < now {
-		return nil, false
+	again = slices.DeleteFunc(again, func(w workload.Workload) bool { return w.State == workload.Ended })
+	slices.SortFunc(again, olderFirst)
+	merged := make([]workload.Workload, 0, len(list)+len(again))
+	for i := range list {
+		if changed[list[i].ID] {
+			continue
+		}
+		for len(again) > 0 && olderFirst(again[0], list[i]) < 0 {
+			merged, again = append(merged, again[0]), again[1:]
+		}
+		merged = append(merged, list[i])
 	}
-	return slices.Clone(l.list), true
+	return append(merged, again...), nil
 }
 
-func (l *livingCache) keep(at int64, list []workload.Workload) {
+func olderFirst(a, b workload.Workload) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+func (l *livingList) metersBut(changed map[workload.ID]bool) map[workload.ID][]usage.Interval {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.read || l.at < at {
-		l.at, l.list, l.read = at, list, true
+	meters := maps.Clone(l.meters)
+	for id := range changed {
+		delete(meters, id)
+	}
+	return meters
+}
+
+func (c *livingCache) get() *livingList {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+func (c *livingCache) keep(l *livingList) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil || c.last.at < l.at {
+		c.last = l
 	}
 }

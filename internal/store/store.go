@@ -80,7 +80,6 @@ type Store struct {
 	onLate    atomic.Pointer[func()]
 	term      atomic.Pointer[term] // nil while this process does not lead
 	snapshots snapshotCache
-	living    livingCache
 }
 
 // What the packages that use the store ask for.
@@ -130,7 +129,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
-	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts,
+	return &Store{view: view{db: read, window: opts.SearchWindow, kept: &livingCache{}}, dialect: d, db: write, opts: opts,
 		grants: newWriterLock(),
 		writes: newWriterLock()}
 }

@@ -15,7 +15,9 @@ import (
 // view is where one reads: the reading pool, or a transaction. Every read is a method of it.
 type view struct {
 	db     *gorm.DB
-	window int64 // Options.SearchWindow
+	window int64        // Options.SearchWindow
+	kept   *livingCache // nil in a transaction that writes: nothing of what it wrote is in it
+	moment bool         // in a transaction: all reads see one moment
 }
 
 func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
@@ -23,8 +25,17 @@ func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
 // ReadOnly runs fn in one transaction that sees the database as it is at one moment, and in which nothing can be
 // written.
 func (s *Store) ReadOnly(ctx context.Context, fn func(request.Reader) error) error {
-	return failure(s.view.at(ctx).Transaction(func(db *gorm.DB) error { return fn(view{db: db, window: s.window}) },
-		&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}))
+	return s.readOnly(ctx, func(v view) error { return fn(v) })
+}
+
+// readOnly is ReadOnly; in a transaction it runs fn in that one.
+func (v view) readOnly(ctx context.Context, fn func(view) error) error {
+	if v.moment {
+		return fn(v)
+	}
+	return failure(v.at(ctx).Transaction(func(db *gorm.DB) error {
+		return fn(view{db: db, window: v.window, kept: v.kept, moment: true})
+	}, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}))
 }
 
 // one reads the single row that the query is about; none gives a NotFound with the sentence. A name that the database

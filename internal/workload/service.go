@@ -29,7 +29,7 @@ type Store interface {
 	WorkloadIDs(ctx context.Context, f Filter) ([]ID, error)
 	// WorkloadsByID gives workloads in the order of the ids, without those that are not there.
 	WorkloadsByID(ctx context.Context, ids []ID) ([]Workload, error)
-	// Living gives every workload that has not ended, oldest first; what they point to belongs to all who ask.
+	// Living gives every workload that has not ended, oldest first; the list belongs to all who ask.
 	Living(ctx context.Context) ([]Workload, error)
 	// CountWorkloads counts a list by state.
 	CountWorkloads(ctx context.Context, f Filter) (map[State]int, error)
@@ -188,26 +188,21 @@ func (f Filter) readable(a identity.Actor, mine bool) Filter {
 	return f
 }
 
-// Living gives all workloads that have not ended and that the actor may read, newest first: for pages that look at each
-// of them. What they point to must not be changed.
-func (s *Service) Living(ctx context.Context, a identity.Actor) ([]Workload, error) {
+// Living gives those of the workloads that have not ended that the actor may read and that keep takes, newest first: for
+// pages that look at each of them. They belong to all who ask and must not be changed.
+func (s *Service) Living(ctx context.Context, a identity.Actor, keep func(*Workload) bool) ([]*Workload, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	if a.SeesAll() {
-		items, err := s.Store.Living(ctx)
-		slices.Reverse(items)
-		return items, err
-	}
-	var all []Workload
-	f := Filter{Limit: 500}
-	for {
-		items, next, err := s.List(ctx, a, false, f)
-		all = append(all, items...)
-		if f.Cursor = next; err != nil || next == "" {
-			return all, err
+	living, err := s.Store.Living(ctx)
+	teams := Filter{}.readable(a, false).Tenants
+	var kept []*Workload
+	for i := range slices.Backward(living) {
+		if w := &living[i]; (teams == nil || slices.Contains(teams, w.Tenant)) && keep(w) {
+			kept = append(kept, w)
 		}
 	}
+	return kept, err
 }
 
 // Page gives Limit workloads of a list from Offset on, in the order of the filter.

@@ -299,18 +299,75 @@ var workloadCases = cases{
 			{ID: "w-4", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-2"}}, placed)
 		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
 	},
-	"the living are those of now, also to who asked before and changed the list": func(t *testing.T, s *store.Store) {
+	"the living are those of now, also to who asked before": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		w := Workload("w-1")
+		w := Workload("w-2")
 		saveWorkload(t, s, w)
-		first := got(s.Living(ctx))(t)
-		first[0].Name = "changed"
-		equal(t, w.Name, got(s.Living(ctx))(t)[0].Name)
-		saveWorkload(t, s, Workload("w-2"))
-		equal(t, "w-1 w-2", idsOf(got(s.Living(ctx))(t), workloadID))
+		before := got(s.Living(ctx))(t)
+		older, newer := Workload("w-1"), Workload("w-3")
+		older.CreatedAt, newer.CreatedAt = w.CreatedAt.Add(-time.Second), w.CreatedAt.Add(time.Second)
+		saveWorkload(t, s, newer)
+		saveWorkload(t, s, older)
+		equal(t, "w-1 w-2 w-3", idsOf(got(s.Living(ctx))(t), workloadID))
+		older.Version, older.OwnerName = 1, "Grace"
+		saveWorkload(t, s, older)
+		equal(t, "Grace", got(s.Living(ctx))(t)[0].OwnerName)
 		w.Version, w.State = 1, workload.Ended
 		saveWorkload(t, s, w)
-		equal(t, "w-2", idsOf(got(s.Living(ctx))(t), workloadID))
+		equal(t, "w-1 w-3", idsOf(got(s.Living(ctx))(t), workloadID))
+		equal(t, "w-2", idsOf(before, workloadID))
+		equal(t, workload.Running, before[0].State)
+	},
+	"the living are those of now after changes that were purged": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		equal(t, 0, len(got(s.Living(ctx))(t)))
+		saveWorkload(t, s, Workload("w-1"))
+		must(t, s.PurgeOld(ctx, time.Now().Add(1000*time.Hour)))
+		saveWorkload(t, s, Workload("w-2"))
+		equal(t, "w-1 w-2", idsOf(got(s.Living(ctx))(t), workloadID))
+	},
+	"a meter that was read before is the one of now": func(t *testing.T, s *store.Store) {
+		ctx, ids := context.Background(), []workload.ID{"w-1", "w-2"}
+		w := Workload("w-1")
+		saveWorkload(t, s, w)
+		saveWorkload(t, s, Workload("w-2"))
+		equal(t, 0, len(got(s.Intervals(ctx, ids))(t)))
+		w.Version = 1
+		begun := usage.Interval{Workload: "w-1", Tenant: w.Tenant, Size: w.Size.Name, From: later(0)}
+		must(t, s.SaveObserved(ctx, w, nil, &begun))
+		equal(t, map[workload.ID][]usage.Interval{"w-1": {begun}}, got(s.Intervals(ctx, ids))(t))
+		w.Version = 2
+		ended := begun
+		ended.Until = later(60)
+		must(t, s.SaveObserved(ctx, w, nil, &ended))
+		equal(t, map[workload.ID][]usage.Interval{"w-1": {ended}}, got(s.Intervals(ctx, ids))(t))
+	},
+	"seats are those of now, and in a transaction those of that": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := Workload("w-1")
+		w.Size.LicensePool, w.LicenseSeats, w.Replicas = "vws", 2, workload.Replicas{Wanted: 2}
+		equal(t, 0, len(got(s.Checkouts(ctx))(t)))
+		must(t, decide(s, func(tx request.Tx) error {
+			if err := tx.SaveWorkload(ctx, w); err != nil {
+				return err
+			}
+			written, err := tx.Checkouts(ctx)
+			equal(t, w.Replicas.Hold(), len(written))
+			return err
+		}))
+		read := got(s.Checkouts(ctx))(t)
+		must(t, decide(s, func(tx request.Tx) error { // reads the rows themselves
+			equal(t, read, got(tx.Checkouts(ctx))(t))
+			return nil
+		}))
+		must(t, s.ReadOnly(ctx, func(in request.Reader) error {
+			equal(t, read, got(in.Checkouts(ctx))(t))
+			w.Version, w.Desired, w.State = 1, workload.WantStopped, workload.Stopped
+			saveWorkload(t, s, w)
+			equal(t, 0, len(got(s.Checkouts(ctx))(t)))
+			equal(t, read, got(in.Checkouts(ctx))(t)) // the transaction began before
+			return nil
+		}))
 	},
 	"pages go on where the last one ended, whatever arrives meanwhile": func(t *testing.T, s *store.Store) {
 		pages(t, func(i, second int) {

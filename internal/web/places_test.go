@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -173,8 +174,16 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 		part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
 		return names
 	}
-	if names := rows("/fleet"); len(names) != 100 || !slices.Contains(names, "node-big-249") {
-		t.Errorf("want 100 nodes and the broken one among them, got %d: %v", len(names), names)
+	names := rows("/fleet")
+	if len(names) != page.RowsPerPage || !slices.Contains(names, "node-big-249") {
+		t.Errorf("want a page of nodes and the broken one among them, got %d: %v", len(names), names)
+	}
+	next := rows("/fleet?nodes-local-p=2")
+	if len(next) != page.RowsPerPage || slices.ContainsFunc(next, func(id string) bool { return slices.Contains(names, id) }) {
+		t.Errorf("want another page of nodes, got %d: %v", len(next), next)
+	}
+	if names := rows("/fleet?nodes-local-sort=node"); names[0] != "node-big-000" {
+		t.Errorf("want them by name, got %v", names)
 	}
 	if names := rows("/fleet?q=BIG-17"); len(names) != 10 || names[0] != "node-big-170" {
 		t.Errorf("want the ten that match, got %v", names)

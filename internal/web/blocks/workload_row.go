@@ -14,10 +14,21 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// WorkloadNames are the workloads that the reader may see, by id.
-func (w *Blocks) WorkloadNames(k page.Call) (map[workload.ID]workload.Workload, error) {
-	items, _, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{Limit: 500})
-	names := make(map[workload.ID]workload.Workload, len(items))
+// WorkloadNames are living workloads by id. They belong to all who ask and must not be changed.
+type WorkloadNames map[workload.ID]*workload.Workload
+
+// Of is what a workload is called, "" for one that is not among them.
+func (n WorkloadNames) Of(id workload.ID) string {
+	if w, ok := n[id]; ok {
+		return w.Name
+	}
+	return ""
+}
+
+// WorkloadNames are those that the reader may see.
+func (w *Blocks) WorkloadNames(k page.Call) (WorkloadNames, error) {
+	items, err := w.Workloads.Living(k.Ctx, k.Actor, func(*workload.Workload) bool { return true })
+	names := make(WorkloadNames, len(items))
 	for _, item := range items {
 		names[item.ID] = item
 	}

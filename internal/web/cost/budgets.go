@@ -140,7 +140,7 @@ func lineModel(say page.Words, u budget.Unit, a budget.Amounts) budgets.LineMode
 		Refunded: amount(a.Refunded), Platform: amount(a.Platform)}
 }
 
-func bookLine(say page.Words, t budget.Transaction, names map[workload.ID]workload.Workload) budgets.LineModel {
+func bookLine(say page.Words, t budget.Transaction, names blocks.WorkloadNames) budgets.LineModel {
 	m := lineModel(say, t.Book.Unit, t.Amounts)
 	m.At, m.What = say.Ago(t.At), ui.StackModel{Title: say.S("budgets.kind." + string(t.Kind))}
 	if t.Workload != "" {

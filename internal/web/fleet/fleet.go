@@ -42,18 +42,25 @@ func (w *Pages) fleet(k page.Call) (page.View, error) {
 	return v, nil
 }
 
-func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot,
-	names map[workload.ID]workload.Workload) fleet.ClusterModel {
+func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot, names blocks.WorkloadNames) fleet.ClusterModel {
 	say, id := k.Words, page.Slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
 		Age:    say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery),
-		Groups: w.fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Model: k.Get("model"), State: k.Get("state"),
-			All: len(s.Nodes), Whole: true}}
-	nodes := slices.Clone(s.Nodes)
-	slices.SortFunc(nodes, func(a, b inventory.Node) int {
-		return cmp.Or(cmp.Compare(noGPU(a), noGPU(b)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Name, b.Name))
-	})
-	for _, n := range w.nodesShown(k, &m.Filter, nodes) {
+		Groups: w.fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Text: k.Get("q"), Model: k.Get("model"),
+			State: k.Get("state")}}
+	known := w.nodes.Of(s, nil, func() nodesOf { return newNodesOf(s) })
+	for _, n := range known.models {
+		m.Filter.Models = append(m.Filter.Models, modelName(say, n))
+	}
+	slices.Sort(m.Filter.Models)
+	m.Filter.Models = slices.Compact(m.Filter.Models)
+	list, keys := page.ListIn(k, "/fleet", m.TableID, nodeOrders, "q", "model", "state"), nodeKeys
+	if list.Usual() {
+		keys = nil // they stand so already
+	}
+	var nodes []*inventory.Node
+	nodes, m.List = page.RowsOf(say, list, say.S("fleet.nodes"), chosenNodes(say, m.Filter, known.ordered), keys)
+	for _, n := range nodes {
 		m.Nodes = append(m.Nodes, w.nodeModel(k, n, names))
 	}
 	return m
@@ -72,49 +79,71 @@ func (w *Pages) Panel(k page.Call, _ string) (page.Panel, error) {
 	return page.Panel{Body: fleet.Panel(clusters)}, nil
 }
 
-// mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by
-// searching.
-const mostNodes = 100
+// nodesOf is what a list needs of all nodes of a snapshot.
+type nodesOf struct {
+	ordered []*inventory.Node // as the list opens
+	models  []*inventory.Node // one for each name that a card may have
+}
 
-// nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is
-// chosen and the page has all nodes, the search field filters them where they are; else it asks the server.
-func (w *Pages) nodesShown(k page.Call, f *fleet.FilterModel, nodes []inventory.Node) []inventory.Node {
-	for _, n := range nodes {
-		if noGPU(n) == 0 {
-			f.Models = append(f.Models, modelName(k.Words, n))
+func newNodesOf(s inventory.Snapshot) (o nodesOf) {
+	models := map[string]bool{}
+	o.ordered = make([]*inventory.Node, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		o.ordered[i] = n
+		if model := modelOf(n); noGPU(n) == 0 && !models[model] {
+			models[model], o.models = true, append(o.models, n)
 		}
 	}
-	slices.Sort(f.Models)
-	f.Models = slices.Compact(f.Models)
-	wanted, model, state := strings.ToLower(strings.TrimSpace(k.Get("q"))), k.Get("model"), k.Get("state")
-	if wanted != "" || model != "" || state != "" {
-		f.Text, f.Chosen, f.Whole = k.Get("q"), true, false
-		nodes = slices.DeleteFunc(nodes, func(n inventory.Node) bool {
-			return !strings.Contains(nodeText(k.Words, n), wanted) || model != "" && modelName(k.Words, n) != model ||
-				state == "trouble" && calm(n) == 1 || state == "free" && !hasFree(n)
-		})
+	slices.SortFunc(o.ordered, func(a, b *inventory.Node) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(noGPU(a), noGPU(b)), cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Name, b.Name))
+	})
+	return o
+}
+
+// nodeOrders: the list opens with what is in trouble.
+var nodeOrders = []string{"state", "node"}
+
+var nodeKeys = map[string]page.Key[*inventory.Node]{
+	"state": page.ByNumber(rank),
+	"node":  page.ByText(func(n *inventory.Node) string { return n.Name }),
+}
+
+// rank is where a node stands by its condition: what cannot be used first.
+func rank(n *inventory.Node) int {
+	return slices.Index([]fleet.Condition{fleet.NotReady, fleet.Cordoned, fleet.Warned, fleet.Ready}, condition(n))
+}
+
+// chosenNodes are those that the filter chooses.
+func chosenNodes(say page.Words, f fleet.FilterModel, nodes []*inventory.Node) []*inventory.Node {
+	wanted := strings.ToLower(strings.TrimSpace(f.Text))
+	if !f.Chosen() {
+		return nodes
 	}
-	if len(nodes) > mostNodes {
-		slices.SortStableFunc(nodes, func(a, b inventory.Node) int { return cmp.Compare(calm(a), calm(b)) })
-		nodes, f.Whole = nodes[:mostNodes], false
+	var chosen []*inventory.Node
+	for _, n := range nodes {
+		if strings.Contains(nodeText(say, n), wanted) && (f.Model == "" || modelName(say, n) == f.Model) &&
+			(f.State != "trouble" || condition(n) != fleet.Ready) && (f.State != "free" || hasFree(n)) {
+			chosen = append(chosen, n)
+		}
 	}
-	f.Shown = len(nodes)
-	return nodes
+	return chosen
 }
 
 // hasFree reports whether a node could give out a GPU, or a part of one, now.
-func hasFree(n inventory.Node) bool {
+func hasFree(n *inventory.Node) bool {
 	if !usable(n) {
 		return false
 	}
-	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}),
+	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{*n}}),
 		func(t inventory.Total) bool {
 			return t.Free > 0 && t.Unit != inventory.Network && t.Unit != inventory.Quantity && t.Unit != inventory.VMDevice
 		})
 }
 
 // nodeText is what a search looks through, in lower case.
-func nodeText(say page.Words, n inventory.Node) string {
+func nodeText(say page.Words, n *inventory.Node) string {
 	parts := []string{n.Name, modelName(say, n), say.S("fleet." + string(condition(n)))}
 	for _, r := range n.Resources {
 		parts = append(parts, r.Name)
@@ -122,16 +151,8 @@ func nodeText(say page.Words, n inventory.Node) string {
 	return strings.ToLower(strings.Join(parts, " "))
 }
 
-// calm sorts nodes with trouble to the front.
-func calm(n inventory.Node) int {
-	if !usable(n) || len(n.Warnings) > 0 {
-		return 0
-	}
-	return 1
-}
-
 // noGPU sorts nodes without a GPU to the end.
-func noGPU(n inventory.Node) int {
+func noGPU(n *inventory.Node) int {
 	if len(n.Resources) == 0 && len(n.Devices) == 0 {
 		return 1
 	}
@@ -205,14 +226,16 @@ func kindWords(say page.Words, k inventory.Kind) string {
 	return say.S(id, "Profile", k.Profile)
 }
 
-func usable(n inventory.Node) bool { return n.Usable() }
+func usable(n *inventory.Node) bool { return n.Usable() }
 
 // modelName is the card of a node; a node whose devices a DRA driver publishes may have no label that says it.
-func modelName(say page.Words, n inventory.Node) string {
+func modelName(say page.Words, n *inventory.Node) string { return cardName(say, modelOf(n)) }
+
+func modelOf(n *inventory.Node) string {
 	if n.Model == "" && len(n.Devices) > 0 {
-		return cardName(say, inventory.KindOfDevice(n.Devices[0]).Model)
+		return inventory.KindOfDevice(n.Devices[0]).Model
 	}
-	return cardName(say, inventory.ParseProduct(n.Model).Card)
+	return inventory.ParseProduct(n.Model).Card
 }
 
 // cardName is a card's name as people write it: GFD spells it with dashes.
@@ -220,10 +243,12 @@ func cardName(say page.Words, model string) string {
 	if model == "" {
 		return say.S("fleet.model_unknown")
 	}
-	return strings.TrimPrefix(strings.NewReplacer("-", " ", "_", " ").Replace(model), "NVIDIA ")
+	return strings.TrimPrefix(cardWords.Replace(model), "NVIDIA ")
 }
 
-func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]workload.Workload) fleet.NodeModel {
+var cardWords = strings.NewReplacer("-", " ", "_", " ")
+
+func (w *Pages) nodeModel(k page.Call, n *inventory.Node, names blocks.WorkloadNames) fleet.NodeModel {
 	say := k.Words
 	detail := modelName(say, n)
 	if noGPU(n) == 1 {
@@ -241,7 +266,7 @@ func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]w
 			m.Resources = append(m.Resources, w.resourceModel(k, n, r, names))
 		}
 	}
-	for _, t := range inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}) {
+	for _, t := range inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{*n}}) {
 		if t.DRA {
 			m.Resources = append(m.Resources, w.devicesModel(k, n, t, names))
 		}
@@ -250,7 +275,7 @@ func (w *Pages) nodeModel(k page.Call, n inventory.Node, names map[workload.ID]w
 	return m
 }
 
-func condition(n inventory.Node) fleet.Condition {
+func condition(n *inventory.Node) fleet.Condition {
 	switch {
 	case !n.Ready:
 		return fleet.NotReady
@@ -266,16 +291,16 @@ func condition(n inventory.Node) fleet.Condition {
 const mostCells = 64
 
 // resourceModel draws each device as a cell. Who holds it is said to those who may know, by the holder's own words.
-func (w *Pages) resourceModel(k page.Call, n inventory.Node, r inventory.Resource,
-	names map[workload.ID]workload.Workload) fleet.ResourceModel {
+func (w *Pages) resourceModel(k page.Call, n *inventory.Node, r inventory.Resource,
+	names blocks.WorkloadNames) fleet.ResourceModel {
 	say := k.Words
 	could := r.Free()
 	if !usable(n) {
 		could = 0
 	}
-	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could,
-		r.Present())}
-	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
+	kind := inventory.KindOf(*n, r.Name)
+	m := cells{name: r.Name, words: resourceWords(say, kind, inventory.Isolation(*n, r.Name), could, r.Present())}
+	if unit := kind.Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}
 	rest := max(r.Present(), r.Allocatable)
@@ -290,8 +315,8 @@ func (w *Pages) resourceModel(k page.Call, n inventory.Node, r inventory.Resourc
 
 // devicesModel draws the devices of one kind that a DRA driver publishes on a node. Of cuts that exclude each other
 // only so many are drawn as could be had at once.
-func (w *Pages) devicesModel(k page.Call, n inventory.Node, t inventory.Total,
-	names map[workload.ID]workload.Workload) fleet.ResourceModel {
+func (w *Pages) devicesModel(k page.Call, n *inventory.Node, t inventory.Total,
+	names blocks.WorkloadNames) fleet.ResourceModel {
 	say := k.Words
 	m := cells{name: t.Resource}
 	isolation := catalog.IsolationUnknown
@@ -299,7 +324,7 @@ func (w *Pages) devicesModel(k page.Call, n inventory.Node, t inventory.Total,
 		if d.Driver != t.Resource || inventory.KindOfDevice(d) != t.Kind {
 			continue
 		}
-		isolation = inventory.IsolationOfDevice(n, d)
+		isolation = inventory.IsolationOfDevice(*n, d)
 		if d.Held() && !d.Gone {
 			words := say.S("fleet.cell_held")
 			if len(d.Holders) > 0 {
@@ -355,7 +380,7 @@ func (c *cells) model(say page.Words) fleet.ResourceModel {
 
 // holderWords names the holder to members of their team, admins and auditors; everyone else learns only that it is
 // held.
-func (w *Pages) holderWords(k page.Call, h inventory.Holder, names map[workload.ID]workload.Workload) string {
+func (w *Pages) holderWords(k page.Call, h inventory.Holder, names blocks.WorkloadNames) string {
 	say := k.Words
 	if item, ok := names[workload.ID(h.Workload)]; ok && h.Workload != "" {
 		return say.S("fleet.cell_holder", "Name", item.Name, "Owner", item.OwnerName, "Until", say.At(item.Lease.Until).Exact)

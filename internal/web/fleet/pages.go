@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -29,6 +30,7 @@ type Pages struct {
 	Seats         *request.SeatQueue
 	Snapshots     request.Snapshots
 	maps          *mapsCache
+	nodes         inventory.Once[nodesOf]
 }
 
 // New makes the pages of the fleet.

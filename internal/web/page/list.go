@@ -71,6 +71,9 @@ func orderOf(word string) (column string, down bool) {
 	return column, down
 }
 
+// Usual reports whether it is in the order in which it opens.
+func (l List) Usual() bool { return l.order() == l.usual }
+
 func (l List) order() string {
 	if l.Down {
 		return "-" + l.Sort

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/storage"
@@ -32,7 +33,7 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
 	volumes = page.Matching(volumes, m.Text, func(v workload.Volume) string {
-		return strings.Join([]string{v.Name, v.Share.Name, v.OwnerName, v.Tenant, v.Cluster, names[v.Workload].Name}, " ")
+		return strings.Join([]string{v.Name, v.Share.Name, v.OwnerName, v.Tenant, v.Cluster, names.Of(v.Workload)}, " ")
 	})
 	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
 		volumes, w.volumeKeys())
@@ -70,7 +71,7 @@ func keptFor(say page.Words, k workload.Retention) string {
 
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
-func (w *Pages) volumeRow(k page.Call, v workload.Volume, names map[workload.ID]workload.Workload) storage.RowModel {
+func (w *Pages) volumeRow(k page.Call, v workload.Volume, names blocks.WorkloadNames) storage.RowModel {
 	row := storage.RowModel{ID: "volume-" + page.Slug(v.Name), Name: v.Name,
 		Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
 		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept}

@@ -82,8 +82,8 @@ func event(a identity.Actor, kind audit.Kind, m Quarantine, before, after string
 
 // Holder is a workload that holds something of a node or card.
 type Holder struct {
-	workload.Workload
-	Sure bool // of a card: it is known to be on this one, and not only on its node
+	*workload.Workload      // of all who ask: only read
+	Sure               bool // of a card: it is known to be on this one, and not only on its node
 }
 
 // audited is one event for each holder, so that its people are told.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -36,6 +37,7 @@ type NodeHealth struct {
 	Quarantine *Quarantine // nil: none
 	Cards      []CardHealth
 	Holders    []Holder
+	rated      *Level // what Level came to; nil: not asked yet
 }
 
 // CardHealth is one card, as far as anybody speaks of it.
@@ -48,6 +50,7 @@ type CardHealth struct {
 	Agent       *inventory.CardErrors // nil: the node's agent says nothing of its errors
 	Issues      []gpumetrics.Issue
 	Holders     []Holder
+	rated       *Level
 }
 
 // Level is how much something wants a look.
@@ -69,7 +72,10 @@ func (l Level) String() string {
 }
 
 // Level of a card: what is worst about it.
-func (c CardHealth) Level() Level {
+func (c *CardHealth) Level() Level {
+	if c.rated != nil {
+		return *c.rated
+	}
 	worst, any := Fine, false
 	for _, t := range c.Issues {
 		any = true
@@ -85,7 +91,7 @@ func (c CardHealth) Level() Level {
 }
 
 // reportsErrors reports whether DCGM or the agent says anything of the card's errors.
-func (c CardHealth) reportsErrors() bool {
+func (c *CardHealth) reportsErrors() bool {
 	if c.Agent != nil {
 		return true
 	}
@@ -95,7 +101,10 @@ func (c CardHealth) reportsErrors() bool {
 }
 
 // Level of a node: the worst of its cards, or its own quarantine.
-func (h NodeHealth) Level() Level {
+func (h *NodeHealth) Level() Level {
+	if h.rated != nil {
+		return *h.rated
+	}
 	worst := Fine
 	if len(h.Cards) == 0 {
 		worst = Unknown
@@ -103,13 +112,25 @@ func (h NodeHealth) Level() Level {
 	if h.Quarantine != nil {
 		worst = Quarantined
 	}
-	for _, c := range h.Cards {
-		worst = max(worst, c.Level())
+	for i := range h.Cards {
+		worst = max(worst, h.Cards[i].Level())
 	}
 	return worst
 }
 
-// Report says how a cluster's cards are; for those who may know it.
+// rate works the levels out once: what a report says of a place is fixed.
+func (h *NodeHealth) rate() {
+	for i := range h.Cards {
+		c := &h.Cards[i]
+		c.rated = &levels[c.Level()]
+	}
+	h.rated = &levels[h.Level()]
+}
+
+// levels are what rated points to.
+var levels = [...]Level{Fine, Noticed, Unknown, Quarantined, Warned, Broken}
+
+// Report says how a cluster's cards are; for those who may know it. They share it: nobody changes what is in it.
 func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) (Report, error) {
 	if err := identity.Known(a); err != nil {
 		return Report{}, err
@@ -122,12 +143,65 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 		return Report{}, err
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, cluster)
-	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, quarantines: *s.known.Load(),
+	known := s.known.Load()
+	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, quarantines: *known,
 		living: living}
 	if source := s.o.Sources[cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}
-	return p.join(), nil
+	return s.joined.of(p, known), nil
+}
+
+// reports keeps what was last joined of each cluster, for all who look: five thousand nodes take tens of milliseconds.
+type reports struct {
+	mu   sync.Mutex
+	last map[string]madeOf
+}
+
+// madeOf is a report with what it was made of. Lists are known by where they are: none is changed once it is there.
+type madeOf struct {
+	nodes       *inventory.Node
+	living      *workload.Workload
+	health      *gpumetrics.Card
+	counts      [3]int
+	takenAt, at time.Time
+	fleet       *gpumetrics.Fleet
+	quarantines *[]Quarantine
+	report      Report
+}
+
+// reportsLast is for how long a report stands: errors become old meanwhile.
+const reportsLast = 15 * time.Second
+
+// of joins the parts unless they are those of the last report.
+func (r *reports) of(p parts, quarantines *[]Quarantine) Report {
+	is := madeOf{nodes: firstOf(p.snapshot.Nodes), living: firstOf(p.living), health: firstOf(p.report.Health),
+		counts:  [3]int{len(p.snapshot.Nodes), len(p.living), len(p.report.Health)},
+		takenAt: p.snapshot.TakenAt, at: p.report.HealthAt, fleet: p.fleet, quarantines: quarantines}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.last[p.cluster]
+	if age := p.now.Sub(last.report.now); age < 0 || age > reportsLast || !last.madeAs(is) {
+		last = is
+		last.report = p.join()
+		if r.last == nil {
+			r.last = map[string]madeOf{}
+		}
+		r.last[p.cluster] = last
+	}
+	return last.report
+}
+
+func (m madeOf) madeAs(o madeOf) bool {
+	return m.nodes == o.nodes && m.living == o.living && m.health == o.health && m.counts == o.counts &&
+		m.takenAt.Equal(o.takenAt) && m.at.Equal(o.at) && m.fleet == o.fleet && m.quarantines == o.quarantines
+}
+
+func firstOf[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
 }
 
 // parts are what a report is made of.
@@ -140,16 +214,16 @@ type parts struct {
 	fleet       *gpumetrics.Fleet // nil: unknown
 	quarantines []Quarantine
 	living      []workload.Workload
-	onNode      map[string][]workload.Workload // those of living that are there
-	users       map[string]users               // who is known to be on the cards of those nodes
+	onNode      map[string][]*workload.Workload // those of living that are there
+	users       map[string]users                // who is known to be on the cards of those nodes
 }
 
 // join brings together what API server, agents, DCGM and administrators say of each node.
 func (p parts) join() Report {
 	r := Report{Recent: p.recent, now: p.now, Cluster: p.cluster, TakenAt: p.snapshot.TakenAt, DCGMAt: p.report.HealthAt}
-	p.onNode = map[string][]workload.Workload{}
-	for _, w := range p.living {
-		if w.Cluster == p.cluster && w.Observed.PodPresent {
+	p.onNode = map[string][]*workload.Workload{}
+	for i := range p.living {
+		if w := &p.living[i]; w.Cluster == p.cluster && w.Observed.PodPresent {
 			p.onNode[w.Observed.Node] = append(p.onNode[w.Observed.Node], w)
 		}
 	}
@@ -161,8 +235,8 @@ func (p parts) join() Report {
 		}
 		return nodes[name]
 	}
-	for _, n := range p.snapshot.Nodes {
-		if len(n.Resources)+len(n.Devices)+len(n.Cards.Each) > 0 {
+	for i := range p.snapshot.Nodes {
+		if n := &p.snapshot.Nodes[i]; len(n.Resources)+len(n.Devices)+len(n.Cards.Each) > 0 {
 			h := node(n.Name)
 			h.Model, h.Gone = n.Model, false
 			h.addCards(n)
@@ -198,6 +272,7 @@ func (p parts) join() Report {
 		for i := range h.Cards {
 			h.Cards[i].Issues = issues(h.Cards[i], p.now, p.recent)
 		}
+		h.rate()
 		slices.SortStableFunc(h.Cards, func(a, b CardHealth) int { return cmp.Compare(b.Level(), a.Level()) })
 		r.Nodes = append(r.Nodes, *h)
 	}
@@ -225,7 +300,7 @@ func (h *NodeHealth) card(uuid string) *CardHealth {
 
 // addCards takes what the node's agent and DRA drivers name. A card that the driver has lost has no UUID any more, and
 // is one all the same.
-func (h *NodeHealth) addCards(n inventory.Node) {
+func (h *NodeHealth) addCards(n *inventory.Node) {
 	for _, c := range n.Cards.Each {
 		if c.UUID == "" {
 			h.Cards = append(h.Cards, CardHealth{Model: c.Model, Lost: c.Lost})
@@ -333,7 +408,8 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 	mine, known := usersOf(snapshot, p.fleet, w.Observed.Node)[gpumetrics.Pod{Namespace: w.Namespace,
 		Name: w.Observed.Pod}]
 	for _, n := range p.on(w.Observed.Node).join().Nodes {
-		for _, card := range n.Cards {
+		for i := range n.Cards {
+			card := &n.Cards[i]
 			switch on := mine[card.UUID]; {
 			case n.Name != w.Observed.Node:
 			case card.Quarantine != nil && c.Quarantine == nil && (on || !known):

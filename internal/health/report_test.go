@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // brokenCard is a card of which DCGM says that it fell off the bus.
@@ -63,6 +64,42 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	}
 }
 
+func TestAReportStandsUntilSomethingChanges(t *testing.T) {
+	w, now := newWorld(), noon
+	w.o.Now = func() time.Time { return now }
+	read := func() Report {
+		r, err := w.Report(t.Context(), pat, "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := read()
+	if again := read(); &again.Nodes[0] != &first.Nodes[0] {
+		t.Error("it was joined again although nothing has changed")
+	}
+	for what, change := range map[string]func(){
+		"workloads": func() { w.memory.living = append([]workload.Workload{}, w.memory.living[1:]...) },
+		"a snapshot": func() {
+			w.memory.snapshot.Nodes = append([]inventory.Node{{Name: "node-0"}}, w.memory.snapshot.Nodes...)
+		},
+		"DCGM":                   func() { w.dcgm.report.Health = []gpumetrics.Card{brokenCard("GPU-1", "node-1")} },
+		"a later answer of DCGM": func() { w.dcgm.report.HealthAt = noon },
+		"a quarantine": func() {
+			if _, err := w.Quarantine(t.Context(), pat, Target{"main", Node, "node-1"}, "look at it"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"time": func() { now = now.Add(reportsLast + time.Second) },
+	} {
+		before := read()
+		change()
+		if after := read(); &after.Nodes[0] == &before.Nodes[0] {
+			t.Errorf("%s: the report is the one from before", what)
+		}
+	}
+}
+
 func TestWhatTheAgentSays(t *testing.T) {
 	two := uint64(2)
 	for sentence, c := range map[string]struct {
@@ -89,7 +126,7 @@ func TestWhatTheAgentSays(t *testing.T) {
 			t.Errorf("%s: want %s, got %s: %+v", sentence, c.want, got, card.Issues)
 		}
 	}
-	if got := (CardHealth{DCGM: &gpumetrics.Card{}}).Level(); got != Unknown {
+	if got := (&CardHealth{DCGM: &gpumetrics.Card{}}).Level(); got != Unknown {
 		t.Errorf("silence is unknown and not well, got %s", got)
 	}
 }

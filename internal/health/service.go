@@ -51,6 +51,7 @@ type Service struct {
 	o       Options
 	refresh sync.Mutex
 	known   atomic.Pointer[[]Quarantine]
+	joined  reports
 }
 
 // New begins without any quarantine; Refresh loads those that there are.
@@ -253,8 +254,8 @@ func (s *Service) holders(ctx context.Context, m Quarantine) ([]Holder, error) {
 		return nil, err
 	}
 	var on []Holder
-	for _, w := range living {
-		if w.Cluster == m.Cluster && w.Observed.PodPresent && w.Observed.Node == m.Node &&
+	for i := range living {
+		if w := &living[i]; w.Cluster == m.Cluster && w.Observed.PodPresent && w.Observed.Node == m.Node &&
 			(m.Kind == Node || !w.Size.CPUOnly()) {
 			on = append(on, Holder{Workload: w, Sure: m.Kind == Node})
 		}
@@ -303,7 +304,7 @@ func usersOf(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet, node string) 
 
 // usersByNode is usersOf for some nodes at once: a large fleet is gone through once, not once for each of them.
 func usersByNode(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet,
-	wanted map[string][]workload.Workload) map[string]users {
+	wanted map[string][]*workload.Workload) map[string]users {
 	all := make(map[string]users, len(wanted))
 	for node := range wanted {
 		all[node] = users{}

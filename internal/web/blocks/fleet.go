@@ -41,12 +41,13 @@ func KindOfCell(c gpumetrics.Cell) string {
 
 // CountLevels adds how cards are, as the page of health counts them; a node without cards counts by itself.
 func CountLevels(r health.Report, count map[health.Level]int) {
-	for _, n := range r.Nodes {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
 		if n.Quarantine != nil || len(n.Cards) == 0 {
 			count[n.Level()]++
 		}
-		for _, c := range n.Cards {
-			count[c.Level()]++
+		for j := range n.Cards {
+			count[n.Cards[j].Level()]++
 		}
 	}
 }

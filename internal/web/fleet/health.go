@@ -61,32 +61,48 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	state := k.Get("state")
 	m.Filter = fleet.HealthFilterModel{Path: page.FleetHealthPath, Slug: id, Text: k.Get("q"), State: state}
 	wanted := strings.ToLower(strings.TrimSpace(k.Get("q")))
-	var rows []func() fleet.HealthRowModel
-	add := func(text string, level health.Level, quarantine *health.Quarantine, telling bool,
-		row func() fleet.HealthRowModel) {
-		if !strings.Contains(strings.ToLower(text), wanted) ||
-			!healthChosen(state, level, quarantine, telling || wanted != "") {
-			return
+	rows := make([]healthPlace, 0, len(r.Nodes))
+	add := func(p healthPlace, level health.Level, quarantine *health.Quarantine, telling bool) {
+		if healthChosen(state, level, quarantine, telling || wanted != "") &&
+			(wanted == "" || strings.Contains(p.text(quarantine), wanted)) {
+			rows = append(rows, p)
 		}
-		rows = append(rows, row)
 	}
-	for _, n := range r.Nodes {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(n.Name+" "+n.Model+" "+quarantineNote(n.Quarantine), n.Level(), n.Quarantine, true,
-				func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
+			add(healthPlace{n, nil}, n.Level(), n.Quarantine, true)
 		}
-		for _, c := range n.Cards {
-			add(n.Name+" "+c.UUID+" "+c.Model+" "+quarantineNote(c.Quarantine), c.Level(), c.Quarantine,
-				c.Level() > health.Unknown,
-				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
+		for j := range n.Cards {
+			c := &n.Cards[j]
+			add(healthPlace{n, c}, c.Level(), c.Quarantine, c.Level() > health.Unknown)
 		}
 	}
 	rows, m.List = page.RowsOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
 		nil)
 	for _, row := range rows { // a large fleet has thousands: only those that are shown are drawn up
-		m.Rows = append(m.Rows, row())
+		if row.card != nil {
+			m.Rows = append(m.Rows, healthCard(k, r.Cluster, row.node, row.card))
+			continue
+		}
+		m.Rows = append(m.Rows, healthNode(k, r.Cluster, row.node))
 	}
 	return m
+}
+
+// healthPlace is a node, or a card of one.
+type healthPlace struct {
+	node *health.NodeHealth
+	card *health.CardHealth // nil: the node itself
+}
+
+// text is what a search looks through, in lower case.
+func (p healthPlace) text(q *health.Quarantine) string {
+	parts := []string{p.node.Name, p.node.Model, quarantineNote(q)}
+	if p.card != nil {
+		parts = []string{p.node.Name, p.card.UUID, p.card.Model, quarantineNote(q)}
+	}
+	return strings.ToLower(strings.Join(parts, " "))
 }
 
 // healthOrders: the worst come first, always.
@@ -132,14 +148,14 @@ func healthState(say page.Words, l health.Level) fleet.HealthStateModel {
 	return fleet.HealthStateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String())}
 }
 
-func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
+func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.Words, n.Level()
 	m := fleet.HealthRowModel{Node: true, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model)},
 		State:      healthState(say, level),
 		Quarantine: quarantineWords(say, n.Quarantine)}
 	calm, silent := 0, 0
-	for _, c := range n.Cards {
-		switch l := c.Level(); {
+	for i := range n.Cards {
+		switch l := n.Cards[i].Level(); {
 		case l <= health.Noticed:
 			calm++
 		case l == health.Unknown:
@@ -167,7 +183,7 @@ func healthNode(k page.Call, cluster string, n health.NodeHealth) fleet.HealthRo
 }
 
 // missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
-func missingOf(n health.NodeHealth) []string {
+func missingOf(n *health.NodeHealth) []string {
 	var missing []string
 	for _, c := range n.Cards {
 		if c.DCGM == nil || len(c.DCGM.MissingErrors()) == 0 {
@@ -179,7 +195,7 @@ func missingOf(n health.NodeHealth) []string {
 	return slices.Compact(missing)
 }
 
-func healthCard(k page.Call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
+func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.CardHealth) fleet.HealthRowModel {
 	say, level := k.Words, c.Level()
 	m := fleet.HealthRowModel{
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
@@ -247,7 +263,7 @@ func placeModel(p health.Target) fleet.PlaceModel {
 }
 
 // healthReadings are what DCGM and the agent say, each by name; what neither says is unknown and never zero.
-func healthReadings(say page.Words, c health.CardHealth) []fleet.ReadingModel {
+func healthReadings(say page.Words, c *health.CardHealth) []fleet.ReadingModel {
 	d := c.DCGM
 	if d == nil {
 		d = &gpumetrics.Card{}

@@ -44,15 +44,15 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 	silent := health.CardHealth{UUID: "GPU-1"}
 	named := health.CardHealth{UUID: "GPU-2", DCGM: dcgm(gpumetrics.Card{UUID: "GPU-2"})}
 	for sentence, c := range map[string]struct{ got, want string }{
-		"a card that nobody names": {healthCard(k, "main", health.NodeHealth{}, silent).Calm,
+		"a card that nobody names": {healthCard(k, "main", &health.NodeHealth{}, &silent).Calm,
 			"Neither DCGM nor the node agent says anything of its errors."},
-		"a card without error fields": {healthCard(k, "main", health.NodeHealth{}, named).Calm,
+		"a card without error fields": {healthCard(k, "main", &health.NodeHealth{}, &named).Calm,
 			"DCGM names it without its error fields. The exporter’s list lacks " + all + "."},
-		"a node of which one card is named": {healthNode(k, "main", health.NodeHealth{Cards: []health.CardHealth{silent,
+		"a node of which one card is named": {healthNode(k, "main", &health.NodeHealth{Cards: []health.CardHealth{silent,
 			named}}).Calm, "Neither DCGM nor the node agent says anything of the errors of its 2 cards."},
-		"a node whose cards all lack them": {healthNode(k, "main", health.NodeHealth{Cards: []health.CardHealth{named}}).Calm,
-			"DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
-				"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
+		"a node whose cards all lack them": {healthNode(k, "main",
+			&health.NodeHealth{Cards: []health.CardHealth{named}}).Calm, "DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
+			"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: want %q, got %q", sentence, c.want, c.got)

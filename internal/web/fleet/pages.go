@@ -30,11 +30,11 @@ type Pages struct {
 	Seats         *request.SeatQueue
 	Snapshots     request.Snapshots
 	maps          *mapsCache
-	nodes         inventory.Once[nodesOf]
+	nodes         *inventory.Once[nodesOf]
 }
 
 // New makes the pages of the fleet.
 func New(p Pages) *Pages {
-	p.maps = newMapsCache()
+	p.maps, p.nodes = newMapsCache(), &inventory.Once[nodesOf]{}
 	return &p
 }

@@ -3,7 +3,6 @@ package offer
 import (
 	"context"
 
-	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -64,7 +63,7 @@ func (s *Service) fit(ctx context.Context, size catalog.Size) inventory.Fit {
 			continue
 		}
 		snapshot, ok := s.o.Snapshots.Snapshot(ctx, name)
-		fit := capacity.Fit(snapshot, size)
+		fit := s.fits.Fit(snapshot, size)
 		if !ok || !fit.Known {
 			return inventory.Fit{}
 		}

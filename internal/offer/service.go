@@ -69,6 +69,7 @@ type Service struct {
 	status  atomic.Pointer[Status]
 	// found is where the active catalog and a site's only cluster do not agree.
 	found inventory.Once[[]capacity.Finding]
+	fits  capacity.Memo
 }
 
 // Status is what this process uses.

@@ -140,6 +140,7 @@ type core struct {
 	now       func() time.Time
 	newID     func(prefix string) string
 	queue     queue
+	found     capacity.Memo
 }
 
 // transaction runs fn with a tenant's month of the budget open, so that what runs already counts; "" for no tenant.
@@ -325,7 +326,7 @@ func (c *core) isolation(ctx context.Context, w Spec) catalog.Isolation {
 	if !ok {
 		return w.Size.Isolation
 	}
-	return capacity.Isolation(snapshot, w.Size)
+	return c.found.Isolation(snapshot, w.Size)
 }
 
 func (c *core) fit(ctx context.Context, cluster string, size catalog.Size) inventory.Fit {
@@ -333,7 +334,7 @@ func (c *core) fit(ctx context.Context, cluster string, size catalog.Size) inven
 	if rule, data := c.site().Catalog.Rule(size.Technology); !ok || data && rule.Uncountable {
 		return inventory.Fit{}
 	}
-	return capacity.Fit(snapshot, size)
+	return c.found.Fit(snapshot, size)
 }
 
 func (c *core) seats(size catalog.Size, checkouts []license.Checkout) *license.Seats {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -142,7 +141,7 @@ func (s *Offers) waiting(ctx context.Context, w Spec) (why i18n.Text, ahead int,
 	}
 	snapshot, ok := s.snapshots.Snapshot(ctx, w.Cluster)
 	if ok {
-		why = capacity.Why(snapshot, w.Size)
+		why = s.found.Why(snapshot, w.Size)
 	}
 	return why, lines[queueKey{w.Cluster, w.Size.Name}].depth(snapshot), nil
 }

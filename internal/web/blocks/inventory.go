@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
@@ -9,6 +11,7 @@ import (
 type counted struct {
 	totals inventory.Once[[]inventory.Total]
 	stock  inventory.Once[[]usage.Stock]
+	fits   capacity.Memo
 }
 
 // Totals is inventory.Totals of a snapshot, which all pages share.
@@ -19,4 +22,9 @@ func (w *Blocks) Totals(s inventory.Snapshot) []inventory.Total {
 // Stock is inventory.Stock of a snapshot, which all pages share.
 func (w *Blocks) Stock(s inventory.Snapshot) []usage.Stock {
 	return w.counted.stock.Of(s, nil, func() []usage.Stock { return inventory.Stock(s) })
+}
+
+// Fit is capacity.Fit of a snapshot, which all pages share.
+func (w *Blocks) Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
+	return w.counted.fits.Fit(s, size)
 }

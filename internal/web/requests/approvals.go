@@ -10,7 +10,6 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -381,7 +380,7 @@ func (w *Pages) fit(ctx context.Context, r request.Request) inventory.Fit {
 	if !ok {
 		return inventory.Fit{}
 	}
-	return capacity.Fit(snapshot, r.Spec.Size)
+	return w.Fit(snapshot, r.Spec.Size)
 }
 
 func (w *Pages) approve(c echo.Context) error { return w.decide(c, request.ApproveVerb) }

@@ -3,7 +3,6 @@ package requests
 import (
 	"context"
 
-	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -43,7 +42,7 @@ func (w *Pages) everywhere(ctx context.Context, size catalog.Size) inventory.Fit
 	var all inventory.Fit
 	for _, cluster := range w.Site().Clusters {
 		if snapshot, ok := w.Snapshots.Snapshot(ctx, cluster); ok {
-			fit := capacity.Fit(snapshot, size)
+			fit := w.Fit(snapshot, size)
 			all.Known, all.Free, all.Total = all.Known || fit.Known, all.Free+fit.Free, all.Total+fit.Total
 		}
 	}

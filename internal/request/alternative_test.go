@@ -50,7 +50,7 @@ func TestPlacesThatASnapshotDoesNotShow(t *testing.T) {
 	line := SizeQueue{Count: 1, Placed: []workload.ID{"w-1", "w-2"}}
 	s := inventory.Snapshot{Nodes: []inventory.Node{{Resources: []inventory.Resource{{Holders: []inventory.Holder{
 		{Workload: "w-1"}}}}}}}
-	if got := line.depth(s); got != 2 {
+	if got := line.depth(s.Holders); got != 2 {
 		t.Errorf("want the one that waits and the one that is not shown, got %d", got)
 	}
 }

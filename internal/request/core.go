@@ -141,6 +141,7 @@ type core struct {
 	newID     func(prefix string) string
 	queue     queue
 	found     capacity.Memo
+	holders   inventory.Once[map[string]bool]
 }
 
 // transaction runs fn with a tenant's month of the budget open, so that what runs already counts; "" for no tenant.

@@ -88,7 +88,7 @@ func (s *Offers) List(ctx context.Context, a identity.Actor, tenantName string) 
 		o := l.offer(&l.site.Catalog.Sizes[i])
 		if line, waits := lines[queueKey{o.Cluster, o.Size.Name}]; waits {
 			snapshot, _ := s.snapshots.Snapshot(ctx, o.Cluster)
-			o.QueueDepth = line.depth(snapshot)
+			o.QueueDepth = line.depth(s.holdersOf(snapshot))
 		}
 		offers = append(offers, o)
 	}
@@ -143,5 +143,10 @@ func (s *Offers) waiting(ctx context.Context, w Spec) (why i18n.Text, ahead int,
 	if ok {
 		why = s.found.Why(snapshot, w.Size)
 	}
-	return why, lines[queueKey{w.Cluster, w.Size.Name}].depth(snapshot), nil
+	return why, lines[queueKey{w.Cluster, w.Size.Name}].depth(s.holdersOf(snapshot)), nil
+}
+
+// holdersOf are the workloads that a snapshot shows, looked up once for all who ask.
+func (s *Offers) holdersOf(snapshot inventory.Snapshot) func() map[string]bool {
+	return func() map[string]bool { return s.holders.Of(snapshot, nil, snapshot.Holders) }
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -60,13 +59,13 @@ func (q *queue) forget() {
 	q.lines = nil
 }
 
-// depth is how many of the places that a snapshot shows as free are spoken for.
-func (l SizeQueue) depth(s inventory.Snapshot) int {
+// depth is how many of the places that a snapshot shows as free are spoken for; holders are those that it shows.
+func (l SizeQueue) depth(holders func() map[string]bool) int {
 	n := l.Count
 	if len(l.Placed) == 0 {
 		return n
 	}
-	there := s.Holders()
+	there := holders()
 	for _, id := range l.Placed {
 		if !there[string(id)] {
 			n++

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -30,7 +32,43 @@ type livingList struct {
 	// meters are those that were asked for so far, nil for who has none. They were read after the change or later: what a
 	// later change did to them is read again with it.
 	meters map[workload.ID][]usage.Interval
+
+	uses  kept[[]offer.Use]
+	spans kept[seatSpans]
 }
+
+// kept is what was read once after a change, or later; nothing that was not read is kept.
+type kept[T any] struct {
+	mu   sync.Mutex
+	read bool
+	is   T
+}
+
+// get reads what is not there, or is not good for this any more.
+func (k *kept[T]) get(good func(T) bool, read func() (T, error)) (T, error) {
+	k.mu.Lock()
+	is, ok := k.is, k.read
+	k.mu.Unlock()
+	if ok && good(is) {
+		return is, nil
+	}
+	is, err := read() // nobody waits for another's reading
+	if err == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.is, k.read = is, true
+	}
+	return is, err
+}
+
+// seatSpans are the spans since a time.
+type seatSpans struct {
+	since  time.Time
+	byPool map[string][]license.Span
+}
+
+// spansFor is how much longer than asked for the spans that are kept may reach back.
+const spansFor = time.Hour
 
 // mostMeters bounds what is kept of workloads that have ended; far more than live.
 const mostMeters = 20_000
@@ -102,6 +140,46 @@ func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 		return nil, err
 	}
 	return slices.Clone(l.checkouts()), nil
+}
+
+// UseOfCatalog counts as view.UseOfCatalog does. The list is shared.
+func (s *Store) UseOfCatalog(ctx context.Context) ([]offer.Use, error) {
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.uses.get(func([]offer.Use) bool { return true },
+		func() ([]offer.Use, error) { return s.view.UseOfCatalog(ctx) })
+}
+
+// Spans gives spans as view.Spans does.
+func (s *Store) Spans(ctx context.Context, since time.Time) (map[string][]license.Span, error) {
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := l.spans.get(func(k seatSpans) bool {
+		return !since.Before(k.since) && since.Sub(k.since) < spansFor
+	}, func() (seatSpans, error) {
+		read, err := s.view.Spans(ctx, since)
+		return seatSpans{since, read}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	spans := make(map[string][]license.Span, len(known.byPool))
+	for pool, list := range known.byPool {
+		for _, span := range list {
+			if !span.Until.IsZero() && !span.Until.After(since) {
+				continue
+			}
+			if span.From.Before(since) {
+				span.From = since
+			}
+			spans[pool] = append(spans[pool], span)
+		}
+	}
+	return spans, nil
 }
 
 // livingNow gives the list of now: the one that was read last while nothing has changed since. Each change of a

@@ -176,9 +176,6 @@ func workloadsIn(query *gorm.DB, f workload.Filter) *gorm.DB {
 	if !f.Ended && len(f.States) == 0 {
 		query = query.Where("state <> 'ended'")
 	}
-	if f.Seated { // the condition of the index workloads_seats, word for word
-		query = query.Where("license_pool <> '' AND (desired = 'running' OR state = 'stopping')")
-	}
 	return among(among(withText(query, f.Text, "name", "owner_name"), "tenant", f.Tenants), "state", f.States)
 }
 

@@ -65,7 +65,6 @@ type Filter struct {
 	Tenants []string // nil for all; an empty list for none
 	States  []State  // empty for all
 	Ended   bool     // also those that were deleted
-	Seated  bool     // only those that hold a license seat
 	Text    []string // words in lower case: each is in the name or in the owner's, or is the id
 	Cursor  string
 	Limit   int // at most 500; 100 where 0

@@ -86,5 +86,11 @@ var catalogCases = cases{
 		slices.SortFunc(uses, func(a, b offer.Use) int { return b.Count - a.Count })
 		image := Workload("w").Image
 		equal(t, []offer.Use{{Size: Size("a"), Image: image, Count: 2}, {Size: Size("b"), Image: image, Count: 1}}, uses)
+		w := Workload("w-0")
+		w.Version, w.State, w.Size = 1, workload.Ended, Size("a")
+		saveWorkload(t, s, w)
+		for _, u := range got(s.UseOfCatalog(ctx))(t) {
+			equal(t, 1, u.Count)
+		}
 	},
 }

@@ -210,5 +210,10 @@ var licenseCases = cases{
 		equal(t, map[string][]license.Span{"rtx": {want}}, got(s.Spans(ctx, later(0)))(t))
 		want.From = later(20)
 		equal(t, map[string][]license.Span{"rtx": {want}}, got(s.Spans(ctx, later(20)))(t))
+		ended := *open(w)
+		ended.Until, w.Version, want.Until = later(30), 1, later(30)
+		must(t, s.SaveObserved(ctx, w, nil, &ended))
+		equal(t, map[string][]license.Span{"rtx": {want}}, got(s.Spans(ctx, later(20)))(t))
+		equal(t, map[string][]license.Span{}, got(s.Spans(ctx, later(30)))(t))
 	},
 }

@@ -87,36 +87,30 @@ func (w *Pages) LicensesPanel(k page.Call, _ string) (page.Panel, error) {
 }
 
 // seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
-func (w *Pages) seatHolders(k page.Call) (map[string][]workload.Workload, error) {
+func (w *Pages) seatHolders(k page.Call) (map[string][]*workload.Workload, error) {
 	if !k.Actor.SeesAll() {
 		return nil, nil
 	}
-	holders := map[string][]workload.Workload{}
-	f := workload.Filter{Seated: true, Limit: 500}
-	for {
-		items, next, err := w.Workloads.List(k.Ctx, k.Actor, false, f)
-		for _, item := range items {
-			if pool := item.Size.LicensePool; pool != "" && item.Holds() {
-				holders[pool] = append(holders[pool], item)
-			}
-		}
-		if f.Cursor = next; err != nil || next == "" {
-			return holders, err
-		}
+	items, err := w.Workloads.Living(k.Ctx, k.Actor,
+		func(i *workload.Workload) bool { return i.Size.LicensePool != "" && i.Holds() })
+	holders := map[string][]*workload.Workload{}
+	for _, item := range items {
+		holders[item.Size.LicensePool] = append(holders[item.Size.LicensePool], item)
 	}
+	return holders, err
 }
 
 // seatOrders are what the seats of a pool can be sorted by.
 var seatOrders = []string{"team", "workload", "owner", "state"}
 
-var seatKeys = map[string]page.Key[workload.Workload]{
-	"team":     page.ByText(func(w workload.Workload) string { return w.Tenant + " " + w.Name }),
-	"workload": page.ByText(func(w workload.Workload) string { return w.Name }),
-	"owner":    page.ByText(func(w workload.Workload) string { return w.OwnerName }),
-	"state":    page.ByText(func(w workload.Workload) string { return string(w.State) }),
+var seatKeys = map[string]page.Key[*workload.Workload]{
+	"team":     page.ByText(func(w *workload.Workload) string { return w.Tenant + " " + w.Name }),
+	"workload": page.ByText(func(w *workload.Workload) string { return w.Name }),
+	"owner":    page.ByText(func(w *workload.Workload) string { return w.OwnerName }),
+	"state":    page.ByText(func(w *workload.Workload) string { return string(w.State) }),
 }
 
-func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []workload.Workload,
+func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*workload.Workload,
 	changes bool) licenses.PoolModel {
 	say, pool := k.Words, l.Status.Pool
 	id := page.Slug(pool.Name)
@@ -127,7 +121,7 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []workloa
 		say.S("licenses.seats"), holders, seatKeys)
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,
-			State:    blocks.StateModel(say, item),
+			State:    blocks.StateModel(say, *item),
 			Lease:    leaseWords(say, l, item.Observed.Node),
 			Workload: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: say.SizeTitle(item.Size)}})
 	}

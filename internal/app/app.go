@@ -363,8 +363,9 @@ func (a *App) services() {
 		Now: a.now})
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config),
 		Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.usage = &usage.Service{Store: a.store, Demand: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config),
-		Now: a.now, Focus: a.focusSite()}
+	a.usage = &usage.Service{Store: a.store, Changes: a.store, Demand: a.store, Fleet: a.fleet, Prices: a.prices,
+		Zone: zone(a.config),
+		Now:  a.now, Focus: a.focusSite()}
 	a.monthly = &usage.StatementMail{Store: a.store, Statements: a.usage,
 		Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
 	a.advise()

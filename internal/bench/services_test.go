@@ -44,7 +44,7 @@ func (p *portal) delegations(now func() time.Time) *delegation.Service {
 }
 
 func (p *portal) usage(t testing.TB, now func() time.Time) *usage.Service {
-	return &usage.Service{Store: p.store, Live: nothingLive{}, Demand: p.store,
+	return &usage.Service{Store: p.store, Changes: p.store, Live: nothingLive{}, Demand: p.store,
 		Prices: p.prices(t, now),
 		Fleet: &usage.Fleet{Store: p.store, Zone: time.UTC, Now: now,
 			Clusters: func() []string { return p.site.Clusters }}, Zone: time.UTC, Now: now}

@@ -63,7 +63,11 @@ type Service struct {
 	Now    func() time.Time
 	Focus  FocusSite // who charges, for exports
 
-	daily dailyCache
+	// Changes tell when a statement of everybody is old; nil: each is added up anew.
+	Changes Changes
+
+	daily     dailyCache
+	everybody statementCache
 }
 
 // Month is the one that is running now.
@@ -78,6 +82,9 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	}
 	if m.Span(s.Zone).From.After(s.Now()) {
 		return Statement{}, notFound()
+	}
+	if scope == All {
+		return s.shared(ctx, m)
 	}
 	return s.statement(ctx, f, m)
 }

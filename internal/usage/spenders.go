@@ -15,7 +15,7 @@ type Spender struct {
 
 // Spenders are the groups of a statement that cost the most in a currency, dearest first, at most so many. What cost
 // nothing is none of them.
-func (s Statement) Spenders(group func(Line) string, currency string, most int) []Spender {
+func (s Statement) Spenders(by, currency string, most int) []Spender {
 	in := func(costs []Money) int64 {
 		for _, m := range costs {
 			if m.Currency == currency {
@@ -26,7 +26,7 @@ func (s Statement) Spenders(group func(Line) string, currency string, most int) 
 	}
 	var list []Spender
 	all := in(s.Total().Cost)
-	for _, g := range s.By(group) {
+	for _, g := range s.Grouped(by) {
 		if minor := in(g.Cost); minor > 0 && all > 0 {
 			list = append(list, Spender{g, Money{Minor: minor, Currency: currency}, float64(minor) / float64(all)})
 		}

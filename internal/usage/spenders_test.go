@@ -20,7 +20,7 @@ func TestSpenders(t *testing.T) {
 		Share float64
 	}
 	briefs := func(currency string, most int) (list []spender) {
-		for _, p := range s.Spenders(Groupings["person"], currency, most) {
+		for _, p := range s.Spenders("person", currency, most) {
 			list = append(list, spender{p.Sum.Key, p.Cost.Minor, p.Share})
 		}
 		return list

@@ -67,7 +67,7 @@ type layer struct {
 
 // dailyLayers are the dearest groups in a currency, dearest first, and the rest of them.
 func dailyLayers(s usage.Statement, by, currency string) (layers []layer) {
-	for _, g := range s.By(usage.Groupings[by]) {
+	for _, g := range s.Grouped(by) {
 		i := slices.IndexFunc(g.Cost, func(m usage.Money) bool { return m.Currency == currency && m.Minor != 0 })
 		if i >= 0 {
 			layers = append(layers, layer{lead: g, groups: 1, sum: g.Cost[i], keys: map[string]bool{g.Key: true}})

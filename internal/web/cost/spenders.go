@@ -28,7 +28,7 @@ func (w *Pages) spenders(k page.Call, c usageChoice, s usage.Statement) (list []
 func (w *Pages) spendersBy(k page.Call, s usage.Statement, by,
 	currency string) (rows []usageview.SpenderModel) {
 	say := k.Words
-	for _, p := range s.Spenders(usage.Groupings[by], currency, mostSpenders) {
+	for _, p := range s.Spenders(by, currency, mostSpenders) {
 		rows = append(rows, usageview.SpenderModel{Name: w.groupName(say, by, p.Sum, leading(p.Sum.Lines)),
 			Cost: say.Money(p.Cost), Share: p.Share, ShareWords: say.Percent(100 * p.Share)})
 	}

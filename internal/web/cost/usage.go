@@ -113,7 +113,7 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
 		Totals: usageTotals(say, total), What: say.S("usage.by_" + c.by), Kinds: w.kinds(say, s)}
 	groups, list := page.RowsOf(say, page.ListIn(k, "/usage", "usage", usageOrders, "month", "scope", "by"),
-		say.S("usage.who"), s.By(usage.Groupings[c.by]), w.usageKeys(say, c.by))
+		say.S("usage.who"), s.Grouped(c.by), w.usageKeys(say, c.by))
 	m.List = list
 	for _, g := range groups {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
@@ -128,7 +128,7 @@ func (w *Pages) kinds(say page.Words, s usage.Statement) []usageview.KindModel {
 	total := s.Total()
 	for _, t := range total.GPU {
 		list = append(list, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
-			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.Monies(kindSum(s, t.Kind).Cost)})
+			Use: useModel(say, s.OfKind(t.Kind)), Cost: say.Monies(s.OfKind(t.Kind).Cost)})
 	}
 	if total.Storage > 0 {
 		list = append(list, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.GiBMonths(total.Storage),
@@ -258,8 +258,7 @@ func (w *Pages) poolTitle(name string) string {
 }
 
 func poolCost(s usage.Statement, pool string) []usage.Money {
-	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Seats.Pool != pool })
-	return s.Total().Cost
+	return s.Part(func(l usage.Line) bool { return l.Seats.Pool == pool }).Cost
 }
 
 func workloads(lines []usage.Line) int {
@@ -272,14 +271,8 @@ func workloads(lines []usage.Line) int {
 	return len(ids)
 }
 
-func kindSum(s usage.Statement, kind usage.Kind) usage.Sum {
-	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Kind != kind || l.Devices == 0 })
-	return s.Total()
-}
-
 func storageCost(s usage.Statement) []usage.Money {
-	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Volume == "" })
-	return s.Total().Cost
+	return s.Part(func(l usage.Line) bool { return l.Volume != "" }).Cost
 }
 
 // usageTotals are the few numbers. What nobody measured is not known, which is not nothing.

@@ -349,7 +349,7 @@ func (w *World) accounting() {
 }
 
 func (w *World) usage() *usage.Service {
-	return &usage.Service{Store: w.Store, Live: metrics{w}, Demand: w.Store, Prices: w.Prices,
+	return &usage.Service{Store: w.Store, Changes: w.Store, Live: metrics{w}, Demand: w.Store, Prices: w.Prices,
 		Fleet: &usage.Fleet{Store: w.Store, Zone: time.UTC, Now: w.now,
 			Clusters: func() []string { return w.site().Clusters }}, Zone: time.UTC, Now: w.now,
 		Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",

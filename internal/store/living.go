@@ -25,7 +25,8 @@ type livingCache struct {
 // livingList is the living workloads as they were after one change. All who read share it, so nobody changes it.
 type livingList struct {
 	at        int64
-	workloads []workload.Workload // oldest first
+	workloads []workload.Workload        // oldest first
+	places    func() map[workload.ID]int // in workloads
 	checkouts func() []license.Checkout
 
 	mu sync.Mutex
@@ -81,6 +82,13 @@ func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]
 		meters = map[workload.ID][]usage.Interval{}
 	}
 	return &livingList{at: at, workloads: list, meters: meters,
+		places: sync.OnceValue(func() map[workload.ID]int {
+			places := make(map[workload.ID]int, len(list))
+			for i := range list {
+				places[list[i].ID] = i
+			}
+			return places
+		}),
 		checkouts: sync.OnceValue(func() []license.Checkout { return checkoutsOf(list) })}
 }
 
@@ -127,6 +135,23 @@ func (s *Store) Intervals(ctx context.Context, ids []workload.ID) (map[workload.
 	}
 	maps.Copy(found, read)
 	return found, nil
+}
+
+// WorkloadsByID gives workloads as view.WorkloadsByID does. What those that live point to is shared.
+func (s *Store) WorkloadsByID(ctx context.Context, ids []workload.ID) ([]workload.Workload, error) {
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := l.places()
+	if slices.ContainsFunc(ids, func(id workload.ID) bool { _, lives := places[id]; return !lives }) {
+		return s.view.WorkloadsByID(ctx, ids)
+	}
+	list := make([]workload.Workload, len(ids))
+	for i, id := range ids {
+		list[i] = l.workloads[places[id]]
+	}
+	return list, nil
 }
 
 // Checkouts are the workloads that hold seats, once for each of their replicas, oldest first. What is written in this

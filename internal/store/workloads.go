@@ -253,27 +253,6 @@ func (v view) CountWorkloads(ctx context.Context, f workload.Filter) (map[worklo
 	return count, failure(err)
 }
 
-// Placed gives the pods of those of a list that run.
-func (v view) Placed(ctx context.Context, f workload.Filter) ([]workload.Placed, error) {
-	if none(f.Tenants) {
-		return nil, nil
-	}
-	var rows []struct {
-		ID, Cluster, Namespace string
-		Observed               document[struct {
-			Pod string `json:"pod"`
-		}]
-	}
-	err := workloadsIn(v.at(ctx).Model(&workloadRow{}), f).Where("state = 'running'").
-		Select("id, cluster, namespace, observed").Scan(&rows).Error
-	list := make([]workload.Placed, len(rows))
-	for i, row := range rows {
-		list[i] = workload.Placed{ID: workload.ID(row.ID), Cluster: row.Cluster, Namespace: row.Namespace,
-			Pod: row.Observed.is.Pod}
-	}
-	return list, failure(err)
-}
-
 // Living gives every workload that has not ended, oldest first.
 func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where("state <> 'ended'").Order("created_at, id"))

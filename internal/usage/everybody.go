@@ -52,7 +52,7 @@ func (s *Service) shared(ctx context.Context, m Month) (Statement, error) {
 	if err != nil {
 		return st, err
 	}
-	st.known = &knownSums{by: map[string][]Sum{}}
+	st.Known = &KnownSums{by: map[string][]Sum{}}
 	s.everybody.mu.Lock()
 	defer s.everybody.mu.Unlock()
 	s.everybody.last, s.everybody.of, s.everybody.at = st, key, now
@@ -66,14 +66,14 @@ func (c *statementCache) get(key statementKey, now time.Time) (Statement, bool) 
 	return c.last, c.of == key && age >= 0 && age < statementsLast
 }
 
-// knownSums are what the lines of a shared statement come to.
-type knownSums struct {
+// KnownSums are what the lines of a shared statement come to.
+type KnownSums struct {
 	mu sync.Mutex
 	by map[string][]Sum
 }
 
 // of is what is known under a name, or what sums gives. A statement that is not shared knows nothing.
-func (k *knownSums) of(name string, sums func() []Sum) []Sum {
+func (k *KnownSums) of(name string, sums func() []Sum) []Sum {
 	if k == nil {
 		return sums()
 	}
@@ -89,12 +89,12 @@ func (k *knownSums) of(name string, sums func() []Sum) []Sum {
 
 // Grouped is By with one of Groupings. The list is shared.
 func (s Statement) Grouped(by string) []Sum {
-	return s.known.of(by, func() []Sum { return s.By(Groupings[by]) })
+	return s.Known.of(by, func() []Sum { return s.By(Groupings[by]) })
 }
 
 // OfKind is what the lines of one kind of GPU come to.
 func (s Statement) OfKind(kind Kind) Sum {
-	for _, g := range s.known.of("kinds", s.kinds) {
+	for _, g := range s.Known.of("kinds", s.kinds) {
 		if g.Lines[0].Kind == kind {
 			return g
 		}

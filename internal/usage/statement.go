@@ -132,7 +132,7 @@ type Statement struct {
 	Whole Span // the month
 	Span  Span // what of it is over: the whole month, or up to now
 	Lines []Line
-	known *knownSums // of a statement that is shared; nil: none
+	Known *KnownSums // of a statement that is shared; nil: none
 }
 
 // Sort puts the lines in the order workload, size, price.
@@ -166,7 +166,7 @@ type KindTime struct {
 
 // Total sums the whole statement.
 func (s Statement) Total() Sum {
-	return s.known.of("", func() []Sum { return []Sum{sum("", s.Lines)} })[0]
+	return s.Known.of("", func() []Sum { return []Sum{sum("", s.Lines)} })[0]
 }
 
 // By groups the statement, dearest group first. The groups add up to Total.

@@ -33,8 +33,6 @@ type Store interface {
 	Living(ctx context.Context) ([]Workload, error)
 	// CountWorkloads counts a list by state.
 	CountWorkloads(ctx context.Context, f Filter) (map[State]int, error)
-	// Placed gives the pods of those of a list that run.
-	Placed(ctx context.Context, f Filter) ([]Placed, error)
 	Intervals(ctx context.Context, ids []ID) (map[ID][]usage.Interval, error)
 	// SeatSharers gives the whole meter of groups that share license seats.
 	SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error)
@@ -86,12 +84,6 @@ const (
 	BySize  Sort = "size"
 	ByLease Sort = "lease"
 )
-
-// Placed is the pod of a workload that runs.
-type Placed struct {
-	ID                      ID
-	Cluster, Namespace, Pod string
-}
 
 // VolumeFilter chooses volumes.
 type VolumeFilter struct {
@@ -229,12 +221,24 @@ func (s *Service) IDs(ctx context.Context, a identity.Actor, mine bool, f Filter
 	return s.Store.WorkloadIDs(ctx, f.readable(a, mine))
 }
 
-// Placed are the pods of those of a list that run.
-func (s *Service) Placed(ctx context.Context, a identity.Actor, mine bool, f Filter) ([]Placed, error) {
+// Running are those of some workloads that run; what the actor may not read is not among them. They belong to all who
+// ask and must not be changed.
+func (s *Service) Running(ctx context.Context, a identity.Actor, ids []ID) ([]*Workload, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	return s.Store.Placed(ctx, f.readable(a, mine))
+	wanted := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	living, err := s.Store.Living(ctx)
+	var list []*Workload
+	for i := range living {
+		if w := &living[i]; w.State == Running && wanted[w.ID] && Permit(a, identity.ReadWorkload, *w) == nil {
+			list = append(list, w)
+		}
+	}
+	return list, err
 }
 
 // Some gives workloads in the order of their ids; what the actor may not read is not among them.
@@ -273,11 +277,17 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 
 // CostsOf is Costs where nothing but the ids is known: amounts to compare, without their currency.
 func (s *Service) CostsOf(ctx context.Context, ids ...ID) (map[ID]usage.Money, error) {
-	items := make([]Workload, len(ids))
-	for i, id := range ids {
-		items[i].ID = id
+	cost, err := s.costing(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
-	return s.Costs(ctx, items...)
+	now, costs := s.Now(), make(map[ID]usage.Money, len(ids))
+	for _, id := range ids {
+		m := cost(id, now)
+		m.Currency = ""
+		costs[id] = m
+	}
+	return costs, nil
 }
 
 // Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter
@@ -288,6 +298,23 @@ func (s *Service) Meters(ctx context.Context,
 	for i, w := range items {
 		ids[i] = w.ID
 	}
+	cost, err := s.costing(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return func(now time.Time) map[ID]usage.Money {
+		costs := make(map[ID]usage.Money, len(items))
+		for _, w := range items {
+			m := cost(w.ID, now)
+			m.Currency = w.Size.PricePerHour.Currency
+			costs[w.ID] = m
+		}
+		return costs
+	}, nil
+}
+
+// costing reads the meters of workloads, for what each has cost up to a moment.
+func (s *Service) costing(ctx context.Context, ids []ID) (cost func(ID, time.Time) usage.Money, err error) {
 	intervals, err := s.Store.Intervals(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -300,15 +327,7 @@ func (s *Service) Meters(ctx context.Context,
 	if s.Prices != nil {
 		prices = s.Prices()
 	}
-	return func(now time.Time) map[ID]usage.Money {
-		costs := make(map[ID]usage.Money, len(items))
-		for _, w := range items {
-			m := Cost(intervals[w.ID], sharers, prices, now)
-			m.Currency = w.Size.PricePerHour.Currency
-			costs[w.ID] = m
-		}
-		return costs
-	}, nil
+	return func(id ID, now time.Time) usage.Money { return Cost(intervals[id], sharers, prices, now) }, nil
 }
 
 // History is who did what to a workload, newest first.

@@ -292,12 +292,11 @@ var workloadCases = cases{
 		equal(t, map[workload.State]int{workload.Running: 2, workload.Queued: 1, workload.Failed: 1, workload.Stopped: 1},
 			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
 		equal(t, map[workload.State]int{}, got(s.CountWorkloads(ctx, workload.Filter{Tenants: []string{}}))(t))
-		placed := got(s.Placed(ctx, workload.Filter{}))(t)
-		slices.SortFunc(placed, func(a, b workload.Placed) int { return strings.Compare(string(a.ID), string(b.ID)) })
-		w := Workload("w-1")
-		equal(t, []workload.Placed{{ID: "w-1", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-5"},
-			{ID: "w-4", Cluster: w.Cluster, Namespace: w.Namespace, Pod: "pod-n-2"}}, placed)
 		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
+		changed := got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0]
+		changed.OwnerName = "Grace"
+		saveWorkload(t, s, changed)
+		equal(t, "Grace", got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0].OwnerName)
 	},
 	"the living are those of now, also to who asked before": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -72,7 +72,7 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 	if err != nil {
 		return nil, err
 	}
-	of, err := w.rankOf(k, mine, f, l.Sort, ids)
+	of, err := w.rankOf(k, l.Sort, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,7 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 }
 
 // rankOf is what each of a list has cost, or how much it uses its GPUs now.
-func (w *Pages) rankOf(k page.Call, mine bool, f workload.Filter, sort string, ids []workload.ID) (
-	func(workload.ID) (float64, bool), error) {
+func (w *Pages) rankOf(k page.Call, sort string, ids []workload.ID) (func(workload.ID) (float64, bool), error) {
 	rank := map[workload.ID]float64{}
 	if sort == byCost {
 		costs, err := w.Workloads.CostsOf(k.Ctx, ids...)
@@ -92,10 +91,10 @@ func (w *Pages) rankOf(k page.Call, mine bool, f workload.Filter, sort string, i
 		}
 		return known(rank), err
 	}
-	placed, err := w.Workloads.Placed(k.Ctx, k.Actor, mine, f)
-	for _, p := range placed {
-		if now := blocks.MeanEngine(w.Metrics.Live(p.Cluster, p.Namespace, p.Pod)); now.Known() {
-			rank[p.ID] = now.Value
+	running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
+	for _, r := range running {
+		if now := blocks.MeanEngine(w.Metrics.Live(r.Cluster, r.Namespace, r.Observed.Pod)); now.Known() {
+			rank[r.ID] = now.Value
 		}
 	}
 	return known(rank), err

@@ -37,6 +37,7 @@ type RequestBody struct {
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
+	Schedule  *ScheduleBody     `json:"schedule,omitempty" doc:"When the clock stops and starts it; as the team has it when absent. Not for a job"`
 	Replicas  *ReplicaRange     `json:"replicas,omitempty" doc:"Of an endpoint: it starts with min pods of the size, its owner may set up to max; absent for one"`
 	Scaling   *Scaling          `json:"scaling,omitempty" doc:"Of an endpoint: how it scales between min and max; its owner sets the number when absent"`
 	Model     *Model            `json:"model,omitempty" doc:"Of an endpoint: what it serves; the usual one of the image when absent"`
@@ -66,7 +67,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Replicas: replicas, Scaling: b.Scaling.typed(), Model: b.Model.draft(),
+	return request.Draft{Schedule: b.Schedule.draft(), Replicas: replicas,
+		Scaling: b.Scaling.typed(), Model: b.Model.draft(),
 		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,

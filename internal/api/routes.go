@@ -116,6 +116,7 @@ func (a *API) register() {
 	a.registerKeys()
 	a.registerGrants()
 	a.registerRevisions()
+	a.registerSchedules()
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
 		"Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",

@@ -328,6 +328,7 @@ func (a *App) services() {
 		Seen: a.devicesSeen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, Initial: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
+		Holidays:            a.config.Schedule.Holidays,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,
 		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
@@ -347,7 +348,8 @@ func (a *App) services() {
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },
 		SeatQueue: seatQueue{a.requests.Seats},
 		Sharing:   a.sharing, Colleagues: tenant.Colleagues{Store: a.store,
-			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }}}
+			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }},
+		Schedules: a.tenants.ScheduleOf}
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),

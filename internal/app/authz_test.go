@@ -161,6 +161,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "8h"}
 	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
 		return w.imageBody("")
+	case strings.HasSuffix(path, "/{id}/schedule") && method == http.MethodPut:
+		return map[string]any{"mode": "none"}
+	case path == "/api/v1/tenants/{name}/schedule" && method == http.MethodPut:
+		return map[string]any{"holidays": []map[string]any{{"date": "2026-12-25", "name": fmt.Sprint(w.next())}}}
 	case strings.HasSuffix(path, "/scaling") && method == http.MethodPut:
 		return map[string]any{"min": 1}
 	case method != http.MethodPost:

@@ -14,6 +14,9 @@ import (
 // applyEvery is how late an approver's answer takes effect at most that was given to another replica than the leader.
 const applyEvery = 5 * time.Second
 
+// followEvery is how late a stop or a start by the clock is at most.
+const followEvery = 15 * time.Second
+
 // jobs is what the leader does on a clock. What it does on a change of a workload or a cluster is the controller's.
 func (a *App) jobs() []jobs.Job {
 	list := []jobs.Job{
@@ -21,6 +24,7 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "decisions-apply", Every: applyEvery, AtStart: true, WhileHeld: true, Soon: a.requests.Approvals.Due(),
 			Run: a.requests.Approvals.ApplyDue},
 		{Name: "license-seats-assign", Every: time.Minute, Run: a.requests.Seats.Assign},
+		{Name: "schedules-follow", Every: followEvery, AtStart: true, TrustedClock: true, Run: a.workloads.FollowSchedules},
 		{Name: "leases-extend", Every: time.Minute, Run: a.workloads.ExtendDue},
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},

@@ -26,6 +26,11 @@ func (l seatQueue) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w
 	return l.queue.Join(ctx, tx.(request.Tx), a, w, pool)
 }
 
+// Leave gives up the place of a resume.
+func (l seatQueue) Leave(ctx context.Context, tx workload.Tx, id workload.ID) error {
+	return l.queue.Leave(ctx, tx.(request.Tx), id)
+}
+
 // seats are the license seats that a workload holds where it is, as the pools count now.
 func (a *App) seats(w workload.Workload) usage.Seats {
 	if w.Size.LicensePool == "" {

@@ -26,7 +26,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "EnforceRetention", "NotGrown", "Assign",
+	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules",
+		"EnforceRetention", "NotGrown", "Assign",
 		"Places", "Depth", "ResumeOf",
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "CostsOf", "States", "Evaluate", "Every", "Shortest",
 		"Meters",

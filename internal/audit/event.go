@@ -55,6 +55,12 @@ const (
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
 	WorkloadKeptAlive   Kind = "workload.kept-alive" // somebody says that they still need it
 	IdleSaved           Kind = "idle.saved"          // the settings of what counts as idle
+	ScheduleSet         Kind = "schedule.set"        // when it is stopped and started by itself
+	ScheduleSkipped     Kind = "schedule.skipped"    // its next stop by the clock is left out, or that was taken back
+	ScheduleStopped     Kind = "schedule.stopped"    // the clock stopped it
+	ScheduleStarted     Kind = "schedule.started"
+	ScheduleWarned      Kind = "schedule.warned"      // a stop by the clock was announced
+	ScheduleMissed      Kind = "schedule.not_started" // a start by the clock could not be
 	WorkloadDeleted     Kind = "workload.deleted"
 	WorkloadObserved    Kind = "workload.observed"
 	ObjectRepaired      Kind = "object.repaired"  // the portal took back what somebody set on an object of it
@@ -133,7 +139,8 @@ func Kinds() []Kind {
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadScalingSet,
 		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, RevisionStarted, RevisionServing, RevisionFailed,
 		RevisionAborted, WorkloadIdle, WorkloadIdleStopped,
-		WorkloadKeptAlive,
+		WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
+		ScheduleStarted, ScheduleWarned, ScheduleMissed,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,

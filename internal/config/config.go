@@ -102,6 +102,7 @@ type Config struct {
 	Health       Health   `json:"health,omitempty"`
 	Serving      Serving  `json:"serving,omitempty"`
 	Help         Help     `json:"help,omitempty"`
+	Schedule     Schedule `json:"schedule,omitempty"`
 	Branding     Branding `json:"branding,omitempty"`
 	Console      Console  `json:"console,omitzero"`
 	Embed        Embed    `json:"embed,omitempty"`
@@ -469,6 +470,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Health.problems()...)
 	all = append(all, c.Serving.problems()...)
 	all = append(all, c.Help.problems()...)
+	all = append(all, c.Schedule.problems(c.TimeZone)...)
 	all = append(all, c.Branding.problems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)

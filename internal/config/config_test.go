@@ -74,6 +74,7 @@ embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d
 console: {listen: "0.0.0.0:9443", plugin: A_B, cluster: x, userFrom: mail, userIs: name}
 lease: {warnings: [1h, 0s]}
 storage: {retention: 30 days, warnings: [0s]}
+schedule: {holidays: [{date: 2026-02-30, name: No day}], quietHours: [{days: [today], from: "20:00", until: "07:00"}]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, staleGroupsTTL: 1h}
 tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
@@ -102,7 +103,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"platform.admins: unknown role", "platform.admin: a group has no name",
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licensePollInterval: ",
 		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
-		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ",
+		"lease.warnings[1]: ", "schedule.holidays[0]: ", "schedule.quietHours: ",
+		"configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ",
 		"clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
@@ -112,8 +114,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 50 {
-		t.Errorf("want one line for each problem, 50, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 52 {
+		t.Errorf("want one line for each problem, 52, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

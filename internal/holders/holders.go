@@ -32,10 +32,10 @@ type Service struct {
 
 // Holder is a workload that holds GPUs now.
 type Holder struct {
-	*workload.Workload // of all who ask: only read
-	Since time.Time // of this run
-	Money usage.Money
-	Use   usage.EngineUse // of its devices in the window
+	*workload.Workload           // of all who ask: only read
+	Since              time.Time // of this run
+	Money              usage.Money
+	Use                usage.EngineUse // of its devices in the window
 }
 
 // Unused is the part of the money that went for nothing: at a mean use of 30 per cent, 70 per cent of it. ok is false

@@ -226,9 +226,14 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 		now, of := s.o.Now(), settings.Settings.Of(w.Tenant, w.Size.Name)
 		switch ApplyActivity(m, w, now).Verdict(of, now, s.fresh()) {
 		case Warn:
-			m = m.Warned(of, now)
+			if m = m.Warned(of, now); !m.StopsAt.IsZero() {
+				m.StopsAt = s.o.Quiet(m.StopsAt)
+			}
 			return tx.SaveIdleRecord(ctx, m, s.warning(w, m, of, now))
 		case Stop:
+			if s.o.Quiet(now).After(now) { // it was due before them, and nobody looked
+				return nil
+			}
 			next, event := workload.StopIdle(w, span(m.Idle()), facts(m, of), now)
 			if err := tx.SaveWorkload(ctx, next); err != nil {
 				return err

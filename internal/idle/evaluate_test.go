@@ -38,6 +38,7 @@ type world struct {
 	uses  map[string]float64 // per cent, by workload; those that are missing are not measured
 	err   error
 	asked int
+	quiet time.Time // nothing is stopped before
 }
 
 func newWorld(t *testing.T) *world {
@@ -56,7 +57,13 @@ func newWorld(t *testing.T) *world {
 	}
 	w.Service = idle.New(idle.Options{Store: s, Sources: map[string]idle.Source{"main": w},
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Now: func() time.Time { return w.now },
-		Size: func(string) bool { return true }, Team: func(string) bool { return true }})
+		Size: func(string) bool { return true }, Team: func(string) bool { return true },
+		Quiet: func(at time.Time) time.Time {
+			if at.Before(w.quiet) {
+				return w.quiet
+			}
+			return at
+		}})
 	w.set(idle.Stop, time.Hour)
 	return w
 }
@@ -151,6 +158,21 @@ func (w *world) wants(desired workload.Desired, warnings int, when string) {
 	if w.item("busy").Desired != workload.WantRunning || slices.Contains(w.events(audit.WorkloadIdle), "w-busy") {
 		w.Fatalf("%s: what works is touched", when)
 	}
+}
+
+// TestNothingIsStoppedInQuietHours: the warning names their end, and hours that begin after a warning count as well.
+func TestNothingIsStoppedInQuietHours(t *testing.T) {
+	w := newWorld(t)
+	w.quiet = noon.Add(5 * time.Hour)
+	w.pass(50 * time.Minute)
+	if is, err := w.Of(t.Context(), dana, "w-lazy"); err != nil || !is.StopsAt.Equal(w.quiet) {
+		t.Errorf("announced for %s, %v", is.StopsAt, err)
+	}
+	w.quiet = noon.Add(6 * time.Hour)
+	w.pass(5 * time.Hour)
+	w.wants(workload.WantRunning, 1, "in quiet hours")
+	w.pass(30 * time.Minute)
+	w.wants(workload.WantStopped, 1, "after them")
 }
 
 // TestIdleIsWarnedAndStopped: the story of a GPU that nobody uses, beside one that works.

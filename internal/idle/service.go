@@ -56,11 +56,14 @@ type Options struct {
 	Sources    map[string]Source // by cluster
 	Namespaces func() []string   // of the teams
 	Size, Team func(name string) bool
-	Statements Statements     // what was recorded of the months that a preview looks back to; nil: nothing
-	Zone       *time.Location // months begin and end by its clocks; nil: UTC
-	Every      time.Duration  // how often is looked, and how long a slot is; default DefaultEvery
-	Now        func() time.Time
-	Logger     *slog.Logger
+	Statements Statements // what was recorded of the months that a preview looks back to; nil: nothing
+	// Quiet is when a stop that falls due at a moment may be done: then, or at the end of the quiet hours that it lies
+	// in; nil: there are none.
+	Quiet  func(time.Time) time.Time
+	Zone   *time.Location // months begin and end by its clocks; nil: UTC
+	Every  time.Duration  // how often is looked, and how long a slot is; default DefaultEvery
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // DefaultEvery is how often is looked where nobody says otherwise: ten samples of an exporter that looks every 30 s.
@@ -73,6 +76,9 @@ type Service struct{ o Options }
 func New(o Options) *Service {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
+	}
+	if o.Quiet == nil {
+		o.Quiet = func(at time.Time) time.Time { return at }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

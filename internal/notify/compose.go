@@ -55,6 +55,8 @@ var topics = map[audit.Kind][]topic{
 	audit.LeaseWarned:         {{Lease, "lease", owns}},
 	"workload.warned":         {{Lease, "lease", owns}},
 	audit.LeaseEnded:          {{Stopped, "stopped", owns}},
+	audit.ScheduleWarned:      {{Lease, "schedule", owns}},
+	audit.ScheduleMissed:      {{Failed, "schedule.missed", owns}},
 	audit.WorkloadStopped:     {{Stopped, "stopped", owns}},
 	audit.WorkloadIdle:        {{Idle, "idle", owns}},
 	audit.WorkloadIdleStopped: {{Idle, "idle.stopped", owns}},

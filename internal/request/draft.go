@@ -64,6 +64,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
 	w.Replicas = c.replicas(d, w)
 	w.Scaling = c.scaling(d, w)
+	w.Schedule = c.schedule(d)
 	if w.Job = c.job(d, w); w.Job != nil {
 		w.Image = w.Image.ForJob()
 	}
@@ -184,6 +185,15 @@ func (c *checker) reason(text string) string {
 		c.problem("reason", i18n.T("request.reason_too_long", "Most", maxReason))
 	}
 	return text
+}
+
+// schedule is whose hours it follows; a job has none.
+func (c *checker) schedule(d Draft) *Scheduled {
+	if d.Schedule == nil || d.Kind == catalog.Job || d.Schedule.Mode == workload.TeamHours {
+		return nil
+	}
+	c.fields = append(c.fields, workload.CheckSchedule(d.Schedule.Mode, d.Schedule.Hours)...)
+	return d.Schedule
 }
 
 // maxMounts is how many of the team's volumes one workload can have.

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -60,7 +61,15 @@ type Draft struct {
 	Scaling *autoscale.Typed `json:",omitempty"`
 	// Model of an endpoint; nil for the image's usual one. Without a source, its name says which.
 	Model *catalog.Model `json:",omitempty"`
+	// Schedule is whose hours it follows; nil for its team's
+	Schedule *Scheduled `json:",omitempty"`
 	JobDraft
+}
+
+// Scheduled is whose hours a workload follows.
+type Scheduled struct {
+	Mode  workload.ScheduleMode `json:"mode"`
+	Hours *schedule.Hours       `json:"hours,omitempty"` // of workload.OwnHours
 }
 
 // Spec is a checked draft: what would be granted.
@@ -89,6 +98,8 @@ type Spec struct {
 	Job *workload.Job `json:"job,omitempty"`
 	// of an endpoint; nil where its image has one
 	Model *catalog.Model `json:"model,omitempty"`
+	// nil for the team's hours
+	Schedule *Scheduled `json:"schedule,omitempty"`
 }
 
 // Request is one start, extension, resume, edit or raise of quota, from its submission to its end state.

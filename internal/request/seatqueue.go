@@ -126,6 +126,24 @@ func (s *SeatQueue) Join(ctx context.Context, tx Tx, a identity.Actor, w workloa
 	return err
 }
 
+// Leave gives up the place of a resume in the line, if it has one.
+func (s *SeatQueue) Leave(ctx context.Context, tx Tx, id workload.ID) error {
+	line, err := tx.SeatLine(ctx)
+	at := slices.IndexFunc(line, func(x Waiting) bool { return x.Workload == id })
+	if err != nil || at < 0 {
+		return err
+	}
+	r, err := tx.Request(ctx, line[at].ID)
+	if err != nil || r.Kind != ResumeKind {
+		return err
+	}
+	out, err := Withdraw(r, identity.System(), s.now())
+	if err == nil {
+		_, err = s.save(ctx, tx, out)
+	}
+	return err
+}
+
 // ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does
 // not wait.
 func (s *SeatQueue) ResumeOf(ctx context.Context, w workload.Workload) (id ID, place int, err error) {

@@ -276,6 +276,9 @@ func newWorkload(r Request, f Facts) workload.Workload {
 	if w.Kind == catalog.Endpoint {
 		w.Replicas = workload.NewReplicas(r.Spec.Replicas, r.Spec.Scaling)
 	}
+	if s := r.Spec.Schedule; s != nil {
+		w.Schedule = workload.Schedule{Mode: s.Mode, Hours: s.Hours, Since: f.Now.UTC()}
+	}
 	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
 	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
 		w.Volume = w.Name + "-home"

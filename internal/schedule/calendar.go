@@ -31,6 +31,25 @@ func New(h Hours, holidays []Holiday) (Calendar, error) {
 	return c, nil
 }
 
+// Team is when the workloads of a team run that say nothing else.
+type Team struct {
+	Hours    *Hours    `json:"hours,omitempty"` // nil for always
+	Holidays []Holiday `json:"holidays,omitempty"`
+	Since    time.Time `json:"since,omitzero"` // when somebody said so
+}
+
+// Flat is what a record compares; nil for nothing.
+func (t *Team) Flat() any {
+	if t == nil {
+		return nil
+	}
+	days := map[string]string{}
+	for _, h := range t.Holidays {
+		days[h.Date] = h.Name
+	}
+	return map[string]any{"hours": t.Hours.Flat(), "holidays": days}
+}
+
 // Change is a moment at which something begins or ends to run.
 type Change struct {
 	At time.Time

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -69,9 +70,9 @@ func (c *Clock) UnmarshalText(text []byte) (err error) {
 // Window is from when until when something runs, on each of some days. One that ends at or before the time at which it
 // begins ends on the day after, and belongs to the day on which it begins.
 type Window struct {
-	Days  []Day `json:"days"`
-	From  Clock `json:"from"`
-	Until Clock `json:"until"`
+	Days  []Day `json:"days"`  // days of the week: mon, tue, wed, thu, fri, sat, sun
+	From  Clock `json:"from"`  // time of day at which it begins, "20:00"
+	Until Clock `json:"until"` // time of day at which it ends, up to 24:00; one that is not later is of the next day
 }
 
 // Hours are when something runs.
@@ -89,10 +90,31 @@ func Office(zone string) Hours {
 	return Hours{Zone: zone, Windows: []Window{{Days: Workdays(), From: 8 * 60, Until: 19 * 60}}, Holidays: true}
 }
 
+// Equal reports whether two say the same in the same words.
+func (h Hours) Equal(o Hours) bool {
+	return h.Zone == o.Zone && h.Holidays == o.Holidays && h.StopOnly == o.StopOnly &&
+		slices.EqualFunc(h.Windows, o.Windows, func(a, b Window) bool {
+			return slices.Equal(a.Days, b.Days) && a.From == b.From && a.Until == b.Until
+		})
+}
+
+// Flat is what a record compares; nil for no hours.
+func (h *Hours) Flat() any {
+	if h == nil {
+		return nil
+	}
+	windows := make([]string, len(h.Windows))
+	for i, w := range h.Windows {
+		windows[i] = fmt.Sprint(w.Days, " ", w.From, "-", w.Until)
+	}
+	return map[string]any{"zone": h.Zone, "windows": strings.Join(windows, ", "), "holidays": h.Holidays,
+		"stopOnly": h.StopOnly}
+}
+
 // Holiday is a day on which nobody works.
 type Holiday struct {
-	Date string `json:"date"` // 2026-12-25
-	Name string `json:"name"`
+	Date string `json:"date"` // the day, 2026-12-25
+	Name string `json:"name"` // what the day is called, at most 80 characters
 }
 
 const (
@@ -121,8 +143,18 @@ func (h Hours) Location() (*time.Location, error) {
 	if h.Zone == "" || h.Zone == "Local" {
 		return nil, errZone
 	}
-	return time.LoadLocation(h.Zone)
+	if loc, ok := loaded.Load(h.Zone); ok {
+		return loc.(*time.Location), nil
+	}
+	loc, err := time.LoadLocation(h.Zone)
+	if err == nil {
+		loaded.Store(h.Zone, loc)
+	}
+	return loc, err
 }
+
+// loaded are the zones that were asked for: there are no more than the database has.
+var loaded sync.Map
 
 var errZone = errors.New("a zone has a name of the IANA database")
 
@@ -154,7 +186,8 @@ func (h Hours) Check() Fault {
 	return ""
 }
 
-// CheckHolidays gives the line, from 1 on, of the first holiday that has no date or no name, or comes twice; 0 for none.
+// CheckHolidays gives the place, from 1 on, of the first holiday that has no date or no name, or comes twice; 0 for
+// none.
 func CheckHolidays(list []Holiday) int {
 	seen := map[string]bool{}
 	for i, h := range list {
@@ -168,19 +201,16 @@ func CheckHolidays(list []Holiday) int {
 	return 0
 }
 
-// ParseHolidays reads "2026-12-25 Christmas", one a line; the line, from 1 on, that is none, or 0.
-func ParseHolidays(text string) (list []Holiday, line int) {
-	for at, l := range strings.Split(text, "\n") {
-		if l = strings.TrimSpace(l); l == "" {
-			continue
-		}
-		date, name, _ := strings.Cut(l, " ")
-		list = append(list, Holiday{Date: date, Name: strings.TrimSpace(name)})
-		if CheckHolidays(list) > 0 {
-			return nil, at + 1
+// ParseHolidays reads "2026-12-25 Christmas Day", one a line, as CheckHolidays judges it.
+func ParseHolidays(text string) []Holiday {
+	var list []Holiday
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			date, name, _ := strings.Cut(line, " ")
+			list = append(list, Holiday{Date: date, Name: strings.TrimSpace(name)})
 		}
 	}
-	return list, 0
+	return list
 }
 
 // Sorted are holidays by their date, each date once; the first of two names stays.

@@ -273,12 +273,13 @@ func TestHoursAreReadAsTheyAreWritten(t *testing.T) {
 }
 
 func TestHolidaysAreReadLineByLine(t *testing.T) {
-	list, line := ParseHolidays("2026-12-25 Christmas Day\n\n 2026-01-01  New Year ")
-	if line != 0 || !slices.Equal(list, []Holiday{{"2026-12-25", "Christmas Day"}, {"2026-01-01", "New Year"}}) {
-		t.Error(list, line)
+	list := ParseHolidays("2026-12-25 Christmas Day\n\n 2026-01-01  New Year ")
+	all := []Holiday{{"2026-12-25", "Christmas Day"}, {"2026-01-01", "New Year"}}
+	if CheckHolidays(list) != 0 || !slices.Equal(list, all) {
+		t.Error(list)
 	}
 	for _, bad := range []string{"25.12.2026 Christmas", "2026-12-25", "2026-02-30 No day", "2026-01-01 A\n2026-01-01 B"} {
-		if list, line := ParseHolidays(bad); line == 0 {
+		if list := ParseHolidays(bad); CheckHolidays(list) == 0 {
 			t.Errorf("%q is read as %v", bad, list)
 		}
 	}

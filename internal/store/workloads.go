@@ -61,6 +61,7 @@ type workloadRow struct {
 	Job            document[*workload.Job]
 	Model          document[*catalog.Model]
 	Result         document[*workload.Result]
+	Schedule       document[workload.Schedule]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -82,7 +83,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas),
 		Revisions:      doc(w.Revisions),
 		HeldReplicas:   w.Replicas.Hold(),
-		PlacedReplicas: w.Observed.Placed(),
+		PlacedReplicas: w.Observed.Placed(), Schedule: doc(w.Schedule),
 	}
 }
 
@@ -100,7 +101,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
-		Replicas: row.Replicas.is, Revisions: row.Revisions.is,
+		Replicas: row.Replicas.is, Revisions: row.Revisions.is, Schedule: row.Schedule.is,
 	}
 }
 

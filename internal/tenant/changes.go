@@ -37,7 +37,8 @@ func recorded(t Tenant) map[string]any {
 		images[i.Name] = i
 	}
 	return map[string]any{"images": images, "title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups,
-		"quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults}
+		"quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults,
+		"schedule": t.Schedule.Flat()}
 }
 
 // orNil makes no value of an empty one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
 // Saved is what was written in the portal about a team. What is nil stays as the configuration has it; a team that the
@@ -22,6 +23,7 @@ type Saved struct {
 	Disabled *bool                      `json:"disabled,omitempty"`
 	Defaults *Defaults                  `json:"defaults,omitempty"`
 	Images   []Image                    `json:"images,omitempty"` // all of them: the configuration has none
+	Schedule *schedule.Team             `json:"schedule,omitempty"`
 }
 
 // Revision is one version of what was saved about a team.
@@ -61,7 +63,7 @@ func (s Saved) over(t Tenant) Tenant {
 	if s.Defaults != nil {
 		t.Defaults = *s.Defaults
 	}
-	t.Images = s.Images
+	t.Images, t.Schedule = s.Images, s.Schedule
 	return t
 }
 
@@ -85,7 +87,7 @@ func differing(first, wanted Tenant) Saved {
 	if wanted.Defaults != first.Defaults {
 		s.Defaults = &wanted.Defaults
 	}
-	s.Images = wanted.Images
+	s.Images, s.Schedule = wanted.Images, wanted.Schedule
 	s.Groups, s.Quota = map[identity.Role][]string{}, map[string]int{}
 	for role, groups := range wanted.Groups {
 		if !slices.Equal(groups, first.Groups[role]) {

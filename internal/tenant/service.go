@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
 // Store keeps what was saved. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the
@@ -48,6 +49,8 @@ type Options struct {
 	Initial Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // in effect; what a team's images are started like
+	// Holidays are the site's, for the hours of every team.
+	Holidays []schedule.Holiday
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.
 	OwnersNameApprovers bool
 	// Refusals has attempts to name an approver on record that are not allowed; nil: they are in no record.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
 // Tenant is a team.
@@ -19,6 +20,7 @@ type Tenant struct {
 	Disabled bool           `json:"disabled,omitempty"` // keeps its data, starts nothing
 	Defaults Defaults       `json:"defaults,omitzero"`  // what the form for a start begins with
 	Images   []Image        `json:"-"`                  // the team's own, which its owners add in the portal
+	Schedule *schedule.Team `json:"-"`                  // when its workloads run; nil where its owners said nothing
 }
 
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.

@@ -139,7 +139,8 @@ func New(d Deps) *Web {
 			}
 			return all
 		}})
-	shared := &blocks.Blocks{Frame: frame, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
+	shared := &blocks.Blocks{Frame: frame, Zone: d.Usage.Zone,
+		Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 		Quotas: d.Quotas, Budgets: d.Budgets, Forecasts: d.Forecasts, Metrics: d.Metrics, AppsURL: d.AppsURL}
 	hardware := fleet.New(fleet.Pages{Blocks: shared, Workloads: d.Workloads, Catalog: d.Catalog, Drift: d.Drift,
 		Licenses: d.Licenses, LicensesEvery: d.LicensesEvery, Quarantine: d.Quarantine, Metrics: d.Metrics,

@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -120,6 +121,8 @@ type Service struct {
 	Sharing func() Sharing
 	// Colleagues finds whom a workload can be shared with; nil: nobody by name.
 	Colleagues Colleagues
+	// Schedules are the hours of a team, with the holidays that count for it; nil: it has none.
+	Schedules func(tenant string) schedule.Team
 }
 
 // SeatQueue holds those who wait for license seats.
@@ -128,6 +131,8 @@ type SeatQueue interface {
 	Depth(ctx context.Context, tx Tx, pool string, but ID) (int, error)
 	// Join puts a resume at the end; one that stands there keeps its place.
 	Join(ctx context.Context, tx Tx, a identity.Actor, w Workload, pool license.Pool) error
+	// Leave gives up the place of a resume, if it has one.
+	Leave(ctx context.Context, tx Tx, id ID) error
 }
 
 // Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do
@@ -352,30 +357,36 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 		if err != nil {
 			return err
 		}
-		if !w.Holds() {
-			w.Replicas.Asleep = false
-			full, err := s.room(ctx, tx, w)
-			if err != nil {
-				return err
-			}
-			if full != nil {
-				out = w
-				if _, _, err := Start(w, a, s.Now()); err != nil { // what cannot run at all does not wait either
-					return err
-				}
-				return s.SeatQueue.Join(ctx, tx, a, w, *full)
-			}
-			w.AvoidNodes = nil
-			if s.Avoid != nil && w.Size.Technology == catalog.VGPU {
-				w.AvoidNodes = s.Avoid(w.Cluster)
-			}
-		}
-		if out, err = s.apply(ctx, tx, a, w, Start); err != nil {
-			return err
-		}
-		return s.afford(ctx, tx, out)
+		out, err = s.resume(ctx, tx, a, w, Start)
+		return err
 	})
 	return out, err
+}
+
+// resume is Start within a transaction; start is what it makes of the workload.
+func (s *Service) resume(ctx context.Context, tx Tx, a identity.Actor, w Workload, start Change) (Workload, error) {
+	if !w.Holds() {
+		w.Replicas.Asleep = false
+		full, err := s.room(ctx, tx, w)
+		if err != nil {
+			return w, err
+		}
+		if full != nil {
+			if _, _, err := start(w, a, s.Now()); err != nil { // what cannot run at all does not wait either
+				return w, err
+			}
+			return w, s.SeatQueue.Join(ctx, tx, a, w, *full)
+		}
+		w.AvoidNodes = nil
+		if s.Avoid != nil && w.Size.Technology == catalog.VGPU {
+			w.AvoidNodes = s.Avoid(w.Cluster)
+		}
+	}
+	out, err := s.apply(ctx, tx, a, w, start)
+	if err != nil {
+		return out, err
+	}
+	return out, s.afford(ctx, tx, out)
 }
 
 // afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver has to agree to more

@@ -96,6 +96,7 @@ type Workload struct {
 	Model        *catalog.Model // of an endpoint; nil where its image has one
 	Result       *Result        // of a job that has ended; nil before
 	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; avoided where possible
+	Schedule     Schedule       // when it is stopped and started by itself
 }
 
 // Resource is the owner and tenant by which rights are decided, without what the owner granted to others.

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
 const introduction = `# Configuration
@@ -218,6 +219,9 @@ func show(v reflect.Value) string {
 }
 
 func kind(t reflect.Type) string {
+	if t == reflect.TypeFor[schedule.Clock]() {
+		return "text"
+	}
 	if t == reflect.TypeFor[catalog.Duration]() {
 		return "time"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -84,12 +85,20 @@ func Workload(id string) workload.Workload {
 				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result,
 			Rollout: &workload.RolloutObservation{Revision: 2},
 			Pods:    []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
-		Replicas: replicas(), Revisions: workload.Revisions{Serving: 2},
+		Replicas: replicas(), Revisions: workload.Revisions{Serving: 2}, Schedule: followed(),
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
 			TimeLimit: catalog.Duration(time.Hour)}, Model: &Model, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
+}
+
+func followed() workload.Schedule {
+	hours := schedule.Office("Europe/Berlin")
+	hours.StopOnly = true
+	return workload.Schedule{Mode: workload.OwnHours, Hours: &hours, Since: later(11), KeptUntil: later(12),
+		Followed: workload.Followed{Print: "0123", At: later(13), On: true, Generation: 3, Tries: 2, RetryAt: later(14),
+			Problem: i18n.T("workload.gone"), Warned: later(15)}}
 }
 
 // Model is one with every field set.

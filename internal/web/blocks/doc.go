@@ -4,6 +4,8 @@
 package blocks
 
 import (
+	"time"
+
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -24,4 +26,5 @@ type Blocks struct {
 	AppsURL   func(workloadName string) string // where a workload is opened: http or https; nil: nowhere
 
 	counted counted
+	Zone    *time.Location // the site's
 }

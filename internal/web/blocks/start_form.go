@@ -59,6 +59,7 @@ type StartForm struct {
 	Quantization string
 	Min, Max     string // replicas
 	Scaling      autoscale.Typed
+	Hours        HoursForm // whose hours it follows
 	// Like is the workload after whose pattern a job is asked for; the fields are filled from it.
 	Like string
 	Key  string // made with the page: a double click sends the same one twice and gets one request
@@ -80,6 +81,7 @@ func ReadStartForm(v url.Values) StartForm {
 		Quantization: v.Get("model.quantization"), Min: v.Get("replicas.min"), Max: v.Get("replicas.max"),
 		Scaling: autoscale.Typed{Metric: v.Get("scaling.metric"), Target: v.Get("scaling.target"),
 			ScaleDownAfter: v.Get("scaling.scaleDownAfter"), ToZeroAfter: v.Get("scaling.toZeroAfter")},
+		Hours:   ReadHours(v, "schedule."),
 		Like:    v.Get("like"),
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
 	}
@@ -102,7 +104,7 @@ func (f StartForm) Draft() request.Draft {
 		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
-		Scaling: f.scaling()}
+		Scaling: f.scaling(), Schedule: f.Hours.Scheduled()}
 }
 
 // model is what the form says of a model; nil where it says nothing, and for other kinds.

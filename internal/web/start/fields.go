@@ -63,15 +63,32 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
 		return m, err
 	}
+	m.Hours = w.hoursFields(k, form, wrong)
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
-	m.AdvancedOpen = len(form.Mounts) > 0 || m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
+	m.AdvancedOpen = len(form.Mounts) > 0 || m.Hours != nil && form.Hours.Mode != "" ||
+		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter != ""
 	for _, name := range []string{"volume", "storage", "mounts", "name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
-		"scaling.toZeroAfter"} {
+		"scaling.toZeroAfter", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
+		"schedule.zone"} {
 		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}
 	return m, err
+}
+
+// hoursFields are whose hours a workload follows; nil for a job, which has none.
+func (w *Pages) hoursFields(k page.Call, form blocks.StartForm, wrong func(string) string) *ui.HoursModel {
+	if form.Kind == string(catalog.Job) {
+		return nil
+	}
+	hours := form.Hours
+	if hours.Zone == "" && hours.From == "" {
+		hours = blocks.HoursOf(hours.Mode, nil, w.Zone.String())
+	}
+	m := blocks.HoursFields(k.Words, hours, blocks.HourModes(k.Words, w.Workloads.TeamSchedule(form.Tenant)), wrong,
+		"schedule.")
+	return &m
 }
 
 // clusterField is nil where there is one cluster only.

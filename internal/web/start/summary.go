@@ -126,6 +126,9 @@ func summaryFacts(say page.Words, p request.Preview) start.FactsModel {
 		m.Replicas = say.S("replicas.up_to", "Min", p.Spec.Replicas.Lowest(), "Max", most)
 	}
 	m.Scaling = blocks.ScalingFacts(say, p.Spec.Scaling)
+	if s := p.Spec.Schedule; s != nil && s.Hours != nil {
+		m.Hours = blocks.HoursWords(say, *s.Hours)
+	}
 	if p.StartsNow() {
 		ends := say.At(p.Until)
 		m.Until = &ends

@@ -24,7 +24,8 @@ func (w *Pages) teamMembers(k page.Call) (page.View, error) {
 	return w.teamMembersView(k, e, nil)
 }
 
-func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Field) (page.View, error) {
+func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Field,
+	typed ...teamHours) (page.View, error) {
 	members, err := w.Tenants.Members(k.Ctx, k.Actor, e.Name)
 	if err != nil {
 		return page.View{}, err
@@ -41,10 +42,12 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 		m.Roles = append(m.Roles, teamview.RoleChoiceModel{ID: string(role),
 			Word: page.UpperFirst(say.Say(page.RoleWord(role)))})
 	}
+	m.Hours = w.hoursModel(say, e.Name)
 	if manages {
 		if m.Manage, err = w.teamManage(k, e, problems); err != nil {
 			return page.View{}, err
 		}
+		m.Manage.Hours = w.hoursForm(say, e.Name, append(typed, w.hoursOf(e))[0], problems)
 	}
 	return page.View{Title: e.Display(), Nav: page.TeamPlace(k, e.Name), Body: teamview.Members(m)}, nil
 }

@@ -18,6 +18,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/team/:name/members", identity.ChangeMembers, w.memberAdd),
 		page.Post("/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove),
 		page.Post("/team/:name/defaults", identity.ChangeMembers, w.teamDefaults),
+		page.Post("/team/:name/schedule", identity.ChangeMembers, w.teamSchedule),
 		page.Post("/team/:name/tokens/:id/revoke", identity.ChangeMembers, w.memberTokenRevoke),
 		w.Shows("/team/:name/images", identity.ReadTenant, w.teamImagesPage()),
 		page.Post("/team/:name/images", identity.ChangeAssets, w.teamImageSave),

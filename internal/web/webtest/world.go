@@ -37,6 +37,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -323,7 +324,8 @@ func (w *World) knowsTeam(name string) bool { _, ok := w.Site.Directory.ByName(n
 func (w *World) resources() {
 	w.WorkloadService = &workload.Service{Store: w.Store, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
-		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor}}
+		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor},
+		Schedules: func(team string) schedule.Team { return w.Tenants.ScheduleOf(team) }}
 	w.KeyService = &endpointkey.Service{Store: w.Store, MaxLife: 90 * 24 * time.Hour, Now: w.now}
 	w.TrafficService = &traffic.Service{Store: w.Store, Meters: w.WorkloadService.Meters, Now: w.now}
 	w.LicenseService = license.New(license.Options{Store: w.Store, Pools: w.Site.Pools, Now: w.now, NewID: w.newID,

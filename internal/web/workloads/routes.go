@@ -46,6 +46,11 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/workloads/:id/versions", identity.ChangeWorkload, w.newVersionPage()),
 		page.Post("/workloads/:id/versions", identity.ChangeWorkload, w.versionCreate),
 		page.Post("/workloads/:id/rollback", identity.ChangeWorkload, w.workloadRollBack),
+		w.Shows("/workloads/:id/schedule", identity.ChangeWorkload, w.schedulePage()),
+		page.Post("/workloads/:id/schedule", identity.ChangeWorkload, w.workloadSchedule),
+		page.Post("/workloads/:id/schedule/skip", identity.ChangeWorkload, w.scheduleSkip),
+		page.Post("/workloads/:id/schedule/restore", identity.ChangeWorkload, w.scheduleRestore),
+		page.Get(calendarPath, identity.ReadWorkload, w.calendar),
 		w.Shows("/workloads/:id/delete", identity.ChangeWorkload, w.deletePage()),
 		page.Post("/workloads/:id/delete", identity.ChangeWorkload, w.workloadDelete),
 		w.Shows(page.AdvicePath, identity.ReadUsage, w.advicePage()),
@@ -110,6 +115,10 @@ func (w *Pages) extendPage() page.Page {
 
 func (w *Pages) deletePage() page.Page {
 	return page.Page{Name: "delete", Build: w.workloadDeleteAsk}
+}
+
+func (w *Pages) schedulePage() page.Page {
+	return page.Page{Name: "schedule", Build: w.scheduleAsk}
 }
 
 func (w *Pages) stopPage() page.Page {

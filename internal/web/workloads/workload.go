@@ -92,9 +92,12 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		m.Extensions = extensions
 		return m
 	}
+	hours := func(say page.Words) workloadview.ScheduleModel {
+		return w.scheduleModel(say, s, s.Owner == k.Actor.Person.ID)
+	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s),
+		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
 		Facts: facts(k.Words, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
@@ -121,6 +124,9 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		}},
 		page.Part{ID: o.Versions.ID, Draw: func(page.Words) templ.Component { return workloadview.Versions(o.Versions) }},
 		page.Part{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
+		page.Part{ID: o.Schedule.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+			return workloadview.Schedule(hours(say))
+		}},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
 		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
 			return workloadview.Activity(o.Activity)

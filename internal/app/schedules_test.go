@@ -8,7 +8,9 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -189,6 +191,42 @@ func TestATeamsHours(t *testing.T) {
 			"windows": []map[string]any{{"days": []string{"mon"}, "from": "08:00", "until": "19:00"}}}})
 		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "schedule.zone") {
 			t.Errorf("zone %q: %d %s", zone, a.status, a.body)
+		}
+	}
+}
+
+// TestAScheduledStartWaitsForASeat: in the morning it gets into the line of a full license pool, as when its owner
+// starts it, and in the evening it gives its place up: nothing starts at night.
+func TestAScheduledStartWaitsForASeat(t *testing.T) {
+	w := newWorld(t, queueing, func(c *config.Config) { c.LicensePools[0].Seats = 1 })
+	old, err := w.vgpu(developer, "old")
+	if err != nil || old.State != request.Approved {
+		t.Fatalf("want it to run, got %s, %v", old.State, err)
+	}
+	w.gone(old.Workload)
+	if taker, err := w.vgpu(owner, "taker"); err != nil || taker.State != request.Approved {
+		t.Fatalf("want it to take the seat, got %s, %v", taker.State, err)
+	}
+	noon := w.clock.now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour)
+	item, err := w.store.Workload(t.Context(), old.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	item.Lease.Until = noon.Add(30 * 24 * time.Hour)
+	w.save(func(tx request.Tx) error { return tx.SaveWorkload(t.Context(), item) })
+	hours := schedule.Hours{Zone: "UTC", Windows: []schedule.Window{{Days: schedule.Week(), From: 12 * 60, Until: 20 * 60}}}
+	w.passTo(noon.Add(-time.Hour))
+	if _, err := w.workloads.SetSchedule(t.Context(), w.actorOf(developer), item.ID, workload.OwnHours,
+		&hours); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range []int{0, 1, 1, 0} {
+		w.passTo(noon.Add([]time.Duration{-time.Minute, time.Minute, 7 * time.Hour, 8*time.Hour + time.Minute}[at]))
+		w.ticks()
+		line, err := w.store.SeatLine(t.Context())
+		now, readErr := w.store.Workload(t.Context(), item.ID)
+		if err != nil || readErr != nil || len(line) != want || now.Desired != workload.WantStopped {
+			t.Errorf("%d: want %d in the line, got %v; it is %s; %v %v", at, want, line, now.Desired, err, readErr)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules",
+	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules", "PlanOf", "TeamSchedule", "ScheduleOf", "Leave",
 		"EnforceRetention", "NotGrown", "Assign",
 		"Places", "Depth", "ResumeOf",
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "CostsOf", "States", "Evaluate", "Every", "Shortest",

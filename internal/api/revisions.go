@@ -20,6 +20,27 @@ func (a *API) registerRevisions() {
 		a.createRevision)
 	add(a, op(http.MethodPost, "/workloads/{id}/rollback", "roll-back", "Bring an older version of an endpoint back, or "+
 		"end the one that is on its way", "Workloads"), identity.ChangeWorkload, a.rollBack)
+	add(a, op(http.MethodPut, "/workloads/{id}/traffic-split", "split-traffic", "Set which part of the calls the canary "+
+		"of an endpoint takes", "Workloads"), identity.ChangeWorkload, a.split)
+	add(a, op(http.MethodPost, "/workloads/{id}/promote", "promote-revision", "Let the canary of an endpoint take over",
+		"Workloads"), identity.ChangeWorkload, a.promote)
+}
+
+type splitInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Percent int `json:"percent" minimum:"0" maximum:"99"`
+	}
+}
+
+func (a *API) split(ctx context.Context, actor identity.Actor, in *splitInput) (*output[Workload], error) {
+	w, err := a.deps.Workloads.Split(ctx, actor, workload.ID(in.ID), in.Body.Percent)
+	return a.view(ctx, w, err)
+}
+
+func (a *API) promote(ctx context.Context, actor identity.Actor, in *idInput) (*output[Workload], error) {
+	w, err := a.deps.Workloads.Promote(ctx, actor, workload.ID(in.ID))
+	return a.view(ctx, w, err)
 }
 
 // Revision is one version of an endpoint.
@@ -44,6 +65,8 @@ type Rollout struct {
 	StopFirst bool      `json:"stopFirst" doc:"The version of before was stopped first: no GPU was spare"`
 	Deadline  time.Time `json:"deadline" doc:"Not ready by then, it has failed and the one of before goes on"`
 	Reason    string    `json:"reason,omitempty" doc:"Why it is not ready yet"`
+	Percent   *int      `json:"percent,omitempty" doc:"Of a canary: how much of the calls it takes once it is ready"`
+	Ready     bool      `json:"ready,omitempty" doc:"Of a canary: it is, or was; it stays until it is promoted or rolled back"`
 }
 
 func revisionViews(w workload.Workload, l *i18n.Localizer) []Revision {
@@ -79,6 +102,9 @@ func rolloutView(w workload.Workload, l *i18n.Localizer) *Rollout {
 		return nil
 	}
 	v := &Rollout{From: r.From, To: r.To, StopFirst: r.StopFirst, Deadline: r.Deadline}
+	if r.Canary != nil {
+		v.Percent, v.Ready = &r.Canary.Percent, r.Canary.Ready
+	}
 	if seen := w.Observed.Rollout; seen != nil && seen.Revision == r.To {
 		v.Reason = l.Say(seen.Reason)
 	}
@@ -103,6 +129,7 @@ type createRevisionInput struct {
 		Model       *Model `json:"model,omitempty" doc:"The present one when absent"`
 		StopFirst   bool   `json:"stopFirst,omitempty" doc:"Agree that the present version stops before this one starts, where no GPU is spare; 409 without it"`
 		ReadyWithin string `json:"readyWithin,omitempty" maxLength:"32" example:"30m" doc:"Not ready by then, it has failed; 30m when absent, from 1m to 2h"`
+		Percent     *int   `json:"percent,omitempty" minimum:"0" maximum:"99" doc:"Try it as a canary: one replica takes this part of the calls until it is promoted. With 0 only calls that name it in X-Revision"`
 		DryRun      bool   `json:"dryRun,omitempty" doc:"Say what would happen; nothing is written"`
 	}
 }
@@ -123,7 +150,8 @@ type RevisionPlan struct {
 func (a *API) createRevision(ctx context.Context, actor identity.Actor,
 	in *createRevisionInput) (*output[RevisionPlan], error) {
 	b := in.Body
-	d := request.RevisionDraft{Image: b.Image, Model: b.Model.draft(), StopFirst: b.StopFirst, ReadyWithin: b.ReadyWithin}
+	d := request.RevisionDraft{Image: b.Image, Model: b.Model.draft(), StopFirst: b.StopFirst, ReadyWithin: b.ReadyWithin,
+		Percent: b.Percent}
 	if !b.DryRun {
 		w, err := a.deps.Requests.Revise(ctx, actor, workload.ID(in.ID), d)
 		return a.rolling(ctx, w, err)

@@ -167,6 +167,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"holidays": []map[string]any{{"date": "2026-12-25", "name": fmt.Sprint(w.next())}}}
 	case strings.HasSuffix(path, "/scaling") && method == http.MethodPut:
 		return map[string]any{"min": 1}
+	case strings.HasSuffix(path, "/traffic-split"):
+		return map[string]any{"percent": 10}
 	case method != http.MethodPost:
 		return nil
 	case strings.HasSuffix(path, "/disable"):

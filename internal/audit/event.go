@@ -50,6 +50,8 @@ const (
 	RevisionServing      Kind = "revision.serving"       // it is ready and has taken over
 	RevisionFailed       Kind = "revision.failed"        // it did not get ready; the one of before goes on
 	RevisionAborted      Kind = "revision.aborted"       // before it was ready
+	RevisionSplit        Kind = "revision.split"         // another part of the calls goes to a canary
+	RevisionPromoted     Kind = "revision.promoted"      // a canary is to take over
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
@@ -138,7 +140,7 @@ func Kinds() []Kind {
 		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadScalingSet,
 		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, RevisionStarted, RevisionServing, RevisionFailed,
-		RevisionAborted, WorkloadIdle, WorkloadIdleStopped,
+		RevisionAborted, RevisionSplit, RevisionPromoted, WorkloadIdle, WorkloadIdleStopped,
 		WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
 		ScheduleStarted, ScheduleWarned, ScheduleMissed,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,

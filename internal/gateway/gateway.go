@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -258,10 +260,32 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 	g.pipe(w, r, p, grant, m)
 }
 
+// revisionHeader names the version of an endpoint that a call is for, and the one that answered.
+const revisionHeader = "X-Revision"
+
+// toVersion chooses anew for each call where it goes while two versions are beside each other: the one that it names,
+// where that is ready, else by the part that a canary takes.
+func (g *Gateway) toVersion(r *http.Request, gr grant) grant {
+	if gr.workload.Revisions.Rollout == nil || !gr.open {
+		return gr
+	}
+	named, err := strconv.Atoi(r.Header.Get(revisionHeader))
+	if err != nil {
+		named = 0
+	}
+	if to, err := g.opts.Pods.targetOf(gr.workload, named); err == nil {
+		gr.target = to
+	}
+	return gr
+}
+
 // pipe lets a call through to the pod, unless there are too many.
 func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant grant, m *measure) {
-	e := newExchange(w, r, grant, m)
+	e := newExchange(w, r, g.toVersion(r, grant), m)
 	defer e.cancel()
+	if m != nil {
+		m.source.Revision = max(traffic.FirstRevision, e.grant.target.revision)
+	}
 	most := g.connections(grant)
 	p, ok := g.passes.enter(p, e, most)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -190,8 +191,13 @@ var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustPa
 // target gives where the workload answers: an address that the cluster reported for its own pod. The address of a
 // host's own services is never one.
 func (p *Pods) target(w workload.Workload) (target, error) {
+	return p.targetOf(w, 0)
+}
+
+// targetOf is target, at a pod of one version where that is ready; 0 for whichever it is the turn of.
+func (p *Pods) targetOf(w workload.Workload, wanted int) (target, error) {
 	var revision int
-	w.Observed, revision = p.oneOf(w.Observed)
+	w.Observed, revision = p.oneOf(w.Observed, p.version(w, wanted))
 	w = w.AsRevision(max(1, revision))
 	ip, err := netip.ParseAddr(w.Observed.PodIP)
 	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
@@ -208,9 +214,21 @@ func (p *Pods) target(w workload.Workload) (target, error) {
 		max(1, revision)}, nil
 }
 
+// version is whose turn a call is while a canary takes a part of them; 0 for any.
+func (p *Pods) version(w workload.Workload, wanted int) int {
+	r := w.Revisions.Rollout
+	switch {
+	case wanted > 0 || r == nil || r.Canary == nil:
+		return wanted
+	case rand.IntN(100) < r.Canary.Percent:
+		return r.To
+	}
+	return r.From
+}
+
 // oneOf names as the pod of an observation one of those that are ready, each in turn, and says which version it runs; 0
 // for the first.
-func (p *Pods) oneOf(o workload.Observation) (workload.Observation, int) {
+func (p *Pods) oneOf(o workload.Observation, wanted int) (workload.Observation, int) {
 	if len(o.Pods) == 0 {
 		return o, 0
 	}
@@ -218,6 +236,11 @@ func (p *Pods) oneOf(o workload.Observation) (workload.Observation, int) {
 		return o, o.Pods[0].Revision
 	}
 	ready := slices.DeleteFunc(slices.Clone(o.Pods), func(r workload.Replica) bool { return !r.Ready || r.IP == "" })
+	if of := slices.DeleteFunc(slices.Clone(ready), func(r workload.Replica) bool {
+		return wanted > 0 && max(1, r.Revision) != wanted
+	}); len(of) > 0 {
+		ready = of
+	}
 	if len(ready) > 0 {
 		one := ready[p.turn.Add(1)%uint64(len(ready))]
 		o.Pod, o.PodIP = one.Pod, one.IP

@@ -108,3 +108,37 @@ func TestEachPodIsCalledAsItsVersionListens(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A canary takes its part of the calls; one that names a version goes there, where that is ready.
+func TestACanaryTakesItsPart(t *testing.T) {
+	w := notebook("ranker", "anna")
+	w.Kind = catalog.Endpoint
+	w.Revisions = workload.Revisions{Serving: 1, Rollout: &workload.Rollout{From: 1, To: 2,
+		Canary: &workload.Canary{Percent: 20, Ready: true}},
+		List: []workload.Revision{{Number: 1, Image: w.Image}, {Number: 2, Image: w.Image}}}
+	w.Observed.Pods = []workload.Replica{{Pod: "a", IP: "10.64.0.7", Ready: true},
+		{Pod: "b", IP: "10.64.0.8", Ready: true}, {Pod: "c", IP: "10.64.0.9", Ready: true, Revision: 2}}
+	p := &Pods{transports: map[string]http.RoundTripper{"c1": http.DefaultTransport}}
+	share := func(w workload.Workload, named int) (canary int) {
+		for range 5000 {
+			to, err := p.targetOf(w, named)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to.revision == 2 {
+				canary++
+			}
+		}
+		return canary
+	}
+	if n := share(w, 0); n < 850 || n > 1150 { // five standard deviations
+		t.Errorf("want a fifth of 5000 calls, got %d", n)
+	}
+	if first, second := share(w, 1), share(w, 2); first != 0 || second != 5000 {
+		t.Errorf("calls that name a version: %d and %d of 5000", first, second)
+	}
+	w.Observed.Pods[2].Ready = false
+	if n := share(w, 0) + share(w, 2); n != 0 {
+		t.Errorf("%d calls to a canary that is not ready", n)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -77,6 +78,9 @@ func (g *Gateway) modifyResponse(res *http.Response) error {
 	cleanResponse(res.Header)
 	g.transportPolicy(res.Header)
 	e := exchangeOf(res.Request.Context())
+	if e.grant.workload.Revisable() {
+		res.Header.Set(revisionHeader, strconv.Itoa(e.grant.target.revision))
+	}
 	if e.grant.key != nil {
 		g.setLimits(res.Header, e.grant.key)
 	}

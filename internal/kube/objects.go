@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -332,6 +333,10 @@ func (r renderer) statefulSet() *appsv1.StatefulSet {
 	}
 }
 
+// canaryFor keeps Kubernetes from taking the pods of before away: in its eyes a canary is not available yet, and no pod
+// may be missing. It answers all the same, for the gateway asks whether a pod is ready.
+const canaryFor = 365 * 24 * 60 * 60 // seconds
+
 // deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come.
 // Another revision comes up beside the one that answers where a spare GPU was found for it.
 // The deadline lies beyond the startup probe, for a big model takes long to load.
@@ -342,12 +347,16 @@ func (r renderer) deployment() *appsv1.Deployment {
 			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)),
 				MaxSurge: new(intstr.FromInt32(1))}}
 	}
+	ready, progress := int32(0), int32(3600)
+	if ro := r.Workload.Revisions.Rollout; ro != nil && ro.Canary != nil {
+		ready, progress = canaryFor, math.MaxInt32 // which is none; it must be above the other
+	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: r.replicas(), Strategy: strategy,
-			ProgressDeadlineSeconds: new(int32(3600)), RevisionHistoryLimit: new(int32(1)),
+			MinReadySeconds: ready, ProgressDeadlineSeconds: &progress, RevisionHistoryLimit: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
 		},
 	}

@@ -581,6 +581,8 @@ func TestHowAVersionTakesOver(t *testing.T) {
 		want    appsv1.DeploymentStrategyType
 		label   string
 	}{
+		"a canary": {&workload.Rollout{From: 1, To: 2, Canary: &workload.Canary{Percent: 5}},
+			appsv1.RollingUpdateDeploymentStrategyType, "2"},
 		"the first":              {nil, appsv1.RecreateDeploymentStrategyType, ""},
 		"beside":                 {&workload.Rollout{From: 1, To: 2}, appsv1.RollingUpdateDeploymentStrategyType, "2"},
 		"the one before stops":   {&workload.Rollout{From: 1, To: 2, StopFirst: true}, appsv1.RecreateDeploymentStrategyType, "2"},
@@ -604,6 +606,11 @@ func TestHowAVersionTakesOver(t *testing.T) {
 			if s.Type != c.want || d.Spec.Template.Labels[RevisionKey] != c.label ||
 				d.Spec.Selector.MatchLabels[RevisionKey] != "" {
 				t.Errorf("%s: %s, labels %v", name, s.Type, d.Spec.Template.Labels)
+			}
+			if stays := c.rollout != nil && c.rollout.Canary != nil; stays != (d.Spec.MinReadySeconds > 0) ||
+				*d.Spec.ProgressDeadlineSeconds <= d.Spec.MinReadySeconds {
+				t.Errorf("%s: available after %d s, deadline %d s", name, d.Spec.MinReadySeconds,
+					*d.Spec.ProgressDeadlineSeconds)
 			}
 			if u := s.RollingUpdate; u != nil && (u.MaxUnavailable.IntValue() != 0 || u.MaxSurge.IntValue() != 1) {
 				t.Errorf("%s: %+v", name, u)

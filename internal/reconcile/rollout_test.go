@@ -105,3 +105,47 @@ func TestDevstackRollout(t *testing.T) {
 		}
 	}
 }
+
+// TestDevstackCanary: a canary is ready beside the version that answers and stays there, though Kubernetes would have
+// the pods of before go; promoted, it takes over without a break; aborted, it goes.
+func TestDevstackCanary(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	ep := reconciletest.Endpoint(r.notebook("ep-c"))
+	r.store.Put(ep)
+	first := r.state(ep.ID, workload.Running)
+	beside := func(number int) {
+		t.Helper()
+		within(t, time.Minute, "the canary is ready beside the other", func() bool {
+			w := r.store.Get(ep.ID)
+			if w.State != workload.Running {
+				t.Fatalf("it does not answer: %s", w.State)
+			}
+			return w.CanPromote() && w.Observed.ReadyReplicas() == 2 && r.revisionsOfPods(ep.ID)[number] == 1
+		})
+	}
+	canary := func(image string) {
+		t.Helper()
+		u := workload.Update{Image: ep.Image, Model: ep.Model, ReadyWithin: time.Hour, Percent: new(25)}
+		u.Image.Reference = "registry.example.org/" + image + "@sha256:" +
+			"5ce01f7b93a84d26e7f8c9013b65da42f81c70d9ae3645b2f09d7c186a3e54bd"
+		r.want(ep.ID, workload.Revise(u))
+	}
+
+	canary("second")
+	beside(2)
+	r.want(ep.ID, workload.Split(50))
+	r.want(ep.ID, workload.Abort)
+	w := r.served(ep.ID, true)
+	if got := r.revisionsOfPods(ep.ID); w.Revision() != 1 || got[1] != 1 || w.Observed.Pod != first.Observed.Pod {
+		t.Fatalf("want version 1 in its pod, got %d with pods %v", w.Revision(), got)
+	}
+
+	canary("third")
+	beside(3)
+	r.want(ep.ID, workload.Promote)
+	w = r.served(ep.ID, true)
+	if got := r.revisionsOfPods(ep.ID); w.Revision() != 3 || got[3] != 1 || len(got) != 1 {
+		t.Fatalf("want version 3 alone, got %d with pods %v", w.Revision(), got)
+	}
+}

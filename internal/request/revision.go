@@ -23,6 +23,7 @@ type RevisionDraft struct {
 	// StopFirst agrees that the present version stops before the new one starts, where no GPU is spare.
 	StopFirst   bool
 	ReadyWithin string // "30m"; "" for the usual time
+	Percent     *int   // of the calls, for a canary; nil for a version that takes over when it is ready
 }
 
 // RevisionPlan is what a version would mean, and how it would come up.
@@ -33,6 +34,7 @@ type RevisionPlan struct {
 	Mounts      []workload.Mount
 	Of          int // the older version that it is again; 0 for none
 	ReadyWithin time.Duration
+	Percent     *int
 	// StopFirst: the present version stops before; Why says why it cannot answer meanwhile.
 	StopFirst bool
 	Why       i18n.Text
@@ -115,7 +117,7 @@ type revisionAsk struct {
 
 func (p RevisionPlan) update() workload.Update {
 	return workload.Update{Image: p.Image, Model: p.Model, Mounts: p.Mounts, Of: p.Of, StopFirst: p.StopFirst,
-		ReadyWithin: p.ReadyWithin}
+		ReadyWithin: p.ReadyWithin, Percent: p.Percent}
 }
 
 func rolledBack(w workload.Workload, number int) (revisionAsk, error) {
@@ -155,7 +157,10 @@ func (s *Service) revised(w workload.Workload, t tenant.Tenant, d RevisionDraft)
 		c.problem("image", p.Reason)
 	}
 	ask := revisionAsk{agreed: d.StopFirst, RevisionPlan: RevisionPlan{Image: spec.Image, Model: spec.Model,
-		Mounts: w.Mounts, ReadyWithin: c.readyWithin(d.ReadyWithin)}}
+		Mounts: w.Mounts, ReadyWithin: c.readyWithin(d.ReadyWithin), Percent: d.Percent}}
+	if p := d.Percent; p != nil && (*p < 0 || *p > workload.MostPercent) {
+		c.problem("percent", i18n.T("versions.percent_range", "Most", workload.MostPercent))
+	}
 	ask.fields = c.fields
 	return ask
 }
@@ -282,6 +287,14 @@ func (s *Service) planned(ctx context.Context, tx Tx, a identity.Actor, w worklo
 	ask.StopFirst = !ask.Why.IsZero() || w.State != workload.Running
 	if w.State != workload.Running {
 		ask.Why = i18n.Text{}
+	}
+	if ask.Percent != nil && ask.StopFirst {
+		reason := i18n.T("versions.canary_down")
+		if !ask.Why.IsZero() {
+			reason = ask.Why
+		}
+		return ask, &fault.Error{Kind: fault.Conflict, Sentence: reason,
+			Fields: []fault.Field{{Name: "percent", Reason: reason}}}
 	}
 	if !ask.Why.IsZero() && !ask.agreed {
 		reason := i18n.T("versions.must_stop", "Why", ask.Why)

@@ -30,6 +30,15 @@ func TestVersionsOnThePage(t *testing.T) {
 		t.Errorf("want version 2 to go on, got %+v", now.Revisions)
 	}
 
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-summary"), http.StatusOK)
+	if got := textOf(part(doc, "version-rolling")); !strings.Contains(got, "Version 2 takes 10 % of the calls") {
+		t.Errorf("a canary: %q", got)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-summary/promote", url.Values{}))
+	if now := w.Work("w-summary"); now.Revisions.Rollout.Canary != nil {
+		t.Error("want it to take over")
+	}
+
 	const path = "/workloads/w-rerank"
 	doc = read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	if got := textOf(part(doc, "version-failed")); !strings.Contains(got, "Version 3 did not get ready") ||

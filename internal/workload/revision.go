@@ -62,7 +62,19 @@ type Rollout struct {
 	// StopFirst: the one of before stops before the new one starts, since no GPU is spare.
 	StopFirst bool      `json:"stopFirst,omitempty"`
 	Deadline  time.Time `json:"deadline"` // not ready by then, it has failed
+	// Canary: it stays beside the one that answers until somebody promotes it; nil for one that takes over when it is
+	// ready.
+	Canary *Canary `json:"canary,omitempty"`
 }
+
+// Canary is one replica of a revision that takes a part of the calls, to see how it does.
+type Canary struct {
+	Percent int  `json:"percent"`         // of the calls that name no revision, 0 to MostPercent
+	Ready   bool `json:"ready,omitempty"` // it was, so that no deadline holds any more
+}
+
+// MostPercent is the largest part that a canary takes: what takes all of them is promoted.
+const MostPercent = 99
 
 // RolloutObservation is what the cluster says of the pods of a revision that is on its way.
 type RolloutObservation struct {
@@ -177,6 +189,7 @@ type Update struct {
 	Of          int // the older revision that it is again; 0 for none
 	StopFirst   bool
 	ReadyWithin time.Duration
+	Percent     *int // of the calls, for a canary; nil for one that takes over when it is ready
 }
 
 // Revise begins to roll out another revision. Rules, quota, seats and room are the caller's to check.
@@ -203,6 +216,10 @@ func Revise(u Update) Change {
 		w.Generation, w.UpdatedAt = w.Generation+1, now
 		w.Revisions = Revisions{Serving: from, List: kept(append(list, next), from),
 			Rollout: &Rollout{From: from, To: next.Number, StopFirst: u.StopFirst, Deadline: now.Add(u.ReadyWithin)}}
+		if u.Percent != nil {
+			w.Revisions.Rollout.Canary = &Canary{Percent: *u.Percent}
+			changes = append(changes, audit.Changed("percent", 0, *u.Percent)...)
+		}
 		if u.StopFirst {
 			w.State, w.Observed.Steps = Queued, nil
 			w.Reason = i18n.T("versions.starting", "Version", next.Number)
@@ -323,10 +340,20 @@ func (w Workload) rollOut(obs Observation, now time.Time) (Workload, []audit.Eve
 	if seen != nil && seen.Revision != r.To {
 		seen = nil
 	}
+	tried := r.Canary != nil && r.Canary.Ready
 	switch {
+	case seen != nil && seen.Ready > 0 && r.Canary != nil:
+		if tried {
+			return w, nil
+		}
+		next := *r
+		next.Canary = &Canary{Percent: r.Canary.Percent, Ready: true}
+		w.Revisions.Rollout = &next
+		return w, []audit.Event{revisionEvent(w, audit.RevisionServing, now, i18n.T("versions.takes", "Version", r.To,
+			"Percent", r.Canary.Percent))}
 	case seen != nil && seen.Ready > 0 && obs.Generation >= w.Generation:
 		return w.rolledOut(now)
-	case seen != nil && seen.Failed, !now.Before(r.Deadline):
+	case seen != nil && seen.Failed, !tried && !now.Before(r.Deadline):
 		why, detail := i18n.T("versions.late"), ""
 		if seen != nil && !seen.Reason.IsZero() {
 			why, detail = seen.Reason, seen.Detail
@@ -358,4 +385,55 @@ func revisionEvent(w Workload, kind audit.Kind, now time.Time, detail i18n.Text)
 	e := audit.By(identity.System(), kind, now)
 	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), detail
 	return e
+}
+
+// canary is the one that is beside the revision that answers, once it was ready.
+func (w Workload) canary() (Canary, error) {
+	r := w.Revisions.Rollout
+	switch {
+	case r == nil || r.Canary == nil:
+		return Canary{}, fault.New(fault.Conflict, i18n.T("versions.no_canary"))
+	case !r.Canary.Ready:
+		return Canary{}, fault.New(fault.Conflict, i18n.T("versions.canary_starting", "Version", r.To))
+	}
+	return *r.Canary, nil
+}
+
+// CanPromote reports whether there is a canary that was ready.
+func (w Workload) CanPromote() bool {
+	_, err := w.canary()
+	return err == nil && w.Desired == WantRunning
+}
+
+// Promote lets a canary take over.
+func Promote(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	c, err := w.canary()
+	if err != nil {
+		return w, nil, err
+	}
+	r := *w.Revisions.Rollout
+	r.Canary, r.Deadline = nil, now.UTC().Add(UsualReadyWithin)
+	w.Generation, w.UpdatedAt = w.Generation+1, now
+	w.Revisions.Rollout, w.Revisions.Seamless = &r, w.Generation
+	return w, []audit.Event{changed(w, a, audit.RevisionPromoted, now, i18n.T("versions.asked", "Version", r.To),
+		audit.Changed("percent", c.Percent, 100))}, nil
+}
+
+// Split sets which part of the calls a canary takes.
+func Split(percent int) Change {
+	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+		if percent < 0 || percent > MostPercent {
+			return w, nil, fault.InvalidFields([]fault.Field{{Name: "percent", Reason: i18n.T("versions.percent_range", "Most",
+				MostPercent)}})
+		}
+		c, err := w.canary()
+		if err != nil || c.Percent == percent {
+			return w, nil, err
+		}
+		r := *w.Revisions.Rollout
+		r.Canary = &Canary{Percent: percent, Ready: true}
+		w.Revisions.Rollout, w.UpdatedAt = &r, now
+		return w, []audit.Event{changed(w, a, audit.RevisionSplit, now, i18n.T("versions.takes", "Version", r.To, "Percent",
+			percent), audit.Changed("percent", c.Percent, percent))}, nil
+	}
 }

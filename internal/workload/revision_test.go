@@ -199,3 +199,42 @@ func TestAbort(t *testing.T) {
 		t.Errorf("it is %s while the new pods go", w.State)
 	}
 }
+
+func TestACanaryStaysUntilItIsPromoted(t *testing.T) {
+	u, ten := second(false), 10
+	u.Percent = &ten
+	w := revised(t, served(), u, begun)
+	if w.CanPromote() {
+		t.Error("it can be promoted before it is ready")
+	}
+	if _, _, err := workload.Split(20)(w, ada, begun); !fault.Is(err, fault.Conflict) {
+		t.Errorf("split before it is ready: %v", err)
+	}
+	ready := seen(w, workload.RolloutObservation{Ready: 1})
+	ready.Generation = w.Generation
+	w, events := workload.Advance(w, ready, begun.Add(time.Minute))
+	if w.Revisions.Rollout == nil || !w.CanPromote() || len(events) != 1 || w.Replicas.Hold() != 2 {
+		t.Fatalf("when it is ready: %+v, %v", w.Revisions.Rollout, events)
+	}
+	w, events = workload.Advance(w, ready, begun.Add(24*time.Hour)) // the deadline is long over
+	if w.Revisions.Rollout == nil || len(events) != 0 {
+		t.Fatalf("a day later: %+v, %v", w.Revisions.Rollout, events)
+	}
+	for percent, ok := range map[int]bool{-1: false, 0: true, 50: true, 100: false} {
+		if _, _, err := workload.Split(percent)(w, ada, begun); (err == nil) != ok {
+			t.Errorf("%d %%: %v", percent, err)
+		}
+	}
+	failed := seen(w, workload.RolloutObservation{Failed: true, Reason: i18n.T("explain.crash")})
+	if back, _ := workload.Advance(w, failed, begun.Add(25*time.Hour)); back.Revision() != 1 {
+		t.Error("a canary that cannot go on stays")
+	}
+	w, events, err := workload.Promote(w, ada, begun.Add(25*time.Hour))
+	if err != nil || len(events) != 1 || w.State != workload.Running {
+		t.Fatal(err, events)
+	}
+	ready.Generation, ready.Pods = w.Generation, ready.Pods[1:]
+	if w, _ = workload.Advance(w, ready, begun.Add(26*time.Hour)); w.Revisions.Rollout != nil || w.Revision() != 2 {
+		t.Errorf("after the promotion: %+v", w.Revisions)
+	}
+}

@@ -348,6 +348,16 @@ func (s *Service) Stop(ctx context.Context, a identity.Actor, id ID) (Workload, 
 	return s.change(ctx, a, id, Stop)
 }
 
+// Promote lets the canary of an endpoint take over.
+func (s *Service) Promote(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
+	return s.change(ctx, a, id, Promote)
+}
+
+// Split sets which part of the calls of an endpoint its canary takes.
+func (s *Service) Split(ctx context.Context, a identity.Actor, id ID, percent int) (Workload, error) {
+	return s.change(ctx, a, id, Split(percent))
+}
+
 // Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the
 // line of a full license pool, it comes back as it was: stopped.
 func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload, error) {

@@ -34,7 +34,10 @@ type RollingModel struct {
 	StopFirst bool
 	Until     string
 	Reason    string
+	Canary    bool   // it stays beside the other until it is promoted
+	Percent   int    // of the calls that it takes then
 	Abort     string // address; "" for who may not
+	Promote   string // address; "" where it cannot be now
 }
 
 // FailedModel is a version that never got ready.
@@ -89,7 +92,7 @@ func Versions(m VersionsModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 57, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 60, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -186,7 +189,7 @@ func VersionNotice(m VersionsModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.NoticeID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 78, Col: 21}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 81, Col: 21}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -368,7 +371,7 @@ func versionRow(v VersionModel) templ.Component {
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.By)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 107, Col: 15}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 110, Col: 15}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -457,9 +460,18 @@ func rollingNotice(ctx context.Context, m RollingModel) ui.NoticeModel {
 		n.Body = say.S("versions.rolling_stopped", "From", m.From) + " " +
 			say.S("versions.rolling_until", "At", m.Until, "From", m.From)
 	}
+	if m.Canary {
+		n.Body = say.S("versions.rolling_canary", "Version", m.Version, "Percent", m.Percent, "From", m.From)
+	}
+	if m.Promote != "" {
+		n.Kind, n.Title = ui.Info, say.S("versions.takes", "Version", m.Version, "Percent", m.Percent)
+		n.Body = say.S("versions.canary_body", "From", m.From)
+		n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Promote, Button: ui.ButtonModel{
+			Label: say.S("versions.promote"), Small: true, Kind: ui.Primary, Test: "version-promote"}}})
+	}
 	if m.Abort != "" {
-		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: m.Abort, Button: ui.ButtonModel{
-			Label: say.S("versions.abort"), Small: true, Kind: ui.Secondary, Test: "version-abort"}}}}
+		n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Abort, Button: ui.ButtonModel{
+			Label: say.S("versions.abort"), Small: true, Kind: ui.Secondary, Test: "version-abort"}}})
 	}
 	return n
 }
@@ -482,6 +494,9 @@ type NewVersionModel struct {
 	// Model is nil where no image takes one.
 	Model *VersionModelModel
 	Ready FieldModel
+	// Percent is of the calls, for a canary; Shares are none where one cannot be beside the other.
+	Percent FieldModel
+	Shares  []ui.OptionModel
 	// Stops: the present version stops first, because of Why; Down: it does not answer anyway.
 	Stops  bool
 	Why    string
@@ -545,7 +560,7 @@ func NewVersionPage(m NewVersionModel) templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("versions.form_lead"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 192, Col: 77}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 207, Col: 77}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -602,7 +617,7 @@ func NewVersionPage(m NewVersionModel) templ.Component {
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("versions.more"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 203, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/versions.templ`, Line: 218, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -658,6 +673,18 @@ func NewVersionPage(m NewVersionModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				if len(m.Shares) > 0 {
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "version-percent", Name: "percent", Kind: ui.SelectField,
+						Label: ui.L(ctx).S("versions.percent"), Value: m.Percent.Value, Error: m.Percent.Error,
+						Hint: ui.L(ctx).S("versions.percent_hint"), Options: m.Shares, Short: true, Test: "version-percent"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				if m.Stops {
 					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "version-stop", Name: "stopFirst", Kind: ui.CheckboxField,
 						Label: ui.L(ctx).S("versions.agree_stop", "From", m.From), Checked: m.Agreed, Error: m.Stop,
@@ -666,7 +693,7 @@ func NewVersionPage(m NewVersionModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " <div class=\"gp-actions\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, " <div class=\"gp-actions\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -678,7 +705,7 @@ func NewVersionPage(m NewVersionModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -105,6 +105,7 @@ var workloadScenes = []Scene{
 	{"workload", "endpoint, scaling", Anna, Scaling, "/workloads/w-assistant/scaling", nil},
 	{"home", "an endpoint sleeps", Anna, Scaling, "/", nil},
 	{"workload", "endpoint, a version is starting", Anna, Versioned, "/workloads/w-search", nil},
+	{"workload", "endpoint, a canary", Anna, Versioned, "/workloads/w-summary", nil},
 	{"workload", "endpoint, a version has failed", Anna, Versioned, "/workloads/w-rerank", nil},
 	{"workload", "endpoint, another version", Anna, Versioned, "/workloads/w-rerank/versions", nil},
 	{"workload", "endpoint, other replicas", Anna, Scaled, "/workloads/w-ranker/replicas", nil},

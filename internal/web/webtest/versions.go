@@ -34,6 +34,14 @@ func Versioned(s Scope) *World {
 	failed.Revisions = workload.Revisions{Serving: 2, List: []workload.Revision{
 		version(1, "BAAI/bge-reranker-base", workload.RevisionFormer, 30*time.Hour), again, broken}}
 	failed.Model = again.Model
+	tried := w.Workload("summary", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", 30*time.Hour, 7*time.Hour).
+		Between(1, 2, 1, 1)
+	canary := version(2, "Qwen/Qwen3-8B", workload.RevisionStarting, 3*time.Hour)
+	tried.Revisions = workload.Revisions{Serving: 1, List: []workload.Revision{
+		version(1, "Qwen/Qwen2.5-7B-Instruct", workload.RevisionServing, 30*time.Hour), canary},
+		Rollout: &workload.Rollout{From: 1, To: 2, Canary: &workload.Canary{Percent: 10, Ready: true}}}
+	tried.Model, tried.Replicas.Surge = canary.Model, 1
+	w.Add(tried)
 	w.Add(rolling)
 	w.Add(failed)
 	return w

@@ -45,6 +45,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/scaling", identity.ChangeWorkload, w.workloadScaling),
 		w.Shows("/workloads/:id/versions", identity.ChangeWorkload, w.newVersionPage()),
 		page.Post("/workloads/:id/versions", identity.ChangeWorkload, w.versionCreate),
+		page.Post("/workloads/:id/promote", identity.ChangeWorkload, w.workloadPromote),
 		page.Post("/workloads/:id/rollback", identity.ChangeWorkload, w.workloadRollBack),
 		w.Shows("/workloads/:id/schedule", identity.ChangeWorkload, w.schedulePage()),
 		page.Post("/workloads/:id/schedule", identity.ChangeWorkload, w.workloadSchedule),

@@ -43,6 +43,12 @@ func (w *Pages) versionsModel(k page.Call, s details) workloadview.VersionsModel
 			m.Rolling.Reason = say.Text(seen.Reason)
 			m.Log = w.rolloutTail(k, s)
 		}
+		if c := r.Canary; c != nil {
+			m.Rolling.Canary, m.Rolling.Percent = true, c.Percent
+			if s.mayChange && s.CanPromote() {
+				m.Rolling.Promote = path + "/promote"
+			}
+		}
 		if s.mayChange && s.CanRollBack(r.From) {
 			m.Rolling.Abort = path + "/rollback"
 		}
@@ -89,8 +95,8 @@ func (w *Pages) rolloutTail(k page.Call, s details) *workloadview.LogTailModel {
 
 // versionForm is what was typed for another version.
 type versionForm struct {
-	Image, Model, Revision, Context, Quantization, Ready string
-	StopFirst                                            bool
+	Image, Model, Revision, Context, Quantization, Ready, Percent string
+	StopFirst                                                     bool
 }
 
 // presentVersion is the form with what runs now.
@@ -108,6 +114,13 @@ func presentVersion(s details) versionForm {
 // draft leaves out the model where it is as it was: an image that takes none then needs none.
 func (f versionForm) draft(s details) (request.RevisionDraft, error) {
 	d := request.RevisionDraft{Image: f.Image, StopFirst: f.StopFirst, ReadyWithin: f.Ready}
+	if f.Percent != "" {
+		n, err := strconv.Atoi(f.Percent)
+		if err != nil {
+			return d, fault.InvalidFields([]fault.Field{{Name: "percent", Reason: i18n.T("replicas.number")}})
+		}
+		d.Percent = &n
+	}
 	was := presentVersion(s)
 	if f.Model == was.Model && f.Revision == was.Revision && f.Context == was.Context &&
 		f.Quantization == was.Quantization {
@@ -170,6 +183,13 @@ func (w *Pages) newVersionModel(k page.Call, s details, f versionForm,
 	}
 	m.Version, m.Why, m.Stops = plan.Number, say.Text(plan.Why), !plan.Why.IsZero()
 	m.Down = plan.StopFirst && !m.Stops
+	if !plan.StopFirst {
+		m.Percent = workloadview.FieldModel{Value: f.Percent, Error: wrong("percent")}
+		m.Shares = []ui.OptionModel{{Label: say.S("versions.percent_all")}}
+		for _, n := range []int{5, 10, 25, 50} {
+			m.Shares = append(m.Shares, ui.OptionModel{Value: strconv.Itoa(n), Label: say.S("versions.percent_of", "Percent", n)})
+		}
+	}
 	return m, nil
 }
 
@@ -196,6 +216,7 @@ func (w *Pages) versionCreate(c echo.Context) error {
 	typed := func(name string) string { return strings.TrimSpace(c.FormValue(name)) }
 	f := versionForm{Image: typed("image"), Model: typed("model.name"), Revision: typed("model.revision"),
 		Context: typed("model.contextLength"), Quantization: typed("model.quantization"), Ready: typed("readyWithin"),
+		Percent:   typed("percent"),
 		StopFirst: c.FormValue("stopFirst") != ""}
 	d, err := f.draft(s)
 	if f.Image == s.Image.Name && d.Model != nil { // the image stays as it was pinned
@@ -234,6 +255,15 @@ func (w *Pages) workloadRollBack(c echo.Context) error {
 		return w.Done(c, "version-aborted", page.WorkloadPath(id))
 	}
 	return w.Done(c, "version-back", page.WorkloadPath(id))
+}
+
+func (w *Pages) workloadPromote(c echo.Context) error {
+	k := w.CallOf(c)
+	item, err := w.Workloads.Promote(k.Ctx, k.Actor, workload.ID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	return w.Done(c, "version-promoted", page.WorkloadPath(item.ID))
 }
 
 func (w *Pages) newVersionPage() page.Page {

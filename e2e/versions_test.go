@@ -85,3 +85,65 @@ func TestVersionsInTheBrowser(t *testing.T) {
 	}
 	p.reads("[data-test=version]:first-of-type", "the same as version 1")
 }
+
+// TestCanaryOverREST: a canary takes its part of the calls, and those that name it; its share can be changed, and when
+// it is promoted it takes all of them.
+func TestCanaryOverREST(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": ""}))
+	id, url := str(w["id"]), str(w["url"])
+	key := dana.keyOf(id)
+	answered := func(named string) string {
+		r, err := http.NewRequest(http.MethodGet, url+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		if named != "" {
+			r.Header.Set("X-Revision", named)
+		}
+		resp, err := localhost().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return resp.Status
+		}
+		return resp.Header.Get("X-Revision")
+	}
+	eventually(t, "it answers", time.Minute, func() bool { return answered("") == "1" })
+	before := dana.slices()
+	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/revisions", map[string]any{"percent": 50,
+		"model": map[string]any{"name": "Qwen/Qwen3-0.6B"}})
+	dana.until("/workloads/"+id, "the canary is ready", 3*time.Minute, func(w map[string]any) bool {
+		r, _ := w["rollout"].(map[string]any)
+		return r["ready"] == true && w["state"] == "running" && w["revision"] == 1.
+	})
+	if now := dana.slices(); now != before+1 {
+		t.Errorf("want one more of the quota held, got %v after %v", now, before)
+	}
+	eventually(t, "calls that name it", time.Minute, func() bool { return answered("2") == "2" })
+	seen := map[string]int{}
+	for range 100 {
+		seen[answered("")]++
+	}
+	if seen["1"] < 25 || seen["2"] < 25 || seen["1"]+seen["2"] != 100 {
+		t.Errorf("want about half of 100 calls at each, got %v", seen)
+	}
+	dana.ok(http.StatusOK, http.MethodPut, "/workloads/"+id+"/traffic-split", map[string]int{"percent": 0})
+	eventually(t, "none but those that name it", time.Minute, func() bool {
+		for range 20 {
+			if answered("") != "1" {
+				return false
+			}
+		}
+		return answered("2") == "2"
+	})
+	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/promote", nil)
+	if now := dana.settled(id); now["revision"] != 2. {
+		t.Errorf("want it to have taken over, got %v", now["revision"])
+	}
+	eventually(t, "all calls", time.Minute, func() bool { return answered("") == "2" })
+	eventually(t, "what was held is given back", time.Minute, func() bool { return dana.slices() == before })
+}

@@ -218,18 +218,47 @@ func (s *Service) revise(ctx context.Context, run transaction, a identity.Actor,
 			return err
 		}
 		if ask.abort {
-			out, err = carryOut(ctx, tx, w, workload.Abort, a, s.now())
-			return err
+			if out, err = carryOut(ctx, tx, w, workload.Abort, a, s.now()); err != nil {
+				return err
+			}
+			return s.holdCanary(ctx, tx, w, out)
 		}
 		ask, err = s.planned(ctx, tx, a, w, t, base, ask)
 		plan = ask.RevisionPlan
 		if err != nil {
 			return err
 		}
-		out, err = carryOut(ctx, tx, w, workload.Revise(ask.update()), a, s.now())
-		return err
+		if out, err = carryOut(ctx, tx, w, workload.Revise(ask.update()), a, s.now()); err != nil {
+			return err
+		}
+		return s.holdCanary(ctx, tx, w, out)
 	})
 	return out, plan, err
+}
+
+// holdCanary puts aside what a canary takes of the budget, or gives it back. One that comes up for some minutes to take
+// over is charged, and nothing is put aside for it.
+func (s *Service) holdCanary(ctx context.Context, tx Tx, before, after workload.Workload) error {
+	more := after.HasCanary()
+	if s.budgets == nil || before.HasCanary() == more {
+		return nil
+	}
+	claim, err := tx.BudgetClaim(ctx, string(after.ID))
+	if err != nil {
+		return err
+	}
+	if more {
+		ask, err := s.budgets.Ask(ctx, tx, claim)
+		if err != nil {
+			return err
+		}
+		if !ask.Fits() {
+			reason := ask.Sentence("budget.over")
+			return &fault.Error{Kind: fault.Conflict, Sentence: reason,
+				Fields: []fault.Field{{Name: "percent", Reason: reason}}}
+		}
+	}
+	return s.budgets.Hold(ctx, tx, claim, more)
 }
 
 func carryOut(ctx context.Context, tx Tx, w workload.Workload, change workload.Change, a identity.Actor,

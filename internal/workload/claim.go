@@ -10,5 +10,5 @@ import (
 func (w Workload) Claim(meter []usage.Interval) budget.Claim {
 	return budget.Claim{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size, Holds: w.Holds() && w.Replicas.Hold() > 0,
 		Wanted: w.Desired == WantRunning && !w.Replicas.Asleep, Placed: !w.PlacedAt.IsZero(),
-		From: w.Lease.From, Until: w.Lease.Until, Intervals: meter, Seats: w.Seats(), Replicas: w.Replicas.Want()}
+		From: w.Lease.From, Until: w.Lease.Until, Intervals: meter, Seats: w.Seats(), Replicas: w.lasting()}
 }

@@ -137,6 +137,19 @@ func (w Workload) running(r Revision) Workload {
 	return w
 }
 
+// lasting is how many replicas there are for longer than another revision takes to come up: a canary is one of them.
+func (w Workload) lasting() int {
+	if w.HasCanary() {
+		return w.Replicas.Want() + w.Replicas.Surge
+	}
+	return w.Replicas.Want()
+}
+
+// HasCanary reports whether a canary is beside the revision that answers, or is coming up there.
+func (w Workload) HasCanary() bool {
+	return w.Revisions.Rollout != nil && w.Revisions.Rollout.Canary != nil
+}
+
 // Answering is the workload as the version is that answers: that of before, while another one comes up beside it.
 func (w Workload) Answering() Workload {
 	if w.Surges() {

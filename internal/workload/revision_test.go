@@ -202,8 +202,14 @@ func TestAbort(t *testing.T) {
 
 func TestACanaryStaysUntilItIsPromoted(t *testing.T) {
 	u, ten := second(false), 10
+	if beside := revised(t, served(), u, begun).Claim(nil); beside.Replicas != 1 {
+		t.Errorf("the budget holds %d replicas while a version takes over", beside.Replicas)
+	}
 	u.Percent = &ten
 	w := revised(t, served(), u, begun)
+	if n := w.Claim(nil).Replicas; n != 2 {
+		t.Errorf("the budget holds %d replicas beside a canary", n)
+	}
 	if w.CanPromote() {
 		t.Error("it can be promoted before it is ready")
 	}

@@ -120,7 +120,7 @@ func (w Workload) ResourceAt(now time.Time) identity.Resource {
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
 
 // Seats are the license seats that the workload takes alone while all its replicas have a place; zero for none.
-func (w Workload) Seats() usage.Seats { return w.seatsFor(w.Replicas.Want()) }
+func (w Workload) Seats() usage.Seats { return w.seatsFor(w.lasting()) }
 
 func (w Workload) seatsFor(replicas int) usage.Seats {
 	if w.Size.LicensePool == "" {

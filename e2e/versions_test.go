@@ -31,7 +31,8 @@ func (c client) settled(id string) map[string]any {
 func TestVersionsInTheBrowser(t *testing.T) {
 	catalogAsItWas(t)
 	good := str(as(t, "pat").ok(http.StatusOK, http.MethodGet, "/catalog", nil)["text"])
-	saved(t, "pat", "?note=A+server+that+is+not+there", strings.Replace(good, "\nimages:\n", "\nimages:\n"+brokenServer, 1))
+	saved(t, "pat", "?note=A+server+that+is+not+there",
+		strings.Replace(good, "\nimages:\n", "\nimages:\n"+brokenServer, 1))
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": ""}))
 	id, url := str(w["id"]), str(w["url"])

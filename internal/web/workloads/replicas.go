@@ -23,7 +23,8 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	r := s.Replicas
 	m := workloadview.ReplicasModel{ID: "workload-replicas",
 		Hidden: s.Kind != catalog.Endpoint || !r.Can() && !s.mayChange,
-		Wanted: r.Want(), Min: r.Lowest(), Max: r.Most(), Price: say.MoneyPerHour(times(s.Size.PricePerHour, r.Want())),
+		Wanted: r.Want() + r.Surge, Min: r.Lowest(), Max: r.Most(),
+		Price:  say.MoneyPerHour(times(s.Size.PricePerHour, r.Want()+r.Surge)),
 		Asleep: s.Asleep(), Short: say.Text(r.Short), Scaling: blocks.ScalingFacts(say, r.Scaling)}
 	if s.Desired == workload.WantRunning {
 		m.Ready = s.Observed.ReadyReplicas()

@@ -187,7 +187,8 @@ func (w *Pages) newVersionModel(k page.Call, s details, f versionForm,
 		m.Percent = workloadview.FieldModel{Value: f.Percent, Error: wrong("percent")}
 		m.Shares = []ui.OptionModel{{Label: say.S("versions.percent_all")}}
 		for _, n := range []int{5, 10, 25, 50} {
-			m.Shares = append(m.Shares, ui.OptionModel{Value: strconv.Itoa(n), Label: say.S("versions.percent_of", "Percent", n)})
+			m.Shares = append(m.Shares, ui.OptionModel{Value: strconv.Itoa(n),
+				Label: say.S("versions.percent_of", "Percent", n)})
 		}
 	}
 	return m, nil

@@ -45,6 +45,25 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	}
 }
 
+func TestAQuickChangeLeadsBackToItsPageOfTheList(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	const here = "/admin/sizes?p=2"
+	form := read(t, w.Get(webtest.Dora, here), http.StatusOK).Find("form[action='/admin/sizes/change']").First()
+	values := url.Values{}
+	form.Find("input[type=hidden]").Each(func(_ int, in *goquery.Selection) {
+		values.Set(in.AttrOr("name", ""), in.AttrOr("value", ""))
+	})
+	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/change", values)); to != here {
+		t.Errorf("want %s, it leads to %s: %v", here, to, values)
+	}
+	values = url.Values{"action": {"hide"}, "list": {"sizes"}, "name": {"gpu-shared"}, "base": {"1"},
+		"back": {"//evil.example.org"}}
+	if to := w.Post(webtest.Dora, "/admin/sizes/change", values).Header().Get("Location"); to != "/admin/sizes" {
+		t.Errorf("want the list, it leads to %s", to)
+	}
+}
+
 func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

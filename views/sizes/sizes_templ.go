@@ -447,6 +447,7 @@ type RowModel struct {
 // ChangeModel is the quick changes of an entry, in their order.
 type ChangeModel struct {
 	Base    string // version that is changed
+	Back    string // page of the list that it was made on; "" for the first
 	Actions []Action
 }
 
@@ -472,6 +473,9 @@ func menu(ctx context.Context, list List, r RowModel) ui.MenuModel {
 		} else {
 			item.Action, item.Hidden = "/admin/sizes/change", []ui.HiddenModel{{Name: "action", Value: string(a)},
 				{Name: "list", Value: string(list)}, {Name: "name", Value: r.Name}, {Name: "base", Value: r.Change.Base}}
+			if r.Change.Back != "" {
+				item.Hidden = append(item.Hidden, ui.HiddenModel{Name: "back", Value: r.Change.Back})
+			}
 		}
 		m.Items = append(m.Items, item)
 	}
@@ -749,7 +753,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(r.Mono)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 366, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 370, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -808,7 +812,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 375, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 379, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -1080,7 +1084,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 templ.SafeURL
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 437, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 441, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {
@@ -1093,7 +1097,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var29 string
 				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 437, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 441, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {

@@ -55,6 +55,13 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	} else {
 		m.Table.Rows, m.Table.Part = imageRows(k, o, may)
 	}
+	if here := page.ListOf(k, catalogPath(list), entryOrders, "q").Here(); here != catalogPath(list) {
+		for _, row := range m.Table.Rows {
+			if row.Change != nil {
+				row.Change.Back = here
+			}
+		}
+	}
 	if m.History, err = w.history(k, o, list); err != nil {
 		return page.View{}, err
 	}
@@ -319,7 +326,7 @@ func (w *Pages) catalogDone(c echo.Context, k page.Call, list offer.List, err er
 		list = offer.Sizes
 	}
 	if err == nil {
-		return w.Done(c, "catalog-saved", catalogPath(list))
+		return w.Done(c, "catalog-saved", page.LocalPath(c.FormValue("back"), catalogPath(list)))
 	}
 	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
 		return err

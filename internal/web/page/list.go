@@ -109,6 +109,9 @@ func (l List) url(order string, at int) string {
 	return address
 }
 
+// Here is the address of the page that is shown, in its order.
+func (l List) Here() string { return l.url(l.order(), l.Page) }
+
 // Within is the list on a page that exists: the last one where there are fewer.
 func (l List) Within(total int) List {
 	l.Page = max(1, min(l.Page, (total+RowsPerPage-1)/RowsPerPage))

@@ -107,8 +107,8 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	queue, more, err := w.Workloads.List(k.Ctx, k.Actor, false, workload.Filter{States: []workload.State{workload.Queued},
-		Limit: mostQueued})
+	queue, err := w.Workloads.Living(k.Ctx, k.Actor,
+		func(i *workload.Workload) bool { return i.State == workload.Queued })
 	if err != nil {
 		return page.View{}, err
 	}
@@ -121,10 +121,10 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	slices.SortStableFunc(queue, func(a, b workload.Workload) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.Reverse(queue) // who waits longest first
 	say := k.Words
 	m := platformview.PageModel{Header: ui.HeaderModel{Title: say.S("platform.title"), Lead: say.S("platform.lead")},
-		Money: moneyModel(say, o), Changes: changes, Queue: w.queueModel(say, queue, more != "")}
+		Money: moneyModel(say, o), Changes: changes, Queue: w.queueModel(say, queue)}
 	m.Attention = platformview.AttentionModel{Items: w.attentionItems(say, o, pending, morePending != "")}
 	for _, i := range m.Attention.Items {
 		m.Attention.Some = m.Attention.Some || i.Kind == ui.Danger || i.Kind == ui.Warning
@@ -289,9 +289,9 @@ func (w *Pages) recentChanges(k page.Call) (platformview.ChangesModel, error) {
 	return m, err
 }
 
-func (w *Pages) queueModel(say page.Words, queue []workload.Workload, more bool) platformview.QueueModel {
+func (w *Pages) queueModel(say page.Words, queue []*workload.Workload) platformview.QueueModel {
 	m := platformview.QueueModel{Title: say.S("platform.queue"), Href: "/?scope=all", None: say.S("platform.queue_none"),
-		Count: countText(len(queue), more)}
+		Count: countText(len(queue), false)}
 	for _, item := range queue[:min(len(queue), mostListed)] {
 		m.Items = append(m.Items, platformview.WaitModel{Name: ui.StackModel{Title: item.Name,
 			Href:   page.WorkloadPath(item.ID),

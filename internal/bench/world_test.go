@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -40,6 +41,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -110,6 +112,8 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		Prices: p.prices(t, now), Snapshots: s,
 		Metrics: p.metrics, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
 		Accounts: &accounts.Service{Store: s, Actor: p.site.Directory.Actor, Now: now}, Events: s,
+		Embeds:  embed.New(embed.Options{Store: s, Workloads: p.workloads, Actor: p.site.Directory.Actor, Now: now, NewID: newID}),
+		Traffic: &traffic.Service{Store: s, Meters: p.workloads.Meters, Now: now},
 		Budgets: p.budgets(now), Rules: policy.NewService(policy.Options{Store: s, Initial: p.site.Policy, Now: now}),
 		Tenants: p.tenants(now), Delegations: p.delegations(now), Usage: p.usage(t, now), Catalog: p.offers(t, now),
 		Licenses: license.New(license.Options{Store: s, Pools: p.site.Pools, Now: now, NewID: newID}),

@@ -86,6 +86,26 @@ CREATE TABLE embeds (
 );
 CREATE INDEX embeds_person ON embeds (person, created_at);
 
+-- What workloads prove with who they are elsewhere. Values are in "sealed" alone, encrypted with the portal's key.
+CREATE TABLE secrets (
+  id           TEXT   NOT NULL PRIMARY KEY,
+  person       TEXT   NOT NULL, -- whose own it is; '' for one of a team
+  tenant       TEXT   NOT NULL, -- the team; '' for one of a person
+  name         TEXT   NOT NULL,
+  kind         TEXT   NOT NULL,
+  about        TEXT   NOT NULL, -- JSON: fields that are no secret, and beginnings of those that are
+  env          TEXT   NOT NULL DEFAULT '', -- JSON: names of variables
+  files        TEXT   NOT NULL DEFAULT '', -- JSON: names of files
+  sealed       TEXT   NOT NULL,
+  created_by   TEXT   NOT NULL,
+  creator_name TEXT   NOT NULL,
+  created_at   BIGINT NOT NULL,
+  replaced_at  BIGINT,
+  used_at      BIGINT,
+  version      BIGINT NOT NULL,
+  UNIQUE (person, tenant, name)
+);
+
 CREATE TABLE codes (
   hash       TEXT   NOT NULL PRIMARY KEY,
   session    TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -203,6 +223,8 @@ CREATE TABLE workloads (
   job          TEXT    NOT NULL DEFAULT 'null',
   -- What an endpoint serves; 'null' where its image says so.
   model        TEXT    NOT NULL DEFAULT 'null',
+  secrets      TEXT    NOT NULL DEFAULT '', -- JSON: which it was asked for with, never a value
+  git          TEXT    NOT NULL DEFAULT 'null',
   result       TEXT    NOT NULL DEFAULT 'null',
   replicas     TEXT    NOT NULL DEFAULT '{}',
   -- Versions of what an endpoint runs; '{}' while there is but one.
@@ -214,6 +236,7 @@ CREATE TABLE workloads (
   placed_replicas BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
+CREATE INDEX workloads_secrets ON workloads (tenant, owner) WHERE secrets <> '' AND state <> 'ended';
 CREATE INDEX workloads_mounting ON workloads (tenant) WHERE mounts <> '' AND state <> 'ended';
 CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';
 CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
@@ -970,6 +993,7 @@ DROP TABLE request_asks;
 DROP TABLE refusals;
 DROP TABLE requests;
 DROP TABLE codes;
+DROP TABLE secrets;
 DROP TABLE embeds;
 DROP TABLE tokens;
 DROP TABLE logouts;

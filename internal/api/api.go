@@ -39,6 +39,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
@@ -89,6 +90,7 @@ type Deps struct {
 	Notify      *notify.Service
 	Accounts    *accounts.Service
 	Embeds      *embed.Service
+	Secrets     *secret.Service
 	Metrics     Metrics
 	Reports     func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice      *advice.Service

@@ -390,6 +390,8 @@ type Workload struct {
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
 	Volume     string     `json:"volume,omitempty"`
 	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
+	Secrets    []string   `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
+	Git        *Git       `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
 	Shared     bool       `json:"shared"`
 	Lease      Lease      `json:"lease"`
 	Cost       Money      `json:"cost" doc:"So far"`
@@ -471,7 +473,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
-		Model: modelView(w.Answering().Model),
+		Model: modelView(w.Answering().Model), Git: gitView(w.Git),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

@@ -37,6 +37,7 @@ func (a *API) workloads(ctx context.Context, actor identity.Actor,
 	views := make([]Workload, len(items))
 	for i, w := range items {
 		views[i] = a.workloadView(w, costs[w.ID], i18n.From(ctx))
+		views[i].Secrets = secretNames(w, actor)
 		views[i].Forecast = a.workloadForecast(ctx, w)
 	}
 	return reply(list(views, next), nil)
@@ -52,6 +53,7 @@ func (a *API) view(ctx context.Context, w workload.Workload, err error) (*output
 		return nil, err
 	}
 	v := a.workloadView(w, costs[w.ID], i18n.From(ctx))
+	v.Secrets = secretNames(w, identity.ActorFrom(ctx))
 	in, _, err := a.deps.Seats.ResumeOf(ctx, w)
 	v.WaitsIn, v.Forecast = string(in), a.workloadForecast(ctx, w)
 	return reply(v, err)

@@ -58,6 +58,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -74,68 +75,70 @@ import (
 
 // App is a portal that is put together but not started.
 type App struct {
-	config      config.Config
-	log         *slog.Logger
-	logLevel    *slog.LevelVar
-	levels      *logging.Levels
-	store       *store.Store
-	hub         *live.Hub
-	standing    *live.Standing
-	site        request.Site // without the catalog, which is the offer's
-	initial     offer.Initial
-	offer       *offer.Service
-	licenses    *license.Service
-	sources     []license.Source
-	agents      agents
-	rules       *policy.Service
-	tenants     *tenant.Service
-	delegations *delegation.Service
-	accounts    *accounts.Service
-	embeds      *embed.Service
-	clusters    clusters
-	console     openShiftConsole
-	secrets     secrets
-	requests    request.Services
-	workloads   *workload.Service
-	keys        *endpointkey.Service
-	traffic     *traffic.Service
-	counts      *traffic.Recorder
-	logs        *podlogs.Service
-	usage       *usage.Service
-	monthly     *usage.StatementMail
-	budgets     *budget.Service
-	prices      *usage.Prices
-	fleet       *usage.Fleet
-	forecasts   *forecast.Service
-	quarantine  *health.Service
-	drift       *drift.Service
-	doctor      *doctor.Service
-	process     doctor.Process
-	advice      *advice.Service
-	collector   *advice.Collector
-	idle        *idle.Service
-	recorder    *recorder.Recorder
-	uses        *recorder.Live
-	scaler      *scaler.Scaler
-	runner      *jobs.Runner
-	watchdog    *jobs.Watchdog
-	pods        *gateway.Pods
-	gateway     *gateway.Gateway
-	controller  *reconcile.Controller
-	provider    *oidc.Client
-	renewals    *renewal.Service
-	notify      *notify.Service
-	server      *serve.Server
-	pages       *web.Web // nil without the web role
-	meters      *meters
-	traces      trace.Provider
-	now         func() time.Time
-	newID       func(prefix string) string
-	toProvider  *http.Client // for calls to the sign-in provider; nil: the usual one
-	stopping    atomic.Bool
-	limits      *limit.Limiter
-	refusals    *audit.Aggregator // requests that are refused again and again
-	onSQL       func(ctx context.Context, sql string)
+	config        config.Config
+	log           *slog.Logger
+	logLevel      *slog.LevelVar
+	levels        *logging.Levels
+	store         *store.Store
+	hub           *live.Hub
+	standing      *live.Standing
+	site          request.Site // without the catalog, which is the offer's
+	initial       offer.Initial
+	offer         *offer.Service
+	licenses      *license.Service
+	sources       []license.Source
+	agents        agents
+	rules         *policy.Service
+	tenants       *tenant.Service
+	delegations   *delegation.Service
+	accounts      *accounts.Service
+	embeds        *embed.Service
+	clusters      clusters
+	console       openShiftConsole
+	secrets       secrets
+	keyring       secret.Keyring
+	secretService *secret.Service
+	requests      request.Services
+	workloads     *workload.Service
+	keys          *endpointkey.Service
+	traffic       *traffic.Service
+	counts        *traffic.Recorder
+	logs          *podlogs.Service
+	usage         *usage.Service
+	monthly       *usage.StatementMail
+	budgets       *budget.Service
+	prices        *usage.Prices
+	fleet         *usage.Fleet
+	forecasts     *forecast.Service
+	quarantine    *health.Service
+	drift         *drift.Service
+	doctor        *doctor.Service
+	process       doctor.Process
+	advice        *advice.Service
+	collector     *advice.Collector
+	idle          *idle.Service
+	recorder      *recorder.Recorder
+	uses          *recorder.Live
+	scaler        *scaler.Scaler
+	runner        *jobs.Runner
+	watchdog      *jobs.Watchdog
+	pods          *gateway.Pods
+	gateway       *gateway.Gateway
+	controller    *reconcile.Controller
+	provider      *oidc.Client
+	renewals      *renewal.Service
+	notify        *notify.Service
+	server        *serve.Server
+	pages         *web.Web // nil without the web role
+	meters        *meters
+	traces        trace.Provider
+	now           func() time.Time
+	newID         func(prefix string) string
+	toProvider    *http.Client // for calls to the sign-in provider; nil: the usual one
+	stopping      atomic.Bool
+	limits        *limit.Limiter
+	refusals      *audit.Aggregator // requests that are refused again and again
+	onSQL         func(ctx context.Context, sql string)
 }
 
 // Option changes what a portal takes from the machine.
@@ -185,6 +188,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, err
 	}
 	a.secrets = secrets{key: key}
+	if a.keyring, err = keyring(c, key); err != nil {
+		return nil, err
+	}
 	if a.pods, err = gateway.NewPods(gateway.PodsOptions{Clusters: a.clusters.reach, Secrets: a.secrets}); err != nil {
 		return nil, err
 	}
@@ -350,6 +356,7 @@ func (a *App) services() {
 		Sharing:   a.sharing, Colleagues: tenant.Colleagues{Store: a.store,
 			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }},
 		Schedules: a.tenants.ScheduleOf}
+	a.secretService = a.newSecrets()
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),
@@ -358,7 +365,7 @@ func (a *App) services() {
 	a.counts = traffic.NewRecorder(traffic.RecorderOptions{Store: a.store, Process: newID("g-"), Now: a.now, Logger: a.log})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
-		Alive: a.sessionAlive, Now: a.now})
+		Hidden: a.secretService.Hidden, Alive: a.sessionAlive, Now: a.now})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
@@ -386,7 +393,8 @@ func newID(prefix string) string {
 // Manifest writes what would be created for a workload, with its secret left out.
 func (a *App) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 	site := a.clusters.sites[w.Cluster]
-	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: "unused"})
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: "unused",
+		Secrets: kube.Unmounted(w)})
 	if err != nil {
 		return "", err
 	}
@@ -407,7 +415,8 @@ func (a *App) newController() *reconcile.Controller {
 	})
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,
-		Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
+		Secrets: a.secretService.Values,
+		Prober:  a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
 		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.WarningTimes(), Trusted: a.clocks().Trusted,
 		Watchdog: a.watchdog,
 		Site: func() reconcile.Site {
@@ -493,7 +502,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Delegations: a.delegations, Accounts: a.accounts, Embeds: a.embeds, Notify: a.notify,
 		Licenses: a.licenses, Workloads: a.workloads,
 		Logs: a.logs, Usage: a.usage, Keys: a.keys, Traffic: a.traffic,
-		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
+		Secrets: a.secretService,
+		Prices:  a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,
 		Now: a.now, Version: version, Logger: a.log,
@@ -508,7 +518,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,
-		Events: a.store, Bundle: bundle, Now: a.now,
+		Secrets: a.secretService,
+		Events:  a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 		LicensesEvery: a.licensesEvery(),
 		Reference:     sync.OnceValues(func() (reference.Document, error) { return referenceOf(surface) }),

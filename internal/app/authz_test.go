@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 )
 
 var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
@@ -75,6 +76,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"cluster": {"main"}, "kind": {"node"}, "name": {"n-none"}, "note": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
+	case strings.Contains(path, "/secrets"):
+		return url.Values{"kind": {"ngc"}, "name": {fmt.Sprintf("form-%d", w.next())}, "token": {"a-test"}}
 	case path == "/embeds":
 		return url.Values{"panel": {"team"}, "subject": {"vision"}, "lasts": {"7d"}}
 	case path == "/account/notifications":
@@ -151,6 +154,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
 	case strings.Contains(path, "/quarantine/") && method == http.MethodPut:
 		return map[string]any{"note": "a test"}
+	case path == "/api/v1/secrets" && method == http.MethodPost:
+		return map[string]any{"name": fmt.Sprintf("body-%d", w.next()), "kind": "ngc", "values": map[string]string{"token": "x"}}
+	case path == "/api/v1/secrets/{id}" && method == http.MethodPut:
+		return map[string]any{"values": map[string]string{"token": "y"}}
 	case path == "/api/v1/embeds" && method == http.MethodPost:
 		return map[string]any{"panel": "team", "subject": "vision"}
 	case path == "/api/v1/log-level":
@@ -245,6 +252,10 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
 	}
 	switch {
+	case strings.HasPrefix(path, "/account/secrets/:id"), strings.HasPrefix(path, "/api/v1/secrets/{id}"):
+		return id(w.secretOf(secret.Owner{Person: identity.PersonID(w.personID(subject))}).ID)
+	case strings.HasPrefix(path, "/team/:name/secrets/:id"):
+		return strings.NewReplacer(":name", team, ":id", w.secretOf(secret.Owner{Tenant: team}).ID).Replace(path)
 	case strings.HasPrefix(path, "/embeds/:id"), strings.HasPrefix(path, "/api/v1/embeds/{id}"):
 		return id(w.embedOf(w.personID(subject)).ID)
 	case path == "/embeds/new":
@@ -349,6 +360,19 @@ func (w *world) embedOf(person string) embed.Embed {
 		w.t.Fatal(err)
 	}
 	return e
+}
+
+// secretOf keeps a secret of a person or a team.
+func (w *world) secretOf(o secret.Owner) secret.Secret {
+	w.t.Helper()
+	s := secret.Secret{Owner: o, ID: fmt.Sprintf("s-%d", w.next()), Kind: secret.NGC, Env: []string{"NGC_API_KEY",
+		"NGC_CLI_API_KEY"}, Files: []string{"token"}, Sealed: "none.x", CreatedAt: w.clock.now()}
+	s.Name = s.ID
+	if err := w.store.CreateSecret(w.t.Context(), s, 1000, audit.Event{At: s.CreatedAt,
+		Kind: audit.SecretCreated}); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
 }
 
 // address is a webhook of somebody's own.

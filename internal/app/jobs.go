@@ -41,6 +41,7 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "statements-send", Every: 10 * time.Minute, Run: a.monthly.Send},
 		{Name: "token-expiry-announce", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true,
 			Run: a.announceTokens},
+		{Name: "secrets-reseal", Every: 10 * time.Minute, AtStart: true, WhileHeld: true, Run: a.secretService.Reseal},
 		{Name: "retention-purge", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true, Run: a.purge},
 	}
 	for cluster, reader := range a.agents {

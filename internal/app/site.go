@@ -34,6 +34,7 @@ func newSite(c config.Config) (request.Site, error) {
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
 		Clusters: clusters, Limits: c.Limits, Mirror: c.ImageMirror,
+		GitImage: c.WorkloadSecrets.GitImage,
 	}, errors.Join(problems...)
 }
 

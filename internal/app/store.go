@@ -49,13 +49,9 @@ func secretKey(c config.Config) ([]byte, error) {
 			return nil, err
 		}
 	}
-	text, err := os.ReadFile(file)
+	key, err := config.ReadKey(file)
 	if err != nil {
 		return nil, fmt.Errorf("secretKeyFile: %w", err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("secretKeyFile: %s must hold 32 bytes in hex (openssl rand -hex 32)", file)
 	}
 	return key, nil
 }

@@ -94,6 +94,9 @@ const (
 	TokenExpiring       Kind = "token.expiring" // announced to its owner
 	EmbedCreated        Kind = "embed.created"  // an address for a panel in another site's page
 	EmbedRevoked        Kind = "embed.revoked"
+	SecretCreated       Kind = "secret.created" // of a person or a team; the detail has its name and kind
+	SecretReplaced      Kind = "secret.replaced"
+	SecretDeleted       Kind = "secret.deleted"
 	KeyCreated          Kind = "key.created" // of an endpoint
 	KeyRotated          Kind = "key.rotated"
 	KeyRevoked          Kind = "key.revoked"
@@ -148,7 +151,7 @@ func Kinds() []Kind {
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
 		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
-		EmbedRevoked, KeyCreated, KeyRotated,
+		EmbedRevoked, SecretCreated, SecretReplaced, SecretDeleted, KeyCreated, KeyRotated,
 		KeyRevoked, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,
 		PriceEnded,

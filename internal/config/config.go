@@ -95,17 +95,18 @@ type Config struct {
 	Lease      Lease       `json:"lease,omitempty"`
 	Storage    Storage     `json:"storage,omitempty"`
 	// who offers and charges, in exports for finance; default GPU Portal
-	Organisation string   `json:"organisation,omitempty"`
-	Notify       Notify   `json:"notify,omitempty"`
-	Advice       Advice   `json:"advice,omitempty"`
-	Idle         Idle     `json:"idle,omitempty"`
-	Health       Health   `json:"health,omitempty"`
-	Serving      Serving  `json:"serving,omitempty"`
-	Help         Help     `json:"help,omitempty"`
-	Schedule     Schedule `json:"schedule,omitempty"`
-	Branding     Branding `json:"branding,omitempty"`
-	Console      Console  `json:"console,omitzero"`
-	Embed        Embed    `json:"embed,omitempty"`
+	Organisation    string   `json:"organisation,omitempty"`
+	Notify          Notify   `json:"notify,omitempty"`
+	Advice          Advice   `json:"advice,omitempty"`
+	Idle            Idle     `json:"idle,omitempty"`
+	Health          Health   `json:"health,omitempty"`
+	Serving         Serving  `json:"serving,omitempty"`
+	Help            Help     `json:"help,omitempty"`
+	Schedule        Schedule `json:"schedule,omitempty"`
+	Branding        Branding `json:"branding,omitempty"`
+	Console         Console  `json:"console,omitzero"`
+	Embed           Embed    `json:"embed,omitempty"`
+	WorkloadSecrets Secrets  `json:"secrets,omitempty"`
 	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
 	Currency string `json:"currency,omitempty"`
 	// IANA zone by whose clocks months of statements begin and end, "Europe/Berlin"; default UTC
@@ -422,6 +423,7 @@ func (c Config) problems() []error {
 	}
 	all = append(all, c.Log.problems()...)
 	all = append(all, c.Embed.problems()...)
+	all = append(all, c.WorkloadSecrets.problems()...)
 	all = append(all, c.databaseProblems()...)
 	for _, r := range c.Roles {
 		if r != RoleWeb && r != RoleGateway && r != RoleController {

@@ -153,6 +153,7 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 
 func specified(w *workload.Workload, s kube.Spec) {
 	w.Volume, w.StorageGiB, w.Mounts = s.Volume, s.StorageGiB, s.Mounts
+	w.Secrets, w.Git = s.Secrets, s.Git
 	if w.IsJob() {
 		if w.Job = s.Job; w.Job == nil {
 			w.Job = &workload.Job{}

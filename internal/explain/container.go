@@ -51,6 +51,11 @@ func containerWaits(f Facts) finding {
 		return finding{}
 	}
 	all := slices.Concat(f.Pod.Status.InitContainerStatuses, f.Pod.Status.ContainerStatuses)
+	for _, c := range f.Pod.Status.InitContainerStatuses {
+		if found := cloning(f, c); found.found() {
+			return found
+		}
+	}
 	for _, c := range all {
 		if c.State.Waiting != nil {
 			if found := waiting(f, c); found.found() {

@@ -23,6 +23,12 @@ func jobEnded(f Facts) finding {
 		return newFinding(said, "explain.job_deadline", "Limit", limitOf(f))
 	}
 	if f.Pod != nil {
+		for _, c := range f.Pod.Status.InitContainerStatuses {
+			if found := cloning(f, c); found.found() {
+				found.detail, found.failed = found.detail+"\n"+said, false
+				return found
+			}
+		}
 		for _, c := range f.Pod.Status.ContainerStatuses {
 			if t := c.State.Terminated; t != nil {
 				found := attemptEnded(f, t)

@@ -34,6 +34,8 @@ const (
 	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
 	ReadEmbeds         Action = "embed.read"        // which panels somebody shows in pages of other sites
 	ManageEmbeds       Action = "embed.manage"      // make such addresses, and end them
+	ReadSecrets        Action = "secret.read"       // names and kinds, never values
+	ManageSecrets      Action = "secret.manage"     // make, replace, delete
 	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
 	ReadAudit          Action = "audit.read"
 	ReadPlatform       Action = "platform.read"       // the fleet in numbers: allocation, money, queue, alerts
@@ -157,6 +159,8 @@ var table = map[Action][]rule{
 	ManageTokens:       {self, admin},
 	ReadEmbeds:         {self, seesAll},
 	ManageEmbeds:       {self, admin},
+	ReadSecrets:        {self, member, admin},
+	ManageSecrets:      {self, owner},
 	ManageDelegations:  {self},
 	ReadAudit:          {seesAll},
 	ReadPlatform:       {seesAll},
@@ -194,7 +198,7 @@ var table = map[Action][]rule{
 // notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens,
 // and what runs in their notebooks.
 var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ReadLogs, ChangeMembers,
-	Impersonate}
+	ManageSecrets, Impersonate}
 
 // embeddable is all that an embedded panel may do in the name of whoever made its address: read what panels show.
 var embeddable = []Action{ReadWorkload, ReadUsage, ReadInventory, ReadLicenses, ReadTenant, ReadBudget}

@@ -34,6 +34,9 @@ type golden struct {
 	Waited   string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
 	Replicas workload.Replicas    `json:"replicas"`
 	Model    *catalog.Model       `json:"model"` // the usual one of the image's runtime where absent
+	Secrets  []workload.SecretUse `json:"secrets"`
+	Values   map[string]string    `json:"values"` // of secrets, by their keys
+	Git      *workload.Git        `json:"git"`
 	Tenant   tenant.Tenant        `json:"tenant"`
 	Site     goldenSite           `json:"site"`
 }
@@ -125,6 +128,13 @@ func render(t *testing.T, g golden) string {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
+		in.Workload.Secrets, in.Workload.Git = g.Secrets, g.Git
+		for key, value := range g.Values {
+			if in.Secrets == nil {
+				in.Secrets = map[string][]byte{}
+			}
+			in.Secrets[key] = []byte(value)
+		}
 		if in.Workload.Model = g.Model; g.Model == nil && in.Workload.Image.Runtime != nil {
 			in.Workload.Model = in.Workload.Image.Runtime.Default
 		}

@@ -35,6 +35,8 @@ type Input struct {
 	Site     Site
 	Token    string // the workload's own secret; needed when its image names a variable for it
 	Avoid    Avoid  // what its pods go around
+	// Secrets are the values of its secrets that there are, by workload.SecretUse.Keys.
+	Secrets map[string][]byte
 	// JobStarted is when Kubernetes began with a job that is there already; zero before.
 	JobStarted time.Time
 }
@@ -66,6 +68,9 @@ func Objects(in Input) ([]Object, error) {
 	var objects []Object
 	if r.hasToken() {
 		objects = append(objects, r.secret())
+	}
+	if r.hasSecrets() {
+		objects = append(objects, r.secrets())
 	}
 	if in.Workload.IsJob() && in.Workload.Desired != workload.WantRunning {
 		return append(objects, r.job()), nil // its storage is not its own any more
@@ -104,6 +109,9 @@ func Names(w workload.Workload) []Ref {
 	}
 	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
+	}
+	if len(w.Secrets) > 0 {
+		refs = append(refs, Ref{"v1", "Secret", w.Namespace, SecretsName(w)})
 	}
 	if name := ClaimTemplateName(w); name != "" {
 		refs = append(refs, Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", w.Namespace, name})
@@ -190,6 +198,12 @@ func (in Input) check() error {
 		if len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
 			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "" {
 			add("volume %q of the team cannot be rendered", m.Claim)
+		}
+	}
+	for _, u := range w.Secrets {
+		if len(validation.IsDNS1123Label(u.ID)) > 0 || len(validation.IsDNS1123Label(u.Name)) > 0 ||
+			slices.ContainsFunc(u.Keys(), func(key string) bool { return len(validation.IsConfigMapKey(key)) > 0 }) {
+			add("secret %q cannot be rendered", u.Name)
 		}
 	}
 	if in.hasToken() && in.Token == "" {

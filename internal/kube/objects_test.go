@@ -45,6 +45,9 @@ func eachOf(t *testing.T, c catalog.Catalog, check func(t *testing.T, in Input, 
 					if n&2 == 2 {
 						in.Workload.Volume, in.Workload.StorageGiB = "nb-anna-7f3c-home", 10
 					}
+					in.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "github", Kind: "git",
+						Files: []string{"git-credentials"}}}
+					in.Workload.Git = &workload.Git{URL: "https://github.com/a/b", Image: "example.org/git@sha256:00"}
 					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.Name, i.Name, kind, n), func(t *testing.T) {
 						objects, err := Objects(in)
 						if err != nil {
@@ -138,7 +141,9 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 		kinds := map[string]bool{}
 		for _, o := range objects {
 			kind := o.GetObjectKind().GroupVersionKind()
-			kinds[kind.Kind] = true
+			if kind.Kind != "PersistentVolumeClaim" {
+				kinds[kind.Kind+" "+o.GetName()] = true
+			}
 			if kind.Version == "" || kind.Kind == "" || o.GetNamespace() != in.Workload.Namespace {
 				t.Errorf("%s %q is not complete", kind, o.GetName())
 			}
@@ -167,12 +172,11 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 			}
 		}
 		for _, ref := range Names(in.Workload) {
-			if !kinds[ref.Kind] {
+			if !kinds[ref.Kind+" "+ref.Name] {
 				t.Errorf("Names lists a %s that is not made", ref.Kind)
 			}
-			delete(kinds, ref.Kind)
+			delete(kinds, ref.Kind+" "+ref.Name)
 		}
-		delete(kinds, "PersistentVolumeClaim")
 		if len(kinds) > 0 {
 			t.Errorf("Names forgets %v", kinds)
 		}
@@ -286,6 +290,12 @@ func TestObjectsRefuse(t *testing.T) {
 			in.Workload.Mounts = []workload.Mount{{Claim: "vision.../x", GiB: 1, TeamShare: workload.TeamShare{Name: "../x",
 				Class: "nfs", Access: workload.ManyNodes}}}
 		}, "volume"},
+		"a secret that climbs": {func(in *Input) {
+			in.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "../x", Files: []string{"token"}}}
+		}, "secret"},
+		"a variable that is no key": {func(in *Input) {
+			in.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "x", Env: []string{"A B"}}}
+		}, "secret"},
 		"storage with a slash":     {func(in *Input) { in.Workload.Volume, in.Workload.StorageGiB = "a/b", 1 }, "storage"},
 		"no processor":             {func(in *Input) { in.Workload.Size.CPU = "" }, "cpu"},
 		"memory below zero":        {func(in *Input) { in.Workload.Size.Memory = "-1Gi" }, "memory"},
@@ -379,6 +389,8 @@ func TestPlacementIsThatOfTheSize(t *testing.T) {
 func TestManifestShowsNoSecret(t *testing.T) {
 	in := input("mig-1g.10gb", "jupyterlab")
 	in.Token = "s3cr3t-value"
+	in.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "hub", Env: []string{"HF_TOKEN"}}}
+	in.Secrets = map[string][]byte{"s-1.env.HF_TOKEN": []byte("canary-of-the-hub")}
 	objects, err := Objects(in)
 	if err != nil {
 		t.Fatal(err)
@@ -387,12 +399,13 @@ func TestManifestShowsNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{in.Token, base64.StdEncoding.EncodeToString([]byte(in.Token))} {
+	for _, word := range []string{in.Token, base64.StdEncoding.EncodeToString([]byte(in.Token)), "canary-of-the-hub",
+		base64.StdEncoding.EncodeToString([]byte("canary-of-the-hub"))} {
 		if strings.Contains(manifest, word) {
 			t.Errorf("the manifest shows %q", word)
 		}
 	}
-	for _, word := range []string{"token: '********'", "kind: StatefulSet", "\n---\n", "nvidia.com/mig-1g.10gb: \"1\""} {
+	for _, word := range []string{"token: '********'", "s-1.env.HF_TOKEN: '********'", "kind: StatefulSet", "\n---\n", "nvidia.com/mig-1g.10gb: \"1\""} {
 		if !strings.Contains(manifest, word) {
 			t.Errorf("the manifest lacks %q:\n%s", word, manifest)
 		}

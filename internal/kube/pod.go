@@ -25,6 +25,8 @@ const (
 	sharedVolume = "shm"
 	tempVolume   = "tmp"
 	modelVolume  = "model"
+
+	secretsVolume = "secrets"
 )
 
 // sharedGroup owns what a team shares, whatever image writes there: with a group for each image, the one that starts
@@ -76,6 +78,7 @@ func (r renderer) pod() corev1.PodSpec {
 		PriorityClassName:             place.PriorityClass,
 		Containers:                    []corev1.Container{r.container()},
 		Volumes:                       r.volumes(),
+		InitContainers:                r.initContainers(),
 		ResourceClaims:                r.podClaims(),
 		Affinity:                      affinity(r.Workload.Size, r.Workload.AvoidNodes, r.Avoid),
 	}
@@ -175,6 +178,10 @@ func (r renderer) env() []corev1.EnvVar {
 	if i.TokenEnv != "" {
 		delete(values, i.TokenEnv)
 	}
+	ofSecrets := r.secretEnv()
+	for _, e := range ofSecrets {
+		delete(values, e.Name)
+	}
 	var env []corev1.EnvVar
 	for _, value := range r.Workload.Size.Placement.Env {
 		if strings.Contains(value, "$("+podUID+")") { // it must stand before those that refer to it
@@ -190,10 +197,14 @@ func (r renderer) env() []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
 	}
 	for _, s := range i.SecretsFor(r.Workload.Model) {
+		if slices.ContainsFunc(ofSecrets, func(e corev1.EnvVar) bool { return e.Name == s.Env }) {
+			continue // who brings one of their own wants that
+		}
 		env = append(env, corev1.EnvVar{Name: s.Env, ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: s.Secret},
 				Key: s.Key, Optional: new(true)}}})
 	}
+	env = append(env, ofSecrets...)
 	if r.hasToken() {
 		env = append(env, corev1.EnvVar{Name: i.TokenEnv,
 			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -229,6 +240,9 @@ func (r renderer) volumes() []corev1.Volume {
 		volumes = append(volumes, corev1.Volume{Name: modelVolume, VolumeSource: corev1.VolumeSource{
 			Image: &corev1.ImageVolumeSource{Reference: r.Site.Mirror.Of(m.Name), PullPolicy: corev1.PullIfNotPresent}}})
 	}
+	if files := r.secretFiles(); files != nil {
+		volumes = append(volumes, *files)
+	}
 	return append(volumes, emptyDir(tempVolume))
 }
 
@@ -253,6 +267,9 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	}
 	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
 		mounts = append(mounts, corev1.VolumeMount{Name: modelVolume, MountPath: catalog.ModelDir, ReadOnly: true})
+	}
+	if r.secretFiles() != nil {
+		mounts = append(mounts, corev1.VolumeMount{Name: secretsVolume, MountPath: workload.SecretsDir, ReadOnly: true})
 	}
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }

@@ -26,28 +26,31 @@ const (
 // Spec is what of a workload cannot be read off its objects. Storage has only its owner. What people typed (names,
 // titles, notes) is not in it.
 type Spec struct {
-	Owner        identity.PersonID  `json:"owner"`
-	Size         *catalog.Size      `json:"size,omitempty"`
-	Image        *catalog.Image     `json:"image,omitempty"`
-	Volume       string             `json:"volume,omitempty"`
-	StorageGiB   int                `json:"storageGiB,omitempty"`
-	Grants       []workload.Grant   `json:"grants,omitempty"` // without links, whose secrets the cluster has no use for
-	Request      string             `json:"request,omitempty"`
-	LicenseSeats int                `json:"licenseSeats,omitempty"`
-	Mounts       []workload.Mount   `json:"mounts,omitempty"`
-	Job          *workload.Job      `json:"job,omitempty"`
-	Replicas     *workload.Replicas `json:"replicas,omitempty"` // of an endpoint that can have more than one
-	Model        *catalog.Model     `json:"model,omitempty"`    // of an endpoint
-	Revision     int                `json:"revision,omitempty"` // of an endpoint, from the second on
-	CreatedAt    time.Time          `json:"createdAt,omitzero"`
+	Owner        identity.PersonID    `json:"owner"`
+	Size         *catalog.Size        `json:"size,omitempty"`
+	Image        *catalog.Image       `json:"image,omitempty"`
+	Volume       string               `json:"volume,omitempty"`
+	StorageGiB   int                  `json:"storageGiB,omitempty"`
+	Grants       []workload.Grant     `json:"grants,omitempty"` // without links, whose secrets the cluster has no use for
+	Request      string               `json:"request,omitempty"`
+	LicenseSeats int                  `json:"licenseSeats,omitempty"`
+	Mounts       []workload.Mount     `json:"mounts,omitempty"`
+	Secrets      []workload.SecretUse `json:"secrets,omitempty"`
+	Git          *workload.Git        `json:"git,omitempty"`
+	Job          *workload.Job        `json:"job,omitempty"`
+	Replicas     *workload.Replicas   `json:"replicas,omitempty"` // of an endpoint that can have more than one
+	Model        *catalog.Model       `json:"model,omitempty"`    // of an endpoint
+	Revision     int                  `json:"revision,omitempty"` // of an endpoint, from the second on
+	CreatedAt    time.Time            `json:"createdAt,omitzero"`
 }
 
 func specOf(w workload.Workload) Spec {
 	size, image := w.Size, w.Image
 	size.Title, size.Titles, size.Deprecated = "", nil, nil
 	image.Title, image.Titles, image.Deprecated = "", nil, nil
-	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Grants: lasting(w.Grants),
-		Job: w.Job, Model: w.Model, LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
+	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB,
+		Grants: lasting(w.Grants), Job: w.Job, Model: w.Model, Secrets: w.Secrets, Git: w.Git,
+		LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
 	if len(validation.IsValidLabelValue(w.Request)) == 0 {
 		s.Request = w.Request
 	}

@@ -51,7 +51,11 @@ func (s *Service) Events(ctx context.Context, a identity.Actor, id workload.ID) 
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	var events []Event
-	secrets, next := hidden(s, w), ""
+	secrets, err := s.hidden(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
 	for range eventPages {
 		list, err := client.CoreV1().Events(w.Namespace).List(ctx, metav1.ListOptions{Limit: eventsAtOnce, Continue: next})
 		if err != nil {

@@ -32,10 +32,12 @@ type Options struct {
 	Workloads Workloads
 	Clusters  map[string]kubernetes.Interface // by name
 	Token     func(workload.Workload) string  // the workload's own secret, as it is mounted
-	Alive     func(ctx context.Context) bool  // whether the caller is still signed in, as when the stream began
-	Most      int                             // streams that one person may follow at once; 16 where 0
-	Every     time.Duration                   // between two looks at the rights of who follows; 10 s where 0
-	Now       func() time.Time
+	// Hidden are the values of the workload's secrets; an error lets nothing be read. nil: there are none.
+	Hidden func(context.Context, workload.Workload) ([]string, error)
+	Alive  func(ctx context.Context) bool // whether the caller is still signed in, as when the stream began
+	Most   int                            // streams that one person may follow at once; 16 where 0
+	Every  time.Duration                  // between two looks at the rights of who follows; 10 s where 0
+	Now    func() time.Time
 }
 
 // Service reads logs and events. Faults: NotFound for what the actor may not see, Forbidden for a workload that one may
@@ -220,7 +222,10 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q 
 		}
 	}
 	s.begin(ctx, a, w, q, r)
-	err = r.await(w, pod, q, hidden(s, w))
+	secrets, err := s.hidden(ctx, w)
+	if err == nil {
+		err = r.await(w, pod, q, secrets)
+	}
 	if err != nil {
 		_ = r.Close()
 		return nil, err
@@ -229,11 +234,15 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q 
 }
 
 // hidden are the secrets that the portal mounted.
-func hidden(s *Service, w workload.Workload) []string {
-	if w.Image.TokenEnv == "" || s.o.Token == nil {
-		return nil
+func (s *Service) hidden(ctx context.Context, w workload.Workload) (list []string, err error) {
+	if w.Image.TokenEnv != "" && s.o.Token != nil {
+		list = append(list, s.o.Token(w))
 	}
-	return []string{s.o.Token(w)}
+	if len(w.Secrets) == 0 || s.o.Hidden == nil {
+		return list, nil
+	}
+	values, err := s.o.Hidden(ctx, w)
+	return append(list, values...), err
 }
 
 func choose(all []Container, name string) (string, error) {

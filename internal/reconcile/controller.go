@@ -50,7 +50,9 @@ type Options struct {
 	Seats    func(w workload.Workload) usage.Seats
 	KubeSite func(cluster string) kube.Site
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
-	Prober   Prober                           // nil: activity is not asked for
+	// Secrets are the values of a workload's secrets; an error leaves what is in the cluster. nil: there are none.
+	Secrets func(ctx context.Context, w workload.Workload) (map[string][]byte, error)
+	Prober  Prober // nil: activity is not asked for
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards func(cluster string) map[string][]inventory.PhysicalCard
 	// Quarantine is what administrators have called bad in a cluster; nil: nothing.

@@ -385,7 +385,7 @@ var errCannotTell = errors.New("the cluster did not say what is there")
 
 // settleObjects applies the difference. The time it returns is when a write that was held back is due.
 func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Duration, error) {
-	desired, err := l.wanted(w)
+	desired, err := l.wanted(ctx, w)
 	if err != nil {
 		return 0, err
 	}

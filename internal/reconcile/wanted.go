@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,7 +17,7 @@ import (
 )
 
 // wanted is the objects of a workload as they should be, or those that should go when it is deleted.
-func (l *loop) wanted(w workload.Workload) (DesiredObjects, error) {
+func (l *loop) wanted(ctx context.Context, w workload.Workload) (DesiredObjects, error) {
 	site := l.o.KubeSite(l.name)
 	if w.Desired == workload.WantDeleted {
 		return DesiredObjects{Gone: true, Objects: leaving(w, site.Instance)}, nil
@@ -26,13 +27,25 @@ func (l *loop) wanted(w workload.Workload) (DesiredObjects, error) {
 		t = tenant.Tenant{Name: w.Tenant} // its workloads can still be stopped
 	}
 	site.Mirror = l.mirror(w, site.Mirror)
+	values, err := l.secrets(ctx, w)
+	if err != nil {
+		return DesiredObjects{}, err
+	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
-		JobStarted: l.jobStarted(w)})
+		JobStarted: l.jobStarted(w), Secrets: values})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
 	}
 	objects, err := newObjects(rendered)
 	return DesiredObjects{Objects: objects}, err
+}
+
+// secrets are the values that a workload has while it runs; one that stops needs none, and stops without the database.
+func (l *loop) secrets(ctx context.Context, w workload.Workload) (map[string][]byte, error) {
+	if len(w.Secrets) == 0 || w.Desired != workload.WantRunning || l.o.Secrets == nil {
+		return nil, nil
+	}
+	return l.o.Secrets(ctx, w)
 }
 
 // jobStarted is when Kubernetes began with a job; zero for none.
@@ -48,18 +61,26 @@ func (l *loop) jobStarted(w workload.Workload) time.Time {
 }
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
-// so another claim has another name.
+// so another claim has another name. So is the Secret with the values of its secrets, once it does not run.
 func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	var old []Object
-	for _, t := range lookup[metav1.Object](l.caches().ours["ResourceClaimTemplate"], byWorkload, string(w.ID)) {
-		o := Object{Key: Key{Kind: "ResourceClaimTemplate", Namespace: t.GetNamespace(), Name: t.GetName()},
+	for _, t := range slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w)) {
+		o := Object{Key: Key{Kind: kindOf(t), Namespace: t.GetNamespace(), Name: t.GetName()},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
+		if o.Kind == "Secret" && o.Name != kube.SecretsName(w) {
+			continue // its own token stays while it is there
+		}
 		wanted := slices.ContainsFunc(desired.Objects, func(has Object) bool { return has.Key == o.Key })
 		if !wanted && o.mayTouch(existing(t)) {
 			old = append(old, o)
 		}
 	}
 	return old
+}
+
+// ofWorkload are the objects of a kind that carry a workload's label.
+func (l *loop) ofWorkload(kind string, w workload.Workload) []metav1.Object {
+	return lookup[metav1.Object](l.caches().ours[kind], byWorkload, string(w.ID))
 }
 
 // served takes from a spec what the cluster cannot hold. A workload that shall run needs it all the same; one that

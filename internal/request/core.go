@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -99,6 +100,8 @@ type records interface {
 	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Volume(ctx context.Context, name string) (workload.Volume, error)
+	// SecretsOf lists those of one owner, by name.
+	SecretsOf(ctx context.Context, o secret.Owner) ([]secret.Secret, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
 	// Checkouts are the workloads that hold license seats, oldest first.
@@ -248,6 +251,9 @@ func (c *core) save(ctx context.Context, tx Tx, out Outcome) (Request, error) {
 // taken while somebody had to decide.
 func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 	if w.Version == 0 {
+		if err := secretsThere(ctx, tx, w); err != nil {
+			return err
+		}
 		if err := mountsThere(ctx, tx, w); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ type Offering struct {
 	Tenant   tenant.Tenant
 	Clusters []string
 	Limits   Limits
+	GitImage string // that clones repositories; "" where the site has none
 }
 
 // Check turns a draft into a spec. Every problem is listed with its field and what can be changed; the spec is as
@@ -68,6 +69,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	if w.Job = c.job(d, w); w.Job != nil {
 		w.Image = w.Image.ForJob()
 	}
+	w.Git = c.git(d)
 	return w, c.fields
 }
 

@@ -64,6 +64,10 @@ type Draft struct {
 	// Schedule is whose hours it follows; nil for its team's
 	Schedule *Scheduled `json:",omitempty"`
 	JobDraft
+	// Secrets are names of one's own, or of the team's: those with secret.TeamPrefix, or where none of one's own has the
+	// name
+	Secrets []string  `json:",omitempty"`
+	Git     *GitDraft `json:",omitempty"` // nil for none
 }
 
 // Scheduled is whose hours a workload follows.
@@ -100,6 +104,9 @@ type Spec struct {
 	Model *catalog.Model `json:"model,omitempty"`
 	// nil for the team's hours
 	Schedule *Scheduled `json:"schedule,omitempty"`
+	// without values
+	Secrets []workload.SecretUse `json:"secrets,omitempty"`
+	Git     *workload.Git        `json:"git,omitempty"`
 }
 
 // Request is one start, extension, resume, edit or raise of quota, from its submission to its end state.

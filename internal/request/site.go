@@ -25,6 +25,7 @@ type Site struct {
 	// Unlicensed are the nodes of each cluster on which a vGPU has lost its license: new starts of vGPUs avoid them.
 	Unlicensed map[string][]string
 	Prices     usage.PriceList
+	GitImage   string // that clones repositories; "" for none
 }
 
 // CatalogFor is what is on offer at the prices that a team pays now, with the team's own images.

@@ -12,13 +12,14 @@ import (
 
 // prepared is a draft with everything that is known of it before a transaction begins.
 type prepared struct {
-	draft  Draft
-	key    idempotencyKey
-	spec   Spec
-	tenant tenant.Tenant
-	known  bool          // the actor can start something in the tenant
-	fields []fault.Field // what must be changed first
-	facts  Facts
+	draft   Draft
+	key     idempotencyKey
+	spec    Spec
+	tenant  tenant.Tenant
+	known   bool          // the actor can start something in the tenant
+	fields  []fault.Field // what must be changed first
+	facts   Facts
+	secrets []string // names of those that the draft asks for
 }
 
 func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key idempotencyKey) prepared {
@@ -26,6 +27,9 @@ func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key id
 	if p.spec, p.tenant, p.fields, p.known = s.check(a, d); !p.known {
 		return p
 	}
+	c := checker{}
+	p.secrets = c.secretNames(d)
+	p.fields = append(p.fields, c.fields...)
 	p.spec.Size.Isolation = s.isolation(ctx, p.spec)
 	p.facts = s.before(ctx, p.tenant, p.spec)
 	return p
@@ -41,7 +45,7 @@ func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fie
 			clip(d.Tenant))}}, false
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		Limits: site.Limits})
+		Limits: site.Limits, GitImage: site.GitImage})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}
@@ -121,6 +125,11 @@ func complete(ctx context.Context, in Reader, a identity.Actor, p prepared,
 		}
 	}
 	found, err := mounted(ctx, in, w)
+	if err != nil {
+		return nil, err
+	}
+	fields = append(fields, found...)
+	found, err = withSecrets(ctx, in, a, p, w)
 	return append(fields, found...), err
 }
 

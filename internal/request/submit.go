@@ -267,6 +267,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Spec.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
 		UpdatedAt:  f.Now,
 		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts, Job: r.Spec.Job, Model: r.Spec.Model,
+		Secrets: r.Spec.Secrets, Git: r.Spec.Git,
 	}
 	var pool license.Pool
 	if f.Seats != nil {

@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Transfer makes a pending request somebody else's. It is false, and nothing changes, for somebody who has spoken on it
-// or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by.
+// or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by, and so do
+// secrets of their own.
 func Transfer(r Request, to identity.Person) (Request, bool) {
 	given := slices.ContainsFunc(r.Decision.Reassigned, func(h Reassignment) bool {
 		return h.From == to.ID ||
@@ -16,6 +18,7 @@ func Transfer(r Request, to identity.Person) (Request, bool) {
 	if given || r.State != Pending || slices.Contains(r.Deciders(), to.ID) {
 		return r, false
 	}
+	r.Spec.Secrets = slices.DeleteFunc(slices.Clone(r.Spec.Secrets), func(u workload.SecretUse) bool { return !u.Team })
 	r.Asker, r.AskerName, r.Key, r.Fingerprint = to.ID, to.Name, "", ""
 	return r, true
 }

@@ -58,6 +58,8 @@ type workloadRow struct {
 	AvoidNodes     document[[]string]
 	Trace          string
 	Mounts         list[workload.Mount]
+	Secrets        list[workload.SecretUse]
+	Git            document[*workload.Git]
 	Job            document[*workload.Job]
 	Model          document[*catalog.Model]
 	Result         document[*workload.Result]
@@ -80,6 +82,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: timestampOf(w.CreatedAt), UpdatedAt: timestampOf(w.UpdatedAt), Version: w.Version,
 		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
+		Secrets: w.Secrets, Git: doc(w.Git),
 		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas),
 		Revisions:      doc(w.Revisions),
 		HeldReplicas:   w.Replicas.Hold(),
@@ -102,6 +105,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
 		Replicas: row.Replicas.is, Revisions: row.Revisions.is, Schedule: row.Schedule.is,
+		Secrets: row.Secrets, Git: row.Git.is,
 	}
 }
 
@@ -328,8 +332,8 @@ func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
 	var err error
 	if w.Version > 0 {
 		err = update(t.at(ctx), &row, "id", row.ID, w.Version)
-	} else {
-		err = insert(t.at(ctx), &row)
+	} else if err = insert(t.at(ctx), &row); err == nil {
+		err = t.useSecrets(ctx, w)
 	}
 	if clash(err) == uniqueClash {
 		taken := i18n.T("store.name_taken", "Name", w.Name)

@@ -30,6 +30,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/reference"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -45,6 +46,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/platform"
 	"github.com/gpu-portal/gpu-portal/internal/web/requests"
 	"github.com/gpu-portal/gpu-portal/internal/web/search"
+	"github.com/gpu-portal/gpu-portal/internal/web/secrets"
 	"github.com/gpu-portal/gpu-portal/internal/web/start"
 	"github.com/gpu-portal/gpu-portal/internal/web/team"
 	"github.com/gpu-portal/gpu-portal/internal/web/workloads"
@@ -89,6 +91,7 @@ type Deps struct {
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
 	Accounts     *accounts.Service
 	Embeds       *embed.Service
+	Secrets      *secret.Service
 	Notify       *notify.Service
 	Events       audit.Reader
 	Bundle       *i18n.Bundle
@@ -163,13 +166,15 @@ func New(d Deps) *Web {
 			Catalog: d.Catalog, Events: d.Events, Licenses: d.Licenses, Quarantine: d.Quarantine, Metrics: d.Metrics,
 			Snapshots: d.Snapshots, Usage: d.Usage},
 		&home.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers, Idle: d.Idle},
-		&start.Pages{Blocks: shared, Requests: d.Requests, Offers: d.Offers, Workloads: d.Workloads, Snapshots: d.Snapshots},
+		&start.Pages{Blocks: shared, Requests: d.Requests, Offers: d.Offers, Workloads: d.Workloads, Secrets: d.Secrets,
+			Snapshots: d.Snapshots},
 		&requests.Pages{Blocks: shared, Requests: d.Requests, Approvals: d.Approvals, Quotas: d.Quotas, Seats: d.Seats,
 			Delegations: d.Delegations, Snapshots: d.Snapshots, Usage: d.Usage, Workloads: d.Workloads},
 		&team.Pages{Blocks: shared, Tenants: d.Tenants, Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
 			Quotas: d.Quotas},
 		&help.Pages{Frame: frame, Reference: d.Reference, PortalURL: d.PortalURL},
 		&search.Pages{Blocks: shared, Snapshots: d.Snapshots, Tenants: d.Tenants},
+		&secrets.Pages{Blocks: shared, Secrets: d.Secrets, Tenants: d.Tenants},
 		&account.Pages{Blocks: shared, Accounts: d.Accounts, Notify: d.Notify, Embeds: d.Embeds,
 			PortalURL: d.PortalURL}} {
 		routes = append(routes, a.Routes()...)

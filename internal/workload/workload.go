@@ -95,6 +95,8 @@ type Workload struct {
 	Job          *Job           // nil for what is no job
 	Model        *catalog.Model // of an endpoint; nil where its image has one
 	Result       *Result        // of a job that has ended; nil before
+	Secrets      []SecretUse    // of its owner or team, see SecretUse
+	Git          *Git           // cloned before it starts; nil for none
 	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; avoided where possible
 	Schedule     Schedule       // when it is stopped and started by itself
 }

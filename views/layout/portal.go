@@ -55,13 +55,15 @@ func HelpItems(say *i18n.Localizer, m HelpModel) []ui.MenuItemModel {
 }
 
 // AccountModel is what belongs to somebody alone; Current is the address of the page.
-type AccountModel struct{ Account, Notices, Current string }
+type AccountModel struct{ Account, Secrets, Notices, Current string }
 
 // AccountItems are its entries.
 func AccountItems(say *i18n.Localizer, m AccountModel) []ui.MenuItemModel {
 	return []ui.MenuItemModel{
 		{Label: say.S("web.nav.account"), Icon: "key", Href: m.Account, Current: m.Current == m.Account,
 			Test: "nav-account"},
+		{Label: say.S("web.nav.secrets"), Icon: "lock", Href: m.Secrets, Current: m.Current == m.Secrets,
+			Test: "nav-secrets"},
 		{Label: say.S("web.nav.notices"), Icon: "bell", Href: m.Notices, Current: m.Current == m.Notices,
 			Test: "nav-notices"},
 	}

@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases,
 		seatCases, markCases, backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases,
 		logLevelCases, undoCases,
-		processCases, keyCases, trafficCases, embedCases} {
+		processCases, keyCases, trafficCases, embedCases, secretCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()
@@ -89,6 +89,9 @@ func Workload(id string) workload.Workload {
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
 			TimeLimit: catalog.Duration(time.Hour)}, Model: &Model, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
+		Secrets: []workload.SecretUse{{ID: "s-0", Name: "hub", Kind: "huggingface", Team: true, Env: []string{"HF_TOKEN"},
+			Files: []string{"token"}}},
+		Git:    &workload.Git{URL: "https://example.org/a/b.git", Ref: "main", Image: "example.org/git@sha256:00"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }

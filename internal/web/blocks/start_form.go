@@ -29,6 +29,14 @@ func (f StartForm) Values() url.Values {
 	if len(f.Mounts) > 0 {
 		v["mounts"] = f.Mounts
 	}
+	if len(f.Secrets) > 0 {
+		v["secrets"] = f.Secrets
+	}
+	for name, value := range f.ofGit() {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
 	return v
 }
 
@@ -42,6 +50,8 @@ type StartForm struct {
 	Storage string
 	Volume  string
 	Mounts  []string
+	Secrets []string // as secret.Secret.Reference calls them
+	Git     GitForm
 	Cluster string // "" leaves it to the portal
 	Reason  string
 	Name    string
@@ -74,7 +84,9 @@ func ReadStartForm(v url.Values) StartForm {
 	f := StartForm{
 		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"),
 		Storage: v.Get("storage"),
-		Volume:  v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
+		Volume:  v.Get("volume"), Mounts: v["mounts"], Secrets: v["secrets"],
+		Git:    GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
+		Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
 		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
 		Model: v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
@@ -101,7 +113,8 @@ func ReadStartForm(v url.Values) StartForm {
 func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
 		Lease:   f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
+		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Secrets: f.Secrets, Git: f.git(),
+		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
 		Scaling: f.scaling(), Schedule: f.Hours.Scheduled()}
@@ -168,6 +181,19 @@ func (f StartForm) LikeModel(m *catalog.Model, r workload.Range, p autoscale.Pol
 	}
 	f.Scaling = p.Typed()
 	return f
+}
+
+// git is the repository to clone; nil where the form names none.
+func (f StartForm) git() *request.GitDraft {
+	if f.Git == (GitForm{}) {
+		return nil
+	}
+	return &request.GitDraft{URL: f.Git.URL, Ref: f.Git.Ref, Secret: f.Git.Secret}
+}
+
+// ofGit are the fields of the repository by their names in the form.
+func (f StartForm) ofGit() map[string]string {
+	return map[string]string{"git.url": f.Git.URL, "git.ref": f.Git.Ref, "git.secret": f.Git.Secret}
 }
 
 // ofEndpoint are the fields that only an endpoint has, by their names in the form.

@@ -27,6 +27,15 @@ func (f StartForm) hidden() []ui.HiddenModel {
 	for _, name := range f.Mounts {
 		fields = append(fields, ui.HiddenModel{Name: "mounts", Value: name})
 	}
+	for _, name := range f.Secrets {
+		fields = append(fields, ui.HiddenModel{Name: "secrets", Value: name})
+	}
+	git := f.ofGit()
+	for _, name := range slices.Sorted(maps.Keys(git)) {
+		if git[name] != "" {
+			fields = append(fields, ui.HiddenModel{Name: name, Value: git[name]})
+		}
+	}
 	return fields
 }
 
@@ -43,8 +52,9 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 		return nil, err
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
-		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey()}
-	form = form.LikeModel(last.Model, last.Replicas, last.Scaling)
+		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey(),
+		Secrets: SecretNames(k.Actor, k.Actor.Person.ID, last.Secrets)}
+	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
 	}

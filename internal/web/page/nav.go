@@ -121,7 +121,8 @@ func (w *Frame) Places(k Call) []Link {
 		add(k.Words.S("web.nav.requests"), place{"approvals", "/approvals", "check", ""},
 			place{"delegations", DelegationsPath, "team", ""})
 	}
-	add("", place{"account", "/account", "key", ""}, place{"notices", "/account/notifications", "bell", ""})
+	add("", place{"account", "/account", "key", ""}, place{"secrets", SecretsPath, "lock", ""},
+		place{"notices", "/account/notifications", "bell", ""})
 	for _, g := range n.platform {
 		title := k.Words.S("web.side.platform")
 		if g.id != "" {

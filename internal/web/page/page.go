@@ -193,7 +193,7 @@ func (w *Frame) Waiting(k Call) (int, error) {
 func userModel(k Call, current string) layout.UserModel {
 	p := k.Actor.Person
 	return layout.UserModel{ID: string(p.ID), Name: p.Name, Detail: p.Email, Initials: initials(p.Name),
-		Links: layout.AccountItems(k.Words.Localizer, layout.AccountModel{Account: "/account",
+		Links: layout.AccountItems(k.Words.Localizer, layout.AccountModel{Account: "/account", Secrets: SecretsPath,
 			Notices: "/account/notifications", Current: current})}
 }
 

@@ -47,6 +47,12 @@ func StartSizePath(size string) string { return "/start?size=" + url.QueryEscape
 // RequestPath is where a request is.
 func RequestPath(id request.ID) string { return "/requests/" + string(id) }
 
+// SecretsPath is where one's own secrets are.
+const SecretsPath = "/account/secrets"
+
+// TeamSecretsPath is where the secrets of a team are.
+func TeamSecretsPath(team string) string { return TeamPath(team) + "/secrets" }
+
 // TeamImagesPath is where the images of a team is.
 func TeamImagesPath(team string) string { return TeamPath(team) + "/images" }
 

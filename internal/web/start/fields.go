@@ -63,12 +63,17 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
 		return m, err
 	}
+	if m.Secrets, m.Git, err = w.secretsFields(k, form, wrong); err != nil {
+		return m, err
+	}
 	m.Hours = w.hoursFields(k, form, wrong)
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
-	m.AdvancedOpen = len(form.Mounts) > 0 || m.Hours != nil && form.Hours.Mode != "" ||
+	m.AdvancedOpen = len(form.Mounts)+len(form.Secrets) > 0 || form.Git.URL != "" ||
+		m.Hours != nil && form.Hours.Mode != "" ||
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter != ""
-	for _, name := range []string{"volume", "storage", "mounts", "name", "cluster", "model.revision",
+	for _, name := range []string{"volume", "storage", "mounts", "secrets", "git.url", "git.ref", "git.secret",
+		"name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
 		"schedule.zone"} {

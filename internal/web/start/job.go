@@ -35,7 +35,8 @@ func (w *Pages) like(k page.Call, form blocks.StartForm, fill bool) (blocks.Star
 	if !fill {
 		return form, &item, nil
 	}
-	form = form.LikeJob(item)
+	form = form.LikeJob(item).LikeGit(item.Git)
+	form.Secrets = blocks.SecretNames(k.Actor, item.Owner, item.Secrets)
 	if item.Volume != "" {
 		used, err := w.usedBy(k, item.Volume)
 		if err == nil && used == "" {

@@ -3,6 +3,7 @@ package start
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -13,5 +14,6 @@ type Pages struct {
 	Requests  *request.Service
 	Offers    *request.Offers
 	Workloads *workload.Service
+	Secrets   *secret.Service
 	Snapshots request.Snapshots
 }

@@ -23,14 +23,7 @@ func teamImagePath(team, image string) string {
 
 // teamCrumbs lead to one side of a team; an empty title is the team itself.
 func teamCrumbs(k page.Call, e tenant.Entry, title string) []ui.CrumbModel {
-	crumbs := []ui.CrumbModel{{Label: k.Words.S("team.title"), Href: "/team"}}
-	if page.TeamPlace(k, e.Name) == page.TenantsPath {
-		crumbs[0] = ui.CrumbModel{Label: k.Words.S("tenants.title"), Href: page.TenantsPath}
-	}
-	if title == "" {
-		return append(crumbs, ui.CrumbModel{Label: e.Display()})
-	}
-	return append(crumbs, ui.CrumbModel{Label: e.Display(), Href: page.TeamPath(e.Name)}, ui.CrumbModel{Label: title})
+	return blocks.TeamCrumbs(k, e, title)
 }
 
 // teamImages answers: which images has the team of its own; and for owners: what can I change.

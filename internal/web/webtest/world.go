@@ -384,7 +384,7 @@ func (w *World) pages() {
 		Prices:  w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
 		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
-		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Events: w.Store, Bundle: w.bundle, Now: w.now,
+		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Secrets: w.newSecrets(), Events: w.Store, Bundle: w.bundle, Now: w.now,
 		PortalURL: "http://localhost:8080",
 		Reference: apiReference,
 		Support:   page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},

@@ -114,7 +114,7 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 	}
 	if identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
 		if a.Size.Name != "" && identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: a.Workload.Tenant}) {
-			m.Take, m.Size = takePath(say, a), say.SizeTitle(a.Size)
+			m.Take, m.Size = takePath(k, a), say.SizeTitle(a.Size)
 		}
 		m.Dismiss = page.AdvicePath + "/" + string(a.Workload.ID) + "/dismiss"
 	}
@@ -175,13 +175,17 @@ func adviceNotes(say page.Words, a advice.Advice) []string {
 
 // takePath is the start page with everything filled in. The old one goes on until somebody stops it: nothing is lost by
 // asking.
-func takePath(say page.Words, a advice.Advice) string {
+func takePath(k page.Call, a advice.Advice) string {
+	say := k.Words
 	w, reason := a.Workload, say.S("advice.reason", "Workload", a.Workload.Name, "Advice", adviceTitle(say, a))
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}
 	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name},
 		"replaces": {string(w.ID)}, "reason": {reason}, "mounts": blocks.MountNames(w.Mounts)}
+	if names := blocks.SecretNames(k.Actor, w.Owner, w.Secrets); len(names) > 0 {
+		q["secrets"] = names
+	}
 	if w.StorageGiB > 0 {
 		q.Set("storage", say.Number(float64(w.StorageGiB))+"Gi")
 	}

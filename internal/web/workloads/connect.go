@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
@@ -79,6 +80,7 @@ func sameJob(s details) string {
 		Retries   int                  `json:"retries,omitempty"`
 		TimeLimit string               `json:"timeLimit,omitempty"`
 		Mounts    []string             `json:"mounts,omitempty"`
+		Secrets   []string             `json:"secrets,omitempty"`
 		Reason    string               `json:"reason"`
 	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Image: s.Image.Name, Reason: "once more: " + s.Name}
 	if j := s.Job; j != nil {
@@ -90,6 +92,7 @@ func sameJob(s details) string {
 	for _, m := range s.Mounts {
 		body.Mounts = append(body.Mounts, m.Name)
 	}
+	body.Secrets = blocks.SecretNames(s.reader, s.Owner, s.Secrets)
 	text, err := json.MarshalIndent(body, "", "  ")
 	if err != nil { // strings and numbers
 		return "{}"

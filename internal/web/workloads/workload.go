@@ -23,13 +23,14 @@ import (
 // details is a workload with what every tab of its page shows.
 type details struct {
 	workload.Workload
+	reader    identity.Actor
 	mayChange bool             // whether the reader may stop, extend or delete it
 	warnings  []notify.Warning // of its end, once that was announced
 }
 
 func (w *Pages) details(k page.Call) (details, error) {
 	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(k.Get("id")))
-	s := details{Workload: item, mayChange: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
+	s := details{Workload: item, reader: k.Actor, mayChange: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
 	if err == nil && item.Ending() {
 		s.warnings, err = w.Notify.Warnings(k.Ctx, k.Actor, item.ID)
 	}
@@ -98,7 +99,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
 		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
-		Facts: facts(k.Words, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
+		Facts: facts(k, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
@@ -438,6 +439,11 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 	if s.mayChange && s.State != workload.Ended && s.Desired != workload.WantDeleted {
 		m.Share = page.WorkloadPath(s.ID) + "/share"
 		m.Guests = guests(k.Words, s.Workload)
+		if s.Owner == k.Actor.Person.ID && !s.Granted(k.Words.Now) {
+			for _, u := range s.OwnSecrets() {
+				m.OwnSecrets = append(m.OwnSecrets, u.Name)
+			}
+		}
 	}
 	return m
 }
@@ -455,13 +461,14 @@ func guests(say page.Words, item workload.Workload) (list []string) {
 }
 
 // facts is what it is and where it runs; the cluster's raw words are in a fold.
-func facts(say page.Words, item workload.Workload, mirror catalog.Mirror) workloadview.FactsModel {
+func facts(k page.Call, item workload.Workload, mirror catalog.Mirror) workloadview.FactsModel {
+	say := k.Words
 	m := workloadview.FactsModel{ID: "workload-facts", Size: blocks.SizeModel(say, item.Size),
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
 		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
 		Job: blocks.JobModel(say, item.Job), Serves: blocks.ServesModel(say, item.Model),
-		Mounts: blocks.MountWords(item.Mounts), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
+		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item), Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
 	if item.Volume != "" {
 		m.Volume = item.Volume + " · " + say.GiB(float64(item.StorageGiB))

@@ -1,0 +1,169 @@
+package kube
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/secret"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// SecretsName is the Kubernetes Secret with the values of a workload's secrets. They lie apart from the workload's own
+// token: that is needed as long as the workload is there, these only while it runs. No workload's name has a dot.
+func SecretsName(w workload.Workload) string { return w.Name + ".secrets" }
+
+// Unmounted are the values of no secret: what a manifest for people is rendered with, which masks values anyway.
+func Unmounted(w workload.Workload) map[string][]byte {
+	data := map[string][]byte{}
+	for _, u := range w.Secrets {
+		for _, key := range u.Keys() {
+			data[key] = nil
+		}
+	}
+	return data
+}
+
+// hasSecrets: a workload that stops has none left in the cluster.
+func (in Input) hasSecrets() bool {
+	return len(in.Workload.Secrets) > 0 && in.Workload.Desired == workload.WantRunning
+}
+
+func (r renderer) secrets() *corev1.Secret {
+	meta := r.meta()
+	meta.Name = SecretsName(r.Workload)
+	data := map[string][]byte{}
+	for _, u := range r.Workload.Secrets {
+		for _, key := range u.Keys() {
+			if value, ok := r.Secrets[key]; ok {
+				data[key] = value
+			}
+		}
+	}
+	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: meta,
+		Type: corev1.SecretTypeOpaque, Data: data}
+}
+
+// secretEnv are the variables of the workload's secrets. All are optional, and all files are: what a secret holds may
+// change while the pod stays, and one that was deleted must not keep a pod from starting again.
+func (r renderer) secretEnv() []corev1.EnvVar {
+	var env []corev1.EnvVar
+	name := corev1.LocalObjectReference{Name: SecretsName(r.Workload)}
+	for _, u := range r.Workload.Secrets {
+		for _, variable := range u.Env {
+			env = append(env, corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{
+				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: name, Key: u.EnvKey(variable),
+					Optional: new(true)}}})
+		}
+	}
+	return append(env, r.gitEnv()...)
+}
+
+// gitHelper answers what git asks, and lets it store nothing: the file is not to be written to.
+const gitHelper = `!f() { test "$1" != get || exec git credential-store --file=%s get; }; f`
+
+// gitEnv has git look for credentials in the files of git secrets. It takes git 2.31; an older one does without.
+func (r renderer) gitEnv() []corev1.EnvVar {
+	var env []corev1.EnvVar
+	n := 0
+	for _, u := range r.Workload.Secrets {
+		if u.Kind != string(secret.Git) {
+			continue
+		}
+		for _, file := range u.Files {
+			if file != secret.GitCredentials {
+				continue
+			}
+			i := strconv.Itoa(n)
+			env = append(env, corev1.EnvVar{Name: "GIT_CONFIG_KEY_" + i, Value: "credential.helper"},
+				corev1.EnvVar{Name: "GIT_CONFIG_VALUE_" + i, Value: fmt.Sprintf(gitHelper, u.Path(file))})
+			n++
+		}
+	}
+	if n > 0 {
+		env = append(env, corev1.EnvVar{Name: "GIT_CONFIG_COUNT", Value: strconv.Itoa(n)})
+	}
+	return env
+}
+
+// secretFiles is the volume with the files of the workload's secrets; nil for none. It is mounted as a whole: a file
+// that is mounted alone would never show a new value.
+func (r renderer) secretFiles() *corev1.Volume {
+	var items []corev1.KeyToPath
+	for _, u := range r.Workload.Secrets {
+		for _, file := range u.Files {
+			items = append(items, corev1.KeyToPath{Key: u.FileKey(file), Path: path.Join(u.Name, file)})
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return &corev1.Volume{Name: secretsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: SecretsName(r.Workload), Items: items, DefaultMode: new(int32(0o444)), Optional: new(true)}}}
+}
+
+// cloneScript takes everything from its environment. What is there already is left as it is: it may hold somebody's
+// work. A clone that was broken off leaves a directory of another name, which goes with the next try.
+const cloneScript = `set -eu
+if [ -e "$TARGET" ]; then
+  echo "$TARGET is there already and is left as it is."
+  exit 0
+fi
+rm -rf "$TARGET.partial"
+git clone --quiet -- "$REPOSITORY" "$TARGET.partial"
+if [ -n "$REF" ]; then
+  git -C "$TARGET.partial" checkout --quiet "$REF" --
+fi
+mv "$TARGET.partial" "$TARGET"
+echo "Cloned $REPOSITORY into $TARGET."
+`
+
+// gitUser clones where the image of the workload names no user.
+const gitUser int64 = 1000
+
+// gitTarget is where the repository is cloned to: below the image's home, which may be kept storage, else in a
+// directory that goes with the pod.
+func (r renderer) gitTarget() string {
+	if home := r.Workload.Image.Home; home != "" {
+		return path.Join(home, r.Workload.Git.Dir())
+	}
+	return path.Join("/tmp", r.Workload.Git.Dir())
+}
+
+// initContainers clone the repository of the workload. The last lines of a clone that failed become the container's
+// termination message, from which the page says why.
+func (r renderer) initContainers() []corev1.Container {
+	g := r.Workload.Git
+	if g == nil {
+		return nil
+	}
+	env := []corev1.EnvVar{{Name: "REPOSITORY", Value: g.URL}, {Name: "REF", Value: g.Ref},
+		{Name: "TARGET", Value: r.gitTarget()}, {Name: "HOME", Value: "/tmp"}, {Name: "GIT_TERMINAL_PROMPT", Value: "0"},
+		{Name: "GIT_HTTP_LOW_SPEED_LIMIT", Value: "1000"}, {Name: "GIT_HTTP_LOW_SPEED_TIME", Value: "60"},
+		{Name: "GIT_ALLOW_PROTOCOL", Value: "https"},
+		{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}} // whatever the image says, see env
+	security := &corev1.SecurityContext{AllowPrivilegeEscalation: new(bool),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	if !r.Site.OpenShift && r.Workload.Image.RunAsUser == nil {
+		security.RunAsUser = new(gitUser) // images with git usually run as root, which the pod may not
+	}
+	return []corev1.Container{{
+		Name: workload.GitContainer, Image: r.Site.Mirror.Of(g.Image), ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: []string{"sh", "-c", cloneScript}, Env: append(env, r.gitEnv()...),
+		Resources: corev1.ResourceRequirements{Requests: r.small(), Limits: r.small()}, VolumeMounts: r.mounts(),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          security,
+	}}
+}
+
+// small is CPU and memory of the size: a pod asks for the larger of its containers, so that this costs nothing more.
+func (r renderer) small() corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		list[name] = r.resources[name]
+	}
+	return list
+}

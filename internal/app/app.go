@@ -33,6 +33,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -355,7 +356,7 @@ func (a *App) services() {
 		SeatQueue: seatQueue{a.requests.Seats},
 		Sharing:   a.sharing, Colleagues: tenant.Colleagues{Store: a.store,
 			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }},
-		Schedules: a.tenants.ScheduleOf}
+		Schedules: a.tenants.ScheduleOf, MayStart: a.mayStart}
 	a.secretService = a.newSecrets()
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,
@@ -434,6 +435,19 @@ func (a *App) newController() *reconcile.Controller {
 // actor says what a person is now, by the groups last told and the teams in effect.
 func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
 	return a.tenants.Directory().Actor(p, via)
+}
+
+// mayStart is a Conflict where the owner of a workload is shut out, or has left the team that pays.
+func (a *App) mayStart(ctx context.Context, w workload.Workload) error {
+	p, err := a.store.Person(ctx, w.Owner)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if err != nil || p.Disabled || !identity.Can(a.actor(p, identity.ViaSession), identity.SubmitRequest,
+		identity.Resource{Tenant: w.Tenant}) {
+		return fault.New(fault.Conflict, i18n.T("schedule.owner_gone", "Name", w.OwnerName))
+	}
+	return nil
 }
 
 func (a *App) size(name string) (catalog.Size, bool) { return a.offer.Catalog().Size(name) }

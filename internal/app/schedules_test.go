@@ -130,27 +130,48 @@ func TestTheClockStopsAndStarts(t *testing.T) {
 	w.clock.pass(10 * time.Minute)
 	wants(workload.WantRunning, "with quota again")
 
+	// nor is anything started for somebody who is shut out
+	leaver := w.personID(developer)
+	ban := func(verb string) {
+		t.Helper()
+		if a := w.call(w.token(admin), http.MethodPost, "/api/v1/people/"+leaver+"/"+verb,
+			map[string]any{"note": "a test"}); a.status != http.StatusOK {
+			t.Fatal(verb, a.status, a.body)
+		}
+	}
+	w.passTo(at(2, 19, 0).Add(time.Minute))
+	wants(workload.WantStopped, "Tuesday evening")
+	ban("disable")
+	w.passTo(at(3, 8, 0).Add(time.Minute))
+	if is := wants(workload.WantStopped, "while its owner is shut out"); is.Schedule.Followed.Problem.ID !=
+		"schedule.owner_gone" {
+		t.Errorf("it says %v", is.Schedule.Followed.Problem)
+	}
+	ban("enable")
+	w.clock.pass(10 * time.Minute)
+	wants(workload.WantRunning, "with its owner back")
+
 	// keep it on for an evening, and end it for good
 	kept := answered[api.Schedule](t, w.call(w.token(developer), http.MethodPost, path+"/skip", nil), http.StatusOK)
-	if kept.Skips == nil || !kept.Skips.Equal(at(2, 19, 0)) || kept.KeptUntil == nil ||
-		!kept.KeptUntil.Equal(at(3, 8, 0)) {
+	if kept.Skips == nil || !kept.Skips.Equal(at(3, 19, 0)) || kept.KeptUntil == nil ||
+		!kept.KeptUntil.Equal(at(4, 8, 0)) {
 		t.Errorf("kept %+v", kept)
 	}
-	w.passTo(at(2, 23, 0))
+	w.passTo(at(3, 23, 0))
 	wants(workload.WantRunning, "kept on")
-	w.passTo(at(3, 19, 5))
+	w.passTo(at(4, 19, 5))
 	wants(workload.WantStopped, "the evening after")
 	if a := w.call(w.token(developer), http.MethodDelete, strings.TrimSuffix(path, "/schedule"),
 		nil); a.status != http.StatusOK {
 		t.Fatal(a.status, a.body)
 	}
-	w.passTo(at(4, 8, 30))
+	w.passTo(at(5, 8, 30))
 	w.ticks()
 	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Desired != workload.WantDeleted {
 		t.Errorf("what somebody ended is %s, %v", now.Desired, err)
 	}
-	if stops, starts := len(w.events(audit.ScheduleStopped)), len(w.events(audit.ScheduleStarted)); stops != 3 ||
-		starts != 2 {
+	if stops, starts := len(w.events(audit.ScheduleStopped)), len(w.events(audit.ScheduleStarted)); stops != 4 ||
+		starts != 3 {
 		t.Errorf("%d stops and %d starts are on record", stops, starts)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -246,7 +247,7 @@ func (w Workload) follow(p Plan, now time.Time) (Schedule, step) {
 	}
 	f.Generation = w.Generation
 	if stop := w.Coming(p, now).Stop.At; !stop.IsZero() && stop.Sub(now) <= scheduleWarning && !f.Warned.Equal(stop) &&
-		w.StopLoses(now) {
+		w.Kind == catalog.Notebook && w.StopLoses(now) {
 		f.Warned = stop.UTC()
 		return s, warnNow
 	}

@@ -76,7 +76,7 @@ func (s *Service) FollowSchedules(ctx context.Context) error {
 		if do == stay && reflect.DeepEqual(next, w.Schedule) {
 			continue
 		}
-		if err := s.followOne(ctx, w.ID); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
+		if err := s.followOne(ctx, w, do); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
 			faults = append(faults, fmt.Errorf("workload %s: %w", w.ID, err))
 		}
 	}
@@ -84,7 +84,15 @@ func (s *Service) FollowSchedules(ctx context.Context) error {
 }
 
 // followOne does what is due for one workload. Where a start fails nothing of it stays but why.
-func (s *Service) followOne(ctx context.Context, id ID) error {
+func (s *Service) followOne(ctx context.Context, seen Workload, due step) error {
+	id := seen.ID
+	if due == startNow && s.MayStart != nil {
+		if err := s.MayStart(ctx, seen); fault.Is(err, fault.Conflict) {
+			return s.notStarted(ctx, id, fault.As(err).Sentence)
+		} else if err != nil {
+			return err
+		}
+	}
 	var why *fault.Error
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		w, err := tx.Workload(ctx, id)

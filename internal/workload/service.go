@@ -123,6 +123,9 @@ type Service struct {
 	Colleagues Colleagues
 	// Schedules are the hours of a team, with the holidays that count for it; nil: it has none.
 	Schedules func(tenant string) schedule.Team
+	// MayStart is a Conflict, with the reason, where the owner of a workload could not start it by hand: the clock does
+	// not do it for them; nil: they can.
+	MayStart func(ctx context.Context, w Workload) error
 }
 
 // SeatQueue holds those who wait for license seats.

@@ -32,6 +32,25 @@ func ReadHours(v url.Values, prefix string) HoursForm {
 		Start: v.Get(prefix+"start") != ""}
 }
 
+// keep puts what is typed into an address; nothing for the team's hours.
+func (f HoursForm) keep(v url.Values, prefix string) {
+	if f.Mode != "" {
+		v.Set(prefix+"mode", f.Mode)
+	}
+	if f.Mode != ownMode {
+		return
+	}
+	v[prefix+"days"] = f.Days
+	for name, value := range map[string]string{"from": f.From, "until": f.Until, "zone": f.Zone} {
+		v.Set(prefix+name, value)
+	}
+	for name, on := range map[string]bool{"notOnHolidays": f.Holidays, "start": f.Start} {
+		if on {
+			v.Set(prefix+name, "on")
+		}
+	}
+}
+
 // HoursOf fills the fields with hours, with usual ones where there are none; zone is the site's.
 func HoursOf(mode string, h *schedule.Hours, zone string) HoursForm {
 	if h == nil || len(h.Windows) == 0 {

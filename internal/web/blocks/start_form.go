@@ -37,6 +37,7 @@ func (f StartForm) Values() url.Values {
 			v.Set(name, value)
 		}
 	}
+	f.Hours.keep(v, "schedule.")
 	return v
 }
 

@@ -33,7 +33,7 @@ const maxSecretBody = 4 * secret.MaxValue
 type Secret struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name" doc:"Unique among mine, or among those of the team; requests name it in secrets"`
-	Kind       string            `json:"kind" enum:"variables,file,s3,git,huggingface,ngc"`
+	Kind       string            `json:"kind" enum:"variables,file,s3,git,huggingface,ngc,registry"`
 	Person     string            `json:"person,omitempty" doc:"Whose own it is"`
 	Tenant     string            `json:"tenant,omitempty" doc:"The team that has it"`
 	About      map[string]string `json:"about" doc:"Fields that are no secret, and the first characters of those that are"`
@@ -96,9 +96,9 @@ func (a *API) secrets(ctx context.Context, actor identity.Actor, in *secretsInpu
 type createSecretInput struct {
 	Body struct {
 		Name   string            `json:"name" maxLength:"40" example:"hub"`
-		Kind   string            `json:"kind" enum:"variables,file,s3,git,huggingface,ngc"`
+		Kind   string            `json:"kind" enum:"variables,file,s3,git,huggingface,ngc,registry"`
 		Tenant string            `json:"tenant,omitempty" maxLength:"63" doc:"The team that has it; absent: it is my own"`
-		Values map[string]string `json:"values" doc:"By kind. variables: lines (NAME=value, one on each line). file: file, content. s3: accessKey, secretKey, endpoint, region. git: host, user, token. huggingface, ngc: token"`
+		Values map[string]string `json:"values" doc:"By kind. variables: lines (NAME=value, one on each line). file: file, content. s3: accessKey, secretKey, endpoint, region. git: host, user, token. huggingface, ngc: token. registry, of teams alone: host, user, password"`
 	}
 }
 
@@ -157,6 +157,9 @@ func secretNames(w workload.Workload, a identity.Actor) []string {
 	named, _ := w.SecretsFor(a)
 	var names []string
 	for _, u := range named {
+		if u.Pulls() {
+			continue
+		}
 		names = append(names, secret.ReferenceTo(u))
 	}
 	return names

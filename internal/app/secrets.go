@@ -31,6 +31,7 @@ func keyOf(key []byte) secret.Key {
 }
 
 func (a *App) newSecrets() *secret.Service {
-	return secret.New(secret.Options{Store: a.store, Keys: a.keyring, Team: a.teamKnown, Now: a.now, NewID: a.newID,
+	return secret.New(secret.Options{Store: a.store, Keys: a.keyring, Team: a.teamKnown,
+		Client: a.config.WorkloadSecrets.Guard().Client(), Now: a.now, NewID: a.newID,
 		Logger: a.log})
 }

@@ -70,6 +70,7 @@ session: {idle: -1h}
 health: {recentErrorWindow: 1m}
 serving: {wakeWithin: 1h, heldRequests: -1}
 branding: {logo: nowhere.svg, color: "#06c"}
+secrets: {previousKeyFiles: [nowhere], gitImage: "git:latest", registryHosts: ["https://x"], registryNetworks: [x]}
 embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
 console: {listen: "0.0.0.0:9443", plugin: A_B, cluster: x, userFrom: mail, userIs: name}
 lease: {warnings: [1h, 0s]}
@@ -92,6 +93,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
+		"secrets.previousKeyFiles[0]: ", "secrets.gitImage: ", "secrets.registryHosts: ", "secrets.registryNetworks: ",
 		"embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
@@ -114,8 +116,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 52 {
-		t.Errorf("want one line for each problem, 52, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 56 {
+		t.Errorf("want one line for each problem, 56, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

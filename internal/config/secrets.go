@@ -3,8 +3,11 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
 
 // Secrets are what people keep for their workloads: keys of object storage, tokens, git credentials.
@@ -15,6 +18,11 @@ type Secrets struct {
 	// image with git 2.31 or later and a shell, by digest, that clones a repository before a workload starts:
 	// "registry.example.org/git@sha256:…"; default none, and nothing can be cloned
 	GitImage string `json:"gitImage,omitempty"`
+	// hosts that owners may name as a registry, with those where these give tokens, "ghcr.io" or "*.example.org"; default
+	// every public one
+	RegistryHosts []string `json:"registryHosts,omitempty"`
+	// private CIDRs in which registries may be, which the portal asks whether they take a password; default none
+	RegistryNetworks []string `json:"registryNetworks,omitempty"`
 }
 
 func (s Secrets) problems() []error {
@@ -28,7 +36,22 @@ func (s Secrets) problems() []error {
 		!strings.HasPrefix(digest, "sha256:") || len(digest) != len("sha256:")+64 || strings.ContainsAny(s.GitImage, " \t\n")) {
 		all = append(all, fmt.Errorf("secrets.gitImage: %q names no digest: name@sha256:… with 64 characters", s.GitImage))
 	}
+	for _, h := range s.RegistryHosts {
+		if h == "" || strings.ContainsAny(h, "/: ") || strings.Contains(strings.TrimPrefix(h, "*."), "*") {
+			all = append(all, fmt.Errorf("secrets.registryHosts: %q is not a name such as ghcr.io or *.example.org", h))
+		}
+	}
+	for _, cidr := range s.RegistryNetworks {
+		if _, err := netip.ParsePrefix(cidr); err != nil {
+			all = append(all, fmt.Errorf("secrets.registryNetworks: %q is not a network such as 10.0.0.0/8", cidr))
+		}
+	}
 	return all
+}
+
+// Guard is which registries may be called.
+func (s Secrets) Guard() notify.Guard {
+	return Notify{Hosts: s.RegistryHosts, Networks: s.RegistryNetworks}.Guard()
 }
 
 // ReadKey reads 32 bytes in hex.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 )
 
 // pulls are the texts of registries and runtimes behind an image that cannot be loaded. What names a cause for sure
@@ -113,7 +115,11 @@ func pulling(f Facts, detail string) finding {
 			}
 		}
 	}
-	return byText(f, pulls, detail, "explain.image_pull")
+	found := byText(f, pulls, detail, "explain.image_pull")
+	if u, ok := secret.PullUse(f.Workload); ok && found.reason.ID == "explain.image_no_access" {
+		found.reason = i18n.T("explain.pull_secret", "Registry", secret.RegistryOf(f.Workload.Image.Reference), "Secret", u.Name)
+	}
+	return found
 }
 
 func byText(f Facts, rows []row, text, otherwise string) finding {

@@ -114,6 +114,22 @@ func waits1(reason, message string) change {
 		Reason: reason, Message: message}}})
 }
 
+// clone is a pod whose repository is being cloned, code 0, or could not be.
+func clone(code int32, message string) change {
+	waiting := waits1("PodInitializing", "")
+	return func(f *Facts) {
+		waiting(f)
+		f.Workload.Git = &workload.Git{URL: "https://github.com/a/b", Ref: "nxet"}
+		c := corev1.ContainerStatus{Name: workload.GitContainer, State: corev1.ContainerState{
+			Running: &corev1.ContainerStateRunning{}}}
+		if code != 0 {
+			c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+			c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Message: message}
+		}
+		f.Pod.Status.InitContainerStatuses = []corev1.ContainerStatus{c}
+	}
+}
+
 func crashed(reason string, code int32) change {
 	return status(corev1.ContainerStatus{
 		RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
@@ -446,6 +462,20 @@ var cases = map[string]struct {
 	"image missing, backing off": {scene(waits1("ImagePullBackOff", `Back-off pulling image "quay.io/x"`),
 		event1("Failed", `Failed to pull image "quay.io/x": manifest unknown`, time.Second)),
 		want{id: "explain.image_missing", failed: true}},
+	"image, the team's password is refused": {scene(fact(func(f *Facts) {
+		f.Workload.Image.Reference = "harbor.example.org/a/b:1"
+		f.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "harbor", Kind: workload.PullKind, Team: true}}
+	}), waits1("ImagePullBackOff", "Back-off pulling image: unauthorized: authentication required")),
+		want{id: "explain.pull_secret", failed: true}},
+	"git, the token has expired": {scene(clone(128,
+		"fatal: could not read Username for 'https://github.com': terminal prompts disabled")),
+		want{id: "explain.git_sign_in", failed: true}},
+	"git, no such branch": {scene(clone(1, "error: pathspec 'nxet' did not match any file(s) known to git")),
+		want{id: "explain.git_ref", failed: true}},
+	"git, the host is away": {scene(clone(128,
+		"fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com")), want{id: "explain.git_away"}},
+	"git, something else": {scene(clone(1, "mv: No space left on device")), want{id: "explain.git_failed", failed: true}},
+	"git, at it":          {scene(clone(0, "")), want{id: "explain.git_cloning"}},
 	"image, no access": {scene(waits1("ImagePullBackOff",
 		`Back-off pulling image "x": ErrImagePull: pull access denied, repository does not exist or may require authorization`)), want{id: "explain.image_no_access", failed: true}},
 	"image, certificate": {scene(waits1("ErrImagePull",

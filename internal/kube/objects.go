@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -72,6 +73,9 @@ func Objects(in Input) ([]Object, error) {
 	if r.hasSecrets() {
 		objects = append(objects, r.secrets())
 	}
+	if pull := r.pullSecret(); pull != nil {
+		objects = append(objects, pull)
+	}
 	if in.Workload.IsJob() && in.Workload.Desired != workload.WantRunning {
 		return append(objects, r.job()), nil // its storage is not its own any more
 	}
@@ -110,8 +114,11 @@ func Names(w workload.Workload) []Ref {
 	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
 	}
-	if len(w.Secrets) > 0 {
+	if len(mounted(w)) > 0 {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, SecretsName(w)})
+	}
+	if _, ok := secret.PullUse(w); ok {
+		refs = append(refs, Ref{"v1", "Secret", w.Namespace, PullName(w)})
 	}
 	if name := ClaimTemplateName(w); name != "" {
 		refs = append(refs, Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", w.Namespace, name})

@@ -79,6 +79,7 @@ func (r renderer) pod() corev1.PodSpec {
 		Containers:                    []corev1.Container{r.container()},
 		Volumes:                       r.volumes(),
 		InitContainers:                r.initContainers(),
+		ImagePullSecrets:              r.imagePullSecrets(),
 		ResourceClaims:                r.podClaims(),
 		Affinity:                      affinity(r.Workload.Size, r.Workload.AvoidNodes, r.Avoid),
 	}

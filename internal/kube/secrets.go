@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,14 +30,49 @@ func Unmounted(w workload.Workload) map[string][]byte {
 
 // hasSecrets: a workload that stops has none left in the cluster.
 func (in Input) hasSecrets() bool {
-	return len(in.Workload.Secrets) > 0 && in.Workload.Desired == workload.WantRunning
+	return len(mounted(in.Workload)) > 0 && in.Workload.Desired == workload.WantRunning
+}
+
+// mounted are the secrets that the programs of a workload have: all but that which its image is pulled with.
+func mounted(w workload.Workload) []workload.SecretUse {
+	return slices.DeleteFunc(slices.Clone(w.Secrets), workload.SecretUse.Pulls)
+}
+
+// PullName is the Kubernetes Secret with which the image of a workload is pulled.
+func PullName(w workload.Workload) string { return w.Name + ".pull" }
+
+// pullSecret is nil where the image is pulled without, and where the workload stops.
+func (r renderer) pullSecret() *corev1.Secret {
+	u, ok := secret.PullUse(r.Workload)
+	if !ok || r.Workload.Desired != workload.WantRunning {
+		return nil
+	}
+	value, ok := r.Secrets[u.FileKey(secret.DockerConfig)]
+	if !ok {
+		return nil
+	}
+	if value == nil { // of a manifest for people, see Unmounted
+		value = []byte("{}")
+	}
+	meta := r.meta()
+	meta.Name = PullName(r.Workload)
+	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: meta,
+		Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: value}}
+}
+
+// imagePullSecrets stay in the pod's template also where the Secret is gone: without it the kubelet pulls as anybody.
+func (r renderer) imagePullSecrets() []corev1.LocalObjectReference {
+	if _, ok := secret.PullUse(r.Workload); !ok {
+		return nil
+	}
+	return []corev1.LocalObjectReference{{Name: PullName(r.Workload)}}
 }
 
 func (r renderer) secrets() *corev1.Secret {
 	meta := r.meta()
 	meta.Name = SecretsName(r.Workload)
 	data := map[string][]byte{}
-	for _, u := range r.Workload.Secrets {
+	for _, u := range mounted(r.Workload) {
 		for _, key := range u.Keys() {
 			if value, ok := r.Secrets[key]; ok {
 				data[key] = value
@@ -93,7 +129,7 @@ func (r renderer) gitEnv() []corev1.EnvVar {
 // that is mounted alone would never show a new value.
 func (r renderer) secretFiles() *corev1.Volume {
 	var items []corev1.KeyToPath
-	for _, u := range r.Workload.Secrets {
+	for _, u := range mounted(r.Workload) {
 		for _, file := range u.Files {
 			items = append(items, corev1.KeyToPath{Key: u.FileKey(file), Path: path.Join(u.Name, file)})
 		}

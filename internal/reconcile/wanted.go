@@ -67,7 +67,7 @@ func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	for _, t := range slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w)) {
 		o := Object{Key: Key{Kind: kindOf(t), Namespace: t.GetNamespace(), Name: t.GetName()},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
-		if o.Kind == "Secret" && o.Name != kube.SecretsName(w) {
+		if o.Kind == "Secret" && o.Name != kube.SecretsName(w) && o.Name != kube.PullName(w) {
 			continue // its own token stays while it is there
 		}
 		wanted := slices.ContainsFunc(desired.Objects, func(has Object) bool { return has.Key == o.Key })

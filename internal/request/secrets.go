@@ -76,14 +76,17 @@ func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // withSecrets looks up what a draft names: the asker's own secrets, and those of the team.
 func withSecrets(ctx context.Context, in Reader, a identity.Actor, p prepared, w *Spec) ([]fault.Field, error) {
+	ofTeam, err := in.SecretsOf(ctx, secret.Owner{Tenant: w.Tenant})
+	if err != nil {
+		return nil, err
+	}
+	if item, ok := secret.ForImage(ofTeam, w.Image.Reference); ok && w.Image.Name != "" {
+		w.Secrets = append(w.Secrets, item.Use())
+	}
 	if len(p.secrets) == 0 {
 		return nil, nil
 	}
 	all, err := in.SecretsOf(ctx, secret.Owner{Person: a.Person.ID})
-	if err != nil {
-		return nil, err
-	}
-	ofTeam, err := in.SecretsOf(ctx, secret.Owner{Tenant: w.Tenant})
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +139,9 @@ func secretsThere(ctx context.Context, tx Tx, w workload.Workload) error {
 		return err
 	}
 	for _, u := range w.Secrets {
+		if u.Pulls() {
+			continue // the image may be public by now
+		}
 		if !slices.ContainsFunc(append(own, ofTeam...), func(s secret.Secret) bool { return s.ID == u.ID }) {
 			return fault.New(fault.Conflict, i18n.T("request.secret_gone", "Secret", u.Name))
 		}

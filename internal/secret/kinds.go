@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Kind is what a secret is for.
@@ -27,6 +28,8 @@ const (
 	Git         Kind = "git"
 	HuggingFace Kind = "huggingface"
 	NGC         Kind = "ngc"
+	// Registry is a pull secret: of teams alone, used by itself for each image of its host.
+	Registry Kind = workload.PullKind
 )
 
 // Field is one thing that a kind takes.
@@ -42,7 +45,12 @@ type Field struct {
 func (f Field) label() i18n.Text { return i18n.T("secrets.field." + f.Name) }
 
 // Kinds lists every kind, in the order in which they are offered.
-func Kinds() []Kind { return []Kind{Variables, File, S3, Git, HuggingFace, NGC} }
+func Kinds() []Kind { return []Kind{Variables, File, S3, Git, HuggingFace, NGC, Registry} }
+
+// KindsFor are those that an owner may have.
+func KindsFor(o Owner) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k == Registry && !o.OfTeam() })
+}
 
 var fields = map[Kind][]Field{
 	Variables: {{Name: "lines", Secret: true, Lines: true, Example: "WANDB_API_KEY=…"}},
@@ -53,6 +61,8 @@ var fields = map[Kind][]Field{
 	Git:         {{Name: "host", Example: "github.com"}, {Name: "user", Example: "ada"}, {Name: "token", Secret: true}},
 	HuggingFace: {{Name: "token", Secret: true, Example: "hf_…"}},
 	NGC:         {{Name: "token", Secret: true, Example: "nvapi-…"}},
+	Registry: {{Name: "host", Example: "registry.example.org"}, {Name: "user", Example: "robot"},
+		{Name: "password", Secret: true}},
 }
 
 // Fields are what a kind takes; none for a kind that there is not.
@@ -168,7 +178,7 @@ func (c *checked) form(k Kind) (problems []fault.Field) {
 				add("endpoint", "secrets.endpoint_wrong")
 			}
 		}
-	case Git:
+	case Git, Registry:
 		if c.values["host"] = strings.ToLower(c.values["host"]); !hosts.MatchString(c.values["host"]) {
 			add("host", "secrets.host_wrong")
 		}
@@ -185,7 +195,7 @@ func (c *checked) describe(k Kind, known []Field) {
 		case value == "" || f.Lines:
 		case !f.Secret:
 			c.about[f.Name] = value
-		case f.Name != "secretKey" && !(k == Git) && len(value) >= 16:
+		case f.Name != "secretKey" && k != Git && k != Registry && len(value) >= 16:
 			c.about[f.Name] = value[:4] + "…"
 		}
 	}
@@ -255,6 +265,8 @@ func deliver(k Kind, v map[string]string) contents {
 		c.Files[GitCredentials] = u.String() + "\n"
 		host, _, _ := strings.Cut(v["host"], ":")
 		c.Files["netrc"] = fmt.Sprintf("machine %s\nlogin %s\npassword %s\n", host, v["user"], v["token"])
+	case Registry:
+		c.Files[DockerConfig] = dockerConfig(v)
 	case HuggingFace:
 		c.Env["HF_TOKEN"], c.Files["token"] = v["token"], v["token"]
 	case NGC:

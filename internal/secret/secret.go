@@ -41,6 +41,15 @@ type Secret struct {
 	Version     int64     // optimistic lock
 }
 
+// CheckedKey is the entry of About that says what came of asking a registry: Accepted or Unchecked.
+const CheckedKey = "checked"
+
+// What came of asking a registry. One that refuses is not kept.
+const (
+	Accepted  = "accepted"
+	Unchecked = "unchecked" // it did not answer; nodes may reach it all the same
+)
+
 // Use is how a workload has it.
 func (s Secret) Use() workload.SecretUse {
 	return workload.SecretUse{ID: s.ID, Name: s.Name, Kind: string(s.Kind), Team: s.OfTeam(), Env: s.Env, Files: s.Files}
@@ -79,6 +88,9 @@ func Find(all []Secret, reference string) (Secret, bool) {
 	var found Secret
 	ok := false
 	for _, s := range all {
+		if s.Kind == Registry {
+			continue // it is no workload's to read
+		}
 		if s.Reference() == reference {
 			return s, true
 		}

@@ -1,11 +1,13 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -41,9 +43,12 @@ type Store interface {
 
 // Options are all needed but Logger.
 type Options struct {
-	Store  Store
-	Keys   Keyring
-	Team   func(name string) bool // whether there is such a team
+	Store Store
+	Keys  Keyring
+	Team  func(name string) bool // whether there is such a team
+	// Client asks registries whether they take a password; it must call nothing inside. nil: none is asked.
+	Client *http.Client
+	Scheme string // of registries; https where empty
 	Now    func() time.Time
 	NewID  func(prefix string) string
 	Logger *slog.Logger
@@ -108,7 +113,12 @@ func (s *Service) Usable(ctx context.Context, a identity.Actor, tenant string) (
 		return list, err
 	}
 	ofTeam, err := s.o.Store.SecretsOf(ctx, Owner{Tenant: tenant})
-	return append(list, ofTeam...), err
+	for _, item := range ofTeam {
+		if item.Kind != Registry {
+			list = append(list, item)
+		}
+	}
+	return list, err
 }
 
 // Get gives one with the workloads that have it, to those who may change it.
@@ -164,6 +174,9 @@ func (s *Service) creating(a identity.Actor, o Owner, d Draft) (checked, error) 
 		return checked{}, err
 	}
 	c, problems := d.check()
+	if len(d.Kind.Fields()) > 0 && !slices.Contains(KindsFor(o), d.Kind) {
+		problems = append(problems, fault.Field{Name: "kind", Reason: i18n.T("secrets.registry_team")})
+	}
 	if !names.MatchString(d.Name) {
 		problems = append([]fault.Field{{Name: "name", Reason: i18n.T("secrets.name_wrong", "Most", MaxName)}},
 			problems...)
@@ -179,6 +192,9 @@ func (s *Service) Create(ctx context.Context, a identity.Actor, o Owner, d Draft
 	d.Name = strings.TrimSpace(d.Name)
 	c, err := s.creating(a, o, d)
 	if err != nil {
+		return Secret{}, err
+	}
+	if err := s.checkRegistry(ctx, d.Kind, c); err != nil {
 		return Secret{}, err
 	}
 	item := Secret{Owner: o, ID: s.o.NewID("s-"), Name: d.Name, Kind: d.Kind, CreatedBy: a.Person.ID,
@@ -201,6 +217,29 @@ func (s *Service) filled(item Secret, c checked) (Secret, error) {
 		return item, fmt.Errorf("seal a secret: %w", err)
 	}
 	return item, nil
+}
+
+// checkRegistry asks the registry of a pull secret. What it refuses is a problem of the password; one that does not
+// answer is noted.
+func (s *Service) checkRegistry(ctx context.Context, k Kind, c checked) error {
+	if k != Registry {
+		return nil
+	}
+	c.about[CheckedKey] = Unchecked
+	if s.o.Client == nil {
+		return nil
+	}
+	err := signIn(ctx, s.o.Client, cmp.Or(s.o.Scheme, "https"), c.values)
+	switch {
+	case errors.Is(err, errRefused):
+		return fault.InvalidFields([]fault.Field{{Name: "password", Reason: i18n.T("secrets.registry_refuses", "Host",
+			c.values["host"])}})
+	case err == nil:
+		c.about[CheckedKey] = Accepted
+	default:
+		s.o.Logger.InfoContext(ctx, "a registry was not asked about a pull secret", "host", c.values["host"])
+	}
+	return nil
 }
 
 func (s *Service) replacing(ctx context.Context, a identity.Actor, id string, d Draft) (Listed, checked, error) {
@@ -236,6 +275,9 @@ func onlyFiles(k Kind, files []string) []string {
 func (s *Service) Replace(ctx context.Context, a identity.Actor, id string, values map[string]string) error {
 	item, c, err := s.replacing(ctx, a, id, Draft{Values: values})
 	if err != nil {
+		return err
+	}
+	if err := s.checkRegistry(ctx, item.Kind, c); err != nil {
 		return err
 	}
 	next, err := s.filled(item.Secret, c)
@@ -365,6 +407,9 @@ func Conflicts(uses []workload.SecretUse, env map[string]string) []i18n.Text {
 	var problems []i18n.Text
 	setBy, named := map[string]string{}, map[string]bool{}
 	for _, u := range uses {
+		if u.Pulls() {
+			continue
+		}
 		if named[u.Name] {
 			problems = append(problems, i18n.T("secrets.same_name", "Name", u.Name))
 			continue

@@ -22,6 +22,12 @@ type SecretUse struct {
 	Files []string `json:"files,omitempty"`
 }
 
+// PullKind is the kind of a secret with which an image is pulled. No program sees it, and nobody asks for it by name.
+const PullKind = "registry"
+
+// Pulls reports whether it is one of PullKind.
+func (u SecretUse) Pulls() bool { return u.Kind == PullKind }
+
 // EnvKey is the key of a variable in the workload's Kubernetes Secret.
 func (u SecretUse) EnvKey(name string) string { return u.ID + ".env." + name }
 

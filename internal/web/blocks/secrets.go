@@ -9,12 +9,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SecretNames are what the start form calls the secrets of something that was started before, as far as the actor can
+// SecretNames are what the start form calls the secrets of something that was started before, as far as a reader can
 // start it with them again: those of the team, and their own.
-func SecretNames(a identity.Actor, owner identity.PersonID, uses []workload.SecretUse) []string {
+func SecretNames(reader, owner identity.PersonID, uses []workload.SecretUse) []string {
 	var names []string
 	for _, u := range uses {
-		if u.Team || owner == a.Person.ID {
+		if !u.Pulls() && (u.Team || owner == reader) {
 			names = append(names, secret.ReferenceTo(u))
 		}
 	}

@@ -53,7 +53,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
 		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey(),
-		Secrets: SecretNames(k.Actor, k.Actor.Person.ID, last.Secrets)}
+		Secrets: SecretNames(k.Actor.Person.ID, k.Actor.Person.ID, last.Secrets)}
 	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
-	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -184,8 +183,8 @@ func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
 		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
 		"mounts": blocks.MountNames(r.Spec.Mounts)}
-	for _, u := range r.Spec.Secrets {
-		q.Add("secrets", secret.ReferenceTo(u))
+	for _, name := range blocks.SecretNames(r.Asker, r.Asker, r.Spec.Secrets) {
+		q.Add("secrets", name)
 	}
 	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas,
 		r.Spec.Scaling).LikeGit(r.Spec.Git).Values())

@@ -70,10 +70,11 @@ type typed struct {
 // secrets answers: what do workloads of mine, or of the team, sign in with; and how do I add that.
 func (w *Pages) secrets(k page.Call) (page.View, error) {
 	t := typed{id: k.Get("replace"), draft: secret.Draft{Kind: secret.Kind(k.Get("kind"))}}
-	if len(t.draft.Kind.Fields()) == 0 {
+	p := placeOf(k, k.Get("name"))
+	if !slices.Contains(secret.KindsFor(p.owner), t.draft.Kind) {
 		t.draft.Kind = secret.Kinds()[0]
 	}
-	return w.view(k, placeOf(k, k.Get("name")), t)
+	return w.view(k, p, t)
 }
 
 func (w *Pages) view(k page.Call, p place, t typed) (page.View, error) {
@@ -120,9 +121,12 @@ func row(k page.Call, p place, s secret.Listed, manages bool) view.RowModel {
 		}
 	}
 	m.Gets = append(m.Gets, s.Env...)
-	if s.Kind == secret.Variables { // the files hold the same once more
+	switch s.Kind {
+	case secret.Registry: // nothing is mounted
+		m.Pulls, m.Unchecked = s.About["host"], s.About[secret.CheckedKey] == secret.Unchecked
+	case secret.Variables: // the files hold the same once more
 		m.Gets = append(m.Gets, workload.SecretsDir+"/"+s.Name+"/")
-	} else {
+	default:
 		for _, file := range s.Files {
 			m.Gets = append(m.Gets, s.Use().Path(file))
 		}
@@ -149,7 +153,7 @@ func form(k page.Call, p place, list []secret.Listed, t typed) *view.FormModel {
 			values = list[at].About
 		}
 	} else {
-		for _, other := range secret.Kinds() {
+		for _, other := range secret.KindsFor(p.owner) {
 			m.Kinds = append(m.Kinds, view.KindModel{ID: string(other), Current: other == kind,
 				Href: p.path + "?kind=" + string(other) + "#secret"})
 		}

@@ -36,7 +36,7 @@ func (w *Pages) like(k page.Call, form blocks.StartForm, fill bool) (blocks.Star
 		return form, &item, nil
 	}
 	form = form.LikeJob(item).LikeGit(item.Git)
-	form.Secrets = blocks.SecretNames(k.Actor, item.Owner, item.Secrets)
+	form.Secrets = blocks.SecretNames(k.Actor.Person.ID, item.Owner, item.Secrets)
 	if item.Volume != "" {
 		used, err := w.usedBy(k, item.Volume)
 		if err == nil && used == "" {

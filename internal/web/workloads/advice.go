@@ -183,7 +183,7 @@ func takePath(k page.Call, a advice.Advice) string {
 	}
 	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name},
 		"replaces": {string(w.ID)}, "reason": {reason}, "mounts": blocks.MountNames(w.Mounts)}
-	if names := blocks.SecretNames(k.Actor, w.Owner, w.Secrets); len(names) > 0 {
+	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
 		q["secrets"] = names
 	}
 	if w.StorageGiB > 0 {

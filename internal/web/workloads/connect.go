@@ -92,7 +92,7 @@ func sameJob(s details) string {
 	for _, m := range s.Mounts {
 		body.Mounts = append(body.Mounts, m.Name)
 	}
-	body.Secrets = blocks.SecretNames(s.reader, s.Owner, s.Secrets)
+	body.Secrets = blocks.SecretNames(s.reader.Person.ID, s.Owner, s.Secrets)
 	text, err := json.MarshalIndent(body, "", "  ")
 	if err != nil { // strings and numbers
 		return "{}"

@@ -255,8 +255,8 @@ func SharePage(m ShareModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("share.form_title"), Lead: ui.L(ctx).S("share.form_lead", "Team", m.Form.Team),
-				Test: "share-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("share.form_title"),
+				Lead: ui.L(ctx).S("share.form_lead", "Team", m.Form.Team), Test: "share-card"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

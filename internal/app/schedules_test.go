@@ -220,6 +220,7 @@ func TestATeamsHours(t *testing.T) {
 // starts it, and in the evening it gives its place up: nothing starts at night.
 func TestAScheduledStartWaitsForASeat(t *testing.T) {
 	w := newWorld(t, queueing, func(c *config.Config) { c.LicensePools[0].Seats = 1 })
+	w.token(developer) // the clock starts for people whom the portal knows
 	old, err := w.vgpu(developer, "old")
 	if err != nil || old.State != request.Approved {
 		t.Fatalf("want it to run, got %s, %v", old.State, err)

@@ -201,6 +201,8 @@ func (w *world) keepsCanaries(b *browser, token string, keep func(answer) answer
 		secret.Git:         {"host": {"github.com"}, "user": {"ada"}, "token": {"canary-of-git"}},
 		secret.HuggingFace: {"token": {"hf_canary-of-the-hub"}},
 		secret.NGC:         {"token": {"canary-of-ngc"}},
+		secret.Registry: {"host": {"registry.example.org"}, "user": {"ada"},
+			"password": {"canary-of-a-registry"}}, // of teams alone: one's own is refused, and told to nobody either
 	}
 	for _, kind := range secret.Kinds() {
 		form := kinds[kind]
@@ -213,7 +215,11 @@ func (w *world) keepsCanaries(b *browser, token string, keep func(answer) answer
 				})[0]
 			}
 		}
-		if a := keep(b.post("/account/secrets", form)); a.status != http.StatusSeeOther {
+		want := http.StatusSeeOther
+		if kind == secret.Registry {
+			want = http.StatusUnprocessableEntity
+		}
+		if a := keep(b.post("/account/secrets", form)); a.status != want {
 			w.t.Fatalf("%s: %d %s", kind, a.status, a.body)
 		}
 		keep(b.post("/account/secrets", form)) // the name is taken

@@ -363,7 +363,8 @@ func (a *App) services() {
 		MaxLife: a.config.Embed.MaxLifetime.Std(), URL: a.config.URL, Key: derive(a.secrets.key, "embed address"),
 		Now: a.now, NewID: a.newID})
 	a.traffic = &traffic.Service{Store: a.store, Meters: a.workloads.Meters, Now: a.now}
-	a.counts = traffic.NewRecorder(traffic.RecorderOptions{Store: a.store, Process: newID("g-"), Now: a.now, Logger: a.log})
+	a.counts = traffic.NewRecorder(traffic.RecorderOptions{Store: a.store, Process: newID("g-"), Now: a.now,
+		Logger: a.log})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Hidden: a.secretService.Hidden, Alive: a.sessionAlive, Now: a.now})
@@ -527,8 +528,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Requests: a.requests.Requests, Approvals: a.requests.Approvals, Offers: a.requests.Offers,
 		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons,
 		Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
-		Workloads: a.workloads, Keys: a.keys, Traffic: a.traffic, Usage: a.usage, Prices: a.prices, Catalog: a.offer, Snapshots: a.store,
-		Forecasts: a.forecasts, Logs: a.logs, Try: a.gateway,
+		Workloads: a.workloads, Keys: a.keys, Traffic: a.traffic, Usage: a.usage, Prices: a.prices, Catalog: a.offer,
+		Snapshots: a.store, Forecasts: a.forecasts, Logs: a.logs, Try: a.gateway,
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,

@@ -205,8 +205,8 @@ type sampleRow struct {
 func (v view) Samples(ctx context.Context, id workload.ID, step time.Duration,
 	since time.Time) ([]traffic.Sample, error) {
 	var rows []sampleRow
-	err := v.at(ctx).Raw("SELECT at, looks, wanted, ready, queue_looks, queue FROM replica_samples WHERE workload = ? AND "+
-		"step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second), timestampOf(since)).Scan(&rows).Error
+	err := v.at(ctx).Raw("SELECT at, looks, wanted, ready, queue_looks, queue FROM replica_samples WHERE workload = ? "+
+		"AND step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second), timestampOf(since)).Scan(&rows).Error
 	return each(rows, func(r sampleRow) traffic.Sample {
 		return traffic.Sample{At: r.At.time(), Looks: r.Looks, Wanted: r.Wanted, Ready: r.Ready, QueueLooks: r.QueueLooks,
 			Queue: float64(r.Queue) / 1000}

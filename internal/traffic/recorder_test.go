@@ -163,7 +163,8 @@ func TestRowsAreInEveryStepAndSummed(t *testing.T) {
 		{Source: byKey, At: at, Counts: Counts{Requests: 2}},
 		{Source: byKey, At: at.Add(time.Minute), Counts: Counts{Requests: 4}}})
 	row := func(s Source, step Step, minutes int, n int64) Row {
-		return Row{Source: s, Step: step.Long, At: noon.Add(time.Duration(minutes) * time.Minute), Counts: Counts{Requests: n}}
+		return Row{Source: s, Step: step.Long, At: noon.Add(time.Duration(minutes) * time.Minute),
+			Counts: Counts{Requests: n}}
 	}
 	all := Source{Workload: "w-1", Revision: 1}
 	want := []Row{row(all, Fine, 16, 3), row(all, Fine, 17, 4), row(all, Coarse, 15, 7),

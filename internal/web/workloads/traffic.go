@@ -127,7 +127,8 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	if perSecond < 1 {
 		requests.Detail = say.S("traffic.per_minute", "Number", figure(say, 60*perSecond))
 	}
-	failed := ui.TileModel{Label: say.S("traffic.errors"), Value: percentWords(say, c.ErrorShare().Is), Test: "traffic-errors"}
+	failed := ui.TileModel{Label: say.S("traffic.errors"), Value: percentWords(say, c.ErrorShare().Is),
+		Test: "traffic-errors"}
 	for i, words := range errorShares(say, c) {
 		if i > 0 {
 			failed.Detail += ", "
@@ -145,7 +146,8 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	tokens := ui.TileModel{Label: say.S("traffic.tokens"), Value: say.Number(float64(c.Tokens())), Test: "traffic-tokens",
 		Detail: say.S("traffic.tokens_of", "Prompt", say.Number(float64(c.Prompt)), "Completion",
 			say.Number(float64(c.Completion)))}
-	cost := ui.TileModel{Label: say.S("traffic.cost"), Value: "–", Detail: say.S("traffic.no_tokens"), Test: "traffic-cost"}
+	cost := ui.TileModel{Label: say.S("traffic.cost"), Value: "–", Detail: say.S("traffic.no_tokens"),
+		Test: "traffic-cost"}
 	if per, ok := c.PerMillion(f.Cost); ok {
 		cost.Value, cost.Detail = say.Money(per), say.S("traffic.cost_of", "Cost", say.Money(f.Cost))
 	}

@@ -20,8 +20,8 @@ func (a *API) registerKeys() {
 		"of before opens for a while", "Workloads"), identity.ChangeWorkload, a.rotateKey)
 	add(a, op(http.MethodDelete, "/workloads/{id}/keys/{key}", "revoke-key", "End a key for good; within five seconds "+
 		"it opens nothing", "Workloads"), identity.ChangeWorkload, a.revokeKey)
-	add(a, op(http.MethodGet, "/workloads/{id}/traffic", "get-traffic", "What went through a model endpoint: over time, by "+
-		"key or person, and by revision", "Workloads"), identity.ReadWorkload, a.traffic)
+	add(a, op(http.MethodGet, "/workloads/{id}/traffic", "get-traffic", "What went through a model endpoint: over time, "+
+		"by key or person, and by revision", "Workloads"), identity.ReadWorkload, a.traffic)
 }
 
 // KeyLimits bound what is taken with a key.

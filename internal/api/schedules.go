@@ -29,7 +29,8 @@ func (a *API) registerSchedules() {
 	add(a, op(http.MethodDelete, "/workloads/{id}/schedule/skip", "restore-scheduled-stop",
 		"Stop it as planned after all", workloads), identity.ChangeWorkload, a.restoreStop)
 	add(a, op(http.MethodGet, "/tenants/{name}/schedule", "get-tenant-schedule", "The hours of workloads that say "+
-		"nothing else, the holidays that count, and the stops and starts that follow", teams), identity.ReadTenant, a.teamSchedule)
+		"nothing else, the holidays that count, and the stops and starts that follow", teams),
+		identity.ReadTenant, a.teamSchedule)
 	add(a, op(http.MethodPut, "/tenants/{name}/schedule", "save-tenant-schedule", "Set the hours of workloads that say "+
 		"nothing else, and the team's holidays; it counts from the next change on", teams), identity.ChangeMembers,
 		a.saveTeamSchedule)

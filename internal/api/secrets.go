@@ -18,8 +18,8 @@ func (a *API) registerSecrets() {
 		"Secrets"))
 	makes.MaxBodyBytes = maxSecretBody
 	add(a, makes, identity.ManageSecrets, a.createSecret)
-	replaces := op(http.MethodPut, "/secrets/{id}", "replace-secret", "Replace the values of a secret. Files in workloads show "+
-		"the new value within about a minute, variables have it after the next start", "Secrets")
+	replaces := op(http.MethodPut, "/secrets/{id}", "replace-secret", "Replace the values of a secret. Files in "+
+		"workloads show the new value within about a minute, variables have it after the next start", "Secrets")
 	replaces.MaxBodyBytes = maxSecretBody
 	add(a, replaces, identity.ManageSecrets, a.replaceSecret)
 	add(a, op(http.MethodDelete, "/secrets/{id}", "delete-secret", "Delete a secret for good, also from the workloads "+

@@ -33,7 +33,8 @@ func (s Secrets) problems() []error {
 		}
 	}
 	if name, digest, _ := strings.Cut(s.GitImage, "@"); s.GitImage != "" && (name == "" ||
-		!strings.HasPrefix(digest, "sha256:") || len(digest) != len("sha256:")+64 || strings.ContainsAny(s.GitImage, " \t\n")) {
+		!strings.HasPrefix(digest, "sha256:") || len(digest) != len("sha256:")+64 ||
+		strings.ContainsAny(s.GitImage, " \t\n")) {
 		all = append(all, fmt.Errorf("secrets.gitImage: %q names no digest: name@sha256:… with 64 characters", s.GitImage))
 	}
 	for _, h := range s.RegistryHosts {

@@ -117,7 +117,8 @@ func pulling(f Facts, detail string) finding {
 	}
 	found := byText(f, pulls, detail, "explain.image_pull")
 	if u, ok := secret.PullUse(f.Workload); ok && found.reason.ID == "explain.image_no_access" {
-		found.reason = i18n.T("explain.pull_secret", "Registry", secret.RegistryOf(f.Workload.Image.Reference), "Secret", u.Name)
+		found.reason = i18n.T("explain.pull_secret", "Registry", secret.RegistryOf(f.Workload.Image.Reference),
+			"Secret", u.Name)
 	}
 	return found
 }

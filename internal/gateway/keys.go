@@ -107,8 +107,8 @@ func (g *Gateway) connections(gr grant) int {
 	return maxKeyConnections
 }
 
-// keyCounts counts what is taken with each key, in this process: for the limits, and for the hours in the database, which
-// are written in batches.
+// keyCounts counts what is taken with each key, in this process: for the limits, and for the hours in the database,
+// which are written in batches.
 type keyCounts struct {
 	mu      sync.Mutex
 	byKey   map[string]*counted

@@ -40,7 +40,8 @@ func (v view) Visits(ctx context.Context, id workload.ID, most int) ([]workload.
 		Person, Name string
 		SeenAt       timestamp
 	}
-	err := v.at(ctx).Model(&visitRow{}).Select("visits.person, people.name, visits.seen_at").Joins("JOIN people ON people.id = visits.person").
+	err := v.at(ctx).Model(&visitRow{}).Select("visits.person, people.name, visits.seen_at").
+		Joins("JOIN people ON people.id = visits.person").
 		Where("visits.workload = ?", string(id)).Order("visits.seen_at DESC, visits.person").Limit(most).Find(&rows).Error
 	list := make([]workload.Visit, len(rows))
 	for i, r := range rows {

@@ -187,8 +187,8 @@ func (f Filter) readable(a identity.Actor, mine bool) Filter {
 	return f
 }
 
-// Living gives those of the workloads that have not ended that the actor may read and that keep takes, newest first: for
-// pages that look at each of them. They belong to all who ask and must not be changed.
+// Living gives those of the workloads that have not ended that the actor may read and that keep takes, newest first:
+// for pages that look at each of them. They belong to all who ask and must not be changed.
 func (s *Service) Living(ctx context.Context, a identity.Actor, keep func(*Workload) bool) ([]*Workload, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err

@@ -13,8 +13,9 @@ import (
 )
 
 func secretOf(id, name string, o secret.Owner) secret.Secret {
-	return secret.Secret{Owner: o, ID: id, Name: name, Kind: secret.HuggingFace, About: map[string]string{"token": "hf_a…"},
-		Env: []string{"HF_TOKEN"}, Files: []string{"token"}, Sealed: "k.sealed", CreatedBy: "p-ada",
+	return secret.Secret{Owner: o, ID: id, Name: name, Kind: secret.HuggingFace,
+		About: map[string]string{"token": "hf_a…"},
+		Env:   []string{"HF_TOKEN"}, Files: []string{"token"}, Sealed: "k.sealed", CreatedBy: "p-ada",
 		CreatorName: "Ada Lovelace", CreatedAt: later(0), ReplacedAt: later(1), UsedAt: later(2), Version: 1}
 }
 

@@ -115,8 +115,9 @@ var workloadCases = cases{
 			must(t, s.SavePerson(ctx, identity.Person{ID: id, Issuer: "i", Subject: string(id), Name: "N" + string(id)}))
 		}
 		must(t, s.SaveVisits(ctx, nil))
-		must(t, s.SaveVisits(ctx, []workload.Visit{{Workload: "w-1", Person: "p-a", At: later(0)}, {Workload: "w-1", Person: "p-b",
-			At: later(1)}, {Workload: "w-2", Person: "p-b", At: later(0)}}))
+		must(t, s.SaveVisits(ctx, []workload.Visit{{Workload: "w-1", Person: "p-a", At: later(0)},
+			{Workload: "w-1", Person: "p-b",
+				At: later(1)}, {Workload: "w-2", Person: "p-b", At: later(0)}}))
 		must(t, s.SaveVisits(ctx, []workload.Visit{{Workload: "w-1", Person: "p-a", At: later(2)}}))
 		equal(t, []workload.Visit{{Workload: "w-1", Person: "p-a", Name: "Np-a", At: later(2)}, {Workload: "w-1",
 			Person: "p-b", Name: "Np-b", At: later(1)}}, got(s.Visits(ctx, "w-1", 9))(t))

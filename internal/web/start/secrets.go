@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// secretsFields offer one's own secrets and those of the team, and a repository to clone; nil for what there is none of.
+// secretsFields offer one's own secrets and those of the team, and a repository to clone; nil where there is none.
 func (w *Pages) secretsFields(k page.Call, form blocks.StartForm, wrong func(string) string) (*start.ChoiceModel,
 	*start.GitModel, error) {
 	all, err := w.Secrets.Usable(k.Ctx, k.Actor, form.Tenant)

@@ -30,7 +30,8 @@ type Scene struct {
 func Scenes() []Scene {
 	return slices.Concat(platformScenes, helpScenes, searchScenes, homeScenes, startScenes, workloadScenes, requestsScenes,
 		storageScenes, usageScenes, budgetsScenes, fleetScenes, adviceScenes, idleScenes, demandScenes, reconciliationScenes,
-		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, embedScenes, secretScenes, metricsScenes, systemScenes,
+		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, embedScenes, secretScenes, metricsScenes,
+		systemScenes,
 		sizesScenes, rulesScenes, differencesScenes, auditScenes)
 }
 

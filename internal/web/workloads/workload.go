@@ -30,7 +30,8 @@ type details struct {
 
 func (w *Pages) details(k page.Call) (details, error) {
 	item, err := w.Workloads.Get(k.Ctx, k.Actor, workload.ID(k.Get("id")))
-	s := details{Workload: item, reader: k.Actor, mayChange: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
+	s := details{Workload: item, reader: k.Actor,
+		mayChange: identity.Can(k.Actor, identity.ChangeWorkload, item.Resource())}
 	if err == nil && item.Ending() {
 		s.warnings, err = w.Notify.Warnings(k.Ctx, k.Actor, item.ID)
 	}
@@ -468,7 +469,8 @@ func facts(k page.Call, item workload.Workload, mirror catalog.Mirror) workloadv
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
 		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
 		Job: blocks.JobModel(say, item.Job), Serves: blocks.ServesModel(say, item.Model),
-		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item), Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
+		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item),
+		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
 	if item.Volume != "" {
 		m.Volume = item.Volume + " · " + say.GiB(float64(item.StorageGiB))

@@ -25,9 +25,6 @@ func callers(url, key string, n int) (stop func() []string) {
 				if err == nil && strings.HasSuffix(strings.TrimSpace(text), "[DONE]") {
 					continue
 				}
-				if strings.Count(text, "data:") == 1 {
-					continue // broken off at its first event, within a millisecond: seen without any scaling too
-				}
 				mu.Lock()
 				faults = append(faults, fmt.Sprint(err, " ", text[max(0, len(text)-200):]))
 				mu.Unlock()

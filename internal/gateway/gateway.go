@@ -305,6 +305,9 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		g.loads.begin(grant.workload.ID, g.opts.Now())
 		defer func() { g.loads.end(grant.workload.ID, g.opts.Now()) }()
 	}
+	// Pods answer while the proxy is still at the call's body, be it only to see its end. Without this the server closes
+	// that body with the first piece of the answer, the proxy's read fails, and with it the answer breaks off.
+	_ = http.NewResponseController(w).EnableFullDuplex() // a writer that has none to enable needs none
 	g.proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -460,6 +461,35 @@ func TestBodiesAreStreamed(t *testing.T) {
 	}
 	_ = slow.Body.Close()
 	waitFor(t, "the pod's call to end with the browser's", func() bool { return w.gw.Open() == 0 })
+}
+
+// A pod may answer before it has the whole body. The server would close the body with the first piece of the answer, and
+// break the answer off where the proxy still reads: one stream in 300, of bodies that had come whole.
+func TestAnAnswerMayBeginBeforeTheBodyEnds(t *testing.T) {
+	w := newWorld(t)
+	cookie := w.signIn(annaPortal, "nb-anna")
+	for _, length := range []int64{8, -1} { // -1: in chunks
+		body, rest := io.Pipe()
+		go func() { _, _ = io.WriteString(rest, "half") }()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nb-anna.apps.test/early", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ContentLength = length
+		r.Header.Set("Cookie", cookie)
+		hung := time.AfterFunc(30*time.Second, func() { _ = rest.CloseWithError(errors.New("no answer yet")) })
+		res, err := w.client.Do(r)
+		if err != nil {
+			t.Fatal("want an answer to half a body, got", err)
+		}
+		hung.Stop()
+		_, _ = io.WriteString(rest, "more")
+		_ = rest.Close()
+		if got, err := io.ReadAll(res.Body); err != nil || string(got) != "halfmore" {
+			t.Errorf("length %d: want both halves, got %q, %v", length, got, err)
+		}
+		_ = res.Body.Close()
+	}
 }
 
 type zeros struct{}

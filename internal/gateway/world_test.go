@@ -313,6 +313,13 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "half")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
+	case "/early": // what of the body is there is answered before the rest comes
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		begin := make([]byte, 4)
+		_, _ = io.ReadFull(r.Body, begin)
+		_, _ = w.Write(begin)
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.Copy(w, r.Body)
 	case "/flood":
 		block := make([]byte, 64<<10)
 		for {

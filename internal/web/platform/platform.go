@@ -112,8 +112,8 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	pending, morePending, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible,
-		request.Filter{States: []request.State{request.Pending}, Sort: request.Oldest, Limit: mostQueued})
+	pending, err := w.Requests.Page(k.Ctx, k.Actor, request.ScopeVisible, // counted, and the one that waits longest
+		request.Filter{States: []request.State{request.Pending}, Sort: request.Oldest, Limit: 1})
 	if err != nil {
 		return page.View{}, err
 	}
@@ -125,7 +125,7 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 	say := k.Words
 	m := platformview.PageModel{Header: ui.HeaderModel{Title: say.S("platform.title"), Lead: say.S("platform.lead")},
 		Money: moneyModel(say, o), Changes: changes, Queue: w.queueModel(say, queue)}
-	m.Attention = platformview.AttentionModel{Items: w.attentionItems(say, o, pending, morePending != "")}
+	m.Attention = platformview.AttentionModel{Items: w.attentionItems(say, o, pending)}
 	for _, i := range m.Attention.Items {
 		m.Attention.Some = m.Attention.Some || i.Kind == ui.Danger || i.Kind == ui.Warning
 	}
@@ -271,10 +271,9 @@ var changeKinds = []audit.Kind{audit.RulesSaved, audit.CatalogSaved, audit.Tenan
 	audit.PersonHandedOver,
 	audit.ClusterHeld, audit.ClusterResumed, audit.DelegationCreated, audit.DelegationEnded, audit.ImpersonationBegun}
 
-// mostChanges and mostQueued bound what the page lists and reads.
+// mostChanges and mostListed bound what the page lists.
 const (
 	mostChanges = 6
-	mostQueued  = 100
 	mostListed  = 5
 )
 

@@ -17,9 +17,8 @@ import (
 
 // attentionItems are what may want somebody, the worst first; what is fine comes last, so that it is seen to have been
 // looked at.
-func (w *Pages) attentionItems(say page.Words, o overview, pending []request.Request,
-	more bool) []platformview.ItemModel {
-	items := []platformview.ItemModel{healthItem(say, o.levels), approvalsItem(say, pending, more),
+func (w *Pages) attentionItems(say page.Words, o overview, pending request.Page) []platformview.ItemModel {
+	items := []platformview.ItemModel{healthItem(say, o.levels), approvalsItem(say, pending),
 		w.budgetItem(say, o.books), licenseItem(say, o), catalogItem(say, len(o.wrong))}
 	weight := map[ui.Kind]int{ui.Danger: 0, ui.Warning: 1, ui.Info: 2, ui.OK: 3}
 	slices.SortStableFunc(items, func(a, b platformview.ItemModel) int {
@@ -47,11 +46,12 @@ func healthItem(say page.Words, count map[health.Level]int) platformview.ItemMod
 	return m
 }
 
-func approvalsItem(say page.Words, pending []request.Request, more bool) platformview.ItemModel {
+func approvalsItem(say page.Words, pending request.Page) platformview.ItemModel {
 	m := platformview.ItemModel{ID: "approvals", Kind: ui.OK, Label: say.S("platform.approvals"), Href: "/approvals",
-		Value: countText(len(pending), more), Detail: say.S("platform.approvals_none")}
-	if len(pending) > 0 {
-		m.Kind, m.Detail = ui.Warning, say.S("platform.oldest", "Time", say.Since(pending[0].CreatedAt).Words)
+		Value:  countText(min(pending.Total, request.MostCounted), pending.Total > request.MostCounted),
+		Detail: say.S("platform.approvals_none")}
+	if len(pending.Items) > 0 {
+		m.Kind, m.Detail = ui.Warning, say.S("platform.oldest", "Time", say.Since(pending.Items[0].CreatedAt).Words)
 	}
 	return m
 }

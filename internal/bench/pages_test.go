@@ -3,6 +3,8 @@
 package bench_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"maps"
 	"net/http"
@@ -97,7 +99,7 @@ func (p *portal) token(b *testing.B, who identity.Person) string {
 
 // measure has clients ask until b.N calls are answered.
 func measure(b *testing.B, server http.Handler, clients int, ask func() *http.Request, bounds ranges, name string) {
-	first := &sink{}
+	first := &sink{kept: &bytes.Buffer{}}
 	server.ServeHTTP(first, ask()) // what is read once is read before
 	if first.status != http.StatusOK {
 		b.Fatalf("answered %d", first.status)
@@ -124,6 +126,11 @@ func measure(b *testing.B, server http.Handler, clients int, ask func() *http.Re
 	used := processorTime() - before
 	b.StopTimer()
 	b.ReportMetric(float64(first.bytes)/1024, "KiB/page")
+	compressed := first.compressed()
+	b.ReportMetric(compressed, "KiB-gzip")
+	if compressed > mostCompressed {
+		b.Logf("%s: %.0f KiB compressed, more than %d", name, compressed, mostCompressed)
+	}
 	if b.N < 20 { // go test tries with few first
 		return
 	}
@@ -149,6 +156,19 @@ type sink struct {
 	header http.Header
 	status int
 	bytes  int
+	kept   *bytes.Buffer // of what is written; nil for nothing
+}
+
+// mostCompressed is how many KiB a page may come to on the network.
+const mostCompressed = 120
+
+// compressed is the answer in KiB as a browser would be sent it.
+func (s *sink) compressed() float64 {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(s.kept.Bytes())
+	_ = z.Close()
+	return float64(out.Len()) / 1024
 }
 
 func (s *sink) Header() http.Header {
@@ -163,6 +183,9 @@ func (s *sink) Write(data []byte) (int, error) {
 		s.status = http.StatusOK
 	}
 	s.bytes += len(data)
+	if s.kept != nil {
+		s.kept.Write(data)
+	}
 	return len(data), nil
 }
 

@@ -656,7 +656,7 @@ func TestTheStandardsExample(t *testing.T) {
 func TestWhatNobodyMay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, _, err := w.History(t.Context(), w.actor("dana"), "", ""); !fault.Is(err, fault.NotFound) {
+	if _, _, err := w.History(t.Context(), w.actor("dana"), "", "", 10); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the history is for those who see all, got %v", err)
 	}
 	if err := w.Choose(t.Context(), w.actor("dana"), notify.Preferences{Language: "xx"}); !fault.Is(err, fault.Invalid) {

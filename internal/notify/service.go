@@ -566,12 +566,12 @@ func (s *Service) Again(ctx context.Context, a identity.Actor, id string) error 
 
 // History is a page of deliveries, newest first, for those who may see all; state "" for every one. Faults: NotFound.
 func (s *Service) History(ctx context.Context, a identity.Actor, state State,
-	cursor string) ([]Delivery, string, error) {
+	cursor string, limit int) ([]Delivery, string, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, "", err
 	}
 	if !identity.Can(a, identity.ReadDeliveries, identity.Resource{}) {
 		return nil, "", fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	return s.o.Store.Deliveries(ctx, state, cursor, 100)
+	return s.o.Store.Deliveries(ctx, state, cursor, limit)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -90,9 +91,51 @@ var longLists = map[string]longList{
 	"budgets": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/budgets?q=row", row: "budget-row",
 		usual: "team", by: map[string]func(*webtest.World, int) int{"team": number, "amount": mixed(11, 50),
 			"left": mixed(11, 50)}},
+	"members": {seed: (*webtest.World).ManyPeople, who: webtest.Dora, path: "/team/vision", row: "member",
+		prefix: "members-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number}},
+	"tokens": {seed: (*webtest.World).ManyTokens, who: webtest.Dora, path: "/team/vision", row: "token",
+		prefix: "tokens-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
+			"expires": mixed(7, 60), "used": func(_ *webtest.World, i int) int {
+				if i >= 50 {
+					return last
+				}
+				return 60 - webtest.Mix(i, 11)
+			}}},
+	"images of a team": {seed: (*webtest.World).ManyImages, who: webtest.Dora, path: "/team/vision/images",
+		row: "image-row", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number}},
+	"volumes of a team": {seed: (*webtest.World).ManyShared, who: webtest.Dora, path: "/team/vision/volumes",
+		row: "team-volume", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
+			"size": mixed(7, 60)}},
+	"nodes with vGPUs": {seed: (*webtest.World).ManyMachines, who: webtest.Dora, path: "/licenses", row: "machine",
+		prefix: "license-machines-", usual: "state", by: map[string]func(*webtest.World, int) int{"node": number}},
 	"usage": {seed: (*webtest.World).Many, who: webtest.Anna, path: "/usage?by=workload", row: "usage-row",
 		prefix: "usage-", usual: "-cost",
 		by: map[string]func(*webtest.World, int) int{"name": number, "cost": cost}},
+}
+
+// TestARecordIsReadByPages: what grows without end is read 25 rows at a time, and its pages have every row once.
+func TestARecordIsReadByPages(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.ManyPast()
+	for path, row := range map[string]string{"/audit?person=many": "event",
+		"/admin/notifications?state=failed": "delivery"} {
+		seen := map[string]bool{}
+		at, pages := path, 0
+		for ; at != "" && pages < 9; pages++ {
+			doc := read(t, w.Get(webtest.Dora, at), http.StatusOK)
+			if n := part(doc, row).Length(); n > page.RowsPerPage {
+				t.Fatalf("%s: %d rows", at, n)
+			}
+			part(doc, row).Each(func(_ int, s *goquery.Selection) {
+				seen[cmp.Or(s.AttrOr("id", ""), textOf(s.Find(".gp-stack__detail").First()))] = true
+			})
+			at = doc.Find("a[rel=next]").AttrOr("href", "")
+		}
+		if pages != 3 || len(seen) != 60 {
+			t.Errorf("%s: want 60 rows on 3 pages, got %d on %d", path, len(seen), pages)
+		}
+	}
 }
 
 // inOrder are the rows as a list sorts them.
@@ -122,7 +165,8 @@ func (l longList) inOrder(w *webtest.World, order string) []string {
 // rowsOf are the names of the rows on a page.
 func (l longList) rowsOf(doc *goquery.Document) (names []string) {
 	part(doc, l.row).Each(func(_ int, s *goquery.Selection) {
-		if name := textOf(s.Find(".gp-stack__title").First()); strings.HasPrefix(name, "row-") {
+		name := textOf(s.Find(".gp-stack__title").First())
+		if name = name[strings.LastIndex(name, "/")+1:]; strings.HasPrefix(name, "row-") {
 			names = append(names, name)
 		}
 	})

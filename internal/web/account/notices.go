@@ -203,7 +203,7 @@ func (w *Pages) deliveries(k page.Call) (page.View, error) {
 	if !slices.Contains(deliveryStates, state) {
 		state = ""
 	}
-	list, next, err := w.Notify.History(k.Ctx, k.Actor, state, k.Get("cursor"))
+	list, next, err := w.Notify.History(k.Ctx, k.Actor, state, k.Get("cursor"), page.RowsPerPage)
 	if err != nil {
 		return page.View{}, err
 	}

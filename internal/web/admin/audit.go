@@ -29,7 +29,7 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	f := auditChoice(k)
-	f.Cursor, f.Limit = k.Get("cursor"), 100
+	f.Cursor, f.Limit = k.Get("cursor"), page.RowsPerPage
 	events, next, err := w.Events.Events(k.Ctx, f)
 	if err != nil {
 		return page.View{}, err

@@ -76,7 +76,7 @@ func (w *Pages) teamBudget(k page.Call) (page.View, error) { return w.budgetView
 func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field) (page.View, error) {
 	team := k.Get("name")
 	month := w.Budgets.Month()
-	st, lines, next, err := w.Budgets.Ledger(k.Ctx, k.Actor, team, month, k.Get("cursor"), 100)
+	st, lines, next, err := w.Budgets.Ledger(k.Ctx, k.Actor, team, month, k.Get("cursor"), page.RowsPerPage)
 	if err != nil {
 		return page.View{}, err
 	}

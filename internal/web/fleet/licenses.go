@@ -59,7 +59,7 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 		m.Pools = append(m.Pools, p)
 		v.Parts = append(v.Parts, page.Part{ID: p.ID, Draw: func(page.Words) templ.Component { return licenses.Pool(p) }})
 	}
-	m.Machines = machinesModel(say, w.Licenses.Machines())
+	m.Machines = machinesModel(k, w.Licenses.Machines())
 	v.Parts = append(v.Parts, page.Part{ID: m.Machines.ID,
 		Draw: func(page.Words) templ.Component { return licenses.Machines(m.Machines) }})
 	if len(pools) > 0 && changes {
@@ -258,30 +258,82 @@ func accountModel(a license.PoolStatus) licenses.AccountModel {
 		Free: a.Free(), Taken: a.CheckedOut()}
 }
 
-// machinesModel lists every vGPU, those without a license first.
-func machinesModel(say page.Words, machines []license.Machine) licenses.MachinesModel {
-	m := licenses.MachinesModel{ID: "license-nodes"}
-	var rest []licenses.MachineModel
-	for _, machine := range machines {
-		row := licenses.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–",
-			Expires: "–", Since: ui.TimeModel{Words: "–"}, License: licenseState(say, license.Device{})}
-		for _, d := range machine.Devices {
-			row.Device, row.License, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenseState(say, d), say.Since(d.Since)
-			if row.Expires = "–"; !d.Expires.IsZero() {
-				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
-			}
-			if d.StateAt(say.Now).Missing() {
-				m.Lost++
-				m.Rows = append(m.Rows, row)
-			} else {
-				rest = append(rest, row)
-			}
+// machineRow is one vGPU of a node, or a node of whose vGPUs nobody tells.
+type machineRow struct {
+	cluster, node string
+	device        *license.Device // nil for unknown
+	missing       bool            // it works without a license
+}
+
+// machineOrders are what the list of nodes can be sorted by; it opens with those that lack a license.
+var machineOrders = []string{"state", "node", "device", "-since", "until"}
+
+var machineKeys = map[string]page.Key[machineRow]{
+	"state": page.ByNumber(func(r machineRow) int {
+		if r.missing {
+			return 0
 		}
-		if len(machine.Devices) == 0 {
-			rest = append(rest, row)
+		return 1
+	}),
+	"node": page.ByText(func(r machineRow) string { return r.node + " " + r.cluster }),
+	"device": page.ByText(func(r machineRow) string {
+		if r.device == nil {
+			return ""
+		}
+		return deviceName(*r.device)
+	}),
+	"since": page.ByKnown(func(r machineRow) (int64, bool) {
+		return r.at(func(d *license.Device) time.Time { return d.Since })
+	}),
+	"until": page.ByKnown(func(r machineRow) (int64, bool) {
+		return r.at(func(d *license.Device) time.Time { return d.Expires })
+	}),
+}
+
+func (r machineRow) at(of func(*license.Device) time.Time) (micro int64, known bool) {
+	if r.device == nil || of(r.device).IsZero() {
+		return 0, false
+	}
+	return of(r.device).UnixMicro(), true
+}
+
+func deviceName(d license.Device) string { return strings.TrimSpace(d.Index + " " + d.Model) }
+
+func machineRows(machines []license.Machine, now time.Time) (rows []machineRow) {
+	for _, m := range machines {
+		for _, d := range m.Devices {
+			rows = append(rows, machineRow{m.Cluster, m.Node, &d, d.StateAt(now).Missing()})
+		}
+		if len(m.Devices) == 0 {
+			rows = append(rows, machineRow{cluster: m.Cluster, node: m.Node})
 		}
 	}
-	m.Rows = append(m.Rows, rest...)
+	return rows
+}
+
+// machinesModel is a page of the vGPUs, and how many of all lack a license.
+func machinesModel(k page.Call, machines []license.Machine) licenses.MachinesModel {
+	say := k.Words
+	m := licenses.MachinesModel{ID: "license-nodes", TableID: "license-machines"}
+	rows := machineRows(machines, say.Now)
+	for _, r := range rows {
+		if r.missing {
+			m.Lost++
+		}
+	}
+	rows, m.List = page.RowsOf(say, page.ListIn(k, "/licenses", m.TableID, machineOrders, "pause"),
+		say.S("licenses.machines"), rows, machineKeys)
+	for _, r := range rows {
+		row := licenses.MachineModel{Node: ui.StackModel{Title: r.node, Detail: r.cluster}, Device: "–", Expires: "–",
+			Since: ui.TimeModel{Words: "–"}, License: licenseState(say, license.Device{})}
+		if d := r.device; d != nil {
+			row.Device, row.License, row.Since = deviceName(*d), licenseState(say, *d), say.Since(d.Since)
+			if !d.Expires.IsZero() {
+				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
+			}
+		}
+		m.Rows = append(m.Rows, row)
+	}
 	return m
 }
 

@@ -57,6 +57,7 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 		Crumbs: teamCrumbs(k, e, title)},
 		Tabs: blocks.TeamTabs(k, team, page.TeamImagesPath(team)), Errors: page.FormErrors(say, problems)}
+	own, m.List = page.RowsOf(say, page.ListOf(k, page.TeamImagesPath(team), imageOrders), title, own, imageKeys)
 	for _, o := range own {
 		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
 	}
@@ -64,6 +65,15 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 		m.Change = w.teamImageForm(say, e, draft, problems)
 	}
 	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Images(m)}, nil
+}
+
+// imageOrders are what the list of a team's images can be sorted by.
+var imageOrders = []string{"name", "kind", "state"}
+
+var imageKeys = map[string]page.Key[tenant.Own]{
+	"name":  page.ByText(func(o tenant.Own) string { return o.Title }),
+	"kind":  page.ByText(func(o tenant.Own) string { return o.Like }),
+	"state": page.ByText(func(o tenant.Own) string { return string(o.State) }),
 }
 
 func (w *Pages) teamImage(say page.Words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -35,6 +36,8 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 			Crumbs: teamCrumbs(k, e, "")}}
+	members, m.List = page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
+		say.S("team.members"), members, memberKeys)
 	for _, member := range members {
 		m.Members = append(m.Members, w.memberModel(k, e.Name, member, manages))
 	}
@@ -50,6 +53,27 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 		m.Manage.Hours = w.hoursForm(say, e.Name, append(typed, w.hoursOf(e))[0], problems)
 	}
 	return page.View{Title: e.Display(), Nav: page.TeamPlace(k, e.Name), Body: teamview.Members(m)}, nil
+}
+
+// memberOrders and tokenOrders are what the lists of a team can be sorted by.
+var (
+	memberOrders = []string{"name", "role", "from"}
+	tokenOrders  = []string{"name", "holder", "expires", "-used"}
+)
+
+var memberKeys = map[string]page.Key[tenant.Membership]{
+	"name": page.ByText(func(m tenant.Membership) string { return m.Person.Name }),
+	"role": page.ByNumber(func(m tenant.Membership) int { return slices.Index(tenant.MemberRoles, m.Role) }),
+	"from": page.ByText(func(m tenant.Membership) string { return page.OrElse(m.Group, m.By) }),
+}
+
+var tokenKeys = map[string]page.Key[tenant.HeldToken]{
+	"name":    page.ByText(func(t tenant.HeldToken) string { return t.Name }),
+	"holder":  page.ByText(func(t tenant.HeldToken) string { return t.Holder.Name }),
+	"expires": page.ByNumber(func(t tenant.HeldToken) int64 { return t.ExpiresAt.UnixMicro() }),
+	"used": page.ByKnown(func(t tenant.HeldToken) (int64, bool) {
+		return t.LastUsedAt.UnixMicro(), !t.LastUsedAt.IsZero()
+	}),
 }
 
 func (w *Pages) memberModel(k page.Call, team string, member tenant.Membership, manages bool) teamview.MemberModel {
@@ -108,6 +132,8 @@ func (w *Pages) teamManage(k page.Call, e tenant.Entry, problems []fault.Field) 
 	if err != nil {
 		return nil, err
 	}
+	tokens, m.List = page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "tokens", tokenOrders, "q"),
+		say.S("team.tokens"), tokens, tokenKeys)
 	for _, t := range tokens {
 		m.Tokens = append(m.Tokens, heldToken(say, e.Name, t))
 	}

@@ -44,13 +44,24 @@ func (w *Pages) teamVolumesView(k page.Call, team string, f volumeForm, problems
 	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 		Crumbs: teamCrumbs(k, e, title)},
 		Tabs: blocks.TeamTabs(k, team, page.TeamVolumesPath(team)), Errors: page.FormErrors(say, problems)}
-	for _, v := range volumes {
+	shown, list := page.RowsOf(say, page.ListOf(k, page.TeamVolumesPath(team), teamVolumeOrders), title, volumes,
+		teamVolumeKeys)
+	m.List = list
+	for _, v := range shown {
 		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
 	}
 	if changes {
 		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
 	}
 	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Volumes(m)}, nil
+}
+
+// teamVolumeOrders are what the list of a team's volumes can be sorted by.
+var teamVolumeOrders = []string{"name", "-size"}
+
+var teamVolumeKeys = map[string]page.Key[workload.TeamVolume]{
+	"name": page.ByText(func(v workload.TeamVolume) string { return v.Share.Name }),
+	"size": page.ByNumber(func(v workload.TeamVolume) int { return v.GiB }),
 }
 
 func teamVolume(say page.Words, v workload.TeamVolume, changes bool) teamview.VolumeModel {

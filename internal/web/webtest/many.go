@@ -2,10 +2,13 @@ package webtest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -78,5 +81,60 @@ func (w *World) ManyPeople() {
 		p := person(fmt.Sprintf("row%02d", i), fmt.Sprintf("row-%02d", i), "vision-dev")
 		p.SeenAt = Now.Add(-time.Duration(Mix(i, 7)+1) * time.Hour)
 		check(w.SavePerson(bg, p))
+	}
+}
+
+// ManyShared gives team vision sixty volumes.
+func (w *World) ManyShared() {
+	for i := range 60 {
+		name := fmt.Sprintf("row-%02d", i)
+		w.PutVolume(workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID,
+			OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 1 + Mix(i, 7), CreatedAt: Now,
+			Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}})
+	}
+}
+
+// ManyImages gives team vision sixty images.
+func (w *World) ManyImages() {
+	images := make([]tenant.Image, 60)
+	for i := range images {
+		name := fmt.Sprintf("row-%02d", i)
+		images[i] = tenant.Image{Name: name, Title: name, Like: "jupyterlab", Retired: i%2 > 0,
+			Reference: "registry.example.org/vision/" + name + "@sha256:" + strings.Repeat("0", 64)}
+	}
+	w.OwnImages(images...)
+}
+
+// ManyTokens gives Anna sixty tokens, of which the last ten were never used.
+func (w *World) ManyTokens() {
+	for i := range 60 {
+		t := identity.Token{ID: fmt.Sprintf("many%012d", i), Name: fmt.Sprintf("row-%02d", i), Person: Anna.ID,
+			CreatedAt: Now.Add(-48*time.Hour - time.Duration(i)*time.Minute),
+			ExpiresAt: Now.Add(time.Duration(Mix(i, 7)+1) * time.Hour)}
+		if i < 50 {
+			t.LastUsedAt = Now.Add(-time.Duration(Mix(i, 11)+1) * time.Hour)
+		}
+		check(w.CreateToken(bg, t, audit.By(w.Actor(Anna), audit.TokenCreated, t.CreatedAt)))
+	}
+}
+
+// ManyMachines has sixty nodes with vGPUs of which nobody tells.
+func (w *World) ManyMachines() {
+	var nodes []string
+	for i := range 60 {
+		nodes = append(nodes, fmt.Sprintf("row-%02d", i))
+	}
+	w.Virtual = map[string][]string{"local": nodes}
+	check(w.LicenseService.Refresh(bg))
+}
+
+// ManyPast adds sixty events of one person, and as many messages that did not get through.
+func (w *World) ManyPast() {
+	for i := range 60 {
+		at := Now.Add(-time.Duration(i+1) * time.Minute)
+		check(w.Append(bg, audit.Event{At: at, Kind: audit.MemberAdded, Actor: "many", ActorName: "Many",
+			Tenant: "vision"}))
+		w.PutDelivery(notify.Delivery{ID: fmt.Sprintf("many-%02d", i), Kind: notify.Decided, Name: Ben.Name,
+			Channel: notify.Mail, State: notify.GaveUp, Attempts: 1, CreatedAt: at})
 	}
 }

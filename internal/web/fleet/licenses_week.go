@@ -25,7 +25,7 @@ func weekModel(say page.Words, id string, l license.PoolOverview) *licenses.Week
 		return nil
 	}
 	whole := float64(max(l.Status.Pool.Seats, f.Peak.Seats, 1))
-	m := &licenses.WeekModel{ID: id, Lead: say.S("licenses.week_lead", "Days", max(1, f.Days))}
+	m := &licenses.WeekModel{ID: id, Lead: say.S("licenses.week_lead", "Count", max(1, f.Days))}
 	for h := range 24 {
 		m.Hours = append(m.Hours, fmt.Sprintf("%02d", h))
 	}

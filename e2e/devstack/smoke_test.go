@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/remotecommand"
 )
 
 // running is a devstack that the test started.
@@ -47,6 +50,7 @@ func TestSmoke(t *testing.T) {
 	t.Run("the series of the pod are in Prometheus", func(t *testing.T) { checkSeries(t, world, pod.Name) })
 	t.Run("VictoriaMetrics has the same series", func(t *testing.T) { checkVictoria(t, world, pod.Name) })
 	t.Run("the notebook answers through the SOCKS port", func(t *testing.T) { checkNotebook(t, world, pod.Status.PodIP) })
+	t.Run("a command runs in the pod through the API server", func(t *testing.T) { checkExec(t, ctx, world, pod) })
 	t.Run("the API server can be stopped and started", func(t *testing.T) { checkRestartOfPart(t, ctx, world) })
 	stop(t, world)
 
@@ -219,6 +223,33 @@ func checkNotebook(t *testing.T, world *running, ip string) {
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("token %s: want %d, got %d", token, want, resp.StatusCode)
+		}
+	}
+}
+
+// checkExec asks as kubectl does, in both ways that the API server takes; it translates the first for the kubelet.
+func checkExec(t *testing.T, ctx context.Context, world *running, pod *corev1.Pod) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", world.text("kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := world.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).
+		SubResource("exec").VersionedParams(&corev1.PodExecOptions{Container: "notebook", Stdout: true,
+		Command: []string{"sh", "-c", "env"}}, scheme.ParameterCodec).URL()
+	sockets, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, executor := range map[string]remotecommand.Executor{"WebSocket": sockets, "SPDY": spdy} {
+		var out bytes.Buffer
+		if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out}); err != nil ||
+			out.String() != "HOSTNAME=nb\nJUPYTER_TOKEN=hush\n" {
+			t.Errorf("%s: %q, %v", name, out.String(), err)
 		}
 	}
 }

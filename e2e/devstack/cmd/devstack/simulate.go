@@ -43,8 +43,10 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	cluster.OnPodGone(memory.Forget)
 	logs := kubelet.NewLogs()
 	cluster.OnPodGone(logs.Forget)
+	shells := kubelet.NewShells()
+	cluster.OnPodGone(shells.Forget)
 	if err := kubelet.Serve(ctx, w.Ports.Addr("kubelet"), w.Keys.ServerCert, w.Keys.ServerKey,
-		kubelet.Handler(cluster, logs)); err != nil {
+		kubelet.Handler(cluster, logs, shells)); err != nil {
 		return fmt.Errorf("kubelet: %w", err)
 	}
 	network := stub.NewNetwork(ctx, cluster, memory)

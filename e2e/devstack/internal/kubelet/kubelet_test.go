@@ -34,6 +34,11 @@ var (
 
 func start(t *testing.T) (*httptest.Server, *Logs, *world.Cluster) {
 	t.Helper()
+	return startWith(t, NewShells())
+}
+
+func startWith(t *testing.T, shells *Shells) (*httptest.Server, *Logs, *world.Cluster) {
+	t.Helper()
 	cluster, err := world.New(fake.NewClientset(
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost",
@@ -49,7 +54,7 @@ func start(t *testing.T) (*httptest.Server, *Logs, *world.Cluster) {
 		t.Fatal(err)
 	}
 	logs := NewLogs()
-	server := httptest.NewServer(Handler(cluster, logs))
+	server := httptest.NewServer(Handler(cluster, logs, shells))
 	t.Cleanup(server.Close)
 	return server, logs, cluster
 }

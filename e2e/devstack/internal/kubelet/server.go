@@ -35,16 +35,12 @@ func Serve(ctx context.Context, addr, cert, key string, handler http.Handler) er
 }
 
 // Handler answers for all nodes.
-func Handler(cluster *world.Cluster, logs *Logs) http.Handler {
+func Handler(cluster *world.Cluster, logs *Logs, shells *Shells) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
-		pod := cluster.Pod(r.PathValue("namespace"), r.PathValue("pod"))
-		if pod == nil {
-			http.Error(w, "pod does not exist", http.StatusNotFound)
+		pod, ok := podOf(cluster, w, r)
+		if !ok {
 			return
-		}
-		if node := cluster.Node(pod.Spec.NodeName); node == nil || node.Annotations[nodes.FailedAnnotation] != "" {
-			panic(http.ErrAbortHandler) // a node that is lost says nothing
 		}
 		query := r.URL.Query()
 		container, previous := r.PathValue("container"), query.Get("previous") == "true"
@@ -56,7 +52,23 @@ func Handler(cluster *world.Cluster, logs *Logs) http.Handler {
 		s := sending{w: w, logs: logs, cluster: cluster, pod: pod, container: container, previous: previous, query: query}
 		s.run(r.Context())
 	})
+	run := func(w http.ResponseWriter, r *http.Request) { exec(cluster, shells, w, r) }
+	mux.HandleFunc("GET /exec/{namespace}/{pod}/{container}", run)
+	mux.HandleFunc("POST /exec/{namespace}/{pod}/{container}", run)
 	return mux
+}
+
+// podOf is the pod that a path names; where it is not there, that is answered.
+func podOf(cluster *world.Cluster, w http.ResponseWriter, r *http.Request) (*corev1.Pod, bool) {
+	pod := cluster.Pod(r.PathValue("namespace"), r.PathValue("pod"))
+	if pod == nil {
+		http.Error(w, "pod does not exist", http.StatusNotFound)
+		return nil, false
+	}
+	if node := cluster.Node(pod.Spec.NodeName); node == nil || node.Annotations[nodes.FailedAnnotation] != "" {
+		panic(http.ErrAbortHandler) // a node that is lost says nothing
+	}
+	return pod, true
 }
 
 // refuse is why a container has no log; "" where it has one.

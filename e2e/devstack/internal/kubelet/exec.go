@@ -166,9 +166,9 @@ func (s *shell) follow(ctx context.Context, resize <-chan remotecommand.Terminal
 	}
 }
 
-// run is sh, or sh -c LINE.
+// run is sh, or sh -c LINE; a line that ends in another shell (exec sh) is as that shell.
 func (s *shell) run(arguments []string, in io.Reader) error {
-	if len(arguments) == 2 && arguments[0] == "-c" {
+	if len(arguments) == 2 && arguments[0] == "-c" && !strings.HasSuffix(arguments[1], "exec sh") {
 		code, _ := s.do(arguments[1])
 		return exit(code)
 	}

@@ -61,7 +61,8 @@ func TestTerminal(t *testing.T) {
 	out, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := executorOf(t, server, "runs/main?command=sh&input=1&output=1&tty=1").StreamWithContext(t.Context(),
+		command := "?command=sh&command=-c&command=export+A%3Db%3B+exec+sh"
+		err := executorOf(t, server, "runs/main"+command+"&input=1&output=1&tty=1").StreamWithContext(t.Context(),
 			remotecommand.StreamOptions{Stdin: keys, Stdout: write, Tty: true,
 				TerminalSizeQueue: &sizes{{Width: 101, Height: 33}}})
 		write.CloseWithError(io.EOF)

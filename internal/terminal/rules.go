@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Rules are the bounds of a site. The zero value allows no terminal.
+type Rules struct {
+	Enabled   bool
+	Idle      time.Duration // without a key and without output
+	Longest   time.Duration
+	Most      int // sessions at once in this process
+	PerPerson int // of those, of one person
+}
+
+// Permit is nil where the actor may have a terminal in the workload now: one who may open it, by a session of their
+// own. A token is not enough, nor is somebody else's place.
+func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) error {
+	switch {
+	case !r.Enabled:
+		return fault.New(fault.Forbidden, i18n.T("terminal.off"))
+	case a.Via != identity.ViaSession:
+		return fault.New(fault.Forbidden, i18n.T("terminal.session"))
+	case !identity.Can(a, identity.OpenWorkload, w.ResourceAt(now)):
+		return fault.New(fault.Forbidden, i18n.T("terminal.not_shared", "Owner", w.OwnerName))
+	}
+	return nil
+}
+
+// Reason is why a session ended.
+type Reason string
+
+// The reasons.
+const (
+	Exited   Reason = "exited"    // the shell ended by itself
+	Left     Reason = "left"      // the client went away
+	Idle     Reason = "idle"      // nothing happened
+	TooLong  Reason = "too_long"  // the longest time is over
+	NoLonger Reason = "no_longer" // the right or the sign-in ended
+	PodGone  Reason = "pod_gone"
+	Slow     Reason = "slow"     // the client took no output
+	Stopping Reason = "stopping" // the portal stops
+	Broken   Reason = "broken"   // the connection to the cluster
+)
+
+// End is how a session ended.
+type End struct {
+	Reason Reason
+	Code   int // of the shell, where it exited
+	Lasted time.Duration
+}

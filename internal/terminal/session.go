@@ -1,0 +1,226 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Size is that of a window, in characters.
+type Size struct{ Columns, Rows uint16 }
+
+// Input is what comes from a client: keys, or with none another size.
+type Input struct {
+	Keys []byte
+	Size Size
+}
+
+// Client is who sits at the terminal. Both calls end with their context.
+type Client interface {
+	Read(ctx context.Context) (Input, error)
+	Write(ctx context.Context, output []byte) error
+}
+
+// Session is one terminal.
+type Session struct {
+	service  *Service
+	actor    identity.Actor
+	workload workload.Workload
+	uid      types.UID
+	leave    func()
+}
+
+// Workload is the one it is in.
+func (s *Session) Workload() workload.Workload { return s.workload }
+
+// Close gives the place back of a session that does not run.
+func (s *Session) Close() { s.leave() }
+
+// shell is bash where the image has it.
+var shell = []string{"sh", "-c", "export TERM=xterm-256color; command -v bash >/dev/null && exec bash; exec sh"}
+
+// Run starts the shell and stays until the session is over. An error: the cluster did not start it.
+func (s *Session) Run(ctx context.Context, client Client) (End, error) {
+	defer s.leave()
+	o, began := s.service.o, s.service.o.Now()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(context.Canceled)
+	defer context.AfterFunc(s.service.closing, func() { end(over{Stopping}) })()
+	defer time.AfterFunc(o.Rules.Longest, func() { end(over{TooLong}) }).Stop()
+	idle := time.AfterFunc(o.Rules.Idle, func() { end(over{Idle}) })
+	defer idle.Stop()
+	go s.guard(ctx, end)
+
+	executor, err := s.executor()
+	if err != nil {
+		return End{}, err
+	}
+	keys, typed := io.Pipe()
+	defer func() { _ = keys.Close() }()
+	sizes := &sizes{ctx: ctx, next: make(chan remotecommand.TerminalSize, 1)}
+	stir := func() { idle.Reset(o.Rules.Idle) }
+	go read(ctx, end, client, typed, sizes, stir)
+	out := &output{ctx: ctx, end: end, client: client, patience: o.Patience, stir: stir}
+	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: keys, Stdout: out, Tty: true,
+		TerminalSizeQueue: sizes})
+	finished := End{Lasted: o.Now().Sub(began)}
+	finished.Reason, finished.Code, err = s.judge(ctx, err)
+	return finished, err
+}
+
+// judge says how the stream ended. What the session was ended for comes before what the stream then says.
+func (s *Session) judge(ctx context.Context, err error) (Reason, int, error) {
+	if reason, ended := reasonOf(ctx); ended {
+		return reason, 0, nil
+	}
+	var code utilexec.CodeExitError
+	var status *apierrors.StatusError
+	asked := context.WithoutCancel(ctx)
+	switch {
+	case err == nil:
+		return Exited, 0, nil
+	case errors.As(err, &code) && s.there(asked):
+		return Exited, code.Code, nil
+	case errors.As(err, &code):
+		return PodGone, 0, nil
+	case errors.As(err, &status):
+		return "", 0, refused(err, s.workload)
+	case !s.there(asked):
+		return PodGone, 0, nil
+	}
+	return Broken, 0, nil
+}
+
+// there reports whether the pod is still the one of the beginning, and runs. A cluster that does not answer says
+// nothing.
+func (s *Session) there(ctx context.Context) bool {
+	pod, err := s.service.pod(ctx, s.workload)
+	return err == nil && pod.UID == s.uid || err != nil && !fault.Is(err, fault.Conflict)
+}
+
+// guard ends a session when who has it may no longer, or its pod went away.
+func (s *Session) guard(ctx context.Context, end context.CancelCauseFunc) {
+	tick := time.NewTicker(s.service.o.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, err := s.service.Permit(ctx, s.actor, s.workload.ID)
+		switch {
+		case fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden), !s.service.o.Alive(ctx):
+			end(over{NoLonger})
+		case !s.there(ctx):
+			end(over{PodGone})
+		}
+	}
+}
+
+func (s *Session) executor() (remotecommand.Executor, error) {
+	cluster := s.service.o.Clusters[s.workload.Cluster]
+	at := cluster.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.workload.Namespace).
+		Name(s.workload.Observed.Pod).SubResource("exec").VersionedParams(&corev1.PodExecOptions{
+		Container: kube.ContainerName, Stdin: true, Stdout: true, TTY: true, Command: shell}, scheme.ParameterCodec).URL()
+	sockets, err := remotecommand.NewWebSocketExecutor(cluster.Config, http.MethodGet, at.String())
+	if err != nil {
+		return nil, err
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(cluster.Config, http.MethodPost, at)
+	if err != nil {
+		return nil, err
+	}
+	return remotecommand.NewFallbackExecutor(sockets, spdy, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+}
+
+// read passes on what the client sends, until it goes away.
+func read(ctx context.Context, end context.CancelCauseFunc, client Client, typed *io.PipeWriter, sizes *sizes,
+	stir func()) {
+	defer func() { _ = typed.Close() }()
+	for {
+		in, err := client.Read(ctx)
+		if err != nil {
+			end(over{Left})
+			return
+		}
+		stir()
+		if len(in.Keys) == 0 {
+			sizes.set(in.Size)
+			continue
+		}
+		if _, err := typed.Write(in.Keys); err != nil {
+			return
+		}
+	}
+}
+
+// output passes on what the shell writes. It keeps nothing: a write waits for the client.
+type output struct {
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	client   Client
+	patience time.Duration
+	stir     func()
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.stir()
+	ctx, cancel := context.WithTimeout(o.ctx, o.patience)
+	defer cancel()
+	err := o.client.Write(ctx, p)
+	switch {
+	case err == nil:
+		return len(p), nil
+	case o.ctx.Err() == nil && ctx.Err() != nil:
+		o.end(over{Slow})
+	default:
+		o.end(over{Left})
+	}
+	return 0, err
+}
+
+// sizes has the newest size that the shell was not told yet.
+type sizes struct {
+	ctx  context.Context
+	next chan remotecommand.TerminalSize
+	mu   sync.Mutex
+}
+
+func (s *sizes) set(size Size) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.next:
+	default:
+	}
+	s.next <- remotecommand.TerminalSize{Width: size.Columns, Height: size.Rows}
+}
+
+// Next waits for another size; nil at the end.
+func (s *sizes) Next() *remotecommand.TerminalSize {
+	select {
+	case size := <-s.next:
+		return &size
+	case <-s.ctx.Done():
+		return nil
+	}
+}

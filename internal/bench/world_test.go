@@ -36,6 +36,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -112,7 +113,9 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		Prices: p.prices(t, now), Snapshots: s,
 		Metrics: p.metrics, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
 		Accounts: &accounts.Service{Store: s, Actor: p.site.Directory.Actor, Now: now}, Events: s,
-		Embeds:  embed.New(embed.Options{Store: s, Workloads: p.workloads, Actor: p.site.Directory.Actor, Now: now, NewID: newID}),
+		Embeds: embed.New(embed.Options{Store: s, Workloads: p.workloads, Actor: p.site.Directory.Actor,
+			Now: now, NewID: newID}),
+		Secrets: secret.New(secret.Options{Store: s, Now: now, NewID: newID}),
 		Traffic: &traffic.Service{Store: s, Meters: p.workloads.Meters, Now: now},
 		Budgets: p.budgets(now), Rules: policy.NewService(policy.Options{Store: s, Initial: p.site.Policy, Now: now}),
 		Tenants: p.tenants(now), Delegations: p.delegations(now), Usage: p.usage(t, now), Catalog: p.offers(t, now),

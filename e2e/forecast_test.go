@@ -91,11 +91,15 @@ func TestWhenWillItStart(t *testing.T) {
 		q.shot(name + "-home")
 	}
 
+	// on a busy machine the last holder may have stood in the line for a moment, and is counted too
+	const outcome = `gpu_portal_start_estimates_total\{basis="leases",outcome="before"\} (\d+)`
+	const errors = `gpu_portal_start_estimate_error_seconds_count\{basis="leases"\} (\d+)`
+	counted := scrape(t, address)
 	dana.gives(held[0])
 	dana.reaches(id, "running")
-	scraped := untilMetric(t, address, `gpu_portal_start_estimates_total\{basis="leases",outcome="before"\} (\d+)`, 1)
-	if n := metricOf(t, scraped, `gpu_portal_start_estimate_error_seconds_count\{basis="leases"\} (\d+)`); n != 1 {
-		t.Errorf("want one error of an estimate by leases, got %v", n)
+	scraped := untilMetric(t, address, outcome, max(0, metricOf(t, counted, outcome))+1)
+	if n := metricOf(t, scraped, errors) - max(0, metricOf(t, counted, errors)); n != 1 {
+		t.Errorf("want one error more of an estimate by leases, got %v", n)
 	}
 	dana.gives(waits)
 	dana.until("/sizes?tenant=vision", "free again", 3*time.Minute, func(m map[string]any) bool {
@@ -159,18 +163,28 @@ func untilMetric(t *testing.T, address, pattern string, want float64) []byte {
 	t.Helper()
 	var last []byte
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		resp, err := http.Get("http://" + address + "/metrics")
-		if err != nil {
-			continue
-		}
-		last, _ = io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
+		last = scrape(t, address)
 		if metricOf(t, last, pattern) == want {
 			return last
 		}
 	}
 	t.Fatalf("%s is not %v: %s", pattern, want, regexp.MustCompile("(?m)^gpu_portal_start_.*$").FindAll(last, -1))
 	return nil
+}
+
+// scrape is what a portal exports at its own address for metrics.
+func scrape(t *testing.T, address string) []byte {
+	t.Helper()
+	resp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func metricOf(t *testing.T, scraped []byte, pattern string) float64 {

@@ -110,7 +110,7 @@ func TestCatalogEditing(t *testing.T) {
 	pat.click("[data-test=deprecate-confirm]")
 	pat.sees("[data-test=flash]")
 	dana := signIn(t, "dana", look{})
-	dana.open("/start?size=mig-3g.40gb")
+	dana.open("/start?kind=notebook&size=mig-3g.40gb")
 	dana.reads("[data-test=deprecated-size]", "The large slices go in May.")
 	dana.accessible()
 	dana.click("[data-test=deprecated-size-instead]")

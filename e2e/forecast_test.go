@@ -113,11 +113,11 @@ func TestWhenWillItStart(t *testing.T) {
 		}
 		return nil
 	})
-	p.open("/start?size=" + size)
+	p.open("/start?kind=notebook&size=" + size)
 	p.reads("[data-test=summary] [data-test=forecast]", "Usually ready in about")
 	p.shot("summary")
 	q := signIn(t, "dana", look{Width: 360, Language: "de-DE"})
-	q.open("/start?size=" + size)
+	q.open("/start?kind=notebook&size=" + size)
 	q.reads("[data-test=summary] [data-test=forecast]", "Meist in etwa")
 	q.fitsTheWindow()
 	q.shot("narrow-german-summary")

@@ -22,7 +22,7 @@ func (p *person) session() (cookies []playwright.OptionalCookie) {
 // lost. Now a dialog offers to sign in again, and the form is filled as it was.
 func TestAnEndedSessionKeepsTheStartForm(t *testing.T) {
 	p := signIn(t, "dana", look{})
-	p.open("/start?tenant=vision&size=mig-1g.10gb")
+	p.open("/start?kind=notebook&tenant=vision&size=mig-1g.10gb")
 	p.advanced()
 	p.fill("[name=name]", "typed-before-the-end")
 	p.reads("[data-test=summary]", "Starts now")

@@ -6,7 +6,7 @@ import "testing"
 // notebook running.
 func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p := signIn(t, "dana", look{})
-	p.open("/start")
+	p.open("/start?kind=notebook")
 	p.advanced()
 	p.fill("[name=name]", "sized")
 	p.click("[data-test=sizing-open]")
@@ -37,7 +37,7 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 // with the German comma, on a telephone.
 func TestSizingWithoutScripts(t *testing.T) {
 	p := signIn(t, "dana", look{NoScript: true, Language: "de-DE", Width: 360})
-	p.open("/start")
+	p.open("/start?kind=notebook")
 	p.click("[data-test=sizing-open]")
 	p.do(p.at("[data-test=work-train]").Check())
 	p.fill("[name=billions]", "0,3")

@@ -87,7 +87,7 @@ func (p *person) popup(action func() error) playwright.Page {
 // TestAWholeGPUWaitsForAnApprover: two people at once; the asker sees the decision without reloading.
 func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	dana := signIn(t, "dana", look{})
-	dana.open("/start")
+	dana.open("/start?kind=notebook")
 	dana.picks("h100")
 	dana.reads("[data-test=summary]", "approv")
 	dana.expecting("422")
@@ -157,7 +157,7 @@ func TestTheLeaseEndsInTheBrowser(t *testing.T) {
 // TestItWorksWithoutScripts: start, stop and delete with JavaScript switched off.
 func TestItWorksWithoutScripts(t *testing.T) {
 	p := signIn(t, "dana", look{NoScript: true})
-	p.open("/start")
+	p.open("/start?kind=notebook")
 	p.do(p.at("[data-test=size-cpu]").Check())
 	p.advanced()
 	p.fill("[name=name]", "no-scripts")

@@ -16,7 +16,7 @@ import (
 // starts sends the start page for a slice in a team.
 func (p *person) starts(team, name string) {
 	p.t.Helper()
-	p.open("/start?tenant=" + team + "&size=mig-1g.10gb")
+	p.open("/start?kind=notebook&tenant=" + team + "&size=mig-1g.10gb")
 	p.advanced()
 	p.fill("[name=name]", name)
 	p.click("[data-test=send]")
@@ -74,7 +74,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.reads("[data-test=member]", "Nora")
 
 	nora.startsIn(team, "first-steps")
-	nora.open("/start?tenant=" + team + "&size=mig-1g.10gb")
+	nora.open("/start?kind=notebook&tenant=" + team + "&size=mig-1g.10gb")
 	row := "[data-test=size-tile][data-size='mig-1g.10gb']"
 	nora.reads(row, "uses 1 of 1")
 	nora.accessible()
@@ -128,7 +128,7 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat.reads("[data-test=impersonation]", "as Dana Develop")
 	pat.accessible()
 
-	pat.open("/start?tenant=vision&size=mig-1g.10gb")
+	pat.open("/start?kind=notebook&tenant=vision&size=mig-1g.10gb")
 	pat.do(pat.at("[data-test=size-cpu]").Check())
 	pat.reads("[data-test=summary]", "CPU") // the summary follows the choice, though nothing may be sent
 	pat.do(pat.at("[data-test=kind-endpoint]").Check())

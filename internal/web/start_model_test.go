@@ -58,6 +58,26 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	}
 }
 
+// TestALinkToAnImageBringsItsKind: an address that names an image and no kind leads to that image, whatever the person
+// started last; an address that names a kind keeps it.
+func TestALinkToAnImageBringsItsKind(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t) // Anna started a notebook last
+	for address, want := range map[string][2]string{
+		"/start?image=model-demo":               {"endpoint", "model-demo"},
+		"/start?image=jupyterlab":               {"notebook", "jupyterlab"},
+		"/start?kind=notebook&image=model-demo": {"notebook", "jupyterlab"},
+		"/start?image=nothing-of-this-name":     {"notebook", "jupyterlab"},
+	} {
+		doc := read(t, w.Get(webtest.Anna, address), http.StatusOK)
+		kind := doc.Find("input[name=kind][checked]").AttrOr("value", "")
+		image := part(doc, "image").Find("option[selected]").AttrOr("value", "")
+		if got := [2]string{kind, image}; got != want {
+			t.Errorf("%s: want %q, got %q", address, want, got)
+		}
+	}
+}
+
 // TestTheKindBringsItsStorage: what nobody typed follows the kind, and what somebody typed stays.
 func TestTheKindBringsItsStorage(t *testing.T) {
 	t.Parallel()

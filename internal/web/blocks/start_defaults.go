@@ -74,6 +74,20 @@ func (w *Blocks) SettleImage(form StartForm) StartForm {
 	return form
 }
 
+// KindOfImage is a form whose kind follows from the image that its address names, where the address names no kind: a
+// link to an image leads to that image, whatever the person started last.
+func (w *Blocks) KindOfImage(form StartForm) StartForm {
+	if form.Kind != "" || form.Image == "" {
+		return form
+	}
+	for _, i := range w.Site().ImagesFor(form.Tenant) {
+		if i.Name == form.Image && i.OfferedTo(form.Tenant) {
+			form.Kind = string(i.Kind)
+		}
+	}
+	return form
+}
+
 // TeamDefaultsIn fills in what the team's owners preselect: a size that can be had, an image of the kind, a lease. What
 // the address asks for comes before it.
 func (w *Blocks) TeamDefaultsIn(form StartForm, offers []request.Offer) StartForm {

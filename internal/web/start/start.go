@@ -82,7 +82,7 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 	if err != nil {
 		return form, err
 	}
-	form = w.TeamDefaultsIn(form, offers)
+	form = w.TeamDefaultsIn(w.KindOfImage(form), offers)
 	form.Last = page.OrElse(form.Last, last.Size.Name)
 	if form.Kind == "" {
 		form.Kind = page.OrElse(string(last.Kind), string(catalog.Notebook))

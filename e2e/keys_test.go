@@ -2,8 +2,13 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +128,88 @@ func TestKeysOfAnEndpoint(t *testing.T) {
 			t.Errorf("%s asks for the keys: want %d, got %d", who, want, a.Status)
 		}
 	}
+}
+
+// TestModelsOfAKeyUnderOneAddress: one key opens two endpoints at one address, where the model chooses; the client
+// that programs use gets along with it. The other endpoint's owner can take it off the key, and the first one stays.
+func TestModelsOfAKeyUnderOneAddress(t *testing.T) {
+	dana := as(t, "dana")
+	serve := func(model string) map[string]any {
+		return dana.running("mig-1g.10gb", map[string]any{"kind": "endpoint", "image": "vllm", "storage": "",
+			"model": map[string]any{"source": "hub", "name": model}})
+	}
+	first, second := serve("Qwen/Qwen2.5-0.5B-Instruct"), serve("Qwen/Qwen2.5-1.5B-Instruct")
+	keys := "/workloads/" + str(first["id"]) + "/keys"
+	if a := dana.call(http.MethodPost, keys, map[string]any{"name": "x", "endpoints": []string{"w-unknown"}}); a.Status !=
+		http.StatusUnprocessableEntity || !strings.Contains(string(a.Raw), `"endpoints"`) {
+		t.Errorf("want an unknown endpoint refused beside its field, got %d %s", a.Status, a.Raw)
+	}
+	made := dana.ok(http.StatusCreated, http.MethodPost, keys, map[string]any{"name": "router",
+		"endpoints": []string{str(second["id"])}})
+
+	c := exec.Command("node", "chat.mjs", str(made["baseURL"]))
+	c.Dir, c.Env = filepath.Join(root, "e2e", "openai"), append(os.Environ(), "ENDPOINT_KEY="+str(made["key"]))
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("the client failed: %v %s", err, stderrOf(err))
+	}
+	type answer struct {
+		Whole, Model, Streamed string
+		Tokens                 int
+	}
+	var got struct {
+		Models  []string
+		Answers map[string]answer
+		Refused struct {
+			Name, Code, Message string
+			Status              int
+		}
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	want := []string{"Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-1.5B-Instruct"}
+	slices.Sort(got.Models)
+	if !slices.Equal(got.Models, want) {
+		t.Errorf("want the models of both, got %q", got.Models)
+	}
+	for _, model := range want {
+		if a := got.Answers[model]; a.Whole != "You said: hello there" || a.Streamed != a.Whole || a.Model != model ||
+			a.Tokens == 0 {
+			t.Errorf("%s: want both answers, got %+v", model, a)
+		}
+	}
+	if r := got.Refused; r.Name != "NotFoundError" || r.Status != http.StatusNotFound || r.Code != "model_not_found" ||
+		!strings.Contains(r.Message, want[0]) {
+		t.Errorf("want an unknown model refused with those that there are, got %+v", r)
+	}
+
+	for _, w := range []map[string]any{first, second} { // each counts what went to it
+		eventually(t, "the calls are counted", time.Minute, func() bool {
+			for _, n := range items(dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"])+"/traffic", nil)) {
+				if n["key"] == made["id"] && n["requests"] == 2.0 {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	dana.ok(http.StatusOK, http.MethodDelete, "/workloads/"+str(second["id"])+"/keys/"+str(made["id"]), nil)
+	eventually(t, "the second endpoint is closed to the key", time.Minute, func() bool {
+		status, _, _ := chat(t, str(second["url"]), str(made["key"]), `{}`)
+		return status == http.StatusUnauthorized
+	})
+	if status, _, text := chat(t, str(first["url"]), str(made["key"]), `{"messages":[{"content":"hi"}]}`); status !=
+		http.StatusOK {
+		t.Errorf("want the first endpoint open, got %d %s", status, text)
+	}
+}
+
+// stderrOf is what a program wrote before it failed.
+func stderrOf(err error) string {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return string(failed.Stderr)
+	}
+	return ""
 }

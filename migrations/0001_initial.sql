@@ -278,7 +278,15 @@ CREATE TABLE endpoint_keys (
 );
 CREATE INDEX endpoint_keys_workload ON endpoint_keys (workload, created_at);
 
--- What was taken with a key in an hour.
+-- Further endpoints that a key opens.
+CREATE TABLE endpoint_key_endpoints (
+  key_id   TEXT NOT NULL REFERENCES endpoint_keys (id) ON DELETE CASCADE,
+  workload TEXT NOT NULL REFERENCES workloads (id),
+  PRIMARY KEY (key_id, workload)
+);
+CREATE INDEX endpoint_key_endpoints_workload ON endpoint_key_endpoints (workload);
+
+-- What was taken with a key of an endpoint in an hour.
 CREATE TABLE key_traffic (
   key_id            TEXT   NOT NULL,
   hour              BIGINT NOT NULL,
@@ -288,7 +296,7 @@ CREATE TABLE key_traffic (
   prompt_tokens     BIGINT NOT NULL,
   completion_tokens BIGINT NOT NULL,
   without_usage     BIGINT NOT NULL, -- requests whose answers reported no token usage
-  PRIMARY KEY (key_id, hour)
+  PRIMARY KEY (key_id, workload, hour)
 );
 CREATE INDEX key_traffic_workload ON key_traffic (workload, hour);
 
@@ -987,6 +995,7 @@ DROP TABLE endpoint_traffic;
 DROP TABLE endpoint_load;
 DROP TABLE gateway_reports;
 DROP TABLE key_traffic;
+DROP TABLE endpoint_key_endpoints;
 DROP TABLE endpoint_keys;
 DROP TABLE workloads;
 DROP TABLE request_asks;

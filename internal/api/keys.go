@@ -44,10 +44,17 @@ type Key struct {
 	ExpiresAt   time.Time  `json:"expiresAt"`
 	LastUsedAt  *time.Time `json:"lastUsedAt,omitempty" doc:"To about ten seconds"`
 	Limits      KeyLimits  `json:"limits"`
+	Endpoints   []string   `json:"endpoints" doc:"Ids of the workloads that the key opens, first the one that it was made at"`
+	BaseURL     string     `json:"baseURL" doc:"Where all models of the key answer, \"model\" of a call choosing: the base URL of OpenAI's clients"`
 }
 
-func keyView(k endpointkey.Key, text string) Key {
-	return Key{ID: k.ID, Key: text, Name: k.Name, Prefix: k.Shown(), CreatedBy: k.CreatorName, CreatedAt: k.CreatedAt,
+func (a *API) keyView(k endpointkey.Key, text string) Key {
+	endpoints := make([]string, 0, 1+len(k.Also))
+	for _, id := range k.Endpoints() {
+		endpoints = append(endpoints, string(id))
+	}
+	return Key{ID: k.ID, Key: text, Endpoints: endpoints, BaseURL: a.deps.AppURL(workload.ModelsHost) + "/v1",
+		Name: k.Name, Prefix: k.Shown(), CreatedBy: k.CreatorName, CreatedAt: k.CreatedAt,
 		RotatedAt: moment(k.RotatedAt), FormerUntil: moment(k.FormerUntil), ExpiresAt: k.ExpiresAt,
 		LastUsedAt: moment(k.LastUsedAt), Limits: KeyLimits(k.Limits)}
 }
@@ -56,7 +63,7 @@ func (a *API) endpointKeys(ctx context.Context, actor identity.Actor, in *idInpu
 	keys, err := a.deps.Keys.List(ctx, actor, workload.ID(in.ID))
 	views := make([]Key, len(keys))
 	for i, k := range keys {
-		views[i] = keyView(k, "")
+		views[i] = a.keyView(k, "")
 	}
 	return reply(list(views, ""), err)
 }
@@ -67,11 +74,15 @@ type createKeyInput struct {
 		Name    string    `json:"name" maxLength:"200" example:"nightly summaries"`
 		Expires string    `json:"expires,omitempty" maxLength:"40" example:"30d" doc:"A time (RFC 3339) or how long it lasts; absent: as long as may be"`
 		Limits  KeyLimits `json:"limits,omitempty"`
+		Also    []string  `json:"endpoints,omitempty" maxItems:"50" doc:"Ids of further endpoints of the team that the key opens"`
 	}
 }
 
 func (a *API) createKey(ctx context.Context, actor identity.Actor, in *createKeyInput) (*output[Key], error) {
 	draft := endpointkey.Draft{Name: in.Body.Name, Limits: endpointkey.Limits(in.Body.Limits)}
+	for _, id := range in.Body.Also {
+		draft.Also = append(draft.Also, workload.ID(id))
+	}
 	if in.Body.Expires != "" {
 		var err error
 		if draft.Expires, err = time.Parse(time.RFC3339, in.Body.Expires); err != nil {
@@ -83,7 +94,7 @@ func (a *API) createKey(ctx context.Context, actor identity.Actor, in *createKey
 		}
 	}
 	k, text, err := a.deps.Keys.Create(ctx, actor, workload.ID(in.ID), draft)
-	return reply(keyView(k, text), err)
+	return reply(a.keyView(k, text), err)
 }
 
 type keyInput struct {
@@ -109,7 +120,7 @@ func (a *API) rotateKey(ctx context.Context, actor identity.Actor, in *rotateKey
 		overlap = given.Std()
 	}
 	k, text, err := a.deps.Keys.Rotate(ctx, actor, workload.ID(in.ID), in.Key, overlap)
-	return reply(keyView(k, text), err)
+	return reply(a.keyView(k, text), err)
 }
 
 func (a *API) revokeKey(ctx context.Context, actor identity.Actor, in *keyInput) (*struct{}, error) {

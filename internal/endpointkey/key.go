@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,12 @@ const (
 	alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 )
 
-// Key is one consumer's key of one endpoint.
+// Key is one consumer's key. It is made, rotated and revoked at one endpoint, Workload, and may open others too.
 type Key struct {
-	ID         string
-	Workload   workload.ID
+	ID       string
+	Workload workload.ID
+	// Also are further endpoints that the key opens, at most MaxAlso, in the order of their ids.
+	Also       []workload.ID
 	Name       string
 	SecretHash string
 	// FormerHash is of the secret before the last rotation; it opens until FormerUntil.
@@ -40,6 +43,12 @@ type Key struct {
 
 // Shown is what people recognize a key by after it was made.
 func (k Key) Shown() string { return Prefix + k.ID }
+
+// Endpoints are all that the key opens, the one that it was made at first.
+func (k Key) Endpoints() []workload.ID { return append([]workload.ID{k.Workload}, k.Also...) }
+
+// Opens reports whether the key is for an endpoint. Whether its secret and its time are good is for Check to say.
+func (k Key) Opens(id workload.ID) bool { return k.Workload == id || slices.Contains(k.Also, id) }
 
 // Expired reports whether the key has reached its end.
 func (k Key) Expired(now time.Time) bool { return !now.Before(k.ExpiresAt) }

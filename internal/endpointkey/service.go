@@ -2,6 +2,7 @@ package endpointkey
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,12 +20,14 @@ import (
 // or was revoked.
 type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
-	// EndpointKeys lists an endpoint's keys but those that were revoked, newest first.
+	// EndpointKeys lists the keys that open an endpoint but those that were revoked, newest first.
 	EndpointKeys(ctx context.Context, id workload.ID) ([]Key, error)
 	// CreateEndpointKey is a Conflict where the endpoint has that many already.
 	CreateEndpointKey(ctx context.Context, k Key, most int, event audit.Event) error
 	RotateEndpointKey(ctx context.Context, k Key, event audit.Event) error
 	RevokeEndpointKey(ctx context.Context, k Key, event audit.Event) error
+	// DetachEndpointKey takes one of Key.Also away.
+	DetachEndpointKey(ctx context.Context, k Key, id workload.ID, event audit.Event) error
 	// KeyTraffic sums what was taken since a time, by key; also of revoked ones.
 	KeyTraffic(ctx context.Context, id workload.ID, since time.Time) ([]Traffic, error)
 }
@@ -54,6 +57,7 @@ type Service struct {
 const (
 	Most           = 10_000 // keys of an endpoint
 	MaxName        = 60     // characters
+	MaxAlso        = 50     // further endpoints of a key
 	maxLimit       = 1_000_000_000
 	DefaultOverlap = 24 * time.Hour
 	MaxOverlap     = 7 * 24 * time.Hour
@@ -64,6 +68,7 @@ type Draft struct {
 	Name    string
 	Expires time.Time // zero: as late as may be
 	Limits  Limits
+	Also    []workload.ID // further endpoints that it opens
 }
 
 // List gives the keys of an endpoint, newest first, for those who may change it.
@@ -95,18 +100,58 @@ func (s *Service) Create(ctx context.Context, a identity.Actor, id workload.ID, 
 	if d.Expires.IsZero() {
 		d.Expires = now.Add(s.MaxLife)
 	}
-	if err := fault.InvalidFields(s.problems(d, now)); err != nil {
+	also, problems, err := s.also(ctx, a, w, d.Also)
+	if err != nil {
+		return Key{}, "", err
+	}
+	if err := fault.InvalidFields(append(s.problems(d, now), problems...)); err != nil {
 		return Key{}, "", err
 	}
 	credential := newCredential()
 	k := Key{ID: credential.ID, Workload: w.ID, Name: d.Name, SecretHash: credential.Hash(), Limits: d.Limits,
 		CreatedBy: a.Person.ID, CreatorName: a.Person.Name, CreatedAt: now, ExpiresAt: d.Expires}
 	e := s.event(a, audit.KeyCreated, w, k)
-	e.Changes = audit.Diff(map[string]any{}, map[string]any{"expires": d.Expires.UTC().Format(time.RFC3339),
+	made := map[string]any{"expires": d.Expires.UTC().Format(time.RFC3339),
 		"requestsPerMinute": d.Limits.RequestsPerMinute, "tokensPerMinute": d.Limits.TokensPerMinute,
-		"concurrency": d.Limits.Concurrency})
+		"concurrency": d.Limits.Concurrency}
+	var names []string
+	for _, other := range also {
+		k.Also, names = append(k.Also, other.ID), append(names, other.Name)
+	}
+	if len(names) > 0 {
+		made["endpoints"] = strings.Join(names, ", ")
+	}
+	e.Changes = audit.Diff(map[string]any{}, made)
 	return k, Prefix + credential.String(), s.Store.CreateEndpointKey(ctx, k, Most, e)
 }
+
+// also reads the further endpoints of a key: of the same team, and the maker must have the right to change each, as
+// with the first. What is wrong is a problem of the field "endpoints".
+func (s *Service) also(ctx context.Context, a identity.Actor, first workload.Workload,
+	wanted []workload.ID) (list []workload.Workload, problems []fault.Field, err error) {
+	wrong := func(reason i18n.Text) []fault.Field { return []fault.Field{{Name: "endpoints", Reason: reason}} }
+	if len(wanted) > MaxAlso {
+		return nil, wrong(i18n.T("keys.endpoints_many", "Most", MaxAlso)), nil
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(wanted))) {
+		if id == first.ID {
+			continue
+		}
+		w, err := s.endpoint(ctx, a, id, identity.ChangeWorkload)
+		switch {
+		case fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden), fault.Is(err, fault.Conflict),
+			err == nil && w.Tenant != first.Tenant:
+			return nil, wrong(i18n.T("keys.endpoint_unknown", "Endpoint", clip(string(id)))), nil
+		case err != nil:
+			return nil, nil, err
+		}
+		list = append(list, w)
+	}
+	return list, nil, nil
+}
+
+// clip shortens what somebody sent to what a sentence has room for.
+func clip(text string) string { return text[:min(len(text), 64)] }
 
 // Rotate gives a key another secret, for as long as it was made for. The one of before opens for the overlap, but not
 // longer than it would have.
@@ -115,6 +160,9 @@ func (s *Service) Rotate(ctx context.Context, a identity.Actor, id workload.ID, 
 	w, k, err := s.key(ctx, a, id, key)
 	if err != nil {
 		return Key{}, "", err
+	}
+	if k.Workload != w.ID {
+		return Key{}, "", fault.New(fault.Conflict, i18n.T("keys.made_elsewhere"))
 	}
 	if overlap < 0 || overlap > MaxOverlap {
 		return Key{}, "", fault.InvalidFields([]fault.Field{{Name: "overlap", Reason: i18n.T("keys.overlap_wrong", "Days",
@@ -132,11 +180,16 @@ func (s *Service) Rotate(ctx context.Context, a identity.Actor, id workload.ID, 
 	return k, Prefix + credential.String(), s.Store.RotateEndpointKey(ctx, k, e)
 }
 
-// Revoke ends a key for good.
+// Revoke ends a key for good. At an endpoint where it was not made, it opens that one no longer, and the others still.
 func (s *Service) Revoke(ctx context.Context, a identity.Actor, id workload.ID, key string) error {
 	w, k, err := s.key(ctx, a, id, key)
 	if err != nil {
 		return err
+	}
+	if k.Workload != w.ID {
+		e := s.event(a, audit.KeyRevoked, w, k)
+		e.Changes = audit.Changed("endpoints", w.Name, "")
+		return s.Store.DetachEndpointKey(ctx, k, w.ID, e)
 	}
 	k.RevokedAt = s.Now()
 	return s.Store.RevokeEndpointKey(ctx, k, s.event(a, audit.KeyRevoked, w, k))

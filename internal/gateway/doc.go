@@ -7,6 +7,9 @@
 // key of the endpoint instead (keys.go), which has limits, and whose requests and tokens are counted; persons' API
 // tokens open nothing here.
 //
+// At one host, workload.ModelsHost, a key opens all its endpoints: "model" in the body of a call of the OpenAI API says
+// which (route.go).
+//
 // The way of a call: access.go (who, and still allowed?) -> origin.go (made by this site?) -> proxy.go (to the pod's
 // address that the controller observed, with headers.go taking off what must not pass). Open connections are written
 // down in exchange.go and are closed when access ends: sign-out, sharing removed, workload stopped.

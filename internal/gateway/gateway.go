@@ -24,6 +24,8 @@ import (
 // Workloads finds what a host name belongs to. Fault: NotFound.
 type Workloads interface {
 	WorkloadByName(ctx context.Context, name string) (workload.Workload, error)
+	// Workload finds an endpoint of a key.
+	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 }
 
 // Sessions keeps codes and sessions; of both it sees hashes only.
@@ -93,6 +95,7 @@ type Gateway struct {
 	loads   loads
 	wakes   wakes
 	visits  visits
+	models  modelLists
 	watcher sync.Mutex // held by whoever starts or ends the watch
 	watched bool
 }
@@ -103,7 +106,7 @@ func New(opts Options) (*Gateway, error) {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("gateway: %q is no address of a portal", opts.PortalURL)
 	}
-	g := &Gateway{portal: u.Scheme + "://" + u.Host, scheme: u.Scheme, passes: newPasses()}
+	g := &Gateway{portal: u.Scheme + "://" + u.Host, scheme: u.Scheme, passes: newPasses(), models: newModelLists()}
 	g.domain, g.port = strings.ToLower(opts.AppsDomain), u.Port()
 	if host, port, err := net.SplitHostPort(opts.AppsDomain); err == nil {
 		g.domain, g.port = strings.ToLower(host), port
@@ -227,6 +230,8 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		g.redirect(w, g.URL(name)+"/")
 	case strings.HasPrefix(r.URL.Path, ownPaths):
 		g.notFound(w, r)
+	case name == workload.ModelsHost:
+		g.route(w, r)
 	default:
 		g.pass(w, r, name)
 	}
@@ -299,7 +304,7 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		if !g.admitKey(w, r, e) {
 			return
 		}
-		defer func() { g.traffic.end(grant.key, m.counter, g.opts.Now()) }()
+		defer func() { g.traffic.end(grant, m.counter, g.opts.Now()) }()
 	}
 	if grant.workload.Kind == catalog.Endpoint {
 		g.loads.begin(grant.workload.ID, g.opts.Now())
@@ -317,7 +322,7 @@ func (g *Gateway) tooMany(w http.ResponseWriter, r *http.Request, gr grant, most
 		g.refuse(w, r, http.StatusTooManyRequests, i18n.T("gateway.too_many", "Limit", most))
 		return
 	}
-	g.traffic.refused(gr.key, g.opts.Now())
+	g.traffic.refused(gr, g.opts.Now())
 	g.setLimits(w.Header(), gr.key)
 	g.tooMuch(w, r, "concurrency", time.Second, i18n.T("gateway.over_concurrency", "Limit", most))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Keys knows the keys of endpoints.
@@ -69,20 +70,29 @@ func keyInQuery(query string) bool {
 	return endpointkey.In(query) || strings.Contains(query, "="+identity.TokenPrefix)
 }
 
-// checkKey asks everything anew about a claim by key. What does not exist and what is not the key's looks alike.
-func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
-	k, err := g.opts.Keys.EndpointKey(ctx, c.key.ID)
+// goodKey gives the key that a credential opens now. Errors: errKey, errKeyExpired, or trouble in asking.
+func (g *Gateway) goodKey(ctx context.Context, c identity.Credential) (endpointkey.Key, error) {
+	k, err := g.opts.Keys.EndpointKey(ctx, c.ID)
 	if fault.Is(err, fault.NotFound) {
-		return grant{}, errKey
+		return k, errKey
 	}
 	if err != nil {
-		return grant{}, err
+		return k, err
 	}
-	switch err := k.Check(c.key, g.opts.Now()); {
+	switch err := k.Check(c, g.opts.Now()); {
 	case errors.Is(err, endpointkey.ErrExpired):
-		return grant{}, errKeyExpired
+		return k, errKeyExpired
 	case err != nil:
-		return grant{}, errKey
+		return k, errKey
+	}
+	return k, nil
+}
+
+// checkKey asks everything anew about a claim by key. What does not exist and what is not the key's looks alike.
+func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
+	k, err := g.goodKey(ctx, c.key)
+	if err != nil {
+		return grant{}, err
 	}
 	w, err := g.opts.Workloads.WorkloadByName(ctx, c.name)
 	switch {
@@ -90,7 +100,7 @@ func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
 		return grant{}, errKey
 	case err != nil:
 		return grant{}, err
-	case w.ID != k.Workload || w.Kind != catalog.Endpoint || !w.Answers():
+	case !k.Opens(w.ID) || w.Kind != catalog.Endpoint || !w.Answers():
 		return grant{}, errKey
 	}
 	return g.granted(grant{workload: w, key: &k}), nil
@@ -119,13 +129,19 @@ type keyCounts struct {
 type counted struct {
 	limits endpointkey.Limits // of the newest call
 	window endpointkey.Window
-	hours  map[time.Time]*endpointkey.Traffic // not written yet
+	hours  map[keyHour]*endpointkey.Traffic // not written yet
 	open   int
+}
+
+// keyHour is an hour of one of the endpoints that a key opens.
+type keyHour struct {
+	workload workload.ID
+	at       time.Time
 }
 
 const (
 	writeEvery    = 10 * time.Second
-	mostUnwritten = 48 // hours of a key, while the database does not answer
+	mostUnwritten = 480 // hours of a key and its endpoints, while the database does not answer
 )
 
 func (t *keyCounts) of(k *endpointkey.Key) *counted {
@@ -134,21 +150,21 @@ func (t *keyCounts) of(k *endpointkey.Key) *counted {
 	}
 	c := t.byKey[k.ID]
 	if c == nil {
-		c = &counted{hours: map[time.Time]*endpointkey.Traffic{}}
+		c = &counted{hours: map[keyHour]*endpointkey.Traffic{}}
 		t.byKey[k.ID] = c
 	}
 	c.limits = k.Limits
 	return c
 }
 
-func (c *counted) hour(k *endpointkey.Key, now time.Time) *endpointkey.Traffic {
-	at := now.Truncate(time.Hour)
+func (c *counted) hour(key string, to workload.ID, now time.Time) *endpointkey.Traffic {
+	at := keyHour{to, now.Truncate(time.Hour)}
 	h := c.hours[at]
 	if h == nil {
 		if len(c.hours) >= mostUnwritten {
 			clear(c.hours)
 		}
-		h = &endpointkey.Traffic{Key: k.ID, Workload: k.Workload, Hour: at}
+		h = &endpointkey.Traffic{Key: key, Workload: to, Hour: at.at}
 		c.hours[at] = h
 	}
 	h.LastAt = now
@@ -156,36 +172,38 @@ func (c *counted) hour(k *endpointkey.Key, now time.Time) *endpointkey.Traffic {
 }
 
 // begin counts a call, unless a limit is reached.
-func (t *keyCounts) begin(k *endpointkey.Key, now time.Time) (over endpointkey.Over, retry time.Duration) {
+func (t *keyCounts) begin(gr grant, now time.Time) (over endpointkey.Over, retry time.Duration) {
+	k, to := gr.key, gr.workload.ID
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of(k)
 	if over, retry = c.window.Take(k.Limits, now); over != endpointkey.OverNothing {
-		c.hour(k, now).Refused++
+		c.hour(k.ID, to, now).Refused++
 		return over, retry
 	}
-	c.hour(k, now).Requests++
+	c.hour(k.ID, to, now).Requests++
 	c.open++
 	return over, 0
 }
 
 // refused counts a call that was one too many at once.
-func (t *keyCounts) refused(k *endpointkey.Key, now time.Time) {
+func (t *keyCounts) refused(gr grant, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of(k).hour(k, now).Refused++
+	t.of(gr.key).hour(gr.key.ID, gr.workload.ID, now).Refused++
 }
 
 // end counts what the answer of a call told. Where a stream told nothing, its events count for the limit.
-func (t *keyCounts) end(k *endpointkey.Key, answer *endpointkey.Counter, now time.Time) {
+func (t *keyCounts) end(gr grant, answer *endpointkey.Counter, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	k := gr.key
 	c := t.of(k)
 	c.open--
 	if answer == nil {
 		return
 	}
-	h := c.hour(k, now)
+	h := c.hour(k.ID, gr.workload.ID, now)
 	taken, told := answer.Usage()
 	if !told {
 		h.WithoutUsage++
@@ -219,8 +237,8 @@ func (t *keyCounts) giveBack(list []endpointkey.Traffic) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, n := range list {
-		k := &endpointkey.Key{ID: n.Key, Workload: n.Workload, Limits: t.limitsOf(n.Key)}
-		h := t.of(k).hour(k, n.Hour)
+		k := &endpointkey.Key{ID: n.Key, Limits: t.limitsOf(n.Key)}
+		h := t.of(k).hour(n.Key, n.Workload, n.Hour)
 		last := n.LastAt
 		if h.LastAt.After(last) {
 			last = h.LastAt
@@ -275,7 +293,7 @@ func (g *Gateway) Flush(ctx context.Context) {
 // admitKey counts a call by key; false when a limit was reached and the caller was told.
 func (g *Gateway) admitKey(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	k := e.grant.key
-	over, retry := g.traffic.begin(k, g.opts.Now())
+	over, retry := g.traffic.begin(e.grant, g.opts.Now())
 	if over == endpointkey.OverNothing {
 		return true
 	}

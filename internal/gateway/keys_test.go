@@ -66,7 +66,7 @@ type openAIError struct {
 	Error struct{ Message, Type, Code string }
 }
 
-func errorOf(t *testing.T, res *http.Response) openAIError {
+func errorOf(t testing.TB, res *http.Response) openAIError {
 	t.Helper()
 	var e openAIError
 	if err := json.NewDecoder(res.Body).Decode(&e); err != nil || e.Error.Message == "" {

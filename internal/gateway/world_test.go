@@ -187,6 +187,20 @@ func (w *world) WorkloadByName(_ context.Context, name string) (workload.Workloa
 	return wl, err
 }
 
+func (w *world) Workload(_ context.Context, id workload.ID) (workload.Workload, error) {
+	unlock, err := w.ask()
+	defer unlock()
+	if err != nil {
+		return workload.Workload{}, err
+	}
+	for _, wl := range w.workloads {
+		if wl.ID == id {
+			return wl, nil
+		}
+	}
+	return workload.Workload{}, missing()
+}
+
 func (w *world) SaveCode(_ context.Context, hash, session, workloadID string, expires time.Time) error {
 	unlock, err := w.ask()
 	defer unlock()

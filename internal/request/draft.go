@@ -222,8 +222,11 @@ func (c *checker) name(text string) string {
 		return ""
 	}
 	slug := Slug(text)
-	if slug == "" {
+	switch slug {
+	case "":
 		c.problem("name", i18n.T("request.name_unusable"))
+	case workload.ModelsHost:
+		c.problem("name", i18n.T("request.name_reserved", "Name", slug))
 	}
 	return slug
 }

@@ -54,17 +54,52 @@ func fromKey(k endpointkey.Key) keyRow {
 		ExpiresAt: timestampOf(k.ExpiresAt), LastUsedAt: timestampOf(k.LastUsedAt), RevokedAt: timestampOf(k.RevokedAt)}
 }
 
+// keyEndpointRow is a further endpoint of a key.
+type keyEndpointRow struct {
+	KeyID    string `gorm:"primaryKey"`
+	Workload string `gorm:"primaryKey"`
+}
+
+func (keyEndpointRow) TableName() string { return "endpoint_key_endpoints" }
+
 // EndpointKey gives a key by its id. Whether it opens anything is for the caller to say.
 func (v view) EndpointKey(ctx context.Context, id string) (endpointkey.Key, error) {
 	row, err := one[keyRow](v.at(ctx).Where("id = ?", id), i18n.T("keys.not_found"))
-	return toKey(row), err
+	if err != nil {
+		return endpointkey.Key{}, err
+	}
+	further, err := all[keyEndpointRow](v.at(ctx).Where("key_id = ?", id).Order("workload"))
+	k := toKey(row)
+	for _, e := range further {
+		k.Also = append(k.Also, workload.ID(e.Workload))
+	}
+	return k, err
 }
 
-// EndpointKeys lists an endpoint's keys but those that were revoked, newest first.
+// opensEndpoint is a condition on endpoint_keys, of an endpoint twice.
+const opensEndpoint = "revoked_at IS NULL AND (workload = ? OR id IN " +
+	"(SELECT key_id FROM endpoint_key_endpoints WHERE workload = ?))"
+
+// EndpointKeys lists the keys that open an endpoint but those that were revoked, newest first.
 func (v view) EndpointKeys(ctx context.Context, id workload.ID) ([]endpointkey.Key, error) {
-	rows, err := all[keyRow](v.at(ctx).Where("workload = ? AND revoked_at IS NULL", string(id)).
-		Order("created_at DESC, id DESC"))
-	return each(rows, toKey), err
+	rows, err := all[keyRow](v.at(ctx).Where(opensEndpoint, string(id), string(id)).Order("created_at DESC, id DESC"))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	further, err := all[keyEndpointRow](v.at(ctx).Where("key_id IN (SELECT id FROM endpoint_keys WHERE "+opensEndpoint+
+		")", string(id), string(id)).Order("workload"))
+	if err != nil {
+		return nil, err
+	}
+	also := map[string][]workload.ID{}
+	for _, e := range further {
+		also[e.KeyID] = append(also[e.KeyID], workload.ID(e.Workload))
+	}
+	return each(rows, func(row keyRow) endpointkey.Key {
+		k := toKey(row)
+		k.Also = also[k.ID]
+		return k
+	}), nil
 }
 
 // CreateEndpointKey is a Conflict where the endpoint has that many already.
@@ -81,6 +116,26 @@ func (s *Store) CreateEndpointKey(ctx context.Context, k endpointkey.Key, most i
 		row := fromKey(k)
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
+		}
+		for _, id := range k.Also {
+			if err := insert(t.at(ctx), &keyEndpointRow{KeyID: k.ID, Workload: string(id)}); err != nil {
+				return err
+			}
+		}
+		t.keysChanged(k, event)
+		return t.Append(ctx, event)
+	})
+}
+
+// DetachEndpointKey takes one further endpoint away from a key.
+func (s *Store) DetachEndpointKey(ctx context.Context, k endpointkey.Key, id workload.ID, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		gone := t.at(ctx).Where("key_id = ? AND workload = ?", k.ID, string(id)).Delete(&keyEndpointRow{})
+		if gone.Error != nil {
+			return gone.Error
+		}
+		if gone.RowsAffected == 0 {
+			return fault.New(fault.NotFound, i18n.T("keys.not_found"))
 		}
 		t.keysChanged(k, event)
 		return t.Append(ctx, event)
@@ -118,7 +173,9 @@ func (s *Store) changeKey(ctx context.Context, k endpointkey.Key, event audit.Ev
 
 // keysChanged tells open pages and gateways.
 func (t *tx) keysChanged(k endpointkey.Key, event audit.Event) {
-	t.changed(live.Change{Topic: live.TopicWorkload, ID: string(k.Workload), Tenant: event.Tenant})
+	for _, id := range k.Endpoints() {
+		t.changed(live.Change{Topic: live.TopicWorkload, ID: string(id), Tenant: event.Tenant})
+	}
 }
 
 // AddKeyTraffic adds what was taken with keys to their hours.
@@ -126,7 +183,8 @@ func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) e
 	return s.write(ctx, func(t *tx) error {
 		for _, n := range list {
 			err := t.at(ctx).Exec("INSERT INTO key_traffic (key_id, hour, workload, requests, refused, prompt_tokens, "+
-				"completion_tokens, without_usage) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_id, hour) DO UPDATE SET "+
+				"completion_tokens, without_usage) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "+
+				"ON CONFLICT (key_id, workload, hour) DO UPDATE SET "+
 				"requests = key_traffic.requests + excluded.requests, refused = key_traffic.refused + excluded.refused, "+
 				"prompt_tokens = key_traffic.prompt_tokens + excluded.prompt_tokens, "+
 				"completion_tokens = key_traffic.completion_tokens + excluded.completion_tokens, "+

@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,50 @@ func TestAKeyIsShownOnce(t *testing.T) {
 	if left := keysOf(t, w); len(left) != 0 {
 		t.Errorf("it was revoked, and there is %+v", left)
 	}
+}
+
+// TestAKeyOfSeveralEndpoints: its maker ticks others of the team; each of them shows it, and can close itself to it.
+func TestAKeyOfSeveralEndpoints(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, endpointPage+"/keys"), http.StatusOK), "key-also-choice")
+	for _, name := range []string{"ranker", "embedder"} {
+		w.Add(w.Workload(name, webtest.Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", time.Hour, 7*time.Hour))
+	}
+	form := read(t, w.Get(webtest.Anna, endpointPage+"/keys"), http.StatusOK)
+	offered := form.Find("input[name=endpoints]").Map(func(_ int, s *goquery.Selection) string {
+		return s.AttrOr("value", "")
+	})
+	if want := []string{"w-embedder", "w-ranker"}; !slices.Equal(offered, want) {
+		t.Errorf("want the other endpoints offered, got %q", offered)
+	}
+	typed := url.Values{"name": {"router"}, "expires": {"30d"}, "endpoints": {"w-ranker", "w-train-resnet"}}
+	bad := read(t, w.Post(webtest.Anna, endpointPage+"/keys", typed), http.StatusUnprocessableEntity)
+	if n := bad.Find("input[name=endpoints][value=w-ranker][checked]").Length(); n != 1 {
+		t.Error("want what was ticked kept")
+	}
+	wantText(t, bad, "form-errors", "w-train-resnet is no endpoint of this team")
+	typed["endpoints"] = []string{"w-ranker"}
+	doc := read(t, w.Post(webtest.Anna, endpointPage+"/keys", typed), http.StatusOK)
+	wantText(t, doc, "key-base-url", "models.", "/v1")
+	made := keysOf(t, w)[0]
+	if !made.Opens("w-ranker") || made.Opens("w-embedder") {
+		t.Errorf("want it to open the ticked one, got %v", made.Endpoints())
+	}
+	wantText(t, read(t, w.Get(webtest.Anna, endpointPage), http.StatusOK), "key-also", "Also opens ranker")
+
+	other := read(t, w.Get(webtest.Anna, "/workloads/w-ranker"), http.StatusOK)
+	wantText(t, other, "key-made-at", "Made at llm-chat")
+	wantAbsent(t, other, "key-rotate", "key-also")
+	path := "/workloads/w-ranker/keys/" + made.ID
+	if got := w.Post(webtest.Anna, path+"/rotate", url.Values{"overlap": {"1h"}}).Code; got != http.StatusConflict {
+		t.Errorf("want it rotated where it was made only, got %d", got)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/revoke", nil))
+	if left := keysOf(t, w); len(left) != 1 || left[0].Opens("w-ranker") {
+		t.Errorf("want the key kept for the first endpoint alone, got %+v", left)
+	}
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-ranker"), http.StatusOK), "keys-none", "No keys yet")
 }
 
 func TestAKeyThatCannotBeMadeComesBack(t *testing.T) {

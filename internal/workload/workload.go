@@ -57,6 +57,10 @@ func (l Lease) Over(now time.Time) bool { return !now.Before(l.Until) }
 // Left is what remains, never below zero.
 func (l Lease) Left(now time.Time) time.Duration { return max(0, l.Until.Sub(now)) }
 
+// ModelsHost is the host below the apps domain where the models of a key answer under one address. No workload can have
+// this name.
+const ModelsHost = "models"
+
 // Workload is one notebook, endpoint or job. Size and Image are frozen when it is approved: what was approved is what
 // is applied.
 type Workload struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func endpointKey(id string, at int) endpointkey.Key {
@@ -33,7 +34,7 @@ var keyCases = cases{
 		ctx := withEndpoint(t, s)
 		one, two := endpointKey("k-1", 0), endpointKey("k-2", 5)
 		whole := one
-		whole.RevokedAt = later(9)
+		whole.RevokedAt, whole.Also = later(9), []workload.ID{"w-2"}
 		filled(t, whole)
 		made := audit.Event{At: later(0), Kind: audit.KeyCreated, Tenant: "vision"}
 		before := got(s.LastChange(ctx))(t)
@@ -65,6 +66,47 @@ var keyCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 5, len(events))
+	},
+	"a key opens further endpoints until one is detached": func(t *testing.T, s *store.Store) {
+		ctx := withEndpoint(t, s)
+		for _, id := range []workload.ID{"w-2", "w-3"} {
+			must(t, decide(s, func(tx request.Tx) error { return tx.SaveWorkload(ctx, Workload(string(id))) }))
+		}
+		made := audit.Event{At: later(0), Kind: audit.KeyCreated, Tenant: "vision"}
+		k := endpointKey("k-1", 0)
+		k.Also = []workload.ID{"w-2", "w-3"}
+		before := got(s.LastChange(ctx))(t)
+		must(t, s.CreateEndpointKey(ctx, k, 2, made))
+		changed := got(s.ChangesAfter(ctx, before, 10))(t)
+		equal(t, 3, len(changed)) // the open pages of all three
+		equal(t, k, got(s.EndpointKey(ctx, "k-1"))(t))
+		for _, id := range k.Endpoints() {
+			equal(t, []endpointkey.Key{k}, got(s.EndpointKeys(ctx, id))(t))
+		}
+		hour := later(0).Truncate(time.Hour)
+		for i, id := range k.Endpoints() { // each counts its own
+			must(t, s.AddKeyTraffic(ctx, []endpointkey.Traffic{{Key: "k-1", Workload: id, Hour: hour, Requests: i + 1,
+				LastAt: later(1)}}))
+		}
+		for i, id := range k.Endpoints() {
+			equal(t, i+1, got(s.KeyTraffic(ctx, id, hour))(t)[0].Requests)
+		}
+		must(t, s.DetachEndpointKey(ctx, k, "w-2", made))
+		fails(t, fault.NotFound, s.DetachEndpointKey(ctx, k, "w-2", made))
+		fails(t, fault.NotFound, s.DetachEndpointKey(ctx, k, "w-1", made)) // where it was made it is revoked
+		k.Also = []workload.ID{"w-3"}
+		k.LastUsedAt = later(4)
+		equal(t, k.Also, got(s.EndpointKey(ctx, "k-1"))(t).Also)
+		equal(t, 0, len(got(s.EndpointKeys(ctx, "w-2"))(t)))
+		k.RevokedAt = later(9)
+		must(t, s.RevokeEndpointKey(ctx, k, made))
+		equal(t, 0, len(got(s.EndpointKeys(ctx, "w-3"))(t)))
+		must(t, s.PurgeOld(ctx, later(0).Add(401*24*time.Hour)))
+		_, err := s.EndpointKey(ctx, "k-1")
+		fails(t, fault.NotFound, err)
+		unknown := endpointKey("k-2", 0)
+		unknown.Also = []workload.ID{"w-9"}
+		fails(t, fault.Conflict, s.CreateEndpointKey(ctx, unknown, 2, made))
 	},
 	"nobody makes a key of a workload that does not exist": func(t *testing.T, s *store.Store) {
 		fails(t, fault.Conflict, s.CreateEndpointKey(context.Background(), endpointKey("k-1", 0), 2, Event(0)))

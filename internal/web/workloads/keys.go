@@ -3,6 +3,7 @@ package workloads
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -24,12 +27,19 @@ const (
 )
 
 // keyForm is what was typed to make a key.
-type keyForm struct{ Name, Lasts, Requests, Tokens, AtOnce string }
+type keyForm struct {
+	Name, Lasts, Requests, Tokens, AtOnce string
+	Also                                  []string // ids of further endpoints
+}
 
 // Draft asks for a key of this length from now. What is no number is none that the service takes.
 func (f keyForm) Draft(now time.Time) endpointkey.Draft {
 	lasts, _ := catalog.ParseDuration(f.Lasts) // what cannot be read is no length, which is a problem of its own
-	return endpointkey.Draft{Name: f.Name, Expires: now.Add(lasts.Std()), Limits: endpointkey.Limits{
+	var also []workload.ID
+	for _, id := range f.Also {
+		also = append(also, workload.ID(id))
+	}
+	return endpointkey.Draft{Name: f.Name, Also: also, Expires: now.Add(lasts.Std()), Limits: endpointkey.Limits{
 		RequestsPerMinute: limitOf(f.Requests), TokensPerMinute: limitOf(f.Tokens), Concurrency: limitOf(f.AtOnce)}}
 }
 
@@ -58,12 +68,53 @@ func (w *Pages) keysModel(k page.Call, s details) (*workloadview.KeysModel, erro
 	if err != nil {
 		return nil, err
 	}
+	endpoints, err := w.endpointsBeside(k, s)
+	if err != nil {
+		return nil, err
+	}
 	m := &workloadview.KeysModel{Path: page.WorkloadPath(s.ID), Rows: keyRows(k.Words, keys, taken),
-		All: len(keys), Form: w.keyFormModel(k.Words, s, keyForm{Lasts: w.usualLife()}, nil)}
-	for i := range m.Rows[:min(len(keys), keysListed)] {
-		m.Rows[i].Path = m.Path + "/keys/" + keys[i].ID
+		All: len(keys), Form: w.keyFormModel(k, s, keyForm{Lasts: w.usualLife()}, nil, endpoints)}
+	for i, key := range keys[:min(len(keys), keysListed)] {
+		row := &m.Rows[i]
+		row.Path = m.Path + "/keys/" + key.ID
+		if key.Workload != s.ID {
+			row.MadeAt = endpoints.nameOf(key.Workload)
+		}
+		for _, id := range key.Also {
+			if id != s.ID {
+				row.Also = append(row.Also, endpoints.nameOf(id))
+			}
+		}
+		if len(key.Also) > 0 {
+			m.BaseURL = w.modelsURL()
+		}
 	}
 	return m, nil
+}
+
+// modelsURL is where all models of a key answer.
+func (w *Pages) modelsURL() string { return blocks.OpenAddress(w.AppURL(workload.ModelsHost), "/v1") }
+
+// endpoints are the others of a team that somebody may read.
+type endpoints []*workload.Workload
+
+func (e endpoints) nameOf(id workload.ID) string {
+	for _, w := range e {
+		if w.ID == id {
+			return w.Name
+		}
+	}
+	return string(id) // it has ended
+}
+
+// endpointsBeside lists the other endpoints of the team, by name.
+func (w *Pages) endpointsBeside(k page.Call, s details) (endpoints, error) {
+	list, err := w.Workloads.Living(k.Ctx, k.Actor, func(other *workload.Workload) bool {
+		return other.Kind == catalog.Endpoint && other.Tenant == s.Tenant && other.ID != s.ID && other.Answers()
+	})
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b *workload.Workload) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
 }
 
 // keyRows lists keys, and the revoked ones with which something was taken of late.
@@ -119,7 +170,17 @@ func limitWords(say page.Words, l endpointkey.Limits) []string {
 	return words
 }
 
-func (w *Pages) keyFormModel(say page.Words, s details, f keyForm, problems []fault.Field) workloadview.KeyFormModel {
+func (w *Pages) keyFormModel(k page.Call, s details, f keyForm, problems []fault.Field,
+	others endpoints) workloadview.KeyFormModel {
+	say := k.Words
+	var also []ui.OptionModel
+	for _, other := range others {
+		if workload.Permit(k.Actor, identity.ChangeWorkload, *other) != nil {
+			continue
+		}
+		also = append(also, ui.OptionModel{Value: string(other.ID), Label: other.Name,
+			Selected: slices.Contains(f.Also, string(other.ID))})
+	}
 	field := func(value, name string) workloadview.FieldModel {
 		return workloadview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
@@ -127,7 +188,8 @@ func (w *Pages) keyFormModel(say page.Words, s details, f keyForm, problems []fa
 		Action: page.WorkloadPath(s.ID) + "/keys", MaxName: endpointkey.MaxName, Name: field(f.Name, "name"),
 		Lasts: field(f.Lasts, "expires"), Lifetimes: w.keyLifetimes(say),
 		Requests: field(f.Requests, "limits.requestsPerMinute"), Tokens: field(f.Tokens, "limits.tokensPerMinute"),
-		AtOnce: field(f.AtOnce, "limits.concurrency"), Overlaps: overlaps(say)}
+		AtOnce: field(f.AtOnce, "limits.concurrency"), Overlaps: overlaps(say), Also: also,
+		AlsoError: page.WrongIn(say, problems, "endpoints")}
 }
 
 // keyLifetimes are offered up to the longest that the settings allow, and that one.
@@ -170,8 +232,12 @@ func (w *Pages) keyAsk(k page.Call, f keyForm, problems []fault.Field) (page.Vie
 	if _, err := w.Keys.List(k.Ctx, k.Actor, s.ID); err != nil { // it says what has no keys
 		return page.View{}, err
 	}
+	others, err := w.endpointsBeside(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
 	m := workloadview.NewKeyModel{Path: page.WorkloadPath(s.ID), Errors: page.FormErrors(k.Words, problems),
-		Form: w.keyFormModel(k.Words, s, f, problems)}
+		Form: w.keyFormModel(k, s, f, problems, others)}
 	m.Header = ui.HeaderModel{Title: m.Form.Title, Crumbs: workloadCrumbs(k.Words, s.Workload, "keys.new")}
 	return questionView(m.Header, workloadview.NewKeyPage(m)), nil
 }
@@ -183,10 +249,17 @@ func (w *Pages) keyCreate(c echo.Context) error {
 	value := func(name string) string { return strings.TrimSpace(c.FormValue(name)) }
 	f := keyForm{Name: value("name"), Lasts: value("expires"), Requests: value("limits.requestsPerMinute"),
 		Tokens: value("limits.tokensPerMinute"), AtOnce: value("limits.concurrency")}
+	if values, err := c.FormParams(); err == nil {
+		f.Also = values["endpoints"]
+	}
 	made, secret, err := w.Keys.Create(k.Ctx, k.Actor, workload.ID(c.Param("id")), f.Draft(k.Words.Now))
 	switch {
 	case err == nil:
-		return w.showKey(c, k, workloadview.FreshKeyModel{Name: made.Name, Secret: secret})
+		fresh := workloadview.FreshKeyModel{Name: made.Name, Secret: secret}
+		if len(made.Also) > 0 {
+			fresh.BaseURL = w.modelsURL()
+		}
+		return w.showKey(c, k, fresh)
 	case !page.Correctable(err):
 		return err
 	}

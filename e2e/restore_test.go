@@ -59,7 +59,7 @@ func pgDump(t *testing.T) dump {
 		t.Helper()
 		path, err := storetest.Program(name)
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, out)

@@ -23,7 +23,7 @@ func git(t *testing.T, dir, program string, env []string, args ...string) (strin
 // TestTheScriptClonesOnce runs what the container runs.
 func TestTheScriptClonesOnce(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git on this machine")
+		t.Fatal("no git on this machine; on Debian: apt-get install git")
 	}
 	from, home := t.TempDir(), t.TempDir()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"commit", "-q", "--allow-empty", "-m", "one"},
@@ -62,7 +62,7 @@ func TestTheScriptClonesOnce(t *testing.T) {
 // TestGitReadsTheSecret asks git as it asks before it calls a host.
 func TestGitReadsTheSecret(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git on this machine")
+		t.Fatal("no git on this machine; on Debian: apt-get install git")
 	}
 	file := filepath.Join(t.TempDir(), "git-credentials")
 	if err := os.WriteFile(file, []byte("https://ada:p%40ss@github.com\n"), 0o400); err != nil {

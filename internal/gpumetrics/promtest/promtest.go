@@ -26,7 +26,7 @@ const (
 	Victoria   = "victoria-metrics"
 )
 
-// Program is the path of a server; without it the test is skipped.
+// Program is the path of a server; without it the test fails, and is skipped with -short.
 func Program(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.Getwd() // that of the package under test
@@ -38,8 +38,11 @@ func Program(t *testing.T, name string) string {
 		dir, err = filepath.Dir(dir), nil
 		program = filepath.Join(dir, ".cache", "devstack", "bin", name)
 	}
-	if err != nil || testing.Short() {
-		t.Skipf("no %s of the devstack here (e2e/devstack builds it), or -short", name)
+	if testing.Short() {
+		t.Skip("not run with -short: it starts " + name)
+	}
+	if err != nil {
+		t.Fatalf("no %s in .cache/devstack/bin: make build", name)
 	}
 	return program
 }

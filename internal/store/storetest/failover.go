@@ -36,9 +36,7 @@ func NewPair(t *testing.T) *Pair {
 	t.Helper()
 	programs, ok := programs()
 	if !ok {
-		t.Skip(
-			"no PostgreSQL programs in PATH or /usr/lib/postgresql/*/bin: what needs a real PostgreSQL is not tested here",
-		)
+		t.Fatal(errNoPrograms)
 	}
 	folder, err := os.MkdirTemp("/tmp", "gpu-portal-pair-")
 	if err != nil {

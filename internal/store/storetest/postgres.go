@@ -64,7 +64,7 @@ func running(t testing.TB) *server {
 	}
 	programs, ok := programs()
 	if !ok {
-		t.Skip("no PostgreSQL programs in PATH or /usr/lib/postgresql/*/bin: what needs a real PostgreSQL is not tested here")
+		t.Fatal(errNoPrograms)
 	}
 	s.once.Do(func() { s.err = s.start(programs, sync) })
 	if s.err != nil {
@@ -72,6 +72,9 @@ func running(t testing.TB) *server {
 	}
 	return s
 }
+
+var errNoPrograms = errors.New("no PostgreSQL programs in PATH or /usr/lib/postgresql/*/bin; on Debian: " +
+	"apt-get install postgresql")
 
 // programs is the folder with initdb and postgres.
 func programs() (string, bool) {
@@ -103,7 +106,7 @@ func folderOf(path string) string {
 func Program(name string) (string, error) {
 	folder, ok := programs()
 	if !ok {
-		return "", errors.New("no PostgreSQL programs on this machine")
+		return "", errNoPrograms
 	}
 	path := filepath.Join(folder, name)
 	_, err := os.Stat(path)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// State is what is known of the license of one vGPU.
+// State is the license state of one vGPU.
 type State string
 
 // The states. Restricted and unrestricted are told by the node agent only; DCGM says licensed or not.
@@ -25,7 +25,7 @@ func (s State) Missing() bool { return s == Unlicensed || s == Unrestricted || s
 // licensing page; then compute is cut down to idle until a license arrives. Graphics products fade over a day.
 const FullCapability = 20 * time.Minute
 
-// Device is one vGPU as its machine sees it.
+// Device is one vGPU with its license state, as its machine reports it.
 type Device struct {
 	Cluster string    `json:"cluster"`
 	Node    string    `json:"node"`
@@ -91,7 +91,7 @@ func MergeDevices(before, seen []Device) []Device {
 
 func (d Device) key() string { return d.Cluster + "\x00" + d.Node + "\x00" + d.UUID }
 
-// Machine is one node with vGPUs. Devices is empty where nobody tells of them.
+// Machine is one node with vGPUs. Devices is empty where no agent reports them.
 type Machine struct {
 	Cluster string
 	Node    string
@@ -141,15 +141,4 @@ func Machines(virtual map[string][]string, devices []Device) []Machine {
 			cmp.Compare(a.Node, b.Node))
 	})
 	return list
-}
-
-// Lost are the nodes of a cluster that have a device without a license: new starts avoid them.
-func Lost(list []Machine, cluster string, now time.Time) []string {
-	var nodes []string
-	for _, m := range list {
-		if m.Cluster == cluster && m.State(now).Missing() {
-			nodes = append(nodes, m.Node)
-		}
-	}
-	return nodes
 }

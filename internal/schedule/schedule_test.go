@@ -332,3 +332,9 @@ func BenchmarkNext(b *testing.B) {
 		c.Next(at)
 	}
 }
+
+// wall is what clocks show, in seconds since the beginning of 1970 as they show that.
+func wall(t time.Time) int64 {
+	_, offset := t.Zone()
+	return t.Unix() + int64(offset)
+}

@@ -5,12 +5,6 @@ import "time"
 // farthest is more than the offset of any zone from UTC, in seconds.
 const farthest = 26 * 3600
 
-// wall is what clocks show, in seconds since the beginning of 1970 as they show that.
-func wall(t time.Time) int64 {
-	_, offset := t.Zone()
-	return t.Unix() + int64(offset)
-}
-
 // wallOf is a time of a day as clocks show it; minutes may go beyond the day.
 func wallOf(year int, month time.Month, day int, at Clock) int64 {
 	return time.Date(year, month, day, 0, int(at), 0, 0, time.UTC).Unix()

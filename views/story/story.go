@@ -2,7 +2,7 @@
 // adds its own and is imported by cmd/storybook/areas.go, never by the portal:
 //
 //	func init() {
-//		story.Add("requests", "row, waiting", Row(RowModel{…}))
+//		story.AddFunc("requests", "row, waiting", func(s story.Setting) templ.Component { return Row(…) })
 //		story.AddPage("requests", "page, empty", func(s story.Setting) templ.Component { return Page(…) })
 //	}
 //
@@ -49,11 +49,6 @@ func (s Story) Slug() string {
 }
 
 var all []Story
-
-// Add adds a component whose words are fixed.
-func Add(area, name string, c templ.Component) {
-	AddFunc(area, name, func(Setting) templ.Component { return c })
-}
 
 // AddFunc adds a component that is made for the reader's language.
 func AddFunc(area, name string, render func(Setting) templ.Component) {

@@ -114,10 +114,8 @@ func (g Guard) Client() *http.Client {
 		}
 		return nil
 	}}
-	clear := transport(plain)
-	transport := transport(dialer)
-	return &http.Client{Timeout: sendFor, Transport: guarded{g, transport, clear}, CheckRedirect: func(*http.Request,
-		[]*http.Request) error {
+	through := guarded{guard: g, tls: transport(dialer), plainText: transport(plain)}
+	return &http.Client{Timeout: sendFor, Transport: through, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 }
@@ -129,8 +127,8 @@ func transport(d *net.Dialer) *http.Transport {
 
 // guarded looks at each request again, for a library builds some of them, and bounds what is read of the answer.
 type guarded struct {
-	guard        Guard
-	tls, noClear *http.Transport
+	guard          Guard
+	tls, plainText *http.Transport
 }
 
 // RoundTrip refuses what the guard does not allow.
@@ -141,7 +139,7 @@ func (t guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	through := t.tls
 	if u.Scheme == "http" {
-		through = t.noClear
+		through = t.plainText
 	}
 	answer, err := through.RoundTrip(r)
 	if err == nil {

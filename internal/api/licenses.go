@@ -21,7 +21,7 @@ type LicensePool struct {
 	Title        string              `json:"title"`
 	Feature      string              `json:"feature" doc:"As the license server spells it"`
 	Product      string              `json:"product,omitempty" doc:"Decides how seats are counted; one a workload when absent"`
-	Source       string              `json:"source" enum:"configured,hand,csv,server" doc:"Who says how many there are"`
+	Source       string              `json:"source" enum:"configured,manual,csv,server" doc:"Who says how many there are"`
 	Known        bool                `json:"known" doc:"False while nobody has told how many there are; then total and free mean nothing, and nobody is kept out"`
 	Total        int                 `json:"total" doc:"Seats that the site may use now: entitled"`
 	Used         int                 `json:"used" doc:"Seats of workloads that are on a node"`
@@ -204,7 +204,7 @@ type Entitlement struct {
 	Seats     int        `json:"seats"`
 	From      *time.Time `json:"from,omitempty" doc:"Since ever when absent"`
 	Until     *time.Time `json:"until,omitempty" doc:"The first moment at which it does not hold any more; for good when absent"`
-	Source    string     `json:"source" enum:"hand,csv,server"`
+	Source    string     `json:"source" enum:"manual,csv,server"`
 	Counts    bool       `json:"counts" doc:"Whether it counts now: it holds, and nothing stands above it"`
 	Author    string     `json:"author,omitempty"`
 }

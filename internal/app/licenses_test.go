@@ -45,7 +45,7 @@ func TestLicensesOverTheAPI(t *testing.T) {
 	if entered.status != http.StatusCreated || id == "" || entered.json(t)["until"] != "2100-01-01T00:00:00Z" {
 		t.Fatalf("want it entered until the end of its last day, got %d %s", entered.status, entered.body)
 	}
-	if p := w.seatsOf(token); p["total"] != 9.0 || p["source"] != "hand" {
+	if p := w.seatsOf(token); p["total"] != 9.0 || p["source"] != "manual" {
 		t.Errorf("what is entered does not stand above the settings: %v", p)
 	}
 	for name, c := range map[string]struct {

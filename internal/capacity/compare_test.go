@@ -235,14 +235,14 @@ func TestWhatIsNotProposedSaysWhy(t *testing.T) {
 		"HAMi multiplies cards": {machine("n", gfd("Tesla-V100-PCIE-32GB", "32768", "nvidia.com/gpu.count", "4"),
 			map[string]int64{"nvidia.com/gpu": 40}), "capacity.multiplied"},
 		"HAMi by its register": {machine("n", gfd("Tesla-V100-PCIE-32GB", "32768"),
-			map[string]int64{"nvidia.com/gpu": 40}, func(n *inventory.Node) { n.System = inventory.HAMi }), "capacity.by_hand"},
+			map[string]int64{"nvidia.com/gpu": 40}, func(n *inventory.Node) { n.System = inventory.HAMi }), "capacity.manual"},
 		"for machines by the inventory": {machine("n", nil, map[string]int64{"nvidia.com/gpu": 4}, func(n *inventory.Node) {
 			n.Resources[0].NotForPods = true
 		}), ""},
 		"no discovery": {machine("n", map[string]string{"gpu": "on"}, map[string]int64{"nvidia.com/gpu": 40}),
 			"capacity.no_labels"},
 		"Volcano": {machine("n", nil, map[string]int64{"volcano.sh/vgpu-number": 40,
-			"volcano.sh/vgpu-memory": 131072}), "capacity.by_hand"},
+			"volcano.sh/vgpu-memory": 131072}), "capacity.manual"},
 		"an invalid MIG layout": {machine("n", gfd("NVIDIA-H100-80GB-HBM3-MIG-INVALID", "0"),
 			map[string]int64{"nvidia.com/gpu": 1}), "inventory.mig_invalid"},
 		"shared, but how": {machine("n", gfd("NVIDIA-L40S", "46068"),

@@ -18,7 +18,7 @@ type unit struct {
 	technology  catalog.Technology
 	isolation   catalog.Isolation
 	vendor      string
-	model       string // what people call the card: "H100 80GB HBM3"
+	model       string // display name of the card: "H100 80GB HBM3"
 	profile     string
 	resource    string
 	claim       *catalog.Claim
@@ -91,7 +91,7 @@ func auxiliary(*inventory.Node, inventory.Resource) (unit, bool) { return unit{}
 // manual is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact
 // of the node.
 func manual(n *inventory.Node, _ inventory.Resource) (unit, bool) {
-	return unit{model: display(n.Model), problem: i18n.T("capacity.by_hand")}, true
+	return unit{model: display(n.Model), problem: i18n.T("capacity.manual")}, true
 }
 
 func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
@@ -231,7 +231,7 @@ func amdUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	case product == "":
 		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
 	case partition != "" && !strings.HasPrefix(partition, "spx"):
-		u.problem = i18n.T("capacity.by_hand")
+		u.problem = i18n.T("capacity.manual")
 	}
 	return known(u), true
 }
@@ -283,7 +283,7 @@ func spot(n *inventory.Node, u unit) unit {
 	return u
 }
 
-// card is what people call the card of a product label: without maker, strategy and sharing.
+// card is the display name of a card by its product label: without maker, strategy and sharing.
 func card(product string) string {
 	name, _ := strings.CutSuffix(product, "-SHARED")
 	name, _, _ = strings.Cut(name, "-MIG-")

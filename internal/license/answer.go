@@ -33,7 +33,7 @@ type Answer struct {
 	Since   time.Time `json:"since"` // from when on it has failed
 }
 
-// Feature is one entitlement as a license server tells it.
+// Feature is one entitlement as a license server reports it.
 type Feature struct {
 	Name      string    `json:"name"`
 	Product   string    `json:"product,omitempty"`
@@ -53,7 +53,7 @@ type Lease struct {
 	Until   time.Time `json:"until"`
 }
 
-// Failure is an error that says to people what is the matter with a source.
+// Failure is an error with a sentence for people about a source.
 type Failure struct {
 	Why   i18n.Text
 	Cause error

@@ -25,7 +25,7 @@ const (
 	MaxRows = 2000
 )
 
-// LineProblem is what is wrong with one line of a file; Line is 0 for the file as a whole.
+// LineProblem is an error in one line of a file; Line is 0 for the file as a whole.
 type LineProblem struct {
 	Line   int
 	Reason i18n.Text
@@ -39,8 +39,8 @@ func (p LineProblem) Sentence() i18n.Text {
 	return i18n.T("licenses.csv_line", "Line", p.Line, "Reason", p.Reason)
 }
 
-// Parsed is what a file says. Entitlements are what is to be kept; they are sound only where there are no Problems.
-// Ignored are the columns that were not read.
+// Parsed is the content of a file. Entitlements are valid only where there are no Problems. Ignored are the columns
+// that were not read.
 type Parsed struct {
 	Entitlements []Entitlement
 	Problems     []LineProblem
@@ -61,7 +61,7 @@ const (
 	Refused   ImportOutcome = "refused"
 )
 
-// ParsedLine is one line of a file: what stands in it, and what becomes of it.
+// ParsedLine is one line of a file with its outcome.
 type ParsedLine struct {
 	Line                                int
 	Pool, Seats, From, Until, Reference string // as they are written

@@ -15,7 +15,7 @@ type Origin string
 // The origins.
 const (
 	Configured Origin = "configured" // the settings file
-	ByHand     Origin = "hand"
+	Manual     Origin = "manual"
 	Imported   Origin = "csv"
 	FromServer Origin = "server"
 )
@@ -27,7 +27,7 @@ type Entitlement struct {
 	Reference  string // the vendor's number or a purchase order; two lines with one reference are one purchase
 	Seats      int
 	From       time.Time // zero: since ever
-	Until      time.Time // the first moment at which it does not hold any more; zero: for good
+	Until      time.Time // the first moment at which it does not hold any more; zero: without end
 	Origin     Origin
 	Author     string // who entered it
 	AuthorName string

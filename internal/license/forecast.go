@@ -27,7 +27,7 @@ const MinDays = 14
 // furthest is how far a trend is drawn out: beyond it the answer is "not in sight".
 const furthest = 365
 
-// Forecast is what the past of a pool says.
+// Forecast is the expected use of a pool's seats, by its metered past.
 type Forecast struct {
 	From, To time.Time
 	Days     int // whole days of history in it

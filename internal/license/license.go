@@ -35,7 +35,7 @@ const (
 // ExhaustionPolicies lists every policy in the order of forms.
 func ExhaustionPolicies() []ExhaustionPolicy { return []ExhaustionPolicy{RefuseStarts, QueueStarts} }
 
-// Seats is a pool and how much of it is taken.
+// Seats is a pool with its checkouts.
 type Seats struct {
 	Pool      Pool
 	Used      int
@@ -79,7 +79,7 @@ func (s Seats) Admit(needs, line int) Admission {
 	return Queued
 }
 
-// Count puts what is taken beside each pool.
+// Count adds the seats in use to each pool.
 func Count(pools []Pool, checkouts []Checkout) []Seats {
 	seats := make([]Seats, len(pools))
 	for i, p := range pools {

@@ -22,7 +22,7 @@ type Loss struct {
 	Since   time.Time
 }
 
-// Losses are the nodes that have vGPUs without a license for good after a look, and had none before. It goes by what
+// Losses are the nodes that have vGPUs without a license permanently after a look, and had none before. It goes by what
 // the devices said, however long ago, so that a node that nobody could ask for a while has not lost it a second time.
 func Losses(before, after []Device) []Loss {
 	known := lost(before)

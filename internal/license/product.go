@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Product is what is licensed; it decides how seats are counted.
+// Product is a licensed product, such as NVIDIA RTX vWS or AI Enterprise; it decides how seats are counted.
 type Product string
 
 // The products that have a rule. Any other name is counted like "": one seat a workload.

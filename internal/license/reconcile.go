@@ -24,8 +24,8 @@ type Checkout struct {
 	Since    time.Time
 }
 
-// PoolStatus is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse
-// is the server's. Neither is worked out of the other.
+// PoolStatus is a pool beside the license server's report. Total, Reserved and Used are the portal's own count; InUse
+// is the server's. Neither is derived from the other.
 type PoolStatus struct {
 	Pool       Pool
 	Reserved   int // promised, on no node yet
@@ -51,8 +51,8 @@ func (a PoolStatus) Over() int {
 	return max(0, a.CheckedOut()-a.Pool.Seats)
 }
 
-// TenantSeats is a tenant's part. Leased are the server's seats that its workloads' machines hold; where leases are
-// told, the sum of all rows is the number of leases. Tenant is "" for what the portal knows nothing of.
+// TenantSeats is one tenant's seats. Leased are the server's leases on machines of its workloads; where leases are
+// reported, the sum of all rows is the number of leases. Tenant is "" for what the portal does not know.
 type TenantSeats struct {
 	Tenant   string
 	Reserved int
@@ -74,7 +74,7 @@ const (
 	LeaseExpired  DifferenceKind = "expired"  // the server lists a lease whose time is over
 )
 
-// Difference is one thing on which portal, server and machines do not agree, as closely named as is known.
+// Difference is one mismatch between portal, license server and machines.
 type Difference struct {
 	Kind     DifferenceKind
 	Node     string // or the client's host name

@@ -51,7 +51,7 @@ func ProductsOf(s Series) []Product {
 	return list
 }
 
-// Name is what people call the product.
+// Name is the display name of the product.
 func (p Product) Name() string {
 	names := map[Product]string{VCS: "Virtual Compute Server", VWS: "RTX Virtual Workstation", VPC: "Virtual PC",
 		VApps: "Virtual Applications", NVAIE: "NVIDIA AI Enterprise"}

@@ -52,7 +52,7 @@ type Options struct {
 	Logger  *slog.Logger // nil: nothing is logged
 }
 
-// Book is everything that is known, as it was last read.
+// Book is the last known state: entitlements, server answers, machines, settings of pools.
 type Book struct {
 	Entitlements []Entitlement
 	Answers      map[string]Answer
@@ -61,7 +61,7 @@ type Book struct {
 	VGPUs        map[NodeKey]VGPUs
 }
 
-// PoolSetting is what an administrator decided about a pool in the portal: it stands above the settings.
+// PoolSetting is an administrator's setting of a pool; it overrides the configuration.
 type PoolSetting struct {
 	Pool         string
 	OnExhaustion ExhaustionPolicy
@@ -70,7 +70,7 @@ type PoolSetting struct {
 	At           time.Time
 }
 
-// Service keeps the book and answers from memory: every page and every start asks it.
+// Service keeps a Book in memory, for every page and every start asks it.
 type Service struct {
 	o           Options
 	reading     sync.Mutex
@@ -245,7 +245,7 @@ func (l PoolOverview) anonymous() PoolOverview {
 	return l
 }
 
-// EntitlementState is a purchase, and whether it counts: it holds now, and nothing stands above it.
+// EntitlementState is an entitlement, and whether it counts: it is valid now, and nothing overrides it.
 type EntitlementState struct {
 	Entitlement
 	Counts bool
@@ -275,7 +275,7 @@ func (s *Service) ListEntitlements(a identity.Actor) ([]EntitlementState, error)
 	return list, nil
 }
 
-// EntitlementDraft is the form of one purchase, not checked yet.
+// EntitlementDraft is an entitlement as typed, unchecked.
 type EntitlementDraft struct{ Pool, Reference, Seats, From, Until string }
 
 // AddEntitlement keeps a purchase that an administrator typed in.
@@ -300,7 +300,7 @@ func (s *Service) AddEntitlement(ctx context.Context, a identity.Actor, f Entitl
 }
 
 func (f EntitlementDraft) entitlement(pools []Pool) (Entitlement, []fault.Field) {
-	e := Entitlement{Pool: f.Pool, Reference: strings.TrimSpace(f.Reference), Origin: ByHand}
+	e := Entitlement{Pool: f.Pool, Reference: strings.TrimSpace(f.Reference), Origin: Manual}
 	var fields []fault.Field
 	no := func(name string, reason i18n.Text) {
 		fields = append(fields, fault.Field{Name: name, Reason: reason})

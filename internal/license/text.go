@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// WhyOf is what people read of a source that gave nothing.
+// WhyOf is the sentence for people of a source's error.
 func WhyOf(err error) i18n.Text {
 	var f *Failure
 	switch {

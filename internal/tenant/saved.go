@@ -114,7 +114,7 @@ func Raised(s Saved, size string, to int) Saved {
 func compose(first Directory, saved []Revision, members []Member) Directory {
 	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom,
 		Namespaces: first.Namespaces,
-		ByHand:     map[identity.PersonID]map[string][]identity.Role{},
+		Manual:     map[identity.PersonID]map[string][]identity.Role{},
 		Granted:    map[identity.PersonID]map[string][]identity.PersonID{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
@@ -134,11 +134,11 @@ func compose(first Directory, saved []Revision, members []Member) Directory {
 		d.Tenants = append(d.Tenants, r.Saved.over(Tenant{Name: r.Tenant}))
 	}
 	for _, m := range members {
-		if d.ByHand[m.Person] == nil {
-			d.ByHand[m.Person], d.Granted[m.Person] = map[string][]identity.Role{}, map[string][]identity.PersonID{}
+		if d.Manual[m.Person] == nil {
+			d.Manual[m.Person], d.Granted[m.Person] = map[string][]identity.Role{}, map[string][]identity.PersonID{}
 		}
 		d.Granted[m.Person][identity.RolePrincipal(m.Role, m.Tenant)] = m.Granted
-		d.ByHand[m.Person][m.Tenant] = append(d.ByHand[m.Person][m.Tenant], m.Role)
+		d.Manual[m.Person][m.Tenant] = append(d.Manual[m.Person][m.Tenant], m.Role)
 	}
 	return d
 }

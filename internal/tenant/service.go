@@ -549,7 +549,7 @@ func (s *Service) Tokens(ctx context.Context, a identity.Actor, name string) ([]
 	return list, err
 }
 
-// RevokeToken ends a member's token for good. A token is a person's, so it works for none of their teams any more.
+// RevokeToken ends a member's token permanently. A token is a person's, so it works for none of their teams any more.
 func (s *Service) RevokeToken(ctx context.Context, a identity.Actor, name, id string) error {
 	tokens, err := s.Tokens(ctx, a, name)
 	if err != nil {

@@ -67,8 +67,8 @@ type Directory struct {
 	Tenants  []Tenant `json:"tenants"`
 	Platform Roles    `json:"platform"`
 	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
-	// ByHand are the roles that people have beside those of their groups, by person and team.
-	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
+	// Manual are the roles that people have beside those of their groups, by person and team.
+	Manual map[identity.PersonID]map[string][]identity.Role `json:"-"`
 	// Granted is who gave those roles, by person and identity.RolePrincipal; see identity.Actor.
 	Granted    map[identity.PersonID]map[string][]identity.PersonID `json:"-"`
 	Namespaces NamespaceRule                                        `json:"-"`
@@ -93,10 +93,10 @@ func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 	named := d.named(p.Groups)
 	for _, t := range d.Tenants {
 		groups := union(rolesOf(t.Groups, p.Groups), named[t.Name])
-		if roles := union(groups, d.ByHand[p.ID][t.Name]); len(roles) > 0 {
+		if roles := union(groups, d.Manual[p.ID][t.Name]); len(roles) > 0 {
 			a.Tenants[t.Name] = roles
 		}
-		for _, role := range d.ByHand[p.ID][t.Name] {
+		for _, role := range d.Manual[p.ID][t.Name] {
 			if !slices.Contains(groups, role) {
 				key := identity.RolePrincipal(role, t.Name)
 				a.Granted[key] = d.Granted[p.ID][key]

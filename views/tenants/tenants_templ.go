@@ -29,7 +29,7 @@ type Source string
 
 // The sources of a team.
 const (
-	ByHand     Source = "by_hand"
+	Manual     Source = "manual"
 	FromConfig Source = "from_config"
 	FromBoth   Source = "from_both"
 )

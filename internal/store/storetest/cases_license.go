@@ -22,7 +22,7 @@ import (
 // Entitlement is one with every field set.
 func Entitlement(id string) license.Entitlement {
 	return license.Entitlement{ID: id, Pool: "rtx", Reference: "PO-" + id, Seats: 4, From: later(0), Until: later(3600),
-		Origin: license.ByHand, Author: "p-ada",
+		Origin: license.Manual, Author: "p-ada",
 		AuthorName: "Ada Lovelace", At: later(1)}
 }
 

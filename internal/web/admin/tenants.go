@@ -64,7 +64,7 @@ var tenantKeys = map[string]page.Key[tenant.Entry]{
 func tenantSource(e tenant.Entry) tenants.Source {
 	switch {
 	case e.Configured == nil:
-		return tenants.ByHand
+		return tenants.Manual
 	case e.Newest == nil:
 		return tenants.FromConfig
 	}

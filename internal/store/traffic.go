@@ -160,19 +160,20 @@ func (v view) RunningEndpoints(ctx context.Context) ([]workload.Workload, error)
 	return each(rows, toWorkload), err
 }
 
-// AddSamples adds looks at endpoints to the rows of their steps.
+// AddSamples adds samples of endpoints to the rows of their steps.
 func (s *Store) AddSamples(ctx context.Context, samples map[workload.ID]traffic.Sample) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, id := range sortedIDs(samples) {
 			n := samples[id]
 			for _, step := range traffic.Steps() {
-				err := t.at(ctx).Exec("INSERT INTO replica_samples (workload, step, at, looks, wanted, ready, queue_looks, queue) "+
-					"VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workload, step, at) DO UPDATE SET "+
-					"looks = replica_samples.looks + excluded.looks, wanted = replica_samples.wanted + excluded.wanted, "+
+				err := t.at(ctx).Exec("INSERT INTO replica_samples (workload, step, at, samples, wanted, ready, queue_samples, "+
+					"queue) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workload, step, at) DO UPDATE SET "+
+					"samples = replica_samples.samples + excluded.samples, "+
+					"wanted = replica_samples.wanted + excluded.wanted, "+
 					"ready = replica_samples.ready + excluded.ready, "+
-					"queue_looks = replica_samples.queue_looks + excluded.queue_looks, "+
+					"queue_samples = replica_samples.queue_samples + excluded.queue_samples, "+
 					"queue = replica_samples.queue + excluded.queue", string(id), int64(step.Long/time.Second),
-					timestampOf(n.At.Truncate(step.Long)), n.Looks, n.Wanted, n.Ready, n.QueueLooks,
+					timestampOf(n.At.Truncate(step.Long)), n.Count, n.Wanted, n.Ready, n.QueueCount,
 					int64(math.Round(n.Queue*1000))).Error
 				if err != nil {
 					return err
@@ -193,23 +194,23 @@ func sortedIDs(samples map[workload.ID]traffic.Sample) []workload.ID {
 }
 
 type sampleRow struct {
-	At         timestamp
-	Looks      int64
-	Wanted     int64
-	Ready      int64
-	QueueLooks int64
-	Queue      int64
+	At           timestamp
+	Samples      int64
+	Wanted       int64
+	Ready        int64
+	QueueSamples int64
+	Queue        int64
 }
 
-// Samples are the looks at an endpoint since a time, by step.
+// Samples are the sums of an endpoint since a time, by step.
 func (v view) Samples(ctx context.Context, id workload.ID, step time.Duration,
 	since time.Time) ([]traffic.Sample, error) {
 	var rows []sampleRow
-	err := v.at(ctx).Raw("SELECT at, looks, wanted, ready, queue_looks, queue FROM replica_samples WHERE workload = ? "+
-		"AND step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second), timestampOf(since)).Scan(&rows).Error
+	err := v.at(ctx).Raw("SELECT at, samples, wanted, ready, queue_samples, queue FROM replica_samples "+
+		"WHERE workload = ? AND step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second), timestampOf(since)).Scan(&rows).Error
 	return each(rows, func(r sampleRow) traffic.Sample {
-		return traffic.Sample{At: r.At.time(), Looks: r.Looks, Wanted: r.Wanted, Ready: r.Ready, QueueLooks: r.QueueLooks,
-			Queue: float64(r.Queue) / 1000}
+		return traffic.Sample{At: r.At.time(), Count: r.Samples, Wanted: r.Wanted, Ready: r.Ready,
+			QueueCount: r.QueueSamples, Queue: float64(r.Queue) / 1000}
 	}), failure(err)
 }
 

@@ -19,12 +19,12 @@ type Consumer struct {
 	Counts
 }
 
-// Sample is what was seen of an endpoint in the step that begins at a time: sums over so many looks.
+// Sample is what was seen of an endpoint in the step that begins at a time: sums over Count samples.
 type Sample struct {
 	At            time.Time
-	Looks         int64
+	Count         int64
 	Wanted, Ready int64
-	QueueLooks    int64 // those at which every server told how many requests wait in it
+	QueueCount    int64 // samples in which every server reported its queue
 	Queue         float64
 }
 
@@ -81,7 +81,7 @@ const shortest = 2 * FlushEvery
 func newFigures(span Span, now time.Time, rows []Row, samples []Sample) Figures {
 	f := Figures{Span: span, Since: span.Since(now), Until: now}
 	n := int(span.Long / span.Step)
-	counts, looks := make([]Counts, n), make([]Sample, n)
+	counts, sums := make([]Counts, n), make([]Sample, n)
 	place := func(at time.Time) (int, bool) {
 		i := int(at.Sub(f.Since) / span.Step)
 		return i, !at.Before(f.Since) && i < n
@@ -101,9 +101,9 @@ func newFigures(span Span, now time.Time, rows []Row, samples []Sample) Figures 
 		if !ok {
 			continue
 		}
-		l := &looks[at]
-		l.Looks, l.Wanted, l.Ready = l.Looks+s.Looks, l.Wanted+s.Wanted, l.Ready+s.Ready
-		l.QueueLooks, l.Queue = l.QueueLooks+s.QueueLooks, l.Queue+s.Queue
+		l := &sums[at]
+		l.Count, l.Wanted, l.Ready = l.Count+s.Count, l.Wanted+s.Wanted, l.Ready+s.Ready
+		l.QueueCount, l.Queue = l.QueueCount+s.QueueCount, l.Queue+s.Queue
 	}
 	slices.SortFunc(f.Revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	for i := range n {
@@ -112,7 +112,7 @@ func newFigures(span Span, now time.Time, rows []Row, samples []Sample) Figures 
 		if lasted < shortest {
 			break
 		}
-		f.Points = append(f.Points, pointOf(at, lasted, &counts[i], looks[i]))
+		f.Points = append(f.Points, pointOf(at, lasted, &counts[i], sums[i]))
 	}
 	return f
 }
@@ -128,11 +128,11 @@ func (f *Figures) revision(number int) *Counts {
 }
 
 func pointOf(at time.Time, lasted time.Duration, c *Counts, s Sample) Point {
-	looks := float64(s.Looks)
+	count := float64(s.Count)
 	return Point{At: at, Requests: known(float64(c.Requests) / lasted.Seconds()), Errors: c.ErrorShare(),
 		FirstP50: c.First.Seconds(.5), FirstP95: c.First.Seconds(.95), Tokens: known(float64(c.Tokens()) / lasted.Seconds()),
-		Wanted: share(float64(s.Wanted), looks), Ready: share(float64(s.Ready), looks),
-		Queue: share(s.Queue, float64(s.QueueLooks))}
+		Wanted: share(float64(s.Wanted), count), Ready: share(float64(s.Ready), count),
+		Queue: share(s.Queue, float64(s.QueueCount))}
 }
 
 // Seconds is a quantile in seconds.

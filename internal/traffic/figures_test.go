@@ -33,7 +33,7 @@ func TestFiguresOfASpan(t *testing.T) {
 		row(since, 2, Counts{Requests: 120, ClientErrors: 6, ServerErrors: 3, Refused: 3, Prompt: 400, Completion: 200,
 			First: first}),
 		row(since, 1, Counts{Requests: 60}), row(noon, 1, Counts{Requests: 60})}
-	f := newFigures(span, now, rows, []Sample{{At: since, Looks: 2, Wanted: 4, Ready: 3, QueueLooks: 1, Queue: 7}})
+	f := newFigures(span, now, rows, []Sample{{At: since, Count: 2, Wanted: 4, Ready: 3, QueueCount: 1, Queue: 7}})
 	if f.Total.Requests != 240 || len(f.Points) != 60 {
 		t.Fatalf("want 240 requests in 60 points, got %d in %d", f.Total.Requests, len(f.Points))
 	}
@@ -171,8 +171,8 @@ func TestEndpointsAreLookedAt(t *testing.T) {
 	if err := s.Run(context.Background()); err == nil {
 		t.Error("want to hear that nothing was kept")
 	}
-	want := map[workload.ID]Sample{"w-1": {At: noon, Looks: 1, Wanted: 3, Ready: 2, QueueLooks: 1, Queue: 6},
-		"w-asleep": {At: noon, Looks: 1}, "w-silent": {At: noon, Looks: 1, Wanted: 3, Ready: 2}}
+	want := map[workload.ID]Sample{"w-1": {At: noon, Count: 1, Wanted: 3, Ready: 2, QueueCount: 1, Queue: 6},
+		"w-asleep": {At: noon, Count: 1}, "w-silent": {At: noon, Count: 1, Wanted: 3, Ready: 2}}
 	if diff := cmp.Diff(want, k.got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}

@@ -30,7 +30,7 @@ type Sampler struct {
 	Now   func() time.Time
 }
 
-// Run looks at every endpoint once.
+// Run samples every endpoint once.
 func (s *Sampler) Run(ctx context.Context) error {
 	list, err := s.Store.RunningEndpoints(ctx)
 	if err != nil || len(list) == 0 {
@@ -43,10 +43,10 @@ func (s *Sampler) Run(ctx context.Context) error {
 		if !s.Fresh(w.Cluster) {
 			continue
 		}
-		one := Sample{At: at, Looks: 1, Wanted: int64(w.Replicas.Want()), Ready: int64(w.Observed.ReadyReplicas())}
+		one := Sample{At: at, Count: 1, Wanted: int64(w.Replicas.Want()), Ready: int64(w.Observed.ReadyReplicas())}
 		if one.Ready > 0 && asking.Err() == nil {
 			if waiting, ok := s.Queue(asking, w); ok {
-				one.QueueLooks, one.Queue = 1, waiting
+				one.QueueCount, one.Queue = 1, waiting
 			}
 		}
 		samples[w.ID] = one

@@ -22,7 +22,7 @@ type Store interface {
 	// TrafficByConsumer is the same by key and person, the busiest first, as many as most.
 	TrafficByConsumer(ctx context.Context, id workload.ID, step time.Duration, since time.Time,
 		most int) ([]Consumer, error)
-	// Samples are the looks since a time, by step.
+	// Samples are sums since a time, by step.
 	Samples(ctx context.Context, id workload.ID, step time.Duration, since time.Time) ([]Sample, error)
 }
 

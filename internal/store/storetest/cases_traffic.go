@@ -92,11 +92,11 @@ var trafficCases = cases{
 	"looks at replicas are added up by step": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		at := time.Date(2026, 3, 29, 12, 14, 0, 0, time.UTC)
-		look := traffic.Sample{At: at, Looks: 1, Wanted: 2, Ready: 3, QueueLooks: 4, Queue: 5.125}
+		look := traffic.Sample{At: at, Count: 1, Wanted: 2, Ready: 3, QueueCount: 4, Queue: 5.125}
 		for range 2 {
 			must(t, s.AddSamples(ctx, map[workload.ID]traffic.Sample{"w-1": look, "w-2": look}))
 		}
-		twice := traffic.Sample{At: at, Looks: 2, Wanted: 4, Ready: 6, QueueLooks: 8, Queue: 10.25}
+		twice := traffic.Sample{At: at, Count: 2, Wanted: 4, Ready: 6, QueueCount: 8, Queue: 10.25}
 		equal(t, []traffic.Sample{twice}, got(s.Samples(ctx, "w-1", traffic.Fine.Long, at))(t))
 		twice.At = at.Truncate(15 * time.Minute)
 		equal(t, []traffic.Sample{twice}, got(s.Samples(ctx, "w-1", traffic.Coarse.Long, twice.At))(t))

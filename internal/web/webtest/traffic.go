@@ -31,10 +31,10 @@ func Called(s Scope) *World {
 		if minutes > 60 && minutes%15 != 0 {
 			continue
 		}
-		look := traffic.Sample{At: begin.Add(-time.Duration(minutes) * time.Minute), Looks: 1, Wanted: 1, Ready: 1,
-			QueueLooks: 1, Queue: math.Round(3 + 3*math.Sin(float64(minutes)/7))}
+		look := traffic.Sample{At: begin.Add(-time.Duration(minutes) * time.Minute), Count: 1, Wanted: 1, Ready: 1,
+			QueueCount: 1, Queue: math.Round(3 + 3*math.Sin(float64(minutes)/7))}
 		if minutes > 20 && minutes < 28 {
-			look.Ready, look.QueueLooks, look.Queue = 0, 0, 0
+			look.Ready, look.QueueCount, look.Queue = 0, 0, 0
 		}
 		check(w.AddSamples(bg, map[workload.ID]traffic.Sample{"w-llm-chat": look}))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// tellEvery is how often the record tells at most how many replicas the portal has set by itself.
-const tellEvery = time.Minute
+// recordEvery is the shortest time between two events of an endpoint that the portal scales.
+const recordEvery = time.Minute
 
 // Wake makes a sleeping endpoint answer again, because somebody calls it whom the caller has let in; what does not
 // sleep is left as it is. A Conflict that comes with the workload says why quota, license seats or budget have no room
@@ -78,7 +78,7 @@ func (s *Service) reach(ctx context.Context, tx Tx, w Workload, wanted int) (Wor
 		next = w.scaled(possible, now)
 	}
 	next.Replicas.Short = short
-	next, events := next.tell(w, now)
+	next, events := next.recordScaling(w, now)
 	if reflect.DeepEqual(next.Replicas, w.Replicas) {
 		return w, nil
 	}
@@ -123,9 +123,9 @@ func (s *Service) possible(ctx context.Context, tx Tx, w Workload, wanted int) (
 	return n, why, nil
 }
 
-// tell gives the events of what the portal did by itself. Numbers that follow each other within a minute are told
-// together, when it is over; see TellScaling.
-func (w Workload) tell(before Workload, now time.Time) (Workload, []audit.Event) {
+// recordScaling gives the events of what the portal did by itself. Numbers that follow each other within a minute
+// become one event, when it is over; see RecordScaling.
+func (w Workload) recordScaling(before Workload, now time.Time) (Workload, []audit.Event) {
 	from, to := before.Replicas.Want(), w.Replicas.Want()
 	var events []audit.Event
 	if !w.Replicas.Short.IsZero() && before.Replicas.Short.IsZero() {
@@ -140,27 +140,27 @@ func (w Workload) tell(before Workload, now time.Time) (Workload, []audit.Event)
 		kind = audit.WorkloadSlept
 	case from == 0:
 		kind = audit.WorkloadWoken
-	case now.Sub(w.Replicas.ToldAt) < tellEvery:
-		if w.Replicas.Told == 0 {
-			w.Replicas.Told = from
+	case now.Sub(w.Replicas.RecordedAt) < recordEvery:
+		if w.Replicas.Recorded == 0 {
+			w.Replicas.Recorded = from
 		}
 		return w, events
 	}
-	w.Replicas.Told, w.Replicas.ToldAt = 0, now.UTC()
+	w.Replicas.Recorded, w.Replicas.RecordedAt = 0, now.UTC()
 	detail := i18n.T("replicas.scaled", "From", from, "To", to)
 	return w, append(events, changed(w, identity.System(), kind, now, detail, audit.Changed("replicas.wanted", from, to)))
 }
 
-// TellScaling writes down how many replicas the portal has set by itself since it was told last, once that is a while
-// ago.
-func (s *Service) TellScaling(ctx context.Context, id ID) error {
+// RecordScaling appends one event for the replicas that the portal has set by itself since the last, once that is
+// recordEvery ago.
+func (s *Service) RecordScaling(ctx context.Context, id ID) error {
 	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		w, err := tx.Workload(ctx, id)
-		if err != nil || w.Replicas.Told == 0 || s.Now().Sub(w.Replicas.ToldAt) < tellEvery {
+		if err != nil || w.Replicas.Recorded == 0 || s.Now().Sub(w.Replicas.RecordedAt) < recordEvery {
 			return err
 		}
-		from, to := w.Replicas.Told, w.Replicas.Want()
-		w.Replicas.Told, w.Replicas.ToldAt = 0, s.Now().UTC()
+		from, to := w.Replicas.Recorded, w.Replicas.Want()
+		w.Replicas.Recorded, w.Replicas.RecordedAt = 0, s.Now().UTC()
 		if err := tx.SaveWorkload(ctx, w); err != nil || from == to {
 			return err
 		}

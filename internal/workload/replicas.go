@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Range is between how many replicas an endpoint may have. The zero Range is one replica, as of all that is no
-// endpoint. With Min 0 and a Max the endpoint sleeps while nobody calls it.
+// Range bounds the number of replicas of an endpoint. The zero Range is one replica, as for notebooks and jobs. With
+// Min 0 and a Max the endpoint sleeps while nobody calls it.
 type Range struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
@@ -35,7 +35,7 @@ func (r Range) Lowest() int {
 	return r.Least()
 }
 
-// Replicas are the pods of an endpoint, each of its size. The zero Replicas are one pod, for good.
+// Replicas is how many pods an endpoint has, each of its size. The zero Replicas is one pod, as of notebooks and jobs.
 type Replicas struct {
 	Range
 	Wanted int `json:"wanted"` // while it does not sleep, within the range
@@ -51,13 +51,13 @@ type Replicas struct {
 	Waking bool `json:"waking,omitempty"`
 	// Short is why there are fewer than were needed when it was last looked at; zero where there are enough.
 	Short i18n.Text `json:"short,omitzero"`
-	// Told is the number that the record told last of those that the portal set by itself, and ToldAt when: what follows
-	// soon after is told together. Zero where all is told.
-	Told   int       `json:"told,omitempty"`
-	ToldAt time.Time `json:"toldAt,omitzero"`
+	// Recorded is the number that the audit has last of those that the portal set by itself, and RecordedAt when: what
+	// follows within a minute becomes one event. Zero where nothing is left to record.
+	Recorded   int       `json:"recorded,omitempty"`
+	RecordedAt time.Time `json:"recordedAt,omitzero"`
 }
 
-// NewReplicas are those of a workload that begins.
+// NewReplicas begins with the least number that a range allows.
 func NewReplicas(r Range, scaling autoscale.Policy) Replicas {
 	return Replicas{Range: Range{Min: r.Lowest(), Max: r.Most()}, Wanted: r.Least(), Held: r.Least(), Scaling: scaling}
 }
@@ -135,8 +135,8 @@ func (w Workload) Asleep() bool { return w.Desired == WantRunning && w.Replicas.
 // Wakes reports whether a request makes it answer, soon if not now.
 func (w Workload) Wakes() bool { return w.Desired == WantRunning && w.Replicas.ToZero() }
 
-// Scale sets how many replicas an endpoint has; 0 puts it to sleep, any other number wakes it. Quota, seats and budget
-// are the caller's to check. Setting what is set changes nothing and is no error.
+// Scale sets the number of replicas of an endpoint; 0 puts it to sleep, any other number wakes it. The caller checks
+// quota, seats and budget. Setting what is set changes nothing and is no error.
 func Scale(wanted int) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		r := w.Replicas
@@ -153,7 +153,7 @@ func Scale(wanted int) Change {
 		}
 		before := r.Want()
 		w = w.scaled(wanted, now)
-		w.Replicas.Short, w.Replicas.Told, w.Replicas.ToldAt = i18n.Text{}, 0, time.Time{}
+		w.Replicas.Short, w.Replicas.Recorded, w.Replicas.RecordedAt = i18n.Text{}, 0, time.Time{}
 		return w, []audit.Event{changed(w, a, audit.WorkloadScaled, now, i18n.T("replicas.scaled", "From", before, "To",
 			wanted), audit.Changed("replicas.wanted", before, wanted))}, nil
 	}

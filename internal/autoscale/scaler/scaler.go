@@ -1,5 +1,5 @@
-// Package scaler is the shell of autoscale: it reads what gateways, model servers and GPUs tell of the endpoints that
-// scale, and has the workloads carry out what is decided. The leader runs it.
+// Package scaler is the shell of autoscale: Scaler.Run reads what gateways, model servers and GPUs report of each
+// endpoint that scales, asks autoscale.Decide, and has workload.Service set the replicas. A job of the leader.
 package scaler
 
 import (
@@ -25,7 +25,7 @@ type Store interface {
 // Workloads carries out. Each can be called again.
 type Workloads interface {
 	Autoscale(ctx context.Context, id workload.ID, from, wanted int) (workload.Workload, error)
-	TellScaling(ctx context.Context, id workload.ID) error
+	RecordScaling(ctx context.Context, id workload.ID) error
 }
 
 // Options are the dependencies of a Scaler; what may be nil says so.
@@ -110,8 +110,8 @@ func (s *Scaler) Run(ctx context.Context) error {
 func (s *Scaler) look(ctx context.Context, w workload.Workload, m memory,
 	reports []autoscale.Report) (memory, error) {
 	now := s.o.Now()
-	if w.Replicas.Told != 0 {
-		if err := s.o.Workloads.TellScaling(ctx, w.ID); err != nil {
+	if w.Replicas.Recorded != 0 {
+		if err := s.o.Workloads.RecordScaling(ctx, w.ID); err != nil {
 			return m, err
 		}
 	}

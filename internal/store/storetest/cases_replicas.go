@@ -17,7 +17,7 @@ import (
 func replicas() workload.Replicas {
 	r := workload.NewReplicas(workload.Range{Min: 0, Max: 4}, autoscale.Policy{Metric: autoscale.Requests, Target: 2.5,
 		ScaleDownAfter: catalog.Duration(time.Minute), ToZeroAfter: catalog.Duration(time.Hour)})
-	r.Waking, r.Short, r.Told, r.ToldAt = true, i18n.T("replicas.over_quota", "Most", "1"), 2, later(9)
+	r.Waking, r.Short, r.Recorded, r.RecordedAt = true, i18n.T("replicas.over_quota", "Most", "1"), 2, later(9)
 	return r
 }
 

@@ -1,9 +1,9 @@
 -- +goose Up
 
 -- One SQL for SQLite and PostgreSQL: timestamps are BIGINT microseconds since 1970 in UTC (exact, sortable and the same
--- on both; TIMESTAMPTZ has no counterpart in SQLite), NULL where something has not happened; documents are JSON in TEXT;
--- numbers that order rows are given out by the row in counters, because neither AUTOINCREMENT nor IDENTITY is portable and
--- neither follows the order of commits.
+-- on both; TIMESTAMPTZ has no counterpart in SQLite), NULL where something has not happened; documents are JSON in
+-- TEXT; numbers that order rows are given out by the row in counters, because neither AUTOINCREMENT nor IDENTITY is
+-- portable and neither follows the order of commits.
 
 CREATE TABLE people (
   id          TEXT    NOT NULL PRIMARY KEY,
@@ -18,7 +18,8 @@ CREATE TABLE people (
   disabled_by   TEXT NOT NULL DEFAULT '',
   disabled_note TEXT NOT NULL DEFAULT '',
   refused_at  BIGINT,
-  -- When the provider last told of the person; NULL after it ended the last session that could ask. API tokens count by it.
+  -- When the provider last told of the person; NULL after it ended the last session that could ask. API tokens count by
+  -- it.
   confirmed_at BIGINT,
   -- What the portal need not show the person again: a JSON list of marks, or empty.
   acknowledged TEXT NOT NULL DEFAULT ''
@@ -136,13 +137,15 @@ CREATE TABLE requests (
   version           BIGINT NOT NULL CHECK (version > 0),
   size_name         TEXT   NOT NULL DEFAULT '',
   fingerprint       TEXT   NOT NULL DEFAULT '',
-  -- A pending request that waits for nothing but seats of a license pool: which pool, and since when. "" for all others.
+  -- A pending request that waits for nothing but seats of a license pool: which pool, and since when. "" for all
+  -- others.
   seat_pool         TEXT   NOT NULL DEFAULT '',
   seat_since        BIGINT,
   lease_seconds     BIGINT NOT NULL DEFAULT 0,
   -- Who approved or rejected it: 'rule', 'person', or '' for nobody.
   decided_by        TEXT   NOT NULL DEFAULT '' CHECK (decided_by IN ('', 'rule', 'person')),
-  -- A pending request with an answer that takes effect later: whose answer, and when. The person can undo it until then.
+  -- A pending request with an answer that takes effect later: whose answer, and when. The person can undo it until
+  -- then.
   deferred_by       TEXT   NOT NULL DEFAULT '',
   deferred_until    BIGINT
 );
@@ -175,15 +178,15 @@ CREATE TABLE refusals (
 );
 CREATE INDEX refusals_newest ON refusals (created_at, id);
 
--- Whose word a pending request asks for, from when on: the keys of identity.Party. "spoken:" and a person is somebody whose word does not count any more, the asker among
--- them. The rows of a request go when it is decided.
+-- Whose approval a pending request waits for, from when on: principals as in identity.Approvers. "decided:" and a
+-- person is somebody who has decided already, and the asker. The rows of a request go when it is decided.
 CREATE TABLE request_asks (
   request TEXT   NOT NULL REFERENCES requests (id) ON DELETE CASCADE,
   asks    TEXT   NOT NULL,
   from_at BIGINT NOT NULL,
   PRIMARY KEY (request, asks)
 );
--- How many requests wait for somebody's word is counted in this alone.
+-- How many requests wait for somebody's decision is counted in this alone.
 CREATE INDEX request_asks_waiting ON request_asks (asks, request, from_at);
 
 CREATE TABLE workloads (
@@ -356,16 +359,16 @@ CREATE TABLE traffic_batches (
 );
 
 -- How many replicas an endpoint had in a step, and how many requests waited in them (in thousandths): sums over so many
--- looks.
+-- samples.
 CREATE TABLE replica_samples (
-  workload    TEXT   NOT NULL,
-  step        BIGINT NOT NULL,
-  at          BIGINT NOT NULL,
-  looks       BIGINT NOT NULL,
-  wanted      BIGINT NOT NULL,
-  ready       BIGINT NOT NULL,
-  queue_looks BIGINT NOT NULL,
-  queue       BIGINT NOT NULL,
+  workload      TEXT   NOT NULL,
+  step          BIGINT NOT NULL,
+  at            BIGINT NOT NULL,
+  samples       BIGINT NOT NULL,
+  wanted        BIGINT NOT NULL,
+  ready         BIGINT NOT NULL,
+  queue_samples BIGINT NOT NULL,
+  queue         BIGINT NOT NULL,
   PRIMARY KEY (workload, step, at)
 );
 CREATE INDEX replica_samples_age ON replica_samples (step, at);
@@ -426,8 +429,9 @@ CREATE INDEX meter_intervals_seats ON meter_intervals (workload, from_at) WHERE 
 CREATE INDEX meter_intervals_sharers ON meter_intervals (seat_group, from_at) WHERE seat_group <> '';
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
--- How busy the devices of each line of the meter were in a month of the site's time zone, as far as the metrics of its cluster tell: microseconds of one device, with several
--- the mean of them. busy_us is the use times the time. Nothing is ever charged on it.
+-- How busy the devices of each line of the meter were in a month of the site's time zone, as far as the metrics of its
+-- cluster tell: microseconds of one device, with several the mean of them. busy_us is the use times the time. Nothing
+-- is ever charged on it.
 CREATE TABLE engine_uses (
   month          TEXT   NOT NULL,
   workload       TEXT   NOT NULL,
@@ -447,7 +451,8 @@ CREATE TABLE engine_watermarks (
   until_at BIGINT NOT NULL
 );
 
--- When storage was there, of which size and whose. What it costs follows from the price list, which keeps what counted when.
+-- When storage was there, of which size and whose. What it costs follows from the price list, which keeps what counted
+-- when.
 CREATE TABLE storage_intervals (
   volume     TEXT   NOT NULL,
   tenant     TEXT   NOT NULL,
@@ -461,7 +466,8 @@ CREATE TABLE storage_intervals (
 CREATE UNIQUE INDEX storage_intervals_open ON storage_intervals (volume) WHERE until_at IS NULL;
 CREATE INDEX storage_intervals_until ON storage_intervals (until_at);
 
--- Sums of each line of the meter from the beginning of a month up to a moment, so that a statement need not add up the whole meter. They can be thrown away at any time.
+-- Sums of each line of the meter from the beginning of a month up to a moment, so that a statement need not add up the
+-- whole meter. They can be thrown away at any time.
 CREATE TABLE meter_rollups (
   from_at  BIGINT NOT NULL,
   until_at BIGINT NOT NULL CHECK (until_at > from_at),
@@ -485,7 +491,8 @@ CREATE TABLE meter_sums (
   FOREIGN KEY (from_at, until_at) REFERENCES meter_rollups (from_at, until_at) ON DELETE CASCADE
 );
 
--- What things cost, in thousandths of a minor unit, from when until when (NULL: until further notice). What has been charged by a row stays: it is ended, never changed or removed.
+-- What things cost, in thousandths of a minor unit, from when until when (NULL: until further notice). What has been
+-- charged by a row stays: it is ended, never changed or removed.
 CREATE TABLE prices (
   id          TEXT   NOT NULL PRIMARY KEY,
   kind        TEXT   NOT NULL CHECK (kind IN ('size', 'card', 'cpu', 'memory', 'storage', 'seat')),
@@ -537,15 +544,16 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_at ON outbox (at);
 
--- The last number given to an audit event and to an outbox row. Whoever writes either takes its numbers here and holds the row until its commit, so that the
--- numbers have no gaps and follow the order of commits.
+-- The last number given to an audit event and to an outbox row. Whoever writes either takes its numbers here and holds
+-- the row until its commit, so that the numbers have no gaps and follow the order of commits.
 CREATE TABLE counters (
   id     BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   audit  BIGINT NOT NULL,
   outbox BIGINT NOT NULL
 );
 
--- How often the lead was taken. Whoever leads writes under the number that it took, and is refused once there is a higher one.
+-- How often the lead was taken. Whoever leads writes under the number that it took, and is refused once there is a
+-- higher one.
 CREATE TABLE leadership (
   id    BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   epoch BIGINT NOT NULL
@@ -576,8 +584,9 @@ CREATE TABLE differences (
 );
 CREATE INDEX differences_cluster ON differences (cluster);
 
--- Until when the leader is taken to be alive: a fixed time after renewed_at, by the database's clock. A row apart from leadership, which every write of the
--- leader locks; the epochs are equal. PostgreSQL only: with SQLite there is one process.
+-- Until when the leader is taken to be alive: a fixed time after renewed_at, by the database's clock. A row apart from
+-- leadership, which every write of the leader locks; the epochs are equal. PostgreSQL only: with SQLite there is one
+-- process.
 CREATE TABLE leader_leases (
   id         BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   epoch      BIGINT NOT NULL,
@@ -595,7 +604,8 @@ CREATE TABLE job_runs (
   failures   BIGINT NOT NULL CHECK (failures >= 0)
 );
 
--- The running processes, and what each found of what it stands on (internal/doctor). Rows that are not seen any more are deleted by their age.
+-- The running processes, and what each found of what it stands on (internal/doctor). Rows that are not seen any more
+-- are deleted by their age.
 CREATE TABLE processes (
   id         TEXT    NOT NULL PRIMARY KEY,
   seen_at    BIGINT  NOT NULL,
@@ -605,7 +615,8 @@ CREATE TABLE processes (
   facts      TEXT    NOT NULL
 );
 
--- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
+-- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the
+-- configuration's and has no row.
 CREATE TABLE catalogs (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
   text        TEXT   NOT NULL,
@@ -615,7 +626,8 @@ CREATE TABLE catalogs (
   created_at  BIGINT NOT NULL
 );
 
--- The administrators' rules as they wrote them: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
+-- The administrators' rules as they wrote them: one row a revision, the highest version counts. Version 0 is the
+-- configuration's and has no row.
 CREATE TABLE rules (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
   text        TEXT   NOT NULL,
@@ -644,7 +656,8 @@ CREATE TABLE snapshots (
   data     TEXT   NOT NULL
 );
 
--- What the physical cards of a cluster did on a day of the site's time zone, by model. All are card time in 840ths of a card times milliseconds.
+-- What the physical cards of a cluster did on a day of the site's time zone, by model. All are card time in 840ths of a
+-- card times milliseconds.
 CREATE TABLE fleet_days (
   day      TEXT   NOT NULL,
   cluster  TEXT   NOT NULL,
@@ -715,7 +728,8 @@ CREATE TABLE license_devices (
   PRIMARY KEY (cluster, node, uuid)
 );
 
--- What was saved about a team over the configuration, or of a team that was made by hand: one row a revision, the highest version of each team counts.
+-- What was saved about a team over the configuration, or of a team that was made by hand: one row a revision, the
+-- highest version of each team counts.
 CREATE TABLE tenant_revisions (
   tenant      TEXT   NOT NULL,
   version     BIGINT NOT NULL CHECK (version > 0),
@@ -739,7 +753,8 @@ CREATE TABLE tenant_members (
   PRIMARY KEY (tenant, person, role)
 );
 CREATE INDEX tenant_members_person ON tenant_members (person);
--- What a team may use in each month: amount in the smallest part of the unit, minor units of a currency or thousandths of a GPU-hour. A team without a row is not limited.
+-- What a team may use in each month: amount in the smallest part of the unit, minor units of a currency or thousandths
+-- of a GPU-hour. A team without a row is not limited.
 CREATE TABLE budgets (
   tenant   TEXT   NOT NULL PRIMARY KEY,
   unit     TEXT   NOT NULL,
@@ -751,7 +766,8 @@ CREATE TABLE budgets (
   version  BIGINT NOT NULL
 );
 
--- The books: one row a transaction, one column an account. What does not sum to zero is refused here. Rows are only ever added.
+-- The books: one row a transaction, one column an account. What does not sum to zero is refused here. Rows are only
+-- ever added.
 CREATE TABLE budget_transactions (
   id         TEXT   NOT NULL PRIMARY KEY,
   tenant     TEXT   NOT NULL,
@@ -825,7 +841,8 @@ CREATE TABLE idle_observed (
   until_at BIGINT NOT NULL
 );
 
--- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use is in hundredths of a per cent.
+-- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use
+-- is in hundredths of a per cent.
 CREATE TABLE idle_records (
   workload   TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
   generation BIGINT NOT NULL,
@@ -844,7 +861,8 @@ CREATE TABLE notice_preferences (
   preferences TEXT NOT NULL
 );
 
--- Where chat messages and webhooks go: of a person, or of a team. The address itself, and what it is signed with, is sealed with the portal's key.
+-- Where chat messages and webhooks go: of a person, or of a team. The address itself, and what it is signed with, is
+-- sealed with the portal's key.
 CREATE TABLE notice_addresses (
   id         TEXT   NOT NULL PRIMARY KEY,
   channel    TEXT   NOT NULL,
@@ -880,13 +898,15 @@ CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state IN ('due', 'send
 CREATE INDEX deliveries_newest ON deliveries (created_at, id);
 CREATE INDEX deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
 
--- The last audit event that was looked at for deliveries: at first the last one there is, for nobody wants to hear of what is long past.
+-- The last audit event that was looked at for deliveries: at first the last one there is, for nobody wants to hear of
+-- what is long past.
 CREATE TABLE notice_cursor (
   id  BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   seq BIGINT NOT NULL
 );
 
--- Each start of a workload: what was estimated when it was told to run, and when it got its place after it had waited, and what came of it. Later estimates rest on those that are over.
+-- Each start of a workload: what was estimated when it was told to run, and when it got its place after it had waited,
+-- and what came of it. Later estimates rest on those that are over.
 CREATE TABLE starts (
   workload     TEXT    NOT NULL,
   generation   BIGINT  NOT NULL,

@@ -176,9 +176,9 @@ func askedView(c *policy.Change) *Asked {
 	return v
 }
 
-func partiesView(parties []identity.Approvers) []Approvers {
+func approversView(list []identity.Approvers) []Approvers {
 	var views []Approvers
-	for _, p := range parties {
+	for _, p := range list {
 		views = append(views, Approvers{Role: string(p.Role), Scope: string(p.Scope), Group: p.Group})
 	}
 	return views
@@ -187,7 +187,7 @@ func partiesView(parties []identity.Approvers) []Approvers {
 func stepsView(steps []policy.Step) []Step {
 	var views []Step
 	for _, s := range steps {
-		v := Step{From: partiesView(s.From), All: s.All, Then: partiesView(s.Then)}
+		v := Step{From: approversView(s.From), All: s.All, Then: approversView(s.Then)}
 		if s.After > 0 {
 			v.After = s.After.String()
 		}

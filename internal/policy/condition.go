@@ -19,7 +19,7 @@ import (
 // Without rows it is always so.
 type Condition []Term
 
-// Term is one row: a fact, a comparison, and a value as it is typed.
+// Term is one row of a Condition: a fact, a comparison, and a value as typed.
 type Term struct {
 	Or    bool   // it is another way for the row above to hold
 	Fact  string // "request.hours"
@@ -27,7 +27,7 @@ type Term struct {
 	Value string
 }
 
-// Op is a comparison of a row.
+// Op is a comparison operator of a Term.
 type Op string
 
 // The comparisons, each for some types of facts.

@@ -6,13 +6,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Example is a request that rules are tried on in the editor.
+// Example is a sample request to try rules on in the editor.
 type Example struct {
 	Title i18n.Text
 	Facts Facts
 }
 
-// Examples are those that most rules are about. Their team has quota left, and their size is free.
+// Examples are the samples that most rules distinguish. Their team has quota left, and their size is free.
 func Examples() []Example {
 	usual := Facts{Kind: "start", Workload: "notebook", Tenant: "vision", Person: "dana@example.org",
 		Roles: []string{"developer"}, Technology: "mig", Isolation: "hard",
@@ -44,7 +44,7 @@ func Examples() []Example {
 	}
 }
 
-// Fact is one name that rules may use: its CEL type and what it says.
+// Fact describes one variable of rules: its name, CEL type and meaning.
 type Fact struct {
 	Name    string
 	Type    string

@@ -17,8 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Problem is one thing that is wrong with a text of rules, and where. Line and column are those of the text and begin
-// with 1; 0 where none can be named.
+// Problem is an error in the text of rules. Line and column begin with 1; 0 where none can be named.
 type Problem struct {
 	Line, Column int
 	Rule         string // its name, as far as it has one
@@ -184,8 +183,8 @@ func (p *parser) steps(n *yaml.Node, name string) []Step {
 	for _, item := range n.Content {
 		var s Step
 		p.fields(item, name, map[string]func(*yaml.Node){
-			"from": func(n *yaml.Node) { s.From = p.parties(n, name) },
-			"then": func(n *yaml.Node) { s.Then = p.parties(n, name) },
+			"from": func(n *yaml.Node) { s.From = p.approvers(n, name) },
+			"then": func(n *yaml.Node) { s.Then = p.approvers(n, name) },
 			"all": func(n *yaml.Node) {
 				if err := n.Decode(&s.All); err != nil {
 					p.problem(n, name, "\"all\" is true or false")
@@ -203,24 +202,24 @@ func (p *parser) steps(n *yaml.Node, name string) []Step {
 	return steps
 }
 
-// parties reads a list of "approver", "role: approver, scope: platform" or "group: name".
-func (p *parser) parties(n *yaml.Node, name string) []identity.Approvers {
+// approvers reads a list of "approver", "role: approver, scope: platform" or "group: name".
+func (p *parser) approvers(n *yaml.Node, name string) []identity.Approvers {
 	if n.Kind != yaml.SequenceNode {
 		p.problem(n, name, "want a list such as [approver, {group: gpu-security}]")
 		return nil
 	}
 	var list []identity.Approvers
 	for _, item := range n.Content {
-		var party identity.Approvers
+		var approver identity.Approvers
 		if item.Kind == yaml.ScalarNode {
-			party.Role = identity.Role(item.Value)
+			approver.Role = identity.Role(item.Value)
 		} else {
 			var role, scope string
 			p.fields(item, name, map[string]func(*yaml.Node){"role": p.text(&role, &name), "scope": p.text(&scope, &name),
-				"group": p.text(&party.Group, &name)})
-			party.Role, party.Scope = identity.Role(role), identity.Scope(scope)
+				"group": p.text(&approver.Group, &name)})
+			approver.Role, approver.Scope = identity.Role(role), identity.Scope(scope)
 		}
-		list = append(list, party)
+		list = append(list, approver)
 	}
 	return list
 }
@@ -264,7 +263,7 @@ func Write(rules []Rule) string {
 		Steps    []step `yaml:"steps,omitempty"`
 		Sentence string `yaml:"sentence,omitempty"`
 	}
-	parties := func(list []identity.Approvers) []any {
+	approvers := func(list []identity.Approvers) []any {
 		var out []any
 		for _, p := range list {
 			switch {
@@ -282,7 +281,7 @@ func Write(rules []Rule) string {
 	for _, r := range rules {
 		w := rule{Name: r.Name, When: r.When, Outcome: string(r.Outcome), By: string(r.By), Sentence: r.Sentence}
 		for _, s := range r.Steps {
-			out := step{From: parties(s.From), All: s.All, Then: parties(s.Then)}
+			out := step{From: approvers(s.From), All: s.All, Then: approvers(s.Then)}
 			if s.After > 0 {
 				out.After = s.After.String()
 			}

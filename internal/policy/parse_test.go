@@ -57,7 +57,7 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 			"scope: team}]\n", "line 1, column 3", "the only scope"},
 		"a scope of another role": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: owner, " +
 			"scope: platform}]\n", "line 1, column 3", "the only scope"},
-		"a party that is both": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: owner, group: " +
+		"approvers that are both": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: owner, group: " +
 			"x}]\n", "line 1, column 3", "either a role or a group"},
 		"not a list": {"name: a\n", "line 1", "list of rules"},
 		"nothing":    {"", "line 1", "list of rules"},

@@ -1,6 +1,3 @@
-// Package policy decides with the administrator's rules: an ordered list, each a CEL expression over typed Facts and an
-// outcome. The first rule whose expression is true decides, and its name is shown to the person. A rule that fails to
-// evaluate needs an approval: it never allows.
 package policy
 
 import (
@@ -19,7 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Outcome is what a rule leads to.
+// Outcome is what a rule decides: allow, approve or refuse.
 type Outcome string
 
 // The outcomes.
@@ -29,7 +26,7 @@ const (
 	Refuse  Outcome = "refuse"
 )
 
-// Rule is one line of the administrator's table.
+// Rule is one rule of the list: a CEL condition and its Outcome.
 type Rule struct {
 	Name     string        `json:"name"`               // shown to people
 	When     string        `json:"when"`               // CEL over the facts of a request; must give a bool
@@ -39,7 +36,7 @@ type Rule struct {
 	Sentence string        `json:"sentence,omitempty"` // shown to the person who asked; default a general one
 }
 
-// Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules
+// Facts are the variables of rules; the cel tags are their names. They are kept with each request, so that other rules
 // can be tried on it later.
 type Facts struct {
 	Kind       string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
@@ -85,7 +82,7 @@ type Facts struct {
 	Model Model `cel:"model" json:"model,omitzero"`
 }
 
-// Model is what an endpoint serves.
+// Model is the model of an endpoint, as rules see it.
 type Model struct {
 	Source        string `cel:"source" json:"source,omitempty"` // "hub", "storage", "s3", "oci"
 	Name          string `cel:"name" json:"name,omitempty"`
@@ -95,7 +92,7 @@ type Model struct {
 	Engine        string `cel:"engine" json:"engine,omitempty"` // of the image: "vllm"
 }
 
-// Verdict is what the rules say.
+// Verdict is the decision of the rules: outcome, the rule's name, and the steps of approvers.
 type Verdict struct {
 	Outcome  Outcome
 	Rule     string
@@ -108,18 +105,19 @@ func (v Verdict) Who() i18n.Text { return Who(v.Steps) }
 
 // Policy is a compiled set of rules.
 type Policy struct {
-	env      *cel.Env
-	rules    []Rule
-	programs []cel.Program
-	parties  []identity.Approvers
-	why      i18n.Text // said instead of the usual sentence; zero for that
+	env       *cel.Env
+	rules     []Rule
+	programs  []cel.Program
+	approvers []identity.Approvers
+	why       i18n.Text // said instead of the usual sentence; zero for that
 }
 
 // UnreadableRule is the name of the decision while none of the saved rules can be read.
 const UnreadableRule = "rules-unreadable"
 
-// Unreadable puts everything before an approver. It decides where administrators have saved rules and this program can
-// read none of them: neither what they replaced nor anything that is allowed may come back by that.
+// Unreadable is the policy that sends everything to an approver. It is in effect where administrators have saved rules
+// and this program can read none of them: neither what they replaced nor anything that is allowed may come back by
+// that.
 func Unreadable() *Policy {
 	p, problems := Compile([]Rule{{Name: UnreadableRule, When: "true", Outcome: Approve}})
 	if len(problems) > 0 {
@@ -132,8 +130,8 @@ func Unreadable() *Policy {
 // Rules are the rules that the policy was made of.
 func (p *Policy) Rules() []Rule { return p.rules }
 
-// Parties are everybody whose approval some rule asks for, each once.
-func (p *Policy) Parties() []identity.Approvers { return p.parties }
+// Approvers are everybody whose approval some rule asks for, each once.
+func (p *Policy) Approvers() []identity.Approvers { return p.approvers }
 
 // notToShare is the rule for what a share without isolation is wrong for: a service whose response times count, and
 // long work, which on a share is mostly training. It has a sentence of its own.
@@ -210,9 +208,9 @@ func compileAll(ctx context.Context, rules []Rule) (*Policy, []wrong) {
 
 func (p *Policy) add(steps []Step) {
 	for _, s := range steps {
-		for _, party := range slices.Concat(s.From, s.Then) {
-			if !slices.Contains(p.parties, party) {
-				p.parties = append(p.parties, party)
+		for _, approver := range slices.Concat(s.From, s.Then) {
+			if !slices.Contains(p.approvers, approver) {
+				p.approvers = append(p.approvers, approver)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ type Service struct {
 	status  atomic.Pointer[Status]
 }
 
-// Status is what this process uses.
+// Status is the revision in effect in this process, and problems with newer ones.
 type Status struct {
 	Active   Revision
 	Policy   *Policy   // of Active
@@ -193,7 +193,7 @@ func (s *Service) Check(ctx context.Context, a identity.Actor, text string) (*Po
 	return p, problems, nil
 }
 
-// Draft is a text that shall become the next version.
+// Draft is a text to save as the next revision.
 type Draft struct {
 	Text string
 	Base int64  // the version that it was written from

@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone
-// through in order.
+// Step is one round of an approval: by any one of its Approvers, or by each of them with a person of its own (All).
+// Steps follow one another.
 type Step struct {
 	From []identity.Approvers `json:"from"`          // who may approve
 	All  bool                 `json:"all,omitempty"` // one of each in from is needed; without it one of any
@@ -20,28 +20,28 @@ type Step struct {
 	Then  []identity.Approvers `json:"then,omitempty"` // who may approve in anybody's place, once after has passed
 }
 
-// Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what
-// was said counts also when roles change later.
+// Consent is one person's yes in one step. Approvers are those of the step that the person belonged to at that time: it
+// counts also when roles change later.
 type Consent struct {
-	Step    int                  `json:"step"`
-	By      identity.PersonID    `json:"by"`
-	ByName  string               `json:"byName"`
-	For     identity.PersonID    `json:"for,omitempty"` // whom the person stood in for
-	ForName string               `json:"forName,omitempty"`
-	Parties []identity.Approvers `json:"parties"`
-	Note    string               `json:"note,omitempty"`
-	Change  *Change              `json:"change,omitempty"` // "yes, but"
-	At      time.Time            `json:"at"`
+	Step      int                  `json:"step"`
+	By        identity.PersonID    `json:"by"`
+	ByName    string               `json:"byName"`
+	For       identity.PersonID    `json:"for,omitempty"` // whom the person stood in for
+	ForName   string               `json:"forName,omitempty"`
+	Approvers []identity.Approvers `json:"approvers"`
+	Note      string               `json:"note,omitempty"`
+	Change    *Change              `json:"change,omitempty"` // "yes, but"
+	At        time.Time            `json:"at"`
 }
 
-// Change is what an approver granted less of than was asked.
+// Change is what was asked, where an approver granted less.
 type Change struct {
 	Size  string           `json:"size,omitempty"`  // name of the size that was asked for; "" where it stayed
 	Lease catalog.Duration `json:"lease,omitempty"` // that was asked for; 0 where it stayed
 }
 
-// Open is the first step that still needs approvals, and the parties that they are missing from. Without any left the
-// step is len(steps) and nothing is missing.
+// Open is the first step that still needs approvals, and the approvers that are missing. Without any left the step is
+// len(steps).
 func Open(steps []Step, consents []Consent) (step int, missing []identity.Approvers) {
 	for i, s := range steps {
 		if missing := s.missing(in(i, consents)); len(missing) > 0 {
@@ -61,22 +61,22 @@ func in(step int, consents []Consent) []Consent {
 	return here
 }
 
-// missing are the parties of which one more person brings the step further.
-func (s Step) missing(said []Consent) []identity.Approvers {
+// missing are the approvers of whom one more person brings the step further.
+func (s Step) missing(consents []Consent) []identity.Approvers {
 	if !s.All {
-		if len(said) > 0 {
+		if len(consents) > 0 {
 			return nil
 		}
 		return s.From
 	}
-	spoken := make([][]identity.Approvers, len(said))
-	for i, c := range said {
-		spoken[i] = c.Parties
+	given := make([][]identity.Approvers, len(consents))
+	for i, c := range consents {
+		given[i] = c.Approvers
 	}
-	have := s.covered(spoken)
+	have := s.covered(given)
 	var missing []identity.Approvers
 	for _, p := range s.From {
-		if s.covered(append(slices.Clone(spoken), []identity.Approvers{p})) > have {
+		if s.covered(append(slices.Clone(given), []identity.Approvers{p})) > have {
 			missing = append(missing, p)
 		}
 	}
@@ -146,7 +146,7 @@ func Who(steps []Step) i18n.Text {
 	return who
 }
 
-// WhoOf puts the parties of a step into words.
+// WhoOf names the approvers of a step.
 func WhoOf(parties []identity.Approvers, all bool) i18n.Text {
 	id := "policy.who_or"
 	if all {

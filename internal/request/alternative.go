@@ -10,13 +10,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Alternative is a size that would start now in place of another.
+// Alternative is a size that would start now in place of the one asked for, with what is weaker about it.
 type Alternative struct {
 	Offer  Offer
 	Weaker []Weaker // what it gives less of; nothing for one that is as good
 }
 
-// Weaker is a property of a size of which another one has less.
+// Weaker is a property in which an alternative size offers less.
 type Weaker string
 
 // The properties.

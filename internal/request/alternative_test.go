@@ -44,7 +44,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestPlacesThatASnapshotDoesNotShow: who has a place and is not in the picture of the cluster has taken one of those
+// TestPlacesThatASnapshotDoesNotShow: who has a place and is not in the snapshot of the cluster has taken one of those
 // that are free in it.
 func TestPlacesThatASnapshotDoesNotShow(t *testing.T) {
 	line := SizeQueue{Count: 1, Placed: []workload.ID{"w-1", "w-2"}}

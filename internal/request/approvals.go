@@ -15,8 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// Approvals is what approvers do: they answer requests, or give them to another approver. Requests that nobody answers
-// escalate and expire.
+// Approvals is the service for approvers: answer, undo and reassign requests. Requests that nobody answers escalate and
+// expire.
 type Approvals struct {
 	*core
 	store  approvalStore
@@ -46,7 +46,7 @@ func (s *Approvals) Reject(ctx context.Context, a identity.Actor, seen Request, 
 	return s.Answer(ctx, a, seen.ID, DecisionInput{Verb: RejectVerb, Note: note, Seen: seen.Version})
 }
 
-// DecisionInput is an answer as it was typed. Size and Lease grant less than was asked; empty leaves them.
+// DecisionInput is an approver's answer as typed. Size and Lease grant less than was asked; empty leaves them.
 type DecisionInput struct {
 	Verb  Verb
 	Note  string
@@ -311,9 +311,9 @@ func (s *Approvals) Decides(a identity.Actor) bool {
 	for _, stood := range a.Delegators {
 		own = append(own, stood.Principals()...)
 	}
-	parties := append([]identity.Approvers{{Role: identity.Approver}}, s.site().Policy.Parties()...)
+	approvers := append([]identity.Approvers{{Role: identity.Approver}}, s.site().Policy.Approvers()...)
 	for _, t := range append(a.TenantNames(), "") {
-		for _, k := range identity.PrincipalsOf(parties, t) {
+		for _, k := range identity.PrincipalsOf(approvers, t) {
 			if slices.Contains(own, k) {
 				return true
 			}
@@ -396,7 +396,7 @@ func (s *Approvals) Assignees(ctx context.Context, a identity.Actor, id ID) ([]i
 	return fit[:min(len(fit), mostAssignees)], nil
 }
 
-// ReassignInput is a reassignment as it was typed.
+// ReassignInput is a reassignment as typed.
 type ReassignInput struct {
 	To     identity.PersonID
 	Reason string
@@ -439,7 +439,7 @@ func (s *Approvals) Reclaim(ctx context.Context, a identity.Actor, id ID) (Reque
 	return s.change(ctx, id, func(r Request) (Outcome, error) { return Reclaim(r, a, s.now()) })
 }
 
-// People are those who may be given a request.
+// People lists the persons to whom a request can be reassigned.
 type People interface {
 	// Everybody has ever signed in and is not shut out.
 	Everybody(ctx context.Context) ([]identity.Person, error)

@@ -28,7 +28,7 @@ type comparisonStore interface {
 	Refusals(ctx context.Context, since time.Time, cursor string, limit int) ([]Refused, string, error)
 }
 
-// Compared is what rules or quotas are tried on: a request, or what was refused when it was sent.
+// Compared is a request, or a Refused, that other rules or quotas are tried on.
 type Compared struct {
 	Request   ID // "" for what was refused: it became no request
 	Kind      Kind
@@ -53,7 +53,7 @@ type Comparison struct {
 	Stricter []Difference
 }
 
-// Difference is one that would have been decided differently. Was is what the rules said then.
+// Difference is one request that other rules would decide differently. Was is the decision then.
 type Difference struct {
 	Compared
 	Was, Now policy.Verdict

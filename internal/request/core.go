@@ -116,8 +116,8 @@ type records interface {
 }
 
 // Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer
-// Conflict; SaveRequest gives the request with the version that is stored then, and Unavailable for a new or approved
-// one of a cluster that is held.
+// Conflict; SaveRequest gives the request with its stored version, and Unavailable for a new or approved one of a
+// cluster that is held.
 type Tx interface {
 	records
 	SaveRequest(ctx context.Context, r Request) (Request, error)

@@ -23,7 +23,7 @@ const (
 // Steps are whose approvals the request needs or needed; none where a rule decided.
 func (r Request) Steps() []policy.Step { return r.Decision.Steps }
 
-// OpenStep is the step that a pending request stands at, and the parties whose approval is missing there.
+// OpenStep is the step that a pending request stands at, and the approvers whose approval is missing there.
 func (r Request) OpenStep() (step int, missing []identity.Approvers) {
 	return policy.Open(r.Steps(), r.Decision.Consents)
 }
@@ -47,13 +47,13 @@ func (r Request) Escalates() (at time.Time, then []identity.Approvers) {
 	return r.since().Add(s.After.Std()), s.Then
 }
 
-// Ask is a key whose holders may speak on a request, from a time on.
+// Ask is a principal whose holders may decide a request, and from when on.
 type Ask struct {
 	Key  string
 	From time.Time
 }
 
-// Asks are all keys that the open step of a pending request waits for: of the parties that are missing at once, of
+// Asks are all keys that the open step of a pending request waits for: of the approvers that are missing at once, of
 // those to whom it escalates later.
 func (r Request) Asks() []Ask {
 	if r.State != Pending || r.Decision.Deferred != nil {
@@ -111,17 +111,17 @@ func (r Request) asked(now time.Time) []string {
 
 // Resource is what rights are asked about: everybody in any step may read the request.
 func (r Request) Resource() identity.Resource {
-	thing := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker}
+	resource := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker}
 	for _, s := range r.Steps() {
-		thing.Asked = append(thing.Asked, identity.PrincipalsOf(slices.Concat(s.From, s.Then), r.Spec.Tenant)...)
+		resource.Asked = append(resource.Asked, identity.PrincipalsOf(slices.Concat(s.From, s.Then), r.Spec.Tenant)...)
 	}
-	return thing
+	return resource
 }
 
-// mayDecideAs is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says
-// why there is none.
+// mayDecideAs is the person for whom somebody decides: themselves, or one who has delegated to them. The error says why
+// there is none.
 func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
-	spoken := r.Deciders()
+	deciders := r.Deciders()
 	given, away := r.ReassignedBy(a.Person.ID)
 	switch {
 	case r.Decision.Deferred != nil:
@@ -132,13 +132,13 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
 	case away:
 		return a, fault.New(fault.Conflict, i18n.T("request.reassigned_away", "Name", given.ToName))
-	case slices.Contains(spoken, a.Person.ID):
-		return a, fault.New(fault.Conflict, i18n.T("request.spoken"))
+	case slices.Contains(deciders, a.Person.ID):
+		return a, fault.New(fault.Conflict, i18n.T("request.already_decided"))
 	}
-	thing := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker, Asked: r.asked(now)}
+	resource := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker, Asked: r.asked(now)}
 	for _, v := range append([]identity.Actor{a}, a.Delegators...) {
 		v.Delegators = nil
-		if !slices.Contains(spoken, v.Person.ID) && identity.Can(v, identity.DecideRequest, thing) {
+		if !slices.Contains(deciders, v.Person.ID) && identity.Can(v, identity.DecideRequest, resource) {
 			return v, nil
 		}
 	}
@@ -153,8 +153,8 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
 }
 
-// decidesAs is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may
-// decide may still say no, also who said yes before.
+// decidesAs is mayDecideAs for an answer. While nothing but a seat is missing, nobody is asked any more; everybody
+// who may decide may still reject, also who approved before.
 func decidesAs(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
 	if !r.WaitsForSeat() || verb != RejectVerb || r.Decision.Deferred != nil {
 		return mayDecideAs(r, a, now)
@@ -189,10 +189,10 @@ func (r Request) Waits() i18n.Text {
 	return policy.WhoOf(missing, step < len(r.Steps()) && r.Steps()[step].All)
 }
 
-// partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has
+// approversOf are those of the open step that a person counts for: their own, or all of them for one to whom it has
 // escalated by now. Before that time one who may speak for a party of their own, such as an administrator for
 // approvers, counts for that alone.
-func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Approvers {
+func (r Request) approversOf(v identity.Actor, now time.Time) []identity.Approvers {
 	step, _ := r.OpenStep()
 	s, tenant := r.Steps()[step], r.Spec.Tenant
 	var own []identity.Approvers
@@ -210,7 +210,7 @@ func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Approvers
 	return own
 }
 
-// Answer is one approver's decision of one request, with its note and reduction.
+// Answer is one approver's decision of one request, with note and reduction.
 type Answer struct {
 	Verb    Verb
 	Note    string
@@ -218,8 +218,8 @@ type Answer struct {
 	Seen    int64     // version of the request that the person saw
 }
 
-// Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last
-// one grants it. Quota and seats are looked at then: they may have gone since it was asked.
+// Decide records a person's answer to a pending request. One rejection ends it; an approval brings it a step further,
+// and the last one grants it. Quota and seats are checked then: they may have gone since it was asked.
 func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
@@ -234,7 +234,7 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 	if answer.Verb == RejectVerb {
 		return reject(r, answer, a, v, f.Now).onBehalf(a, v), nil
 	}
-	out, err := consent(r, answer, a, v, r.partiesOf(v, f.Now), f)
+	out, err := consent(r, answer, a, v, r.approversOf(v, f.Now), f)
 	return out.onBehalf(a, v), err
 }
 
@@ -263,20 +263,20 @@ func decided(id string, a, v identity.Actor) i18n.Text {
 	return i18n.T(id, "Name", i18n.T("request.for", "Name", a.Person.Name, "For", v.Person.Name))
 }
 
-// consent records a yes for parties of the open step, and grants what lacks no other.
-func consent(r Request, answer Answer, a, v identity.Actor, parties []identity.Approvers, f Facts) (Outcome, error) {
+// consent records a yes for approvers of the open step, and grants what lacks no other.
+func consent(r Request, answer Answer, a, v identity.Actor, approvers []identity.Approvers, f Facts) (Outcome, error) {
 	asked := r.Spec
 	r, change, err := reduce(r, answer.Reduced, f)
 	if err != nil {
 		return Outcome{}, err
 	}
 	step, _ := r.OpenStep()
-	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: parties, Note: answer.Note,
+	given := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Approvers: approvers, Note: answer.Note,
 		Change: change, At: f.Now}
 	if v.Person.ID != a.Person.ID {
-		said.For, said.ForName = v.Person.ID, v.Person.Name
+		given.For, given.ForName = v.Person.ID, v.Person.Name
 	}
-	r.Decision.Consents, r.Decision.Returned = append(slices.Clone(r.Decision.Consents), said), nil
+	r.Decision.Consents, r.Decision.Returned = append(slices.Clone(r.Decision.Consents), given), nil
 	detail := granted(asked, r.Spec, change, answer.Note)
 	next, left := r.OpenStep()
 	if len(left) > 0 {

@@ -17,14 +17,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Limits bound what can be typed; the site may narrow them.
+// Limits bound the fields of a draft; the site may narrow them.
 type Limits struct {
 	MinLease      catalog.Duration `json:"minLease"`      // shortest lease; default 10m
 	MaxStorageGiB int              `json:"maxStorageGiB"` // largest volume, in GiB; default 2048
 	MaxReplicas   int              `json:"maxReplicas"`   // most replicas of one endpoint; default 32
 }
 
-// DefaultLimits are used where the configuration says nothing.
+// DefaultLimits are the bounds of a site that sets none.
 func DefaultLimits() Limits {
 	return Limits{MinLease: catalog.Duration(10 * time.Minute), MaxStorageGiB: 2048, MaxReplicas: 32}
 }
@@ -37,7 +37,7 @@ const (
 	MaxName = 40
 )
 
-// Offering is what a draft is checked against.
+// Offering is what a draft is checked against: catalog, tenant, clusters, limits.
 type Offering struct {
 	Catalog  catalog.Catalog
 	Tenant   tenant.Tenant

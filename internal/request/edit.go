@@ -10,8 +10,7 @@ import (
 // nobody stands where the rules are asked without a person.
 var nobody identity.Actor
 
-// Edited is what an asker changes about their own undecided request, as it was typed. Empty fields leave things as they
-// are.
+// Edited is a change of one's own pending request, as typed. Empty fields leave things as they are.
 type Edited struct {
 	Size   string
 	Lease  string
@@ -20,7 +19,7 @@ type Edited struct {
 }
 
 // Edit puts another spec into an undecided request. It is decided anew: the rules are asked again, and what others said
-// to the spec of before counts no more.
+// to the former spec counts no more.
 func Edit(r Request, w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err

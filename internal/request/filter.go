@@ -33,7 +33,7 @@ type Filter struct {
 	Limit  int
 }
 
-// Sort is the order of a list. Requests that are alike in it are ordered by their ids.
+// Sort is the order of a list, with the id as tie-breaker.
 type Sort string
 
 // The orders: by the time when it was asked, by the estimated price, by the length of the lease.
@@ -50,7 +50,7 @@ const (
 // Sorts lists every order.
 func Sorts() []Sort { return []Sort{Newest, Oldest, Dearest, Cheapest, Longest, Shortest} }
 
-// Decider says who approved or rejected a request.
+// Decider is a rule or a person that decided requests, to filter by.
 type Decider string
 
 // The deciders. NotRule is what a person decided, what waits, and what ended without a decision.
@@ -87,21 +87,21 @@ const MostCounted = 10_000
 // mostWords bounds what a search may cost.
 const mostWords = 8
 
-// Words splits what somebody typed into a search field for Filter.Text.
+// Words splits the text of a search field for Filter.Text.
 func Words(typed string) []string {
 	words := strings.Fields(strings.ToLower(typed))
 	return words[:min(len(words), mostWords)]
 }
 
-// Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on
-// which Self has not spoken either.
+// Inbox is what waits for somebody's decision: pending requests that ask one of the approvers
+// who has not decided yet, and that Self has not decided either.
 type Inbox struct {
 	Self      identity.PersonID
 	Approvers []ApproverID
 	Now       time.Time
 }
 
-// ApproverID is a person who may be asked to approve: oneself, or one for whom one stands in.
+// ApproverID is a person whose approval may be asked for: oneself, or a delegator.
 type ApproverID struct {
 	Person identity.PersonID
 	Keys   []string
@@ -123,13 +123,13 @@ func ApproverOf(a identity.Actor) ApproverID {
 
 // Holds reports whether a request is in the inbox; the store says the same in SQL.
 func (in Inbox) Holds(r Request) bool {
-	spoken := r.Deciders()
-	if r.State != Pending || slices.Contains(spoken, in.Self) {
+	deciders := r.Deciders()
+	if r.State != Pending || slices.Contains(deciders, in.Self) {
 		return false
 	}
 	asked := r.asked(in.Now)
 	return slices.ContainsFunc(in.Approvers, func(v ApproverID) bool {
-		return !slices.Contains(spoken, v.Person) &&
+		return !slices.Contains(deciders, v.Person) &&
 			slices.ContainsFunc(v.Keys, func(k string) bool {
 				return slices.Contains(asked, k) && !slices.Contains(v.Granted[k], r.Asker)
 			})

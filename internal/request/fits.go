@@ -10,14 +10,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// fits remembers how many of a size the last picture of a cluster has room for: every offer asks it, and the answer
-// changes only with the picture. Decisions do not come here. The zero value is ready.
+// fits remembers how many of a size the last snapshot of a cluster has room for: every offer asks it, and the answer
+// changes only with the snapshot. Decisions do not come here. The zero value is ready.
 type fits struct {
 	mu       sync.Mutex
 	clusters map[string]fitsOf
 }
 
-// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalog
+// fitsOf is what was counted on one snapshot. A snapshot is known by where its nodes are, a size by where the catalog
 // has it: both are values that nobody changes, and holding them keeps their places from being used again.
 type fitsOf struct {
 	nodes  *inventory.Node
@@ -28,7 +28,7 @@ type fitsOf struct {
 type room struct {
 	inventory.Fit
 	why       i18n.Text
-	isolation catalog.Isolation // as it may be told; "" while no picture of the cluster is there
+	isolation catalog.Isolation // as it may be told; "" while no snapshot of the cluster is there
 }
 
 func roomFor(s inventory.Snapshot, size catalog.Size) room {
@@ -39,23 +39,23 @@ func roomFor(s inventory.Snapshot, size catalog.Size) room {
 	return r
 }
 
-// of reads each cluster's picture once and answers for any size of a catalog.
+// of reads each cluster's snapshot once and answers for any size of a catalog.
 func (f *fits) of(ctx context.Context, from Snapshots) func(cluster string, size *catalog.Size) room {
-	type picture struct {
+	type read struct {
 		snapshot inventory.Snapshot
 		ok       bool
 	}
-	pictures := map[string]picture{}
+	snapshots := map[string]read{}
 	return func(cluster string, size *catalog.Size) room {
-		p, read := pictures[cluster]
-		if !read {
-			p.snapshot, p.ok = from.Snapshot(ctx, cluster)
-			pictures[cluster] = p
+		s, known := snapshots[cluster]
+		if !known {
+			s.snapshot, s.ok = from.Snapshot(ctx, cluster)
+			snapshots[cluster] = s
 		}
-		if !p.ok {
+		if !s.ok {
 			return room{}
 		}
-		return f.fit(p.snapshot, cluster, size)
+		return f.fit(s.snapshot, cluster, size)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestFitsFollowThePicture(t *testing.T) {
-	picture := func(cards int64) inventory.Snapshot {
+	snapshot := func(cards int64) inventory.Snapshot {
 		return inventory.Snapshot{Cluster: "c", Nodes: []inventory.Node{{Name: "n", Ready: true,
 			CPU: inventory.Amount{Allocatable: 64_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
 			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: cards, Allocatable: cards}}}}}
@@ -23,12 +23,12 @@ func TestFitsFollowThePicture(t *testing.T) {
 	}
 	var f fits
 	now := inventory.Snapshot{}
-	from := pictures(func() (inventory.Snapshot, bool) { return now, now.Cluster != "" })
+	from := snapshotOf(func() (inventory.Snapshot, bool) { return now, now.Cluster != "" })
 	if got := f.of(context.Background(), from)("c", &sizes[0]); got.Known {
-		t.Errorf("want nothing known without a picture, got %+v", got)
+		t.Errorf("want nothing known without a snapshot, got %+v", got)
 	}
 	for _, cards := range []int64{8, 3, 3, 0} {
-		now = picture(cards)
+		now = snapshot(cards)
 		for range 2 {
 			fitted := f.of(context.Background(), from)
 			for i := range sizes {
@@ -42,6 +42,6 @@ func TestFitsFollowThePicture(t *testing.T) {
 	}
 }
 
-type pictures func() (inventory.Snapshot, bool)
+type snapshotOf func() (inventory.Snapshot, bool)
 
-func (p pictures) Snapshot(context.Context, string) (inventory.Snapshot, bool) { return p() }
+func (s snapshotOf) Snapshot(context.Context, string) (inventory.Snapshot, bool) { return s() }

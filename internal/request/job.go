@@ -16,8 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// JobDraft is what a draft has for a job alone. Forms give CommandLine and EnvLines, programs the fields that those
-// are turned into.
+// JobDraft has the fields of a draft that only a job has. Forms give CommandLine and EnvLines, programs the fields that
+// those are parsed into.
 type JobDraft struct {
 	Command     []string          `json:",omitempty"`
 	Args        []string          `json:",omitempty"`
@@ -181,7 +181,7 @@ func splitCommand(line string) ([]string, error) {
 	return expand.Fields(config, words...)
 }
 
-// CommandLine is the opposite of what a form's line is turned into: the words as a shell would need them.
+// CommandLine joins arguments into one line, quoted for a shell: the inverse of parsing a form's line.
 func CommandLine(j workload.Job) string {
 	var words []string
 	for _, word := range slices.Concat(j.Command, j.Args) {
@@ -194,7 +194,7 @@ func CommandLine(j workload.Job) string {
 	return strings.Join(words, " ")
 }
 
-// EnvLines is the environment as a form has it.
+// EnvLines writes environment variables as a form has them, NAME=value a line.
 func EnvLines(j workload.Job) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(j.Env)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// Offers is what can be asked for: the sizes that a tenant may have, at its price, with what is free of each.
+// Offers is the service for sizes: those that a tenant may have, at its price, with what is free of each.
 type Offers struct {
 	*core
 	store offerStore

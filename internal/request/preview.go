@@ -16,7 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Preview is what would happen if the draft were sent now. Nothing is written.
+// Preview is the outcome that a draft would have if it were sent now. Nothing is written.
 type Preview struct {
 	Spec       Spec
 	Fields     []fault.Field    // what must be changed first

@@ -22,7 +22,7 @@ const QuotaKind Kind = "more-quota"
 // mostQuota of one size that can be asked for.
 const mostQuota = 100_000
 
-// QuotaDraft is the form of a request for more quota, not checked yet.
+// QuotaDraft is a request for more quota as typed, unchecked.
 type QuotaDraft struct {
 	Tenant string
 	Size   string
@@ -41,7 +41,7 @@ type Raise struct {
 	At     time.Time
 }
 
-// Quotas is what tenants may hold of each size.
+// Quotas is the service for quota: what a tenant holds of each size and may hold, and requests for more.
 type Quotas struct {
 	*core
 	store quotaStore
@@ -103,8 +103,8 @@ func (s *Quotas) check(a identity.Actor, d QuotaDraft) (Spec, tenant.Tenant, err
 	return w, t, fault.InvalidFields(c.fields)
 }
 
-// SubmitQuota puts an ask for more quota before those who decide it. It is never granted at once: a rule that allows a
-// start says nothing of how many there may be.
+// SubmitQuota makes a request for more quota. It always needs an approval: a rule that allows a start does not say how
+// many there may be.
 func SubmitQuota(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	name, steps, err := quotaSteps(w, a, f)
 	if err != nil {

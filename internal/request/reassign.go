@@ -59,8 +59,8 @@ func (r Request) without(id identity.PersonID) Request {
 	return r
 }
 
-// Reassign gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has
-// as a delegate they cannot pass on.
+// Reassign gives an approver's part in the open step to another one. Each decides by their own rights: a delegate
+// cannot pass on what they have from the delegator.
 func Reassign(r Request, to identity.Actor, reason string, seen int64, a identity.Actor,
 	now time.Time) (Outcome, error) {
 	if err := mayReassign(r, a, now); err != nil {
@@ -93,7 +93,7 @@ func mayReassign(r Request, a identity.Actor, now time.Time) error {
 }
 
 // cannotTake says why somebody cannot be given it; zero for one who can: their word must count in this step, and where
-// all parties are needed for the same one.
+// all approvers are needed for the same one.
 func cannotTake(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	to.Delegators, a.Delegators = nil, nil
 	switch {
@@ -104,16 +104,16 @@ func cannotTake(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	}
 	r = r.without(to.Person.ID)
 	step, _ := r.OpenStep()
-	own := r.partiesOf(a, now)
-	same := slices.ContainsFunc(r.partiesOf(to, now), func(p identity.Approvers) bool { return slices.Contains(own, p) })
+	own := r.approversOf(a, now)
+	same := slices.ContainsFunc(r.approversOf(to, now), func(p identity.Approvers) bool { return slices.Contains(own, p) })
 	if !Awaits(r, to, now) || r.Steps()[step].All && !same {
 		return i18n.T("request.reassign_not_approver", "By", policy.WhoOf(own, false))
 	}
 	return i18n.Text{}
 }
 
-// Reclaim ends what somebody gave away. Who gave nothing away and may decide anyway has what they want: the same form
-// may come in twice.
+// Reclaim ends one's own reassignment. Without one it changes nothing for somebody who may decide anyway, so that a
+// form can be sent twice.
 func Reclaim(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	if err := open(r, now); err != nil {
 		return Outcome{}, err

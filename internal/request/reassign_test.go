@@ -49,11 +49,11 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 		"by somebody who decides nothing":         {one, otto, bob, 0, fault.Forbidden},
 		"by a delegate":                           {one, stand, bob, 0, fault.Forbidden},
 		"when it has expired":                     {one, ada, bob, TTL, fault.Conflict},
-		"where all parties are needed, to one of the same": {
+		"where all approvers are needed, to one of the same": {
 			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, bob,
 			0,
 			""},
-		"where all parties are needed, to one of another": {
+		"where all approvers are needed, to one of another": {
 			[]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, otto,
 			0,
 			fault.Invalid},

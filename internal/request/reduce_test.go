@@ -78,7 +78,7 @@ func TestAnApprovalGivesNoMore(t *testing.T) {
 	}
 }
 
-// TestAnEditIsDecidedAnew: nothing that was said to the spec of before counts (T-APPR).
+// TestAnEditIsDecidedAnew: nothing that was said to the former spec counts (T-APPR).
 func TestAnEditIsDecidedAnew(t *testing.T) {
 	r, f := big(t)
 	r.Version = 1

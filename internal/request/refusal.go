@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Refusal says why nothing came of what was asked. It wraps the fault that the caller answers with.
+// Refusal is why a submission was refused. It wraps the fault that the caller answers with.
 type Refusal struct {
 	Cause   error
 	Refused *Refused // what is kept of it; nil where it never came before the rules

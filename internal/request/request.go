@@ -13,10 +13,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// ID names a request.
+// ID identifies a request.
 type ID string
 
-// Kind is what is asked for.
+// Kind is the type of a request.
 type Kind string
 
 // The kinds of request.
@@ -25,7 +25,7 @@ const (
 	ExtendKind Kind = "extend"
 )
 
-// State is how far a request has come.
+// State is pending, approved, rejected, withdrawn or expired.
 type State string
 
 // The states. Pending can become any of the others, and those never change.
@@ -37,7 +37,7 @@ const (
 	Expired   State = "expired"
 )
 
-// Draft is what someone typed or posted, before anything was checked. Web and API both produce it.
+// Draft is a request as typed or posted, unchecked. Web and API both produce it.
 type Draft struct {
 	Kind    catalog.WorkloadKind
 	Tenant  string
@@ -70,13 +70,13 @@ type Draft struct {
 	Git     *GitDraft `json:",omitempty"` // nil for none
 }
 
-// Scheduled is whose hours a workload follows.
+// Scheduled is the schedule that a workload follows: its own, its team's, or none.
 type Scheduled struct {
 	Mode  workload.ScheduleMode `json:"mode"`
 	Hours *schedule.Hours       `json:"hours,omitempty"` // of workload.OwnHours
 }
 
-// Spec is a checked draft: what would be granted.
+// Spec is a checked Draft with size and image as the catalog had them: what would be granted.
 type Spec struct {
 	Kind       catalog.WorkloadKind `json:"kind"`
 	Tenant     string               `json:"tenant"`
@@ -131,8 +131,8 @@ type Request struct {
 	Version     int64
 }
 
-// Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has
-// spoken.
+// Decision is the answer of a rule or of people. For a pending request it names the rule, the steps of approvers that
+// it asks for, and who has approved.
 type Decision struct {
 	Rule       string            `json:"rule"`            // name of the rule
 	Sentence   i18n.Text         `json:"sentence"`        // what it means for the asker

@@ -16,7 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// RevisionDraft is another version of an endpoint as it was typed or posted.
+// RevisionDraft is a new version of an endpoint as typed or posted.
 type RevisionDraft struct {
 	Image string         // "" for the present one
 	Model *catalog.Model // nil for the present one
@@ -26,7 +26,7 @@ type RevisionDraft struct {
 	Percent     *int   // of the calls, for a canary; nil for a version that takes over when it is ready
 }
 
-// RevisionPlan is what a version would mean, and how it would come up.
+// RevisionPlan is the effect of a new version: what changes, and how it would be rolled out.
 type RevisionPlan struct {
 	Number      int
 	Image       catalog.Image
@@ -82,7 +82,7 @@ func (s *Service) PreviewRevision(ctx context.Context, a identity.Actor, id work
 	return plan, err
 }
 
-// RollBack brings an older version of an endpoint back, 0 for the one of before. It was granted once, so that no rule
+// RollBack brings an older version of an endpoint back, 0 for the previous one. It was granted once, so that no rule
 // is asked again, and who rolls back agrees that the present version stops first where no GPU is spare. What is on its
 // way is ended.
 func (s *Service) RollBack(ctx context.Context, a identity.Actor, id workload.ID,
@@ -368,8 +368,8 @@ func allowed(spec Spec, replicas workload.Range, a identity.Actor, f Facts) erro
 	return fault.New(fault.Forbidden, v.Sentence)
 }
 
-// notSpare says why the new version cannot come up while the one of before still answers; zero where it can. What the
-// cluster does not tell is tried: the version of before goes on until the other one is ready.
+// notSpare says why the new version cannot come up while the previous one still answers; zero where it can. What the
+// cluster does not tell is tried: the previous version goes on until the other one is ready.
 func notSpare(w workload.Workload, spec Spec, f Facts) i18n.Text {
 	switch {
 	case w.Volume != "" && (w.Image.Home != "" || spec.Image.Home != ""):

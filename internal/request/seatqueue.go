@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SeatQueue is the line for license seats: starts and resumes that are decided and wait for nothing else.
+// SeatQueue is the queue for license seats: starts and resumes that are approved and wait for nothing else.
 type SeatQueue struct {
 	*core
 	store seatStore

@@ -14,7 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// GitDraft is a repository to clone, as somebody typed it.
+// GitDraft is a repository to clone, as typed.
 type GitDraft struct {
 	URL    string
 	Ref    string

@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Service is what askers do: they start, extend and resume workloads, and change or withdraw what nobody has decided.
+// Service is the service for askers: submit, preview, edit and withdraw requests; extend and resume workloads.
 type Service struct {
 	*core
 	store    requestStore
@@ -30,7 +30,7 @@ type requestStore interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 }
 
-// Renderer writes the Kubernetes objects of a workload as YAML, for people to read before they send.
+// Renderer renders the Kubernetes objects of a workload as YAML, to read before it is requested.
 type Renderer interface {
 	Manifest(w workload.Workload, t tenant.Tenant) (string, error)
 }

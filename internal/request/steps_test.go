@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	parties = []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin},
+	approvers = []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin},
 		{Group: "security"}, {Group: "finance"}}
 	odds = rand.New(rand.NewPCG(7, 11))
 )
@@ -29,7 +29,7 @@ var (
 func anyone(i int) identity.Actor {
 	a := identity.Actor{Person: identity.Person{ID: identity.PersonID(fmt.Sprintf("p-%d", i)),
 		Name: fmt.Sprintf("P%d", i)}, Tenants: map[string][]identity.Role{}}
-	for _, p := range parties {
+	for _, p := range approvers {
 		if odds.IntN(3) > 0 {
 			continue
 		}
@@ -48,7 +48,7 @@ func anyone(i int) identity.Actor {
 func anySteps() []policy.Step {
 	steps := make([]policy.Step, 1+odds.IntN(3))
 	for i := range steps {
-		from := slices.Clone(parties)
+		from := slices.Clone(approvers)
 		odds.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 		steps[i] = policy.Step{From: from[:1+odds.IntN(3)], All: odds.IntN(2) == 0}
 		if odds.IntN(4) == 0 {
@@ -148,13 +148,13 @@ func tightened(steps []policy.Step) []policy.Step {
 	i := odds.IntN(len(tight))
 	switch s := tight[i]; odds.IntN(4) {
 	case 0:
-		return slices.Insert(tight, i, policy.Step{From: parties[odds.IntN(len(parties)):][:1]})
+		return slices.Insert(tight, i, policy.Step{From: approvers[odds.IntN(len(approvers)):][:1]})
 	case 1:
 		s.All = true
 		tight[i] = s
 	case 2:
 		if s.From = slices.Clone(s.From); s.All {
-			for _, p := range parties {
+			for _, p := range approvers {
 				if !slices.Contains(s.From, p) {
 					s.From = append(s.From, p)
 					break
@@ -250,7 +250,7 @@ func TestTwoSteps(t *testing.T) {
 		t.Errorf("after four hours it escalates, got %v", err)
 	}
 	r = first.Request
-	refused(olga, fault.Conflict, "request.spoken")
+	refused(olga, fault.Conflict, "request.already_decided")
 	done, err := Decide(r, yes, sam, f)
 	if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Sam" {
 		t.Fatalf("want it approved by the second, got %+v %v", done.Request, err)
@@ -260,7 +260,8 @@ func TestTwoSteps(t *testing.T) {
 	}
 }
 
-// TestAWordGivenEarlyDoesNotBlock: somebody of both parties speaks first; the other seat is then open to either party.
+// TestAWordGivenEarlyDoesNotBlock: somebody of both approvers speaks first; the other seat is then open to either
+// party.
 func TestAWordGivenEarlyDoesNotBlock(t *testing.T) {
 	r := waiting([]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Group: "security"}}, All: true}})
 	f := facts(t)
@@ -300,8 +301,8 @@ func TestStandingIn(t *testing.T) {
 }
 
 // TestBeforeItEscalatesNobodyCountsForAll: an administrator may speak at once where an approver is asked, and for the
-// other parties only when the step has escalated. It was otherwise: one yes of an administrator counted for finance as
-// well, hours before.
+// other approvers only when the step has escalated. It was otherwise: one yes of an administrator counted for finance
+// as well, hours before.
 func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
 	step := policy.Step{From: []identity.Approvers{{Group: "finance"}, {Role: identity.Approver}}, All: true,
 		After: hours(4),

@@ -47,7 +47,7 @@ type Quota struct {
 	Limit int
 }
 
-// AskerHistory is what somebody was granted in the last days.
+// AskerHistory is what a person was granted in the last days, for rules that limit it.
 type AskerHistory struct {
 	Requests int
 	Minor    int64 // what they were estimated at, in the currency's minor unit
@@ -59,7 +59,7 @@ const HistoryDays = 30
 // Full reports whether nothing more can be granted.
 func (q Quota) Full() bool { return q.Used >= q.Limit }
 
-// QuotaOf counts a tenant's holdings of a size.
+// QuotaOf counts what a tenant holds of a size.
 func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
 	q := Quota{Limit: t.QuotaOf(size)}
 	for _, h := range holdings {
@@ -163,7 +163,7 @@ func extendedUntil(w workload.Workload, more catalog.Duration, now time.Time) ti
 	return from.Add(more.Std())
 }
 
-// Withdraw takes an undecided request back.
+// Withdraw ends a pending request on behalf of its asker.
 func Withdraw(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	if r.State == Withdrawn {
 		return Outcome{Request: r}, nil

@@ -7,9 +7,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Transfer makes a pending request somebody else's. It is false, and nothing changes, for somebody who has spoken on it
-// or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by, and so do
-// secrets of their own.
+// Transfer makes a pending request another person's. It is false, and nothing changes, for somebody who has approved it
+// or to whom it is reassigned: they would decide their own. The idempotency key stays with the former asker, and so do
+// their own secrets.
 func Transfer(r Request, to identity.Person) (Request, bool) {
 	given := slices.ContainsFunc(r.Decision.Reassigned, func(h Reassignment) bool {
 		return h.From == to.ID ||

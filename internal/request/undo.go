@@ -23,12 +23,12 @@ type Deferred struct {
 	ByName  string            `json:"byName"`
 	For     identity.PersonID `json:"for,omitempty"` // in whose place
 	ForName string            `json:"forName,omitempty"`
-	// Parties are those of the open step that the answer counts for, by the rights of when it was given.
-	Parties []identity.Approvers `json:"parties,omitempty"`
-	Note    string               `json:"note,omitempty"`
-	Reduced Reduction            `json:"reduced,omitzero"`
-	At      time.Time            `json:"at"`
-	Until   time.Time            `json:"until"`
+	// Approvers are those of the open step that the answer counts for, by the rights of when it was given.
+	Approvers []identity.Approvers `json:"approvers,omitempty"`
+	Note      string               `json:"note,omitempty"`
+	Reduced   Reduction            `json:"reduced,omitzero"`
+	At        time.Time            `json:"at"`
+	Until     time.Time            `json:"until"`
 	// Via, Session, Address and Credential are those of the call, for the audit; see identity.Actor.
 	Via        identity.Via `json:"via,omitempty"`
 	Session    string       `json:"session,omitempty"`
@@ -42,8 +42,8 @@ func (d Deferred) actor() identity.Actor {
 		Address: d.Address, Credential: d.Credential}
 }
 
-// voice is in whose place it was given.
-func (d Deferred) voice() identity.Actor {
+// principal is who it counts for: the delegator where a delegate gave it.
+func (d Deferred) principal() identity.Actor {
 	if d.For == "" {
 		return d.actor()
 	}
@@ -56,7 +56,7 @@ func (d Deferred) Sentence() i18n.Text {
 	if d.Verb == RejectVerb {
 		id = "request.rejected_by"
 	}
-	return decided(id, d.actor(), d.voice())
+	return decided(id, d.actor(), d.principal())
 }
 
 // Defer puts an answer on a pending request that takes effect after a period. Whether it could take effect now is asked
@@ -75,7 +75,7 @@ func Defer(r Request, answer Answer, a identity.Actor, period time.Duration, now
 		d.For, d.ForName = v.Person.ID, v.Person.Name
 	}
 	if answer.Verb == ApproveVerb {
-		d.Parties = r.partiesOf(v, now)
+		d.Approvers = r.approversOf(v, now)
 	}
 	r.Decision.Deferred = &d
 	e := event(r, a, audit.RequestDeferred, now, i18n.T("request.deferred_"+string(answer.Verb), "Seconds",
@@ -114,12 +114,12 @@ func Apply(r Request, f Facts) (Outcome, error) {
 		return Outcome{}, nil
 	}
 	r.Decision.Deferred = nil
-	a, v := d.actor(), d.voice()
+	a, v := d.actor(), d.principal()
 	answer := Answer{Verb: d.Verb, Note: d.Note, Reduced: d.Reduced}
 	if d.Verb == RejectVerb {
 		return reject(r, answer, a, v, f.Now).onBehalf(a, v), nil
 	}
-	out, err := consent(r, answer, a, v, d.Parties, f)
+	out, err := consent(r, answer, a, v, d.Approvers, f)
 	return out.onBehalf(a, v), err
 }
 
@@ -136,7 +136,7 @@ func Return(r Request, why error, now time.Time) Outcome {
 	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestReturned, now, sentence)}}
 }
 
-// Returned says why an approval did not take effect after all.
+// Returned says why a deferred approval could not take effect.
 type Returned struct {
 	ByName string    `json:"byName"`
 	Why    i18n.Text `json:"why"`

@@ -72,7 +72,7 @@ func TestUndo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := Decide(waiting([]policy.Step{{From: parties[:1]}, {From: parties[1:2]}}), yes, eve, facts(t))
+	first, err := Decide(waiting([]policy.Step{{From: approvers[:1]}, {From: approvers[1:2]}}), yes, eve, facts(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func approverNamed(id identity.PersonID) identity.Actor {
 // asker can withdraw it, and nothing comes of the answer then.
 func TestNothingElseHappensToADeferredAnswer(t *testing.T) {
 	eve, bob := approverNamed("p-eve"), approverNamed("p-bob")
-	steps := []policy.Step{{From: parties[:1], After: hours(1), Then: parties[2:3]}}
+	steps := []policy.Step{{From: approvers[:1], After: hours(1), Then: approvers[2:3]}}
 	r := waiting(steps)
 	r.Decision.Since = now.Add(-24 * time.Hour)
 	r.ExpiresAt = now.Add(5 * time.Second)

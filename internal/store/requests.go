@@ -290,9 +290,9 @@ func inStates(query *gorm.DB, states []request.State) *gorm.DB {
 // pending is the condition of the indexes of what waits, word for word: SQLite does not use them for a bound value.
 const pending = "state = 'pending'"
 
-// inbox narrows a query to what waits for somebody's word: what request.Inbox.Holds says of one request.
+// inbox narrows a query to what waits for somebody's decision: what request.Inbox.Holds says of one request.
 func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
-	const spoken = "NOT EXISTS (SELECT 1 FROM request_asks s WHERE s.request = requests.id AND s.asks = ?)"
+	const decided = "NOT EXISTS (SELECT 1 FROM request_asks s WHERE s.request = requests.id AND s.asks = ?)"
 	conditions := make([]string, len(in.Approvers))
 	var values []any
 	for i, v := range in.Approvers {
@@ -304,10 +304,10 @@ func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 			values = append(values, k, v.Granted[k])
 		}
 		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.from_at <= ? AND (" +
-			keys + ")) AND " + spoken + ")"
-		values = append(values, spokenKey+string(v.Person))
+			keys + ")) AND " + decided + ")"
+		values = append(values, decidedKey+string(v.Person))
 	}
-	return query.Where(pending).Where(spoken, spokenKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")",
+	return query.Where(pending).Where(decided, decidedKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")",
 		values...)
 }
 
@@ -336,8 +336,8 @@ func keysOf(v request.ApproverID) (free, granted []string) {
 	return free, granted
 }
 
-// spokenKey marks somebody whose approval does not count any more.
-const spokenKey = "spoken:"
+// decidedKey marks somebody whose approval does not count any more.
+const decidedKey = "decided:"
 
 // Waiting counts what an inbox holds. It asks only whose approvals are missing: those rows go with the decision of
 // their request, so they say of themselves that it waits.
@@ -345,25 +345,25 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	if len(in.Approvers) == 0 {
 		return 0, nil
 	}
-	const spoken = "(SELECT request FROM request_asks WHERE asks = ?)"
+	const decided = "(SELECT request FROM request_asks WHERE asks = ?)"
 	parts := make([]string, len(in.Approvers))
 	var values []any
-	for i, voice := range in.Approvers {
-		free, granted := keysOf(voice)
+	for i, approver := range in.Approvers {
+		free, granted := keysOf(approver)
 		keys := "asks IN ?"
 		values = append(values, timestampOf(in.Now), free)
 		for _, k := range granted {
 			keys += " OR asks = ? AND request NOT IN (SELECT id FROM requests WHERE " + pending + " AND asker IN ?)"
-			values = append(values, k, voice.Granted[k])
+			values = append(values, k, approver.Granted[k])
 		}
 		parts[i] = "SELECT DISTINCT request FROM request_asks WHERE from_at <= ? AND (" + keys + ") AND request NOT IN " +
-			spoken
-		values = append(values, spokenKey+string(voice.Person))
+			decided
+		values = append(values, decidedKey+string(approver.Person))
 	}
 
 	var n int64
-	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+spoken,
-		append(values, spokenKey+string(in.Self))...).Scan(&n).Error
+	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+decided,
+		append(values, decidedKey+string(in.Self))...).Scan(&n).Error
 	return int(n), failure(err)
 }
 
@@ -421,7 +421,7 @@ func asks(r request.Request) []askRow {
 	seen := map[identity.PersonID]bool{}
 	for _, p := range r.Deciders() {
 		if !seen[p] {
-			rows = append(rows, askRow{string(r.ID), spokenKey + string(p), timestampOf(r.CreatedAt)})
+			rows = append(rows, askRow{string(r.ID), decidedKey + string(p), timestampOf(r.CreatedAt)})
 		}
 		seen[p] = true
 	}

@@ -228,7 +228,7 @@ var requestCases = cases{
 			{"p-ada", "vision", request.Pending, one, nil}, {"p-eve", "vision", request.Pending, one, nil},
 			{"p-eve", "speech", request.Pending, one, nil}, {"p-eve", "speech", request.Approved, one, nil},
 			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both,
-				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Approvers{owners}}}},
+				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Approvers: []identity.Approvers{owners}}}},
 		} {
 			r := Request(fmt.Sprintf("r-%d", i))
 			r.Asker, r.Spec.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)

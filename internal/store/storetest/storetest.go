@@ -140,7 +140,7 @@ func Request(id string) request.Request {
 			Steps: []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}, {Group: "größe"}}, All: true,
 				After: catalog.Duration(time.Hour), Then: []identity.Approvers{{Role: identity.Admin}}}},
 			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob",
-				Parties: []identity.Approvers{{Role: identity.Owner}}, Note: "yes", At: later(6),
+				Approvers: []identity.Approvers{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
 		Estimate:     usage.Money{Minor: 600, Currency: "EUR"},
 		EstimateMost: usage.Money{Minor: 2400, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id,

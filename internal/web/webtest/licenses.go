@@ -19,7 +19,7 @@ func seatQueue(s Scope) *World {
 func (w *World) WaitForSeat(id request.ID, r request.Request) {
 	r.ID, r.Decision.By, r.Decision.ByName = id, Carla.ID, Carla.Name
 	r.Decision.Consents = []policy.Consent{{By: Carla.ID, ByName: Carla.Name,
-		Parties: []identity.Approvers{{Role: identity.Approver}}}}
+		Approvers: []identity.Approvers{{Role: identity.Approver}}}}
 	r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: Now.Add(-time.Hour)}
 	w.PutRequest(r)
 }

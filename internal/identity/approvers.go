@@ -32,7 +32,7 @@ func (p Approvers) Label() i18n.Text {
 	return i18n.T("role." + string(p.Role))
 }
 
-// Principals are what open the party in a tenant: whoever holds one of them belongs to it. Administrators are approvers
+// Principals are what open them in a tenant: whoever holds one of them belongs to it. Administrators are approvers
 // everywhere.
 func (p Approvers) Principals(tenant string) []string {
 	if p.Group != "" {
@@ -53,7 +53,7 @@ func rolePrincipal(r Role) string { return "role:" + string(r) }
 // RolePrincipal is what somebody with a role in a tenant holds.
 func RolePrincipal(r Role, tenant string) string { return rolePrincipal(r) + "@" + tenant }
 
-// Includes reports whether somebody belongs to the party, in this tenant.
+// Includes reports whether somebody belongs to them, in this tenant.
 func (p Approvers) Includes(a Actor, tenant string) bool {
 	return intersects(p.Principals(tenant), a.Principals())
 }
@@ -91,10 +91,10 @@ func (a Actor) PrincipalsFor(asker PersonID) []string {
 	})
 }
 
-// PrincipalsOf are the principals of several parties, each once.
-func PrincipalsOf(parties []Approvers, tenant string) []string {
+// PrincipalsOf are the principals of several approvers, each once.
+func PrincipalsOf(list []Approvers, tenant string) []string {
 	var keys []string
-	for _, p := range parties {
+	for _, p := range list {
 		for _, k := range p.Principals(tenant) {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)

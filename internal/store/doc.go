@@ -1,5 +1,5 @@
 // Package store keeps what the portal must not lose: people and sessions, requests, workloads and their storage, meter
-// intervals, the audit record, the last picture of each cluster. SQLite serves one portal process; PostgreSQL serves
+// intervals, the audit record, the last snapshot of each cluster. SQLite serves one portal process; PostgreSQL serves
 // many. Both run the same SQL and pass the same suite, storetest.Run. gorm stays inside this package.
 //
 // The path of a change: a service calls DecideExclusively or ChangeExclusively (grants, one at a time) or a single

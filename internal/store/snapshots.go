@@ -43,7 +43,7 @@ func (p *snapshotCache) keep(row snapshotRow) {
 	p.last[row.Cluster] = row
 }
 
-// SaveSnapshot keeps the newest picture of a cluster; one that was taken earlier changes nothing.
+// SaveSnapshot keeps the newest snapshot of a cluster; one that was taken earlier changes nothing.
 func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) error {
 	taken.TakenAt = exact(taken.TakenAt)
 	return s.write(ctx, func(t *tx) error {
@@ -62,7 +62,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) erro
 	})
 }
 
-// Snapshot gives the last picture of a cluster; ok is false while there is none, and when the database is away and
+// Snapshot gives the last snapshot of a cluster; ok is false while there is none, and when the database is away and
 // nothing was read before: then nothing is known. The value is shared, so callers only read it.
 func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapshot, bool) {
 	taken, err := s.snapshot(ctx, cluster)
@@ -80,7 +80,7 @@ func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 	return known.Data.is, ok // it carries its age
 }
 
-// snapshot reads the picture only when it is not the one that was read before.
+// snapshot reads the row only when it is not the one that was read before.
 func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapshot, error) {
 	var row snapshotRow
 	if err := s.at(ctx).Select("cluster", "revision").Where("cluster = ?", cluster).Take(&row).Error; err != nil {

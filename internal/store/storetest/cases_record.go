@@ -280,7 +280,7 @@ func outboxNeverSkips(t *testing.T, s *store.Store) {
 	equal(t, int64(writers*each), events[0].Seq)
 }
 
-func picture(at int, nodes ...string) inventory.Snapshot {
+func snapshotAt(at int, nodes ...string) inventory.Snapshot {
 	snapshot := inventory.Snapshot{Cluster: "west", TakenAt: later(at), Nodes: []inventory.Node{}}
 	for _, name := range nodes {
 		snapshot.Nodes = append(snapshot.Nodes, inventory.Node{Name: name, Ready: true, Cordoned: true, Model: "NVIDIA-H100",
@@ -296,27 +296,27 @@ func picture(at int, nodes ...string) inventory.Snapshot {
 }
 
 var otherCases = cases{
-	"the last picture of a cluster comes back; an older one changes nothing": func(t *testing.T, s *store.Store) {
+	"the last snapshot of a cluster comes back; an older one changes nothing": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		_, ok := s.Snapshot(ctx, "west")
 		equal(t, false, ok)
-		for _, p := range []inventory.Snapshot{picture(1, "a"), picture(5, "a", "b"), picture(3, "old")} {
+		for _, p := range []inventory.Snapshot{snapshotAt(1, "a"), snapshotAt(5, "a", "b"), snapshotAt(3, "old")} {
 			must(t, s.SaveSnapshot(ctx, p))
 			_, ok := s.Snapshot(ctx, "west")
 			equal(t, true, ok)
 		}
 		back, _ := s.Snapshot(ctx, "west")
-		equal(t, picture(5, "a", "b"), back)
+		equal(t, snapshotAt(5, "a", "b"), back)
 		_, ok = s.Snapshot(ctx, "east")
 		equal(t, false, ok)
 		equal(t, 2, len(got(s.ChangesAfter(ctx, 0, 10))(t)))
 		equal(t, live.Change{Seq: 1, Topic: live.TopicInventory, ID: "west"}, got(s.ChangesAfter(ctx, 0, 10))(t)[0])
 	},
-	"a picture that another portal saved is seen, also when it has the same age": func(t *testing.T, s *store.Store) {
+	"a snapshot that another portal saved is seen, also when it has the same age": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		must(t, s.SaveSnapshot(ctx, picture(1, "a")))
+		must(t, s.SaveSnapshot(ctx, snapshotAt(1, "a")))
 		_, _ = s.Snapshot(ctx, "west")
-		must(t, s.SaveSnapshot(ctx, picture(1, "b")))
+		must(t, s.SaveSnapshot(ctx, snapshotAt(1, "b")))
 		back, _ := s.Snapshot(ctx, "west")
 		equal(t, "b", back.Nodes[0].Name)
 	},

@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/agent"
 )
 
-// The tests start this very program as the agent: a library that is loaded stays in a process for good.
+// The tests start this very program as the agent: a library that is loaded stays in a process permanently.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_THE_AGENT") != "" {
 		main()

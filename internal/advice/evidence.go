@@ -55,7 +55,7 @@ func part(of, whole time.Duration) float64 {
 	return min(1, float64(of)/float64(whole))
 }
 
-// Gather adds up the days. A day of before the workload says nothing of it; one in which it was made says so only when
+// Gather adds up the days. A day before the workload says nothing of it; one in which it was made says so only when
 // no other workload of the same name ended in it (namesake, zero for none), for metrics know pods by name alone.
 func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, now time.Time,
 	window time.Duration) Evidence {

@@ -2,7 +2,7 @@ package app
 
 import "github.com/gpu-portal/gpu-portal/internal/budget"
 
-// team says whether there is a team of this name, and how people call it.
+// team says whether there is a team of this name, and its display name.
 func (a *App) team(name string) (title string, ok bool) {
 	t, ok := a.siteNow().Directory.ByName(name)
 	return t.Display(), ok

@@ -131,7 +131,7 @@ func (p *keyPair) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			p.pair, p.newest = &pair, info.ModTime()
 		}
 	}
-	if p.pair != nil { // a renewal that is half written keeps the one of before
+	if p.pair != nil { // a renewal that is half written keeps the previous one
 		return p.pair, nil
 	}
 	return nil, err

@@ -151,7 +151,7 @@ func TestTheClockStopsAndStarts(t *testing.T) {
 	w.clock.pass(10 * time.Minute)
 	wants(workload.WantRunning, "with its owner back")
 
-	// keep it on for an evening, and end it for good
+	// keep it on for an evening, and end it permanently
 	kept := answered[api.Schedule](t, w.call(w.token(developer), http.MethodPost, path+"/skip", nil), http.StatusOK)
 	if kept.Skips == nil || !kept.Skips.Equal(at(3, 19, 0)) || kept.KeptUntil == nil ||
 		!kept.KeptUntil.Equal(at(4, 8, 0)) {

@@ -41,7 +41,7 @@ const (
 )
 
 // Diff tells what differs between two values, by the names of their JSON, in order. It is bounded, for the record is
-// kept for good: what exceeds it is counted. What is called a secret is masked.
+// kept permanently: what exceeds it is counted. What is called a secret is masked.
 func Diff(old, new any) []Change {
 	before, after := values(old), values(new)
 	paths := map[string]bool{}

@@ -1,5 +1,3 @@
-// Package audit is the record of who did what: one Event for each change and each refusal, written in the same
-// transaction as the change.
 package audit
 
 import (
@@ -48,7 +46,7 @@ const (
 	WorkloadWoken        Kind = "workload.woken"         // somebody called it
 	RevisionStarted      Kind = "revision.started"       // of an endpoint; somebody asked for another one
 	RevisionServing      Kind = "revision.serving"       // it is ready and has taken over
-	RevisionFailed       Kind = "revision.failed"        // it did not get ready; the one of before goes on
+	RevisionFailed       Kind = "revision.failed"        // it did not get ready; the previous one goes on
 	RevisionAborted      Kind = "revision.aborted"       // before it was ready
 	RevisionSplit        Kind = "revision.split"         // another part of the calls goes to a canary
 	RevisionPromoted     Kind = "revision.promoted"      // a canary is to take over

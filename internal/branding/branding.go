@@ -1,5 +1,6 @@
-// Package branding is a site's own logo and color on the pages: what may be used, and the files that browsers get.
-// Both are checked at the start, since a logo is a file from outside and a color decides whether links can be read.
+// Package branding holds a site's own logo and color. New checks both at the start, since a logo is a file from outside
+// and a color decides whether links can be read (branding.go: no script or reference in an SVG; color.go: contrast of
+// WCAG 2.2 on light and dark). The Brand that it gives serves the files under Prefix.
 package branding
 
 import (
@@ -50,7 +51,7 @@ func New(color string, logo []byte) (Brand, error) {
 	return b, nil
 }
 
-// add names a file by its content, so that it can be kept for good.
+// add names a file by its content, so that browsers may cache it forever.
 func (b Brand) add(name, end, kind string, content []byte) {
 	sum := sha256.Sum256(content)
 	b.files[Prefix+name+"-"+hex.EncodeToString(sum[:6])+"."+end] = file{kind, content}

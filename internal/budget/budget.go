@@ -81,7 +81,7 @@ func (u Unit) Parse(text string) (amount int64, ok bool) {
 	return typed, err == nil
 }
 
-// Limit is what happens to a start or an extension that does not fit any more.
+// Limit is what happens to a start or an extension beyond the budget: it is refused, or needs an approval.
 type Limit string
 
 // The limits.
@@ -90,7 +90,7 @@ const (
 	Approval Limit = "approval" // an approver has to agree
 )
 
-// Budget is what a team may use in each month.
+// Budget is the amount that a team may use each month.
 type Budget struct {
 	Tenant  string
 	Unit    Unit
@@ -102,8 +102,8 @@ type Budget struct {
 	Version int64 // optimistic lock; 0: not saved yet
 }
 
-// Claim is what a workload, or storage, takes or would take, as far as a budget is concerned. A start that makes new
-// storage is one claim of both until it is granted.
+// Claim is what a workload or volume takes of a budget, or would take. A start with new storage is one claim for both
+// until it is granted.
 type Claim struct {
 	Workload         string // its id, or the VolumeID of storage
 	Tenant           string
@@ -120,7 +120,7 @@ type Claim struct {
 	StorageIntervals []usage.StorageInterval // when the storage was there, and is
 }
 
-// Start is what a new workload of a size would take.
+// Start is the claim of a new workload.
 func Start(tenant string, size catalog.Size, now time.Time, lease time.Duration) Claim {
 	return Claim{Tenant: tenant, Size: size, Holds: true, Wanted: true, From: now, Until: now.Add(lease)}
 }
@@ -151,7 +151,7 @@ func VolumeOf(id string) (tenant, volume string, ok bool) {
 // does not depend on it.
 const SettleEvery = time.Hour
 
-// Share is what one workload has of a month's budget.
+// Share is the part of a month's budget that one workload holds or has spent.
 type Share struct {
 	Held  int64
 	Spent int64
@@ -287,7 +287,7 @@ func (s Status) Ask(c Claim, has Share) Ask {
 	return Ask{Budget: s.Budget, Left: s.Balance.Left, Cost: max(0, want.Sum()-has.Sum())}
 }
 
-// Ask is what a decision would take of this month's budget. The zero Ask is that of a team without one.
+// Ask is what a decision would take of this month's budget. Zero for a team without one.
 type Ask struct {
 	Budget Budget
 	Left   int64 // before this

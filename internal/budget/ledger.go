@@ -34,7 +34,7 @@ func (a Amounts) Add(b Amounts) Amounts {
 // Sum is over all accounts: zero.
 func (a Amounts) Sum() int64 { return a.Left + a.Held + a.Spent + a.Refunded + a.Platform }
 
-// Kind is what a transaction is for.
+// Kind is the kind of a transaction: grant, hold, settlement, release, refund.
 type Kind string
 
 // The kinds of transaction.
@@ -59,7 +59,7 @@ type Transaction struct {
 	At       time.Time
 }
 
-// Balance is what a book's transactions come to.
+// Balance is the sum of a book's transactions by account, and how far was warned of it.
 type Balance struct {
 	Amounts
 	Opened bool // the month's amount has been granted

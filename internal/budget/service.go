@@ -55,14 +55,14 @@ type Tx interface {
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
-// Store is where budgets are kept.
+// Store keeps budgets and books.
 type Store interface {
 	Reader
 	// BudgetExclusively runs fn in one transaction that no grant and no other change of a budget runs beside.
 	BudgetExclusively(ctx context.Context, fn func(Tx) error) error
 }
 
-// Service sets budgets, puts aside, settles and warns.
+// Service sets budgets, holds amounts for leases, settles them by the meter, and warns.
 type Service struct {
 	Store  Store
 	Zone   *time.Location // months begin and end by its clocks
@@ -363,7 +363,7 @@ func (s *Service) settleOne(ctx context.Context, book Book, workload string) err
 	})
 }
 
-// Draft is a budget as an administrator wrote it.
+// Draft is a budget as typed.
 type Draft struct {
 	Unit    Unit
 	Amount  int64
@@ -523,7 +523,7 @@ func (s *Service) Remove(ctx context.Context, a identity.Actor, tenant string, v
 	})
 }
 
-// Refund is what an administrator gives back to a team for what the platform failed to give.
+// Refund gives a team back what was charged while the platform failed.
 type Refund struct {
 	Workload string
 	From     time.Time

@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// FindingKind is the way in which a size of the catalog and the nodes disagree.
+// FindingKind is the kind of a mismatch.
 type FindingKind string
 
 // The kinds of finding.
@@ -21,13 +21,13 @@ const (
 	NeverRuns FindingKind = "never-runs" // a size asks for it, no node has it
 )
 
-// Finding is one place where the catalog and the nodes do not agree.
+// Finding is one mismatch between the catalog and the nodes.
 type Finding struct {
 	Kind     FindingKind `json:"kind"`
 	Cluster  string      `json:"cluster"`            // "" for a size that is offered everywhere and runs nowhere
 	Size     string      `json:"size,omitempty"`     // never-runs: its name
 	Resource string      `json:"resource,omitempty"` // extended resource, or the driver of devices that are claimed
-	Model    string      `json:"model,omitempty"`    // what people call the card: "H100 80GB HBM3"
+	Model    string      `json:"model,omitempty"`    // display name of the card: "H100 80GB HBM3"
 	Count    int64       `json:"count"`              // unoffered: how many the nodes can give out
 	Reason   i18n.Text   `json:"reason"`
 	// unoffered: a size that would offer them; nil where Reason says why none can be written

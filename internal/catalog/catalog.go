@@ -1,5 +1,3 @@
-// Package catalog is what is on offer: the sizes a person can ask for and the images they can start. It is data: read
-// from YAML, checked as a whole (every problem is listed, with its place), and then an immutable value.
 package catalog
 
 import (
@@ -27,7 +25,7 @@ const (
 	CPUOnly     Technology = "cpu"
 )
 
-// Isolation says what keeps neighbours on one card apart.
+// Isolation is what protects a share's memory and errors from its neighbours on the card.
 type Isolation string
 
 // The levels. Unknown is never shown as something better.
@@ -38,10 +36,11 @@ const (
 	IsolationUnknown Isolation = "unknown" // cannot be told
 )
 
-// IsolationLevels are all of them, the best first.
+// IsolationLevels lists every level, the strongest first.
 func IsolationLevels() []Isolation { return slices.Clone(isolations) }
 
-// Size is one entry of the price list.
+// Size is an entry of the catalog that people choose: accelerator, CPU, memory, isolation, price (in other systems:
+// flavor, instance type).
 type Size struct {
 	Name         string      `json:"name"`               // DNS label, the word in API and SQL
 	Title        string      `json:"title"`              // "MIG slice 10 GB"
@@ -68,7 +67,7 @@ type Size struct {
 	Deprecated  *Deprecation `json:"deprecated,omitempty"`  // still on offer, with a word of warning
 }
 
-// Deprecation says that an entry will go, and what to take instead.
+// Deprecation says that an entry will be removed, and which one succeeds it.
 type Deprecation struct {
 	Message   string `json:"message"`             // the administrator's own sentence
 	Successor string `json:"successor,omitempty"` // name of the entry to take instead
@@ -78,7 +77,7 @@ type Deprecation struct {
 // or, with schedulers that read annotations, neither.
 type Accelerator struct {
 	Vendor    string  `json:"vendor,omitempty"`    // "nvidia"
-	Model     string  `json:"model,omitempty"`     // what people call the card: "H100 80GB"
+	Model     string  `json:"model,omitempty"`     // display name of the card: "H100 80GB"
 	Profile   string  `json:"profile,omitempty"`   // "1g.10gb" for MIG, "L40S-24Q" for vGPU
 	Resource  string  `json:"resource,omitempty"`  // extended resource, "nvidia.com/mig-1g.10gb"
 	Count     int     `json:"count,omitempty"`     // how many of the resource; 1 where empty
@@ -199,7 +198,7 @@ func (s Size) OfferedOn(cluster string) bool {
 	return len(s.Clusters) == 0 || slices.Contains(s.Clusters, cluster)
 }
 
-// WorkloadKind is what an image is for.
+// WorkloadKind is notebook, endpoint or job: the kinds that an image can be for.
 type WorkloadKind string
 
 // The kinds of workload.
@@ -212,7 +211,7 @@ const (
 // WorkloadKinds lists every kind.
 func WorkloadKinds() []WorkloadKind { return []WorkloadKind{Notebook, Endpoint, Job} }
 
-// Titles are a title in other languages, by language: "de".
+// Titles are translations of a title, by language tag ("de").
 type Titles map[string]string
 
 // In is the title in a language, as far as there is one; else the usual one.
@@ -314,7 +313,7 @@ type TechnologyRule struct {
 	Source      string   `json:"source,omitempty"`      // where this is documented
 }
 
-// Catalog is the whole offer, in the order in which people shall see it.
+// Catalog is all sizes, images and technology rules, in display order.
 type Catalog struct {
 	// the site's own; those that the portal brings are not repeated
 	Technologies []TechnologyRule `json:"technologies,omitempty"`
@@ -357,5 +356,5 @@ func (c Catalog) Resources() []string {
 // IsolationText is the one-line meaning of an isolation level.
 func IsolationText(i Isolation) i18n.Text { return i18n.T("isolation." + string(i) + ".meaning") }
 
-// IsolationWord is its name.
+// IsolationWord is the name of an isolation level.
 func IsolationWord(i Isolation) i18n.Text { return i18n.T("isolation." + string(i)) }

@@ -31,5 +31,5 @@ func EveryRow() Catalog {
 	return c
 }
 
-// EveryRowYAML is the file behind EveryRow.
+// EveryRowYAML is EveryRow as YAML.
 func EveryRowYAML() []byte { return slices.Clone(everyYAML) }

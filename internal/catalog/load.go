@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Problem is one thing that is wrong with a catalog file, and where.
+// Problem is an error in a catalog file, with its line.
 type Problem struct {
 	Line    int    // 1 and up; 0 where no line can be named
 	Path    string // "sizes[2].cpu"
@@ -45,7 +45,7 @@ func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
 	return c, problems
 }
 
-// Read is Parse, and tells the sizes whose pool does not license their vGPU: such a catalog can be used.
+// Read is Parse, and also lists sizes whose license pool does not license their vGPU: such a catalog can be used.
 func Read(data []byte, pools ...license.Pool) (Catalog, []Mismatch, []Problem) {
 	var c Catalog
 	k := checker{reader: newReader(), pools: pools}
@@ -87,5 +87,5 @@ func Default() Catalog {
 	return c
 }
 
-// DefaultYAML is the file behind Default, for a site to begin its own with.
+// DefaultYAML is Default as YAML, as a first file for a site.
 func DefaultYAML() []byte { return slices.Clone(defaultYAML) }

@@ -30,7 +30,7 @@ type Runtime struct {
 	Metrics   RuntimeMetrics `json:"metrics,omitempty"`
 }
 
-// Engine is the kind of server: what its API and its metrics are like.
+// Engine is the kind of model server, which its API and metrics depend on.
 type Engine string
 
 // The engines.
@@ -42,7 +42,7 @@ const (
 	Other    Engine = "other" // whatever answers over HTTP
 )
 
-// Engines lists them.
+// Engines lists every engine.
 func Engines() []Engine { return []Engine{VLLM, Triton, NIM, LlamaCpp, Other} }
 
 // SpeaksOpenAI reports whether people try an endpoint by the routes of OpenAI (/v1/…): a server with a page of its own
@@ -54,7 +54,8 @@ func (i Image) SpeaksOpenAI() bool {
 	return i.OpenPath == "" || strings.HasPrefix(i.OpenPath, "/v1/") || i.Runtime != nil && i.Runtime.Engine != Other
 }
 
-// Source is one kind of place from where a runtime gets models, with what it needs for that.
+// Source is a kind of model source that a runtime supports: the names that it allows, and the arguments, variables and
+// secrets that it adds.
 type Source struct {
 	Kind ModelSource `json:"kind"`
 	// what a model's name may begin with, up to a slash: "Qwen", "s3://models/released", "registry.example.org/models";
@@ -65,15 +66,15 @@ type Source struct {
 	Secrets []SecretVariable  `json:"secrets,omitempty"` // as those of the runtime
 }
 
-// SecretVariable is a variable with a value from a Secret.
+// SecretVariable is an environment variable with a value from a Secret.
 type SecretVariable struct {
 	Env    string `json:"env"`    // HF_TOKEN
 	Secret string `json:"secret"` // name in the team's namespace
 	Key    string `json:"key"`
 }
 
-// RuntimeMetrics is where a server tells of itself to Prometheus, and what it calls the three that scaling and figures
-// rest on.
+// RuntimeMetrics is where a model server exposes Prometheus metrics, and its names for the time to the first token,
+// output tokens and queued requests.
 type RuntimeMetrics struct {
 	Path         string `json:"path,omitempty"`         // "" for none
 	Port         int32  `json:"port,omitempty"`         // that of the image where 0
@@ -82,7 +83,7 @@ type RuntimeMetrics struct {
 	Queue        string `json:"queue,omitempty"`        // gauge: requests that wait
 }
 
-// ModelSource is a kind of place that models come from.
+// ModelSource is where models come from: a hub, object storage, a registry, a volume.
 type ModelSource string
 
 // The sources.
@@ -93,10 +94,10 @@ const (
 	FromOCI     ModelSource = "oci"     // an image that is mounted, pinned by digest
 )
 
-// ModelSources lists them.
+// ModelSources lists every source.
 func ModelSources() []ModelSource { return []ModelSource{FromHub, FromStorage, FromS3, FromOCI} }
 
-// Model is what an endpoint serves.
+// Model names what an endpoint serves: name, revision, context length, quantization.
 type Model struct {
 	Source        ModelSource `json:"source"`
 	Name          string      `json:"name"`                    // as the source calls it
@@ -105,7 +106,7 @@ type Model struct {
 	Quantization  string      `json:"quantization,omitempty"`  // "" for weights as they are stored
 }
 
-// SourceOf is where a model comes from by the look of its name, for people who say no more.
+// SourceOf guesses the source of a model from its name, where none is given.
 func SourceOf(name string) ModelSource {
 	switch {
 	case strings.HasPrefix(name, "/"):
@@ -160,7 +161,7 @@ const (
 	portWord         = "{port}"
 )
 
-// Placeholders lists them.
+// Placeholders lists the placeholders of a runtime's templates.
 func Placeholders() []string {
 	return []string{modelWord, servedNameWord, revisionWord, contextWord, quantizationWord, parallelWord, portWord}
 }
@@ -250,7 +251,7 @@ func (i Image) SecretsFor(m *Model) []SecretVariable {
 	return secrets
 }
 
-// ModelProblem is something wrong with a model, by the name of its field.
+// ModelProblem is an invalid field of a Model.
 type ModelProblem struct {
 	Field  string // "name"
 	Reason i18n.Text
@@ -335,7 +336,7 @@ func named(m Model, home string) bool {
 // SharedDir is where volumes of the team are found, each in a directory of its name.
 const SharedDir = "/shared"
 
-// TeamVolumeOf is the team's volume that a path leads into; "" for none.
+// TeamVolumeOf is the team volume that a path leads into; "" for none.
 func TeamVolumeOf(file string) string {
 	rest, shared := strings.CutPrefix(file, SharedDir+"/")
 	name, _, below := strings.Cut(rest, "/")

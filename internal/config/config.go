@@ -1,5 +1,3 @@
-// Package config is the settings of the portal: one struct, filled by a file, then by PORTAL_* variables, then by
-// flags. Zero values are usable. Load reports every problem at once and changes nothing.
 package config
 
 import (

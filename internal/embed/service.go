@@ -190,7 +190,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, person identity.Pe
 	return s.o.Store.EmbedsOf(ctx, person)
 }
 
-// Revoke ends an address for good; those of others are ended by administrators.
+// Revoke ends an address permanently; those of others are ended by administrators.
 func (s *Service) Revoke(ctx context.Context, a identity.Actor, person identity.PersonID, id string) error {
 	person, err := s.of(a, person, identity.ManageEmbeds)
 	if err != nil {

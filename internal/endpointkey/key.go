@@ -59,7 +59,7 @@ type State string
 // The states of a key.
 const (
 	Active   State = "active"
-	Replaced State = "replaced" // was rotated; the secret of before still opens
+	Replaced State = "replaced" // was rotated; the previous secret still opens
 	Ending   State = "ending"   // within EndsSoon
 	Expired  State = "expired"
 	Revoked  State = "revoked"

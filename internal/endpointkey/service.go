@@ -153,7 +153,7 @@ func (s *Service) also(ctx context.Context, a identity.Actor, first workload.Wor
 // clip shortens what somebody sent to what a sentence has room for.
 func clip(text string) string { return text[:min(len(text), 64)] }
 
-// Rotate gives a key another secret, for as long as it was made for. The one of before opens for the overlap, but not
+// Rotate gives a key another secret, for as long as it was made for. The previous one opens for the overlap, but not
 // longer than it would have.
 func (s *Service) Rotate(ctx context.Context, a identity.Actor, id workload.ID, key string,
 	overlap time.Duration) (Key, string, error) {

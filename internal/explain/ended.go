@@ -47,7 +47,7 @@ func disrupted(f Facts) finding {
 
 var lowOn = regexp.MustCompile(`low on resource: ([a-z-]{1,40})`)
 
-// podEnded: the pod is over. Its owner makes a new one, so none of this is for good.
+// podEnded: the pod is over. Its owner makes a new one, so none of this is permanent.
 func podEnded(f Facts) finding {
 	if f.Pod == nil || !f.wantsToRun() {
 		return finding{}

@@ -125,7 +125,7 @@ func (f Facts) relevant() (owner, pod, claim []*corev1.Event) {
 	return owner, pod, claim
 }
 
-// size is what people call what they wait for.
+// size is the display name of what is waited for.
 func (f Facts) size() any { return f.Workload.Size.Called() }
 
 func (f Facts) resource() string { return f.Workload.Size.Accelerator.Resource }

@@ -162,7 +162,7 @@ func apply(reason metav1.StatusReason, message string) change {
 	return func(f *Facts) { f.ApplyError = &ApplyError{Reason: reason, Message: message} }
 }
 
-// want is what the reader gets: the id, arguments that matter, and whether it is for good.
+// want is what the reader gets: the id, arguments that matter, and whether it is permanent.
 type want struct {
 	id     string
 	args   map[string]any

@@ -1,5 +1,6 @@
-// Package fault is the language in which packages say that something went wrong: a kind that the edge maps to a status,
-// a sentence for a person, and, for input, the field and the reason. The cause is wrapped for the log and never shown.
+// Package fault is the portal's error type: an Error has a Kind, which the edge maps to an HTTP status, a sentence for
+// a person, the Fields of a form that are wrong, and a cause for the log that is never shown. New, InvalidFields and
+// Wrap make one; Is, As and KindOf read it. What is no Error counts as Internal.
 package fault
 
 import (

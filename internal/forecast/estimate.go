@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Basis is what an estimate rests on.
+// Basis is the kind of data that an estimate is made of.
 type Basis string
 
 // The bases.
@@ -16,7 +16,7 @@ const (
 	Decisions Basis = "decisions" // how long the team's requests waited for people
 )
 
-// Bases lists every basis of a start, for those who count by it.
+// Bases lists every basis of a start, for metrics.
 func Bases() []Basis { return []Basis{Starts, Placed, Leases} }
 
 // Missing says why there is no estimate.
@@ -31,7 +31,7 @@ const (
 	Silent       Missing = "silent"        // what is known of the cluster is old
 )
 
-// Estimate is between when and when something will be ready. The zero value is that of what is not awaited.
+// Estimate is the range of time in which something will be ready. The zero value: nothing is awaited.
 type Estimate struct {
 	At           time.Time // when it was made
 	From         time.Time // zero where there is none
@@ -57,7 +57,7 @@ func (e Estimate) Waits() bool { return e.Position > 0 }
 
 func none(why Missing, now time.Time) Estimate { return Estimate{At: now, Missing: why} }
 
-// FromDurations estimates something that began at a moment from how long others of its kind took.
+// FromDurations estimates from the durations of earlier starts of the same kind.
 func FromDurations(basis Basis, took Distribution, since, now time.Time) Estimate {
 	if !took.Enough() {
 		e := none(FewStarts, now)
@@ -75,7 +75,7 @@ func FromDurations(basis Basis, took Distribution, since, now time.Time) Estimat
 // shortest keeps a range from being empty.
 const shortest = time.Second
 
-// QueuePosition is a position in a queue for what leases release.
+// QueuePosition is a place in the queue for devices that leases release.
 type QueuePosition struct {
 	Basis        Basis
 	Position     int           // from 1 on
@@ -88,7 +88,7 @@ type QueuePosition struct {
 // calls a step stuck.
 const unknownStart = 2 * time.Minute
 
-// FromQueue estimates something that is queued and then has to start.
+// FromQueue estimates a start that is queued: first the lease that ends, then the duration of a start.
 func FromQueue(l QueuePosition, start Distribution, now time.Time) Estimate {
 	if l.At.IsZero() {
 		e := none(Stuck, now)
@@ -105,7 +105,7 @@ func FromQueue(l QueuePosition, start Distribution, now time.Time) Estimate {
 		Until:        end.Add(max(start.P90, shortest))}
 }
 
-// FromDecisions estimates a request that approvers have to decide and that starts then.
+// FromDecisions estimates a request that needs approval and starts then.
 func FromDecisions(took, start Distribution, asked, now time.Time) Estimate {
 	if !took.Enough() {
 		e := none(FewDecisions, now)
@@ -119,7 +119,7 @@ func FromDecisions(took, start Distribution, asked, now time.Time) Estimate {
 	return e
 }
 
-// Outcome is where the moment of readiness lay.
+// Outcome is whether a start was ready before, within or after its estimate.
 type Outcome string
 
 // The outcomes.
@@ -129,7 +129,7 @@ const (
 	After  Outcome = "after"
 )
 
-// Outcomes lists them.
+// Outcomes lists every outcome.
 func Outcomes() []Outcome { return []Outcome{Before, Within, After} }
 
 // Evaluate is the error of an estimate: 0 within its range, else the distance to the nearer end.

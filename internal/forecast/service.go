@@ -17,7 +17,7 @@ import (
 // Days of history are looked at.
 const Days = 30
 
-// Store reads what estimates rest on. Faults: Unavailable when the database is away.
+// Store reads starts, decisions and leases. Faults: Unavailable when the database is away.
 type Store interface {
 	// StartDurations lists how long starts of a size took that were ready since a time, the newest first; not all of very
 	// many.
@@ -32,7 +32,7 @@ type Store interface {
 	SeatLine(ctx context.Context) ([]request.Waiting, error)
 }
 
-// Options are what estimates are made from.
+// Options are the dependencies of a Service.
 type Options struct {
 	Store     Store
 	Snapshots request.Snapshots

@@ -8,15 +8,15 @@ import (
 // MinSamples is below how many samples there is no estimate.
 const MinSamples = 5
 
-// Distribution sums up how long something took.
+// Distribution is count, median and 90th percentile of durations.
 type Distribution struct {
 	Count  int
 	Median time.Duration // half of them took no longer
 	P90    time.Duration // nine of ten took no longer
 }
 
-// NewDistribution sums up what was seen, by nearest rank. What took less than nothing, by clocks that were set, is not
-// looked at.
+// NewDistribution computes the percentiles by nearest rank. Negative durations, from clocks that were set, are left
+// out.
 func NewDistribution(took []time.Duration) Distribution {
 	sorted := slices.DeleteFunc(slices.Clone(took), func(d time.Duration) bool { return d < 0 })
 	slices.Sort(sorted)

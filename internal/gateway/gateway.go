@@ -21,14 +21,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Workloads finds what a host name belongs to. Fault: NotFound.
+// Workloads finds the workload of a host name. Fault: NotFound.
 type Workloads interface {
 	WorkloadByName(ctx context.Context, name string) (workload.Workload, error)
 	// Workload finds an endpoint of a key.
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 }
 
-// Sessions keeps codes and sessions; of both it sees hashes only.
+// Sessions keeps codes and sessions, by hash only.
 type Sessions interface {
 	// SaveCode keeps a one-time code until it is taken or expires. Fault: Unauthenticated when the portal session is over.
 	SaveCode(ctx context.Context, hash, portalSession, workloadID string, expires time.Time) error
@@ -41,12 +41,12 @@ type Sessions interface {
 	EndSession(ctx context.Context, id string) error
 }
 
-// Actors says who someone is now, with the roles that follow from their groups. Fault: NotFound.
+// Actors gives a person's current roles. Fault: NotFound.
 type Actors interface {
 	Actor(ctx context.Context, id identity.PersonID) (identity.Actor, error)
 }
 
-// Secrets knows each workload's own secret, which opens its server to the gateway and to nobody else.
+// Secrets gives a workload's own token, which opens its server to the gateway and to nobody else.
 type Secrets interface {
 	Token(w workload.Workload) string
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Keys knows the keys of endpoints.
+// Keys checks the API keys of endpoints.
 type Keys interface {
 	// EndpointKey gives a key by its id, also a revoked one. Fault: NotFound.
 	EndpointKey(ctx context.Context, id string) (endpointkey.Key, error)

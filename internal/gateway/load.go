@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Loads takes what a gateway measures of endpoints.
+// Loads takes a gateway's load reports of endpoints.
 type Loads interface {
 	SaveEndpointLoads(ctx context.Context, r autoscale.Report) error
 	// EndGateway says that a gateway reports no more.

@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Visits keeps who was inside which workload last.
+// Visits records who used which workload last.
 type Visits interface {
 	SaveVisits(ctx context.Context, visits []workload.Visit) error
 }

@@ -17,7 +17,7 @@ const (
 	UsualRecent = 24 * time.Hour // for how long an error is news, where a site does not say otherwise
 
 	// what is known already is asked for again, so that what is there for longer than the samples last does not stay so
-	// for ever
+	// forever
 	sinceEvery = 5 * time.Minute
 	sinceSteps = 576 // five minutes each of two days
 )

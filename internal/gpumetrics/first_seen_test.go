@@ -25,7 +25,7 @@ func sinceRow(f *fakePrometheus, part string, code int, ago time.Duration) answe
 		fmt.Sprint(seconds(f.clock().Add(-ago)))}
 }
 
-// TestSinceWhenAnErrorIsThere: the gauge keeps its value for ever, so that only the samples before tell whether it is
+// TestSinceWhenAnErrorIsThere: the gauge keeps its value forever, so that only the samples before tell whether it is
 // news.
 func TestSinceWhenAnErrorIsThere(t *testing.T) {
 	const hour = time.Hour

@@ -1,5 +1,6 @@
-// Package holders tells who holds GPUs now and how much of them is used: the map of the fleet shows it, and programs
-// read it.
+// Package holders lists the workloads that hold GPUs now, with how much of the GPUs they use and what the unused part
+// costs: Service.List joins workloads, meter intervals and GPU metrics into Holders that the actor may see. The fleet
+// map and GET /api/v1/fleet/holders show them.
 package holders
 
 import (

@@ -1,10 +1,3 @@
-// Package i18n holds what people read: a Text is a message by id with its arguments, written down by the
-// packages with rules and turned into words only at the edge (web, api, mail), in the reader's language.
-//
-// Messages live in locales/<package>.<language>.yaml, one file a package and language, as go-i18n message files. A test
-// asks that every id exists in every language and that both use the same arguments. Notices come in more languages than
-// pages: of those (see NoticeLanguages) there is only what a notice can hold, and a test of the package notify asks
-// that nothing else remains English in one.
 package i18n
 
 import "encoding/json"

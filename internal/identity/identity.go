@@ -1,6 +1,3 @@
-// Package identity knows people: who someone is (issuer and subject), which groups the sign-in provider told, which
-// roles follow from them, and what each role may do (Can). Sessions and API tokens are kept by the store as hashes;
-// identity/oidc speaks with the provider. Nothing here does I/O.
 package identity
 
 import (

@@ -52,7 +52,7 @@ type ProviderLogout struct {
 	Until   time.Time // when nobody can use it any more
 }
 
-// formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be
+// formerLife is how long the previous secret still counts after the roles changed: other calls of the same page may be
 // under way with it.
 const formerLife = time.Minute
 

@@ -15,8 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/yamltext"
 )
 
-// Draft is one setting as it was typed, in a form or as text. Empty fields of what is on have the usual: 5 per cent,
-// and kept as long again as it may be idle.
+// Draft is one setting as typed, in a form or as text. Empty fields have defaults: 5 per cent, and a keep-alive as long
+// as the idle time.
 type Draft struct{ Action, After, Below, KeepAlive string }
 
 // Setting reads a draft; problems are named by the field of the setting.

@@ -23,7 +23,7 @@ const (
 	leastKnown = 0.5  // of the time that it ran; below that nobody can say that nothing would have happened
 )
 
-// PreviewRow is what settings would do to one workload.
+// PreviewRow is the effect of settings on one workload.
 type PreviewRow struct {
 	Workload  workload.Workload
 	Outcome   Action        // Off where nothing would happen
@@ -38,7 +38,7 @@ type PreviewRow struct {
 // Unknown reports whether nobody can say what would happen.
 func (c PreviewRow) Unknown() bool { return c.Outcome == Off && c.Known < leastKnown }
 
-// Tally counts cases.
+// Tally counts preview rows by outcome.
 type Tally struct{ Seen, Warned, Stopped, Unknown int }
 
 func tally(list []PreviewRow) (t Tally) {
@@ -56,8 +56,8 @@ func tally(list []PreviewRow) (t Tally) {
 	return t
 }
 
-// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be
-// affected, and those of which nobody can say, what is affected first.
+// Preview is the effect of settings on what runs and ran. Cases are the affected workloads, and those whose use is
+// unknown, affected ones first.
 type Preview struct {
 	Running      []PreviewRow
 	RunningTally Tally

@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Reason says why nothing can be said of a stretch of time.
+// Reason says why the use of a GPU is unknown in a stretch of time.
 type Reason string
 
 // The causes.
@@ -22,7 +22,7 @@ const (
 	Unclear    Reason = "unclear"    // a value came that cannot be
 )
 
-// Observation is what one stretch of time says of one workload.
+// Observation is the use of a workload's GPU in one stretch of time.
 type Observation struct {
 	From, Until time.Time
 	High        float64 // per cent of the busiest device's engine in its busiest sample
@@ -91,7 +91,7 @@ func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until
 	return list
 }
 
-// Record is what is known of one workload's idle time.
+// Record is the accumulated idle time of one workload.
 type Record struct {
 	Workload       workload.ID
 	Generation     int64     // of the spec that it belongs to: whatever is started anew begins anew
@@ -111,7 +111,7 @@ func (m Record) busy(until time.Time) Record {
 	return m
 }
 
-// Accumulate adds one stretch. What does not begin where the record ends is a gap.
+// Accumulate adds an observation. One that does not begin where the record ends is a gap.
 func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record {
 	if m.Generation != w.Generation {
 		m = Record{Workload: w.ID, Generation: w.Generation, Until: m.Until}
@@ -130,7 +130,7 @@ func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record 
 	return m
 }
 
-// ReportsActivity reports whether a workload is a notebook server that says itself what it does (gateway.Probe).
+// ReportsActivity reports whether a workload is a notebook whose server reports activity (gateway.Probe).
 func ReportsActivity(w workload.Workload) bool {
 	return w.Kind == catalog.Notebook && w.Image.Auth == "token" && w.Image.Port > 0
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Source asks one cluster's metrics. Any error means that nothing is known.
+// Source asks one cluster's metrics. Any error means that the use is unknown.
 type Source interface {
 	// PodUtilization is how hard the pods of some namespaces worked, slot by slot, with one call.
 	PodUtilization(ctx context.Context, namespaces []string, from, until time.Time, slot,
@@ -69,10 +69,10 @@ type Options struct {
 // DefaultEvery is how often is looked where nobody says otherwise: ten samples of an exporter that looks every 30 s.
 const DefaultEvery = 5 * time.Minute
 
-// Service is the shell: settings, what is known of a workload, and the controller's look.
+// Service keeps settings and records, and evaluates them.
 type Service struct{ o Options }
 
-// New checks nothing: app hands over what is needed.
+// New makes a Service; nothing runs by itself.
 func New(o Options) *Service {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
@@ -157,7 +157,7 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings,
 	return r, s.o.Store.SaveIdleSettings(ctx, r, e)
 }
 
-// State is what is known of one workload.
+// State is the idle state of one workload, for people.
 type State struct {
 	Setting        Setting
 	Never          Reason        // why it can never be judged; "" where it can

@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Action is what follows when a GPU is left idle.
+// Action is the reaction to an idle GPU: off, warn or stop.
 type Action string
 
 // The actions.
@@ -23,10 +23,10 @@ const (
 	Stop Action = "stop" // told, and later stopped as if somebody had: the storage is kept
 )
 
-// Actions lists all.
+// Actions lists every action.
 func Actions() []Action { return []Action{Off, Warn, Stop} }
 
-// Setting says what counts as idle and what follows. The zero Setting is Off.
+// Setting is a threshold, a time and an action. The zero Setting is Off.
 type Setting struct {
 	Action Action           `json:"action"`
 	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
@@ -58,7 +58,8 @@ func (s Setting) warnAfter() time.Duration {
 	return s.After.Std()
 }
 
-// Settings are all that counts. A team's comes before a size's, and that before the general one.
+// Settings are the general setting and those by size and team. A team's comes before a size's, and that before the
+// general one.
 type Settings struct {
 	All   *Setting           `json:"all,omitempty"`
 	Sizes map[string]Setting `json:"sizes,omitempty"`

@@ -51,7 +51,7 @@ func partOfCard(n Node, resource string) (part float64, whole, known bool) {
 }
 
 // twice reports whether whole cards and slices are offered of more cards than there are: the device plugin serves the
-// layout of before and of after a cut at once, and gives out cards that somebody has slices of.
+// layouts before and after a cut at once, and gives out cards that somebody has slices of.
 func (c cuts) twice() bool {
 	return c.whole > 0 && c.sliced > 0 && c.whole+int64(math.Ceil(c.sliced-rounding)) > c.cards
 }

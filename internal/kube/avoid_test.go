@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// A vGPU goes around nodes that lack a license, but never waits for that: required would keep it pending for good when
-// every node lost its license for a while.
+// A vGPU goes around nodes that lack a license, but never waits for that: required would keep it pending permanently
+// when every node lost its license for a while.
 func TestNodesWithoutALicenseAreAvoided(t *testing.T) {
 	vgpu := catalog.Size{Technology: catalog.VGPU}
 	a := affinity(vgpu, []string{"vm-1", "vm-2"}, Avoid{})

@@ -54,7 +54,8 @@ func mask(content map[string]any) {
 	content["stringData"] = values
 }
 
-// Content is what is applied of an object: what the portal decides, and nothing that only the typed form writes.
+// Content is the applied part of an object: the fields that the portal decides, without those that only the typed form
+// writes.
 func Content(o Object) (map[string]any, error) {
 	text, err := json.Marshal(o)
 	if err != nil {

@@ -29,7 +29,7 @@ type Object interface {
 	metav1.Object
 }
 
-// Input is everything that the objects of a workload are made from.
+// Input is everything that the objects of a workload are rendered from.
 type Input struct {
 	Workload workload.Workload
 	Tenant   tenant.Tenant
@@ -97,7 +97,7 @@ func Objects(in Input) ([]Object, error) {
 	return append(objects, r.statefulSet(), r.service()), nil
 }
 
-// Ref names an object that a workload has or may have.
+// Ref refers to an object that a workload has or may have.
 type Ref struct{ APIVersion, Kind, Namespace, Name string }
 
 // Names lists what is deleted with a workload, in the order of deletion: what makes pods first. Storage is not among
@@ -221,7 +221,7 @@ func (in Input) check() error {
 
 func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" }
 
-// hasVolume: storage that the image has no place for is not made; it would wait for its first pod for ever.
+// hasVolume: storage that the image has no place for is not made; it would wait for its first pod forever.
 func (in Input) hasVolume() bool { return in.Workload.Volume != "" && in.Workload.Image.Home != "" }
 
 // Requests is what a pod of the size asks for. The limit is the same: extended resources cannot be overcommitted, and
@@ -354,7 +354,7 @@ func (r renderer) statefulSet() *appsv1.StatefulSet {
 	}
 }
 
-// canaryFor keeps Kubernetes from taking the pods of before away: in its eyes a canary is not available yet, and no pod
+// canaryFor keeps Kubernetes from taking the previous pods away: in its eyes a canary is not available yet, and no pod
 // may be missing. It answers all the same, for the gateway asks whether a pod is ready.
 const canaryFor = 365 * 24 * 60 * 60 // seconds
 

@@ -348,7 +348,7 @@ func awayFromGPUs() []corev1.PreferredSchedulingTerm {
 }
 
 // awayFrom asks the scheduler to take another node than those that lack a license. It does not insist: where no other
-// node is free the workload would wait for good, for what a pod was given is not changed when the license comes back.
+// node is free the workload would wait forever, for what a pod was given is not changed when the license comes back.
 func awayFrom(nodes []string) []corev1.PreferredSchedulingTerm {
 	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn,

@@ -17,7 +17,8 @@ import (
 // token: that is needed as long as the workload is there, these only while it runs. No workload's name has a dot.
 func SecretsName(w workload.Workload) string { return w.Name + ".secrets" }
 
-// Unmounted are the values of no secret: what a manifest for people is rendered with, which masks values anyway.
+// Unmounted gives the keys of a workload's secrets without values, for a manifest that people read; values are masked
+// there anyway.
 func Unmounted(w workload.Workload) map[string][]byte {
 	data := map[string][]byte{}
 	for _, u := range w.Secrets {

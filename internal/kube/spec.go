@@ -23,8 +23,8 @@ const (
 	CheckpointKey = LabelPrefix + "checkpoint"
 )
 
-// Spec is what of a workload cannot be read off its objects. Storage has only its owner. What people typed (names,
-// titles, notes) is not in it.
+// Spec is what a restore needs of a workload and cannot read off its objects. Of storage only the owner. Free text of
+// people (names, titles, notes) is not in it.
 type Spec struct {
 	Owner        identity.PersonID    `json:"owner"`
 	Size         *catalog.Size        `json:"size,omitempty"`

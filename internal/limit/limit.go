@@ -1,5 +1,5 @@
-// Package limit bounds how often an address, a person or a token may do what is expensive or can be guessed: a token
-// bucket for each, in bounded memory.
+// Package limit is the rate limiter: a token bucket for each Class of call and each address, person or token, in
+// bounded memory. Limiter.Take counts one call, or answers TooMany with the time until the next.
 package limit
 
 import (

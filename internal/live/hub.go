@@ -1,6 +1,3 @@
-// Package live tells open pages that something changed. The store writes an outbox row with every change; Hub reads new
-// rows once for the whole process, however many pages are open, and hands them to those who follow. A page that is too
-// slow is told to load itself again.
 package live
 
 import (

@@ -1,5 +1,5 @@
-// Package manual renders the texts of docs/ for the pages of the portal: HTML without script, style or raw HTML, with
-// links between them that lead to their pages. Pictures of the portal are left out.
+// Package manual renders docs/*.md for the help pages: Find gives a Document with its Sections as HTML without script,
+// style or raw HTML; links between documents lead to their pages under /help. Screenshots are left out.
 package manual
 
 import (

@@ -1,4 +1,5 @@
-// Package news is what each version of the portal brought to its users, in their languages: one file, newest first.
+// Package news holds the release notes for users: each Release with its Entries in every language of the pages, newest
+// first. Unread tells by a person's acknowledgements whether the newest was shown to them.
 package news
 
 import (

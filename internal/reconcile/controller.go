@@ -23,18 +23,18 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Site is the configuration that the controller works by; it is asked for each time, so that a new one counts at once.
+// Site is the catalog and the tenants; the controller asks for it each time, so that a change takes effect at once.
 type Site struct {
 	Catalog   catalog.Catalog
 	Directory tenant.Directory
 }
 
-// Prober asks a notebook server what it does. Any error means "unknown", and what was known before stays.
+// Prober asks a notebook server for its activity. Any error means "unknown", and the previous state stays.
 type Prober interface {
 	Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error)
 }
 
-// Fleet records how many hours cards were there, free, held or broken.
+// Fleet records how many GPU hours cards were held, free or broken.
 type Fleet interface {
 	// Count takes down what a cluster is seen to have; an older sample than the last one changes nothing.
 	Count(ctx context.Context, s usage.Sample) error
@@ -74,7 +74,7 @@ type Options struct {
 	Every    Intervals             // how often; zero values are usual
 }
 
-// Intervals is how often things are done that nothing asks for.
+// Intervals is how often the controller does what no event asks for.
 type Intervals struct {
 	Compare    time.Duration // every living workload is compared with the cluster; default 5 minutes
 	Confirm    time.Duration // an unchanged observation gets a new time; default 60 s

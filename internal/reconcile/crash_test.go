@@ -121,7 +121,7 @@ func (s *stage) want(w workload.Workload, change workload.Change) {
 	}
 }
 
-// story: three workloads start, one is stopped and resumed, one is deleted with its storage, one stops for good.
+// story: three workloads start, one is stopped and resumed, one is deleted with its storage, one stops permanently.
 func (s *stage) story() string {
 	a, b, c := reconciletest.WithStorage(s.notebook("nb-a")), reconciletest.WithStorage(s.notebook("nb-b")),
 		reconciletest.Endpoint(s.notebook("ep-c"))

@@ -8,7 +8,7 @@ import (
 )
 
 // callTimeout bounds a call to an API server, from the request to the last byte of the answer: its own bound is 60 s
-// too (--request-timeout). Without one a worker waits for ever for a server that took the connection and says nothing.
+// too (--request-timeout). Without one a worker waits forever for a server that took the connection and says nothing.
 const callTimeout = time.Minute
 
 // timed ends every call but watches after callTimeout.

@@ -24,14 +24,15 @@ type Step struct {
 	Edits   []Edit // what a repair takes back, as it was seen
 }
 
-// DesiredObjects is the objects of one workload or tenant as they should be.
+// DesiredObjects are the rendered objects of one workload or tenant.
 type DesiredObjects struct {
 	Objects []Object
 	Gone    bool     // they should not be there; kept kinds stay
 	Old     []Object // ownedObjects for an earlier spec under another name; they go when the new ones are there
 }
 
-// Diff says what is to be done, in order. What is already right needs nothing; what is being deleted is waited for.
+// Diff gives the writes that make observed objects as desired, in order. What is right needs nothing; what is being
+// deleted is waited for.
 func Diff(desired DesiredObjects, observed map[Key]Existing) []Step {
 	objects := slices.SortedStableFunc(slices.Values(desired.Objects),
 		func(a, b Object) int { return rank(a.Kind) - rank(b.Kind) })

@@ -11,8 +11,8 @@
 //	observe.go, explain.go from the caches to one Observation
 //	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
 //
-// Before anything of that, a cluster is compared with the database (drift.go, gate.go): one that carries more than the
-// database knows is held until an administrator has decided; checkpoint.go leaves in the cluster what tells.
+// Before anything of that, a cluster is compared with the database (gate.go, differences.go): one that carries more
+// than the database knows is held until an administrator has decided; checkpoint.go leaves in the cluster what tells.
 //
 // Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
 // controller.go holds them together. What is ours is watched namespace by namespace (namespaced.go, source.go), since
@@ -37,6 +37,7 @@
 //
 // Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or
 // has caches that lag behind, would be harmless though untidy: rows carry a version, an update replaces only what was
-// onChange (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked for before it is
-// taken back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
+// seen (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked of the API server
+// before it is taken back (confirm.go), the meter asks the database before it moves, and what is made after the end is
+// removed.
 package reconcile

@@ -35,8 +35,8 @@ type Edit struct {
 }
 
 // Drift compares a rendered object with the live one, both as kube.Content gives them, and tells by managedFields who
-// ownedObjects each difference. What API server and controllers fill in is no difference (see defaults). Outside of the
-// strict fields only what another field manager owns counts.
+// owns each difference. What API server and controllers fill in is no difference (see defaults). Outside of the strict
+// fields only what another field manager owns counts.
 func Drift(kind string, rendered, live map[string]any, entries []metav1.ManagedFieldsEntry) []Edit {
 	c := comparison{kind: kind, live: live, owners: ownersOf(entries)}
 	c.fields(fieldPath{}, rendered, live)

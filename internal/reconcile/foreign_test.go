@@ -21,7 +21,7 @@ import (
 
 var kubectl = metav1.UpdateOptions{FieldManager: "kubectl-edit"}
 
-// T-VIEW-3: additions to fields that carry security stayed for ever, because server-side apply leaves what others own.
+// T-VIEW-3: additions to fields that carry security stayed forever, because server-side apply leaves what others own.
 func TestAdditionsAreTakenBack(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")

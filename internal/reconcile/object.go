@@ -27,7 +27,7 @@ func (k Key) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
-// Object is one object as it should be.
+// Object is a desired object.
 type Object struct {
 	Key
 	kube.Owner
@@ -98,7 +98,7 @@ func newObjects(rendered []kube.Object) ([]Object, error) {
 	return objects, nil
 }
 
-// Existing is an object as it was last seen.
+// Existing is an object as last seen in a cache.
 type Existing struct {
 	kube.Owner
 	UID      string

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FieldManager is the name under which the controller owns fields, for ever.
+// FieldManager is the name under which the controller owns fields, forever.
 const FieldManager = "gpu-portal"
 
 // owns reports whether the controller still owns every field that it wants. When somebody else changes or removes a

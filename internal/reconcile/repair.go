@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Repair is what is about to be taken back, or could not be.
+// Repair is an object whose foreign edits are about to be reverted, or could not be.
 type Repair struct {
 	Object
 	Edits   []Edit

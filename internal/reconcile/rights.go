@@ -6,8 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// Rights is everything that the portal may do in a cluster, and all that it needs; the chart's roles say the same, and
-// a test runs the controller with nothing else and finds each of them in the audit log of the API server.
+// Rights are the RBAC rules that the portal needs in a cluster; the chart's roles are the same, and a test runs the
+// controller with nothing else and finds each rule in the audit log of the API server.
 type Rights struct {
 	Cluster []rbacv1.PolicyRule // of the controller, everywhere
 	Tenant  []rbacv1.PolicyRule // of the controller, in each tenant's namespace

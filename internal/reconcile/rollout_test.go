@@ -107,7 +107,7 @@ func TestDevstackRollout(t *testing.T) {
 }
 
 // TestDevstackCanary: a canary is ready beside the version that answers and stays there, though Kubernetes would have
-// the pods of before go; promoted, it takes over without a break; aborted, it goes.
+// the previous pods go; promoted, it takes over without a break; aborted, it goes.
 func TestDevstackCanary(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)

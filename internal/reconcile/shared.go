@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Shared is told of teams' volumes that a cluster does not let grow.
+// Shared hears of team volumes that a cluster does not expand.
 type Shared interface {
 	// NotGrown takes the growth back; cause is the id of a sentence, words are the API server's.
 	NotGrown(ctx context.Context, v workload.Volume, claimGiB int, cause, words string) error

@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Forecasts estimate when a workload that is on its way will be ready.
+// Forecasts estimates when a pending workload will be ready.
 type Forecasts interface {
 	ForWorkload(ctx context.Context, w workload.Workload) (forecast.Estimate, error)
 }

@@ -1,9 +1,9 @@
-// Package revision is what documents with a history have in common: rules and catalog are kept as revisions of which
-// the newest one counts, and every replica loads what another one saved.
+// Package revision has what services of versioned documents share (catalog, rules, tenants, idle settings, prices):
+// Follow reloads when another replica has saved, Readable looks back for the newest revision that this program can
+// read.
 //
-// A revision that this program cannot read, after an upgrade or a downgrade, never counts and never makes an older
-// decision come back by itself: Readable looks back for the newest one that can be read, and says when there is none.
-// What decides then is for the document to say.
+// A revision that cannot be read, after an upgrade or a downgrade, never counts and never makes an older decision come
+// back by itself: what decides then is for the document to say (policy: every start needs an approval).
 package revision
 
 import (

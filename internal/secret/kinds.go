@@ -275,7 +275,7 @@ func deliver(k Kind, v map[string]string) contents {
 	return c
 }
 
-// given are the names of variables and files of a kind with these contents. They stay the same for good, since a pod
+// given are the names of variables and files of a kind with these contents. They stay the same permanently, since a pod
 // cannot be given others while it runs: what may be left out today may be filled in tomorrow.
 func (c contents) given(k Kind) (env, files []string) {
 	if k == S3 {

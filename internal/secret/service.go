@@ -288,7 +288,7 @@ func (s *Service) Replace(ctx context.Context, a identity.Actor, id string, valu
 	return s.o.Store.ReplaceSecret(ctx, next, item.Users, s.event(a, audit.SecretReplaced, next))
 }
 
-// Delete takes a secret away for good, also from the workloads that have it.
+// Delete deletes a secret, also from the workloads that have it.
 func (s *Service) Delete(ctx context.Context, a identity.Actor, id string) error {
 	item, err := s.Get(ctx, a, id)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package sheet writes tables that people open in a spreadsheet: comma-separated values in which nothing can run.
+// Package sheet writes CSV for spreadsheets: Writer prefixes cells that a spreadsheet would run as a formula (CSV
+// injection; see https://owasp.org/www-community/attacks/CSV_Injection).
 package sheet
 
 import (

@@ -53,8 +53,8 @@ func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID, but
 	})
 }
 
-// RevokeTokensOf ends all tokens of a person for good, with the event that says so. Nothing is written where there is
-// none.
+// RevokeTokensOf ends all tokens of a person permanently, with the event that says so. Nothing is written where there
+// is none.
 func (s *Store) RevokeTokensOf(ctx context.Context, person identity.PersonID, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Where("person = ?", string(person)).Delete(&tokenRow{})

@@ -8,8 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Backlog is how much there is to do, over everybody: for those who watch the portal itself. A state of which there is
-// nothing is not in its map.
+// Backlog counts open work over all tenants, for metrics. A state without any is not in its map.
 type Backlog struct {
 	Requests          map[string]int // undecided, by what they wait for: ForApproval, ForSeat
 	Workloads         map[workload.State]int

@@ -64,7 +64,7 @@ func (s *Store) CreateEmbed(ctx context.Context, e embed.Embed, most int, event 
 	})
 }
 
-// RevokeEmbed ends an embed for good, with the event that says so. NotFound when it is not this person's.
+// RevokeEmbed ends an embed permanently, with the event that says so. NotFound when it is not this person's.
 func (s *Store) RevokeEmbed(ctx context.Context, person identity.PersonID, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Where("id = ? AND person = ?", id, string(person)).Delete(&embedRow{})

@@ -149,7 +149,7 @@ func (s *Store) RotateEndpointKey(ctx context.Context, k endpointkey.Key, event 
 		"expires_at": timestampOf(k.ExpiresAt)})
 }
 
-// RevokeEndpointKey ends a key for good.
+// RevokeEndpointKey ends a key permanently.
 func (s *Store) RevokeEndpointKey(ctx context.Context, k endpointkey.Key, event audit.Event) error {
 	return s.changeKey(ctx, k, event, "workload = ?", string(k.Workload),
 		map[string]any{"revoked_at": timestampOf(k.RevokedAt)})

@@ -154,7 +154,7 @@ func unlock(conn *sql.Conn, epoch int64) {
 	_, _ = conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1, $2)", leaderLock, lockOf(epoch))
 }
 
-// discard ends the session for good, and with it the lock, rather than give the connection back to the pool.
+// discard ends the session permanently, and with it the lock, rather than give the connection back to the pool.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()

@@ -63,7 +63,7 @@ func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 	})
 }
 
-// tellGroups tells open pages, which were built with the roles of before, when these are other groups.
+// tellGroups tells open pages, which were built with the former roles, when these are other groups.
 func (t *tx) tellGroups(ctx context.Context, person string, groups []string) error {
 	known, err := all[personRow](t.at(ctx).Select("group_names").Where("id = ?", person))
 	if err == nil && len(known) > 0 && !slices.Equal(known[0].GroupNames.is, groups) {

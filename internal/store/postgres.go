@@ -57,7 +57,7 @@ func openPostgres(ctx context.Context, address string, opts Options) (*Store, er
 	return newStore(p, write, read, opts), nil
 }
 
-// pool opens connections on which no statement, lock or idle transaction can last for ever. What the address itself
+// pool opens connections on which no statement, lock or idle transaction can last forever. What the address itself
 // sets goes first.
 func (p *postgresServer) pool(connections int, statement, lock time.Duration) *sql.DB {
 	config := p.config.Copy()

@@ -42,7 +42,7 @@ func toPrice(row priceRow) usage.Price {
 
 var priceChange = live.Change{Topic: live.TopicPrices}
 
-// Prices is the whole list, what is over too: statements of before rest on it.
+// Prices is the whole list, what is over too: earlier statements rest on it.
 func (v view) Prices(ctx context.Context) (usage.PriceList, error) {
 	rows, err := all[priceRow](v.at(ctx).Order("created_at, id"))
 	return each(rows, toPrice), err

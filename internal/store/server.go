@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Server is what runs the database, for those who look whether it is fit for the portal.
+// Server is the version and settings of the database server, for health checks.
 type Server struct {
 	Engine, Version string
 	ReadOnly        bool     // it takes no writes: a standby, or set so

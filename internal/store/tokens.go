@@ -67,7 +67,7 @@ func (s *Store) TouchToken(ctx context.Context, id string, now time.Time) error 
 	})
 }
 
-// RevokeToken ends a token for good, with the event that says so. NotFound when it is not this person's.
+// RevokeToken ends a token permanently, with the event that says so. NotFound when it is not this person's.
 func (s *Store) RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Where("id = ? AND person = ?", id, string(person)).Delete(&tokenRow{})

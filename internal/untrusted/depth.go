@@ -1,5 +1,5 @@
-// Package untrusted bounds texts that others wrote before a parser works on them: encoding/json nests 10,000 levels,
-// and what walks such a tree afterwards may need much more time than the text has bytes.
+// Package untrusted bounds JSON from outside before it is parsed: TooDeep refuses nesting beyond MaxDepth.
+// encoding/json allows 10,000 levels, and walking such a tree can take far more time than its length suggests.
 package untrusted
 
 // MaxDepth is how deep objects and lists of JSON may nest. The deepest body of the API has 6 levels, a catalog 11.

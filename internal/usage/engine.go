@@ -52,7 +52,7 @@ func (e EngineUse) Mean() float64 {
 	return min(100, 100*float64(e.Busy)/float64(e.Measured))
 }
 
-// EngineUses are by workload; one of which nothing is known is not among them.
+// EngineUses are the measured utilizations by workload; one that is unknown is not among them.
 type EngineUses map[string]EngineUse
 
 // EngineLine is how busy the GPUs of one statement line were.

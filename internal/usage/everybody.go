@@ -66,7 +66,7 @@ func (c *statementCache) get(key statementKey, now time.Time) (Statement, bool) 
 	return c.last, c.of == key && age >= 0 && age < statementsLast
 }
 
-// KnownSums are what the lines of a shared statement come to.
+// KnownSums caches the totals of shared statements by name.
 type KnownSums struct {
 	mu sync.Mutex
 	by map[string][]Sum

@@ -15,7 +15,8 @@ import (
 // whole numbers of parts.
 const Parts = 840
 
-// Stock is what the cards of one model do at a moment, in parts of a card.
+// Stock is what the cards of one model do at a moment, in parts of a card: held by the portal's workloads, held by
+// others, free, broken.
 type Stock struct {
 	Model  string `json:"model"`
 	Cards  int64  `json:"cards"`  // the physical ones; the others need not add up to it
@@ -42,7 +43,7 @@ func (t CardTime) Hours() float64 { return float64(t) / (Parts * 3_600_000) }
 // CardHours converts hours of a card to CardTime.
 func CardHours(hours int64) CardTime { return CardTime(hours * Parts * 3_600_000) }
 
-// FleetTime is what physical cards did over a stretch of time.
+// FleetTime is card time by state.
 type FleetTime struct {
 	Physical CardTime // the cards that were there, times the time
 	Ours     CardTime
@@ -67,7 +68,7 @@ func (t FleetTime) Add(u FleetTime) FleetTime {
 		t.Unknown + u.Unknown}
 }
 
-// FleetDay is what the cards of one model in one cluster did on one day.
+// FleetDay is the card hours of one model in one cluster on one day, by state.
 type FleetDay struct {
 	Day     string // "2026-11-21", by the clocks of the site
 	Cluster string
@@ -117,7 +118,7 @@ type FleetStore interface {
 	Charges(ctx context.Context, s Span) ([]Charge, error)
 }
 
-// Fleet reconciles the hours of the fleet with what was done with them.
+// Fleet reconciles the hours of the cards with those that were charged.
 type Fleet struct {
 	Store    FleetStore
 	Zone     *time.Location

@@ -19,7 +19,7 @@ const FocusVersion = "1.4"
 type FocusSite struct {
 	Provider string              // who offers, hosts and bills: with an internal platform all three are one
 	Account  string              // id of what the bill is for: the portal's instance
-	Team     func(string) string // what people call a team
+	Team     func(string) string // display name of a team
 }
 
 // focusColumn is one column and where its value comes from. An empty value is null.

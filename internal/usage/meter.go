@@ -2,7 +2,7 @@ package usage
 
 import "time"
 
-// Allocation is what the cluster says of a workload's GPU at one moment, beside what it said before.
+// Allocation is what a workload is seen to hold at a moment: the input of the meter.
 type Allocation struct {
 	Workload    string
 	Tenant      string

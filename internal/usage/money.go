@@ -1,5 +1,3 @@
-// Package usage meters and prices: intervals in which a workload held a GPU, and what they cost. Only intervals cost
-// money.
 package usage
 
 import (

@@ -50,7 +50,7 @@ func (p Price) Counts(at time.Time) bool {
 	return !at.Before(p.From) && (p.Until.IsZero() || at.Before(p.Until))
 }
 
-// SKU is a size as the price list sees it: its name, and the quantities that are priced where the size itself is not.
+// SKU is a size as the price list sees it: its name, and quantities for prices by card, CPU and memory.
 type SKU struct {
 	Size      string
 	Model     string  // of the card; "" without a GPU
@@ -61,7 +61,7 @@ type SKU struct {
 	Agreed    Money // what it costs where the list has no price for it
 }
 
-// PriceList knows what things cost, and when.
+// PriceList gives the price of a SKU at a moment.
 type PriceList []Price
 
 // PerHour is the price of a SKU for a team at a moment: that of its size; else what its parts come to, rounded half up

@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// PriceDraft is a price as it was typed.
+// PriceDraft is a price as typed.
 type PriceDraft struct {
 	Kind    string
 	Subject string

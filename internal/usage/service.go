@@ -22,7 +22,7 @@ type Store interface {
 	SeatIntervals(ctx context.Context, f Filter, since time.Time) ([]SeatInterval, error)
 }
 
-// Scope is whom a statement covers: one person, one tenant or the whole site.
+// Scope is what a statement covers: one person, one tenant or the whole site.
 type Scope string
 
 // The scopes.
@@ -44,7 +44,7 @@ func Scopes(a identity.Actor) []Scope {
 	return list
 }
 
-// Widest is the scope that somebody's page opens with: everybody's for those who answer for the fleet, else their own.
+// Widest is the default scope of a reader: the whole site for those who answer for the fleet, else their own.
 func Widest(a identity.Actor) Scope {
 	if list := Scopes(a); slices.Contains(list, All) {
 		return All

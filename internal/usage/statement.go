@@ -108,7 +108,7 @@ type Kind struct {
 	Known      bool   `json:"known"`      // false: the workload's size has changed since, and what it was is not on record
 }
 
-// Line is a Use with what people want to know of it.
+// Line is a Use with names, kind of GPU and utilization.
 type Line struct {
 	Use
 	Name      string // of the workload
@@ -126,7 +126,7 @@ type Line struct {
 // GPUTime is device time of the line's kind: two GPUs for an hour are two hours.
 func (l Line) GPUTime() time.Duration { return time.Duration(l.Devices) * l.Held }
 
-// Statement is what was held in a span, and what it costs.
+// Statement is the usage in a span, line by line, and its cost.
 type Statement struct {
 	Month Month
 	Whole Span // the month
@@ -143,7 +143,7 @@ func (s Statement) Sort() {
 // Final reports whether the month is over, so that only what was open can still be found to have ended earlier.
 func (s Statement) Final() bool { return s.Span == s.Whole }
 
-// Sum is what several lines come to. Money of different currencies stays apart, as hours of different kinds do.
+// Sum is the total of lines. Money of different currencies stays apart, as hours of different kinds do.
 type Sum struct {
 	Key       string
 	Lines     []Line

@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// UnmetReason is why somebody did not get what they asked for.
+// UnmetReason is why a request was not fulfilled.
 type UnmetReason string
 
 // The reasons.
@@ -47,7 +47,7 @@ func UnmetReasonOf(sentence i18n.Text) (UnmetReason, bool) {
 	return reason, ok
 }
 
-// UnmetRequest is somebody who did not get what they asked for.
+// UnmetRequest is a request that was refused, withdrawn or expired.
 type UnmetRequest struct {
 	At     time.Time
 	Person string // id

@@ -16,14 +16,14 @@ const CalendarDays = 60
 // mostEntries is how many stops and starts of one workload a calendar has.
 const mostEntries = 200
 
-// Entry is a moment that somebody's calendar shows.
+// Entry is an event of a calendar: a stop, a start or the end of a lease.
 type Entry struct {
 	Workload Workload
 	Kind     EntryKind
 	At       time.Time
 }
 
-// EntryKind is what happens then.
+// EntryKind is what happens at an Entry.
 type EntryKind string
 
 // The kinds of entry.

@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Change is what a spec makes of a workload. Errors are Conflict faults: the spec makes no sense now.
+// Change is a function that changes the spec of a workload: it gives the new value and its events. Errors are Conflict
+// faults: the spec makes no sense in its state.
 type Change func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error)
 
 // Stop gives the GPU back and keeps the storage. Stopping what is stopped changes nothing and is no error, so it can be
@@ -63,7 +64,7 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 		WantRunning))}, nil
 }
 
-// Delete ends a workload for good; what becomes of its storage is the caller's to say.
+// Delete marks a workload for deletion, which is final; the caller decides about its storage.
 func Delete(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	if w.Desired == WantDeleted || w.State == Ended {
 		return w, nil, nil

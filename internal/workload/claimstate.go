@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Phase is how far a cluster is with a claim, in Kubernetes' words.
+// Phase is the phase of a PersistentVolumeClaim, in Kubernetes' words.
 type Phase string
 
 // The phases. NoClaim: the cluster makes it with the first workload that has it.
@@ -20,8 +20,8 @@ const (
 	ClaimLost    Phase = "Lost" // the volume behind it is gone
 )
 
-// ClaimState is what a cluster said of the claim of a team's volume, at a moment. The zero value is nothing: nobody has
-// looked yet.
+// ClaimState is the status of the PersistentVolumeClaim of a team's volume at a moment; zero before the first
+// observation.
 type ClaimState struct {
 	Phase  Phase     `json:"phase,omitempty"`
 	Asked  int64     `json:"asked,omitempty"`  // bytes that the claim asks for
@@ -44,10 +44,10 @@ const staleAfter = 3 * time.Minute
 // Known reports whether the state is fresh enough to be passed off as how things are now.
 func (c ClaimState) Known(now time.Time) bool { return !c.At.IsZero() && now.Sub(c.At) <= staleAfter }
 
-// GiBOf is bytes in GiB, rounded to a hundredth.
+// GiBOf converts bytes to GiB, rounded to a hundredth.
 func GiBOf(bytes int64) float64 { return math.Round(float64(bytes)/(1<<30)*100) / 100 }
 
-// Refusal is what a cluster said when a team's volume was to grow. It was left as large as it was.
+// Refusal is the cluster's reason for not expanding a team's volume, which keeps its size.
 type Refusal struct {
 	GiB   int       `json:"gib,omitempty"`   // as large as it was to be
 	Cause string    `json:"cause,omitempty"` // id of a sentence

@@ -19,7 +19,8 @@ const (
 	MayUse  Permission = "use"  // open it as the owner does, and read its logs
 )
 
-// Grantee is the kind of whom a grant lets in. Whoever it is has to be a member of the workload's team.
+// Grantee is the kind of subject of a grant: the team, a person, a group, or who follows a link. All must be members of
+// the workload's team.
 type Grantee string
 
 // The grantees.
@@ -30,7 +31,7 @@ const (
 	ToLink   Grantee = "link"  // each member who follows it gets a grant of their own
 )
 
-// Grant lets somebody besides the owner in.
+// Grant gives access to a workload to somebody besides its owner.
 type Grant struct {
 	ID         string            `json:"id"`
 	To         Grantee           `json:"to"`
@@ -133,7 +134,7 @@ func (g Grant) terms() string {
 	return string(g.Permission) + " until " + stamp(g.Until)
 }
 
-// Visit is that somebody used a workload through the gateway.
+// Visit is a person's last use of a workload through the gateway.
 type Visit struct {
 	Workload ID
 	Person   identity.PersonID

@@ -13,13 +13,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Colleagues are the people who have signed in and belong to a team.
+// Colleagues lists the members of a team who have signed in before.
 type Colleagues interface {
 	// Colleagues whose name or address contains the text, at most that many.
 	Colleagues(ctx context.Context, team, search string, most int) ([]identity.Person, error)
 }
 
-// GrantDraft is a grant as somebody wants it.
+// GrantDraft is a grant as typed or posted.
 type GrantDraft struct {
 	To         Grantee
 	Person     string // ID or address

@@ -6,7 +6,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// Job is what only a job has: the program that runs until it ends. One pod runs at a time.
+// Job has the fields of a workload that only a job has: the program that runs to completion. One pod runs at a time.
 type Job struct {
 	Command   []string          `json:"command,omitempty"` // in place of the image's; empty: the image's own
 	Args      []string          `json:"args,omitempty"`

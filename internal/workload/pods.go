@@ -14,7 +14,7 @@ var podNames = map[catalog.WorkloadKind]*regexp.Regexp{
 	catalog.Job:      regexp.MustCompile(`^(.+)-[0-9a-z]{5}$`),
 }
 
-// NameOfPod is the name of the workload that a pod of this name would be of, if it were of that kind; "" where it
+// NameOfPod is the name of the workload that a pod of this name would belong to, if it were of that kind; "" where it
 // cannot be.
 func NameOfPod(kind catalog.WorkloadKind, pod string) string {
 	pattern := podNames[kind]

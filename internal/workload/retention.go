@@ -14,13 +14,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Retention says how long storage is kept that no workload wants.
+// Retention says how long unused storage is kept, and when its owner is warned.
 type Retention struct {
-	Period   time.Duration // 0: for ever
+	Period   time.Duration // 0: forever
 	Warnings Warnings      // before it is reclaimed; StorageWarnings where empty
 }
 
-// Until is when unused storage will be reclaimed; zero where it is used, kept for ever, or not seen unused yet.
+// Until is when unused storage will be reclaimed; zero where it is used, kept forever, or not seen unused yet.
 func (k Retention) Until(v Volume) time.Time {
 	if k.Period <= 0 || v.UnusedFrom.IsZero() || v.Deleted {
 		return time.Time{}
@@ -178,7 +178,7 @@ func (s *Service) reclaim(ctx context.Context, tx Tx, v Volume, w *Workload) err
 	return tx.Append(ctx, e)
 }
 
-// ExtendRetention begins the time anew for which unused storage is kept. Storage that is in use, or kept for ever,
+// ExtendRetention begins the time anew for which unused storage is kept. Storage that is in use, or kept forever,
 // needs no such thing: nothing changes.
 func (s *Service) ExtendRetention(ctx context.Context, a identity.Actor, name string) (Volume, error) {
 	var out Volume

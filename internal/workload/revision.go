@@ -19,7 +19,7 @@ type Revisions struct {
 	Serving int        `json:"serving,omitempty"` // its number; 0 for the first
 	List    []Revision `json:"list,omitempty"`    // oldest first; empty while there is but one
 	Rollout *Rollout   `json:"rollout,omitempty"` // nil while none is on its way
-	// Seamless is the generation whose pods come beside those of before, which answer until they are gone; 0 for none.
+	// Seamless is the generation whose pods come beside the previous ones, which answer until they are gone; 0 for none.
 	Seamless int64 `json:"seamless,omitempty"`
 }
 
@@ -38,7 +38,7 @@ type Revision struct {
 	Detail  string         `json:"detail,omitempty"` // the cluster's words for that
 }
 
-// RevisionState is what became of a revision.
+// RevisionState is how far the rollout of a revision has come.
 type RevisionState string
 
 // The states of a revision.
@@ -50,7 +50,7 @@ const (
 	RevisionAborted  RevisionState = "aborted"
 )
 
-// RevisionStates lists them.
+// RevisionStates lists every state.
 func RevisionStates() []RevisionState {
 	return []RevisionState{RevisionStarting, RevisionServing, RevisionFormer, RevisionFailed, RevisionAborted}
 }
@@ -59,7 +59,7 @@ func RevisionStates() []RevisionState {
 type Rollout struct {
 	From int `json:"from"`
 	To   int `json:"to"`
-	// StopFirst: the one of before stops before the new one starts, since no GPU is spare.
+	// StopFirst: the previous one stops before the new one starts, since no GPU is spare.
 	StopFirst bool      `json:"stopFirst,omitempty"`
 	Deadline  time.Time `json:"deadline"` // not ready by then, it has failed
 	// Canary: it stays beside the one that answers until somebody promotes it; nil for one that takes over when it is
@@ -67,7 +67,7 @@ type Rollout struct {
 	Canary *Canary `json:"canary,omitempty"`
 }
 
-// Canary is one replica of a revision that takes a part of the calls, to see how it does.
+// Canary is one replica of a new revision that gets a share of the calls, to try it.
 type Canary struct {
 	Percent int  `json:"percent"`         // of the calls that name no revision, 0 to MostPercent
 	Ready   bool `json:"ready,omitempty"` // it was, so that no deadline holds any more
@@ -76,7 +76,7 @@ type Canary struct {
 // MostPercent is the largest part that a canary takes: what takes all of them is promoted.
 const MostPercent = 99
 
-// RolloutObservation is what the cluster says of the pods of a revision that is on its way.
+// RolloutObservation is the status of the pods of a revision that is rolling out.
 type RolloutObservation struct {
 	Revision int       `json:"revision"`
 	Pod      string    `json:"pod,omitempty"`
@@ -150,7 +150,7 @@ func (w Workload) HasCanary() bool {
 	return w.Revisions.Rollout != nil && w.Revisions.Rollout.Canary != nil
 }
 
-// Answering is the workload as the version is that answers: that of before, while another one comes up beside it.
+// Answering is the workload as the version is that answers: the previous one, while another one comes up beside it.
 func (w Workload) Answering() Workload {
 	if w.Surges() {
 		return w.AsRevision(w.Revisions.Rollout.From)
@@ -194,7 +194,7 @@ func (w Workload) CanRollBack(number int) bool {
 	return ok && r.State == RevisionFormer && w.CanRevise()
 }
 
-// Update is what another revision runs, and how it comes up.
+// Update is the spec of a new revision and how it is rolled out.
 type Update struct {
 	Image       catalog.Image
 	Model       *catalog.Model
@@ -205,7 +205,7 @@ type Update struct {
 	Percent     *int // of the calls, for a canary; nil for one that takes over when it is ready
 }
 
-// Revise begins to roll out another revision. Rules, quota, seats and room are the caller's to check.
+// Revise begins to roll out another revision. The caller checks rules, quota, seats and room.
 func Revise(u Update) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		switch {
@@ -294,7 +294,7 @@ func kept(list []Revision, serving int) []Revision {
 	return list
 }
 
-// Abort ends a rollout: what served before goes on, or starts again.
+// Abort ends a rollout: the previous revision goes on, or starts again.
 func Abort(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	r := w.Revisions.Rollout
 	if r == nil {
@@ -306,7 +306,7 @@ func Abort(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 		from), audit.Changed("revision", to, from))}, nil
 }
 
-// revert puts the revision of before back.
+// revert puts the previous revision back.
 func (w Workload) revert(state RevisionState, why i18n.Text, detail string, now time.Time) Workload {
 	r := *w.Revisions.Rollout
 	before, ok := w.RevisionAt(r.From)
@@ -418,7 +418,7 @@ func (w Workload) CanPromote() bool {
 	return err == nil && w.Desired == WantRunning
 }
 
-// Promote lets a canary take over.
+// Promote lets a canary replace the revision that serves.
 func Promote(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	c, err := w.canary()
 	if err != nil {
@@ -432,7 +432,7 @@ func Promote(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Eve
 		audit.Changed("percent", c.Percent, 100))}, nil
 }
 
-// Split sets which part of the calls a canary takes.
+// Split sets the share of the calls that a canary gets.
 func Split(percent int) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		if percent < 0 || percent > MostPercent {

@@ -64,7 +64,7 @@ func TestTheVersionOfBeforeAnswersUntilTheNewOneIsReady(t *testing.T) {
 		t.Fatalf("while it starts: %s, rollout %v, events %v", w.State, w.Revisions.Rollout, events)
 	}
 	ready := seen(w, workload.RolloutObservation{Ready: 1})
-	w, _ = workload.Advance(w, ready, begun.Add(2*time.Minute)) // the one of before is still there
+	w, _ = workload.Advance(w, ready, begun.Add(2*time.Minute)) // the previous one is still there
 	if w.Revisions.Rollout == nil {
 		t.Fatal("it took over while pods of before were left")
 	}

@@ -39,7 +39,7 @@ func (s *Service) Scale(ctx context.Context, a identity.Actor, id ID, wanted int
 	return out, err
 }
 
-// Scaling is what another number of replicas would mean.
+// Scaling is the effect of another number of replicas on price, quota and budget.
 type Scaling struct {
 	Wanted     int
 	PerHour    usage.Money // of all of them

@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
-// ScheduleMode is whose hours a workload follows.
+// ScheduleMode is whose working hours a workload follows: its own, its team's, or none.
 type ScheduleMode string
 
 // The modes.
@@ -21,7 +21,7 @@ const (
 	NoHours   ScheduleMode = "none" // it is neither stopped nor started by the clock
 )
 
-// Schedule is when a workload is stopped and started by itself.
+// Schedule stops and starts a workload by working hours.
 type Schedule struct {
 	Mode  ScheduleMode    `json:"mode,omitempty"`
 	Hours *schedule.Hours `json:"hours,omitempty"` // of OwnHours
@@ -31,7 +31,7 @@ type Schedule struct {
 	Followed  Followed  `json:"followed,omitzero"`
 }
 
-// Followed is how far the changes of a schedule were carried out.
+// Followed is up to which change a schedule has been carried out, with the starts that failed since.
 type Followed struct {
 	Print      string    `json:"print,omitempty"` // of the calendar: another one begins anew
 	At         time.Time `json:"at,omitzero"`     // up to which change
@@ -52,7 +52,7 @@ const (
 	scheduleTries                    = 12
 )
 
-// Plan is what a workload's schedule says; nothing where Hours is nil.
+// Plan is the effective schedule of a workload; none where Hours is nil.
 type Plan struct {
 	Mode  ScheduleMode
 	Hours *schedule.Hours
@@ -98,7 +98,7 @@ func (p Plan) Location() *time.Location {
 	return p.calendar.Location()
 }
 
-// Coming is what the clock does next with a workload.
+// Coming is the next stop and the next start by schedule.
 type Coming struct {
 	Stop, Start schedule.Change // At is zero for none
 	// Skips is the stop that is left out, because somebody keeps it on; zero for none
@@ -134,7 +134,7 @@ func (w Workload) CanSkip(p Plan, now time.Time) bool {
 	return w.Desired == WantRunning && !c.Stop.At.IsZero() && c.Skips.IsZero()
 }
 
-// SkipStop leaves out the next stop by the clock: it runs on until the hours after it, and is stopped at their end.
+// SkipStop leaves out the next scheduled stop: the workload runs until the stop after that.
 func SkipStop(p Plan) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		c := w.Coming(p, now)
@@ -164,8 +164,8 @@ func StopAsPlanned(w Workload, a identity.Actor, now time.Time) (Workload, []aud
 		audit.Changed("schedule.keptUntil", stamp(was), ""))}, nil
 }
 
-// SetSchedule says whose hours a workload follows. They count from their next change on: nothing is stopped or started
-// because somebody said so.
+// SetSchedule sets whose working hours a workload follows. They count from their next change on: the setting alone
+// neither stops nor starts it.
 func SetSchedule(mode ScheduleMode, hours *schedule.Hours) Change {
 	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 		switch {

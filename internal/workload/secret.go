@@ -11,8 +11,8 @@ import (
 // SecretsDir is where a workload finds the files of its secrets, those of each in a directory of its name.
 const SecretsDir = "/secrets"
 
-// SecretUse is a secret that a workload has, as it was when it was asked for. It never holds a value: those are looked
-// up when the workload is rendered.
+// SecretUse is a reference to a secret as it was when the workload was requested. It never holds a value: those are
+// read when the workload is rendered.
 type SecretUse struct {
 	ID    string   `json:"id"`
 	Name  string   `json:"name"`
@@ -76,7 +76,7 @@ func (w Workload) OwnSecrets() []SecretUse {
 // GitContainer is the container that clones the repository.
 const GitContainer = "git-clone"
 
-// Git is a repository that is cloned before the program starts, unless it is there already.
+// Git is a repository that an init container clones, unless it is there already.
 type Git struct {
 	URL   string `json:"url"`             // https, without a user
 	Ref   string `json:"ref,omitempty"`   // branch, tag or commit; "" for the default branch

@@ -102,7 +102,7 @@ type Limits interface {
 	TenantDisabled(tenant string) bool
 }
 
-// Service is the shell through which people's specs for a workload come.
+// Service changes the specs of workloads for people, with their rights checked.
 type Service struct {
 	Store     Store
 	Limits    Limits
@@ -128,7 +128,7 @@ type Service struct {
 	MayStart func(ctx context.Context, w Workload) error
 }
 
-// SeatQueue holds those who wait for license seats.
+// SeatQueue is the queue for license seats, which resumes join and leave.
 type SeatQueue interface {
 	// Depth counts who waits for seats of a pool, besides a workload's own resume.
 	Depth(ctx context.Context, tx Tx, pool string, but ID) (int, error)
@@ -138,13 +138,13 @@ type SeatQueue interface {
 	Leave(ctx context.Context, tx Tx, id ID) error
 }
 
-// Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do
-// this.
+// Permit answers NotFound when the actor may not see the workload, and Forbidden when they may see it but not do the
+// action.
 func Permit(a identity.Actor, action identity.Action, w Workload) error {
 	return permit(a, action, w, w.Resource())
 }
 
-// PermitAt is Permit with what the owner granted to others.
+// PermitAt is Permit that counts Grants as well.
 func PermitAt(a identity.Actor, action identity.Action, w Workload, now time.Time) error {
 	return permit(a, action, w, w.ResourceAt(now))
 }
@@ -463,7 +463,7 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	return nil, fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))
 }
 
-// Delete ends a workload for good. Its storage is kept unless withStorage is true.
+// Delete ends a workload permanently. Its storage is kept unless withStorage is true.
 func (s *Service) Delete(ctx context.Context, a identity.Actor, id ID, withStorage bool) (Workload, error) {
 	var out Workload
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
@@ -516,7 +516,7 @@ func (s *Service) Volumes(ctx context.Context, a identity.Actor, mine bool) ([]V
 	return s.Store.Volumes(ctx, f)
 }
 
-// DeleteVolume deletes kept storage for good. Storage in use is a Conflict.
+// DeleteVolume deletes kept storage permanently. Storage in use is a Conflict.
 func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name string) error {
 	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		v, err := tx.Volume(ctx, name)

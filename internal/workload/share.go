@@ -15,7 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Access says how many nodes can have a volume at once, in Kubernetes' words.
+// Access is the access mode of a volume, in Kubernetes' words: ReadWriteOnce or ReadWriteMany.
 type Access string
 
 // The accesses that a team can share by.
@@ -24,7 +24,7 @@ const (
 	OneNode   Access = "ReadWriteOnce" // workloads on the same node; one that lands elsewhere waits
 )
 
-// Class is a storage class that the administrator offers for volumes of teams.
+// Class is a StorageClass that administrators offer for volumes of teams.
 type Class struct {
 	Name      string `json:"name"`                // name of the StorageClass
 	Access    Access `json:"access"`              // ReadWriteMany or ReadWriteOnce
@@ -33,7 +33,7 @@ type Class struct {
 	TeamGiB int `json:"teamGiB,omitempty"`
 }
 
-// Offered is a storage class that team volumes may have on a cluster.
+// Offered is a StorageClass that team volumes may have on a cluster.
 type Offered struct {
 	Cluster string
 	Class
@@ -67,7 +67,7 @@ const SharedDir = catalog.SharedDir
 // ClaimOf is the PVC of a team's volume. Names of other storage have no dot, so that the two never meet.
 func ClaimOf(team, name string) string { return team + "." + name }
 
-// ShareDraft is a volume of a team as it was typed or posted.
+// ShareDraft is a volume of a team as typed or posted.
 type ShareDraft struct {
 	Team, Name, Cluster, Class string
 	GiB                        int
@@ -81,7 +81,7 @@ const (
 	maxShareNote = 300
 )
 
-// Sharing is what volumes of teams are decided by.
+// Sharing has the settings of team volumes: storage classes, sizes, and the namespaces of teams.
 type Sharing struct {
 	Offered []Offered
 	MostGiB int // of one volume
@@ -109,7 +109,7 @@ func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
 	return class, fields
 }
 
-// TeamVolume is a volume of a team with the workloads that have it.
+// TeamVolume is a volume of a team with the workloads that mount it.
 type TeamVolume struct {
 	Volume
 	Users []Workload

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Warnings are how long before an end people are told of it.
+// Warnings are how long before an end people are warned of it.
 type Warnings []time.Duration
 
-// LeaseWarnings are those of the end of a lease where nobody set others.
+// LeaseWarnings are the defaults for the end of a lease.
 func LeaseWarnings() Warnings { return Warnings{24 * time.Hour, time.Hour, 10 * time.Minute} }
 
-// StorageWarnings are those of the end of kept storage where nobody set others.
+// StorageWarnings are the defaults for the end of retention.
 func StorageWarnings() Warnings { return Warnings{7 * 24 * time.Hour, 24 * time.Hour} }
 
 // Of are the warnings of something that lasts so long, the longest first. Nothing begins with a warning: those of the

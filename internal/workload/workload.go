@@ -1,6 +1,3 @@
-// Package workload is what runs: a notebook, an endpoint or a job with its spec (desired state), its lease and what was
-// last observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through.
-// The controller carries specs out.
 package workload
 
 import (
@@ -14,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// ID names a workload for good; it is never used again.
+// ID identifies a workload and is never used again.
 type ID string
 
 // Desired is the state that people, the lease or the idle rules want; Observation.State follows it.
@@ -167,7 +164,7 @@ type Observation struct {
 	PodIP      string    `json:"podIP,omitempty"`
 	Node       string    `json:"node,omitempty"`
 	Ready      bool      `json:"ready"`  // of an endpoint: at least one replica is
-	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission for good, crash loop)
+	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission permanently, crash loop)
 	Restarts   int32     `json:"restarts,omitempty"`
 	Reason     i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
 	Detail     string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
@@ -208,7 +205,7 @@ const (
 // News reports whether an edit is more than shown.
 func (e ForeignEdit) News() bool { return e.Outcome != EditShown }
 
-// StepName is one step of a start.
+// StepName names a step of a start, from the decision until it is ready.
 type StepName string
 
 // The steps of a start, in order.
@@ -236,7 +233,7 @@ func (o Observation) Decided() time.Time {
 	return time.Time{}
 }
 
-// Activity is what a Jupyter server says of itself.
+// Activity is the activity that a Jupyter server reports.
 type Activity struct {
 	At           time.Time `json:"at"`
 	LastActivity time.Time `json:"lastActivity"`
@@ -251,7 +248,7 @@ const activityFresh = 5 * time.Minute
 // Fresh reports whether it is of now. A nil Activity is not: the server says nothing of itself.
 func (a *Activity) Fresh(now time.Time) bool { return a != nil && now.Sub(a.At).Abs() <= activityFresh }
 
-// Kernel is one running kernel.
+// Kernel is one running Jupyter kernel.
 type Kernel struct {
 	Name         string    `json:"name"`
 	State        string    `json:"state"` // starting, idle, busy
@@ -287,7 +284,7 @@ type Volume struct {
 	DeleteAfter time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
 	Refused     Refusal   // of a team's volume that was to grow
 
-	// from when the time counts for which unused storage is kept; zero while it is used or kept for ever
+	// from when the time counts for which unused storage is kept; zero while it is used or kept forever
 	UnusedFrom time.Time
 	WarnedAt   time.Time     // when its end was last announced
 	WarnedFor  time.Duration // how long after that it was said to be

@@ -1,5 +1,6 @@
-// Package yamltext reads the YAML that administrators type: every problem with its line, and the line of each value, so
-// that what a service says of a field can be shown where it stands. It expands nothing: an alias is a problem.
+// Package yamltext reads the YAML that administrators type: Read gives the nodes, and a Text collects each Problem with
+// its line; Place puts the field errors of a service on the lines of their fields. Aliases and anchors are problems, so
+// nothing expands.
 package yamltext
 
 import (

@@ -285,7 +285,7 @@ type FactsModel struct {
 	Price   string
 	Beside  string // what of the price is not the size's
 	PerHour string
-	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is one pod for good.
+	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is always one pod.
 	Replicas, MostReplicas int
 	PriceMost              string // with as many as may be set; "" where that is the price
 	Job                    *workload.JobModel

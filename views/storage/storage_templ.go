@@ -63,7 +63,7 @@ type RowModel struct {
 	Delete  string // page that asks before it is deleted; "" for those who may not
 }
 
-// DeleteModel asks before a volume is lost for good.
+// DeleteModel asks before a volume is lost permanently.
 type DeleteModel struct{ Name, Size, Owner, Action string }
 
 // Delete asks in a page.

@@ -37,7 +37,7 @@ type VolumeModel struct {
 	Size    ui.StackModel
 	Access  string
 	About   string
-	Goes    string // when it goes for good; "" for one that is kept
+	Goes    string // when it is deleted; "" for one that is kept
 	Refused *RefusedModel
 	Claim   ClaimModel
 	Users   []VolumeUserModel

@@ -27,7 +27,7 @@ type KeysModel struct {
 	BaseURL string
 }
 
-// FreshKeyModel is a key with its secret. Until is when the secret of before ends; "" for a new key.
+// FreshKeyModel is a key with its secret. Until is when the previous secret ends; "" for a new key.
 type FreshKeyModel struct {
 	Name   string
 	Secret string
@@ -45,7 +45,7 @@ type KeyModel struct {
 	MadeAt  string   // the endpoint that it was made at; "" for this one
 	Limits  []string
 	State   KeyState
-	Until   string // the secret of before opens; "" for none
+	Until   string // the previous secret opens; "" for none
 	Created ui.TimeModel
 	Ends    ui.TimeModel
 	Used    ui.TimeModel

@@ -17,7 +17,7 @@ import (
 // ReplicasModel is how many pods an endpoint has.
 type ReplicasModel struct {
 	ID     string
-	Hidden bool // the workload is one pod for good; the region stays empty
+	Hidden bool // the workload is always one pod; the region stays empty
 	Ready  int
 	Wanted int
 	Min    int

@@ -1,4 +1,5 @@
-// Package example fills the empty database of a demo with a month of three teams' work.
+// Package example fills the empty database of a demo: Seed replays a month of work of three teams through the real
+// services, with a clock of its own (engine.go), so that statements, budgets and the audit log fit together.
 package example
 
 import (

@@ -64,7 +64,7 @@ func (s *Service) Tokens(ctx context.Context, a identity.Actor, id identity.Pers
 	return tokens, err
 }
 
-// RevokeToken ends a token for good.
+// RevokeToken ends a token permanently.
 func (s *Service) RevokeToken(ctx context.Context, a identity.Actor, id identity.PersonID, token string) error {
 	p, err := s.of(ctx, a, id, identity.ManageTokens)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Service) RevokeToken(ctx context.Context, a identity.Actor, id identity
 	return s.Store.RevokeToken(ctx, p.ID, token, e)
 }
 
-// RevokeTokens ends all tokens of a person for good.
+// RevokeTokens ends all tokens of a person permanently.
 func (s *Service) RevokeTokens(ctx context.Context, a identity.Actor, id identity.PersonID) error {
 	p, err := s.of(ctx, a, id, identity.ManageTokens)
 	if err != nil {
@@ -100,7 +100,7 @@ type TokenDraft struct {
 }
 
 // CreateToken makes a token for the actor and gives what is shown once. A token makes no token: whoever got hold of one
-// could keep it alive for ever.
+// could keep it alive forever.
 func (s *Service) CreateToken(ctx context.Context, a identity.Actor, d TokenDraft) (string, error) {
 	p, err := s.of(ctx, a, Me, identity.ManageTokens)
 	if err != nil {

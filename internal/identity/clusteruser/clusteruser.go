@@ -1,6 +1,6 @@
 // Package clusteruser matches users of a Kubernetes cluster with people of the sign-in provider. Both come from one
-// provider: it gives the cluster the name that users have there, and the portal issuer and subject. Nothing here does
-// I/O but through People.
+// provider: it gives the cluster the name that users have there, and the portal issuer and subject. Identity.Person
+// looks a User up, by subject or by e-mail address. No I/O but through People.
 package clusteruser
 
 import (

@@ -1,4 +1,4 @@
-// Package notifytest is what notices are sent to in tests.
+// Package notifytest has a mail server for tests: Post listens on loopback and keeps what it is sent.
 package notifytest
 
 import (

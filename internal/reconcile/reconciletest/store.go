@@ -1,5 +1,5 @@
-// Package reconciletest has what tests of the controller need: a store in memory that can be made to fail, one workload
-// in a line, and a site to put it in.
+// Package reconciletest has what tests of the controller need: Store in memory, which can be made to fail; workloads in
+// one line (Notebook, Endpoint, Job) and a Site; and Devstack, a running API server with its audit log (NeedDevstack).
 package reconciletest
 
 import (

@@ -1,5 +1,5 @@
-// Package edge holds what portal and gateway agree on towards browsers: the names of their cookies, how these are set
-// and read, and the transport policy (HSTS).
+// Package edge holds what portal and gateway share towards browsers: the names of their cookies, how these are set,
+// read and removed from calls that are passed on (Cookie, Values, KeepOwn, DropOwn), and the HSTS header.
 package edge
 
 import (

@@ -1,5 +1,6 @@
-// Package problem is the one map from an error to what a caller may know of it: status, title and sentence as
-// application/problem+json (RFC 9457).
+// Package problem maps an error to what a caller may know of it: Of gives Details (status, title, sentence, fields) by
+// the fault's kind, and Write answers them as application/problem+json (RFC 9457). It is the only such map. The id of
+// the request is the instance, by which the log line with the cause is found.
 package problem
 
 import (

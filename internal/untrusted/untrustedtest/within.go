@@ -1,4 +1,4 @@
-// Package untrustedtest has the assertion for parsers of texts that others wrote.
+// Package untrustedtest has Within, which fails a test where work on an input takes longer than a linear parser would.
 package untrustedtest
 
 import (

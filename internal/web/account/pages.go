@@ -1,4 +1,5 @@
-// Package account is one's own account: tokens, sessions, notifications; and the deliveries of all.
+// Package account has the pages of one's own account: API tokens, sessions, notification channels (account.go,
+// notices.go); and, for administrators, the deliveries of all.
 package account
 
 import (

@@ -1,4 +1,5 @@
-// Package admin is what administrators set: catalog, rules, tenants, idle detection, people; and the audit record.
+// Package admin has the pages of administrators: catalog and its editor (catalog.go, catalog_edit.go, entry.go), rules
+// (rules.go, rule_form.go), tenants, quota, idle detection, people and the audit log.
 package admin
 
 import (

@@ -1,4 +1,5 @@
-// Package cost is use and money: statements, demand, reconciliation with the fleet, budgets, prices.
+// Package cost has the pages of usage and money: statements (usage.go), cost by day and spender, utilization by hour
+// (heat.go), unmet demand, reconciliation with the fleet, budgets with their burn-down, prices.
 package cost
 
 import (

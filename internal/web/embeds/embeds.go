@@ -1,5 +1,5 @@
-// Package embeds is panels in pages of other sites: the form that makes an address, the panel itself, and what ends an
-// address.
+// Package embeds has the panels that pages of other sites show in a frame: the form that makes an address, the list of
+// addresses, and the panel itself, which needs no sign-in but a signed address (package embed).
 package embeds
 
 import (

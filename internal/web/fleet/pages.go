@@ -1,4 +1,5 @@
-// Package fleet is the hardware: capacity, use, health, licenses, the state of metrics, and differences after a
+// Package fleet has the pages of the hardware: inventory (fleet.go), the map of cards and slices (map*.go, layout.go),
+// who holds GPUs (holders.go, use.go), health and quarantine, licenses, state of the metrics, and differences after a
 // restore.
 package fleet
 

@@ -1,5 +1,5 @@
-// Package help is the user guide and the other texts of docs/, the reference of the API, and what this portal is:
-// version, status page, contact.
+// Package help has the help pages: the texts of docs/ (package manual), the reference of the REST API (package
+// reference), release notes (package news), and about: version, status page, contact.
 package help
 
 import (

@@ -1,4 +1,5 @@
-// Package home is the front page: what one has, what needs attention, what waits.
+// Package home has the start page of developers: their workloads as cards or as a list, what needs attention, and
+// pending requests.
 package home
 
 import (

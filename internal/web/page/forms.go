@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// WrongIn is what is wrong with a field.
+// WrongIn is the problem of a field; "" for none.
 func WrongIn(say Words, problems []fault.Field, name string) string {
 	for _, p := range problems {
 		if p.Name == name {

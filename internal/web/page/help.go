@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/layout"
 )
 
-// Support is where one finds help beside the documents, by the site's settings: addresses, "" for none.
+// Support has the site's links to support, by its settings; "" for none.
 type Support struct{ StatusURL, ContactURL string }
 
 // readers are the documents in the order of the list, and who looks for them: everybody, or those who see the platform.
@@ -19,7 +19,7 @@ var readers = []struct {
 	{"admins", identity.ReadPlatform}, {"install", identity.ReadPlatform}, {"configuration", identity.ReadPlatform},
 	{"threats", identity.ReadPlatform}}
 
-// Documents are those that the reader looks for.
+// Documents are the help texts for the reader's role.
 func Documents(k Call) []manual.Document {
 	var list []manual.Document
 	for _, r := range readers {

@@ -154,7 +154,7 @@ func (l List) Model(say Words, title string, total int) ui.ListModel {
 	return m
 }
 
-// Key is what rows are sorted by in a column. Those without a value stand last, whichever way it is sorted.
+// Key is the sort key of a row in a column. Rows without a value sort last in both directions.
 type Key[T any] func(row T) (k key, known bool)
 
 type key struct {

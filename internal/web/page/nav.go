@@ -100,7 +100,7 @@ func (n navigation) onPlatform(path string) bool {
 	})
 }
 
-// Link is a place that the reader can go to; Group is where it stands.
+// Link is an entry of the navigation; Group is its section.
 type Link struct{ ID, Label, Group, Href, Icon string }
 
 // Places are all entries of the reader's navigation, of both sides, with those of the masthead and of tabs.

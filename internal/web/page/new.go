@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// Deps are the services that the frame itself calls.
+// Deps are the services that the frame calls.
 type Deps struct {
 	Site         func() request.Site
 	Approvals    Approvals
@@ -31,13 +31,13 @@ type Deps struct {
 	Version     string // of the portal
 }
 
-// Approvals tells how many requests wait for the reader.
+// Approvals counts the requests that wait for the reader.
 type Approvals interface {
 	Decides(identity.Actor) bool
 	Waiting(context.Context, identity.Actor) (int, error)
 }
 
-// Licenses tells the nodes that have lost their license, by cluster.
+// Licenses lists the nodes that have lost their license, by cluster.
 type Licenses interface {
 	Unlicensed() map[string][]string
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// System is one that the portal depends on.
+// System is a dependency of the portal that a banner can name.
 type System string
 
 // The systems.
@@ -17,7 +17,7 @@ const (
 	HeldSystem       System = "held" // a cluster in which nothing is changed, see package drift
 )
 
-// Outage is a system that does not answer.
+// Outage is a dependency that does not answer.
 type Outage struct {
 	System System
 	Name   string // of the cluster; "" where there is one

@@ -22,8 +22,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// Call is who asks, in which language, and for what. Path parameters are in the query too, so that a stream can ask the
-// same again.
+// Call is one request for a page: actor, language, path parameters and query. Path parameters are in the query too, so
+// that a stream can ask the same again.
 type Call struct {
 	Ctx   context.Context
 	Actor identity.Actor
@@ -35,7 +35,7 @@ type Call struct {
 // Get is a parameter of the path, or else of the query.
 func (k Call) Get(name string) string { return k.Query.Get(name) }
 
-// View is one page as it stands.
+// View is the content of one page: title, body, parts.
 type View struct {
 	Title    string
 	Nav      string // path of the current entry of the navigation
@@ -50,8 +50,8 @@ type View struct {
 	NewsRead bool        // with this page the reader has seen what is new
 }
 
-// Part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
-// says that it shows readings or money, which change without anything being written.
+// Part is a region of a page that can be updated: the element with its id. Draw makes it from what was read last, with
+// fresh words; Ticks marks regions that show readings or money, which change without an event.
 type Part struct {
 	ID    string
 	Ticks bool

@@ -1,5 +1,5 @@
-// Package platform is the front page of administrators: what is allocated, used and idle, what it costs, and what needs
-// somebody.
+// Package platform has the start page of administrators: GPUs allocated, used and idle, cost, and what needs somebody
+// (platform_attention.go).
 package platform
 
 import (

@@ -146,7 +146,7 @@ func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Re
 }
 
 // inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for
-// the one of before goes with that.
+// the previous one goes with that.
 func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
 	say := k.Words
 	what := inboxWhat(say, r)

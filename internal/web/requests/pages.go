@@ -1,4 +1,5 @@
-// Package requests is what waits for a decision: the asker's requests, the approver's list and decisions, delegations.
+// Package requests has the pages of approvals: the asker's requests (requests.go, edit.go), the approver's inbox with
+// decisions one by one, in bulk and undone (approvals*.go, undo.go), reassignment and delegations.
 package requests
 
 import (

@@ -1,5 +1,6 @@
-// Package search finds what the reader may see: pages of the navigation, actions, workloads, requests, teams, people,
-// nodes, sizes and documents. The page and the command palette show the same results.
+// Package search has global search: pages of the navigation, actions, workloads, requests, teams, people, nodes, sizes
+// and documents that the reader may see (find.go), in order of relevance (rank.go). The page and the command palette
+// show the same results.
 package search
 
 import (

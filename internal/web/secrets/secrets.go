@@ -1,4 +1,5 @@
-// Package secrets is the pages of what people and teams keep for their workloads to sign in with.
+// Package secrets has the pages of secrets of people and teams (package secret): list, create, replace, delete. A value
+// that was saved is never shown.
 package secrets
 
 import (

@@ -1,4 +1,5 @@
-// Package start is where a workload is asked for: the form, its summary, and which size fits a model.
+// Package start has the form with which a workload is requested: size, image or model, team, lease, storage, secrets;
+// its live summary (summary.go: the preview of the decision); and sizing (sizing.go: which size fits a model).
 package start
 
 import (

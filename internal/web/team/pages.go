@@ -1,4 +1,5 @@
-// Package team is one's team: members, images, volumes, quota, and one's storage.
+// Package team has the pages of a team: members, images, quota and requests for more, working hours, shared volumes;
+// and one's own storage (storage.go).
 package team
 
 import (

@@ -107,7 +107,7 @@ func (w *Pages) volumeRow(k page.Call, v workload.Volume, names blocks.WorkloadN
 	return row
 }
 
-// volumeDeleteAsk says what is lost for good before anything is.
+// volumeDeleteAsk says what is lost permanently before anything is.
 func (w *Pages) volumeDeleteAsk(k page.Call) (page.View, error) {
 	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, false)
 	if err != nil {

@@ -132,7 +132,7 @@ func (w *Pages) teamVolumeAdd(c echo.Context) error {
 	return w.Reply(c, k, page.Page{Name: w.teamVolumesPage().Name}, v, page.StatusOf(err))
 }
 
-// teamVolumeDeleteAsk says what is lost for good, or who has it.
+// teamVolumeDeleteAsk says what is lost permanently, or who has it.
 func (w *Pages) teamVolumeDeleteAsk(k page.Call) (page.View, error) {
 	return w.teamVolumeAsk(k, k.Get("name"), k.Get("volume"), "", nil)
 }

@@ -1,5 +1,6 @@
-// Package webtest is a small world for the pages: people, teams, workloads and requests in memory, at a fixed time. The
-// tests of web render its pages, and the storybook shows them.
+// Package webtest is a site for tests of the pages and for the storybook: World has all services on SQLite in memory at
+// a fixed time, with people, teams, workloads and requests (people.go, seed.go). A Scene is a page as one person sees
+// it; Scenes lists them.
 package webtest
 
 import (

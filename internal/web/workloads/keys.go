@@ -209,7 +209,7 @@ func (w *Pages) usualLife() string {
 	return catalog.Duration(min(w.Keys.MaxLife, 90*24*time.Hour)).String()
 }
 
-// overlaps are how long the secret of before may open after a rotation.
+// overlaps are how long the previous secret may open after a rotation.
 func overlaps(say page.Words) []ui.OptionModel {
 	options := []ui.OptionModel{{Value: "0h", Label: say.S("keys.overlap_none")}}
 	for _, d := range []time.Duration{time.Hour, endpointkey.DefaultOverlap, endpointkey.MaxOverlap} {

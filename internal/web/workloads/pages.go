@@ -1,4 +1,5 @@
-// Package workloads is one workload: overview, metrics, objects, history, its lease, and advice on its size.
+// Package workloads has the pages of one workload: overview and lease (workload.go, change.go), metrics, logs, events
+// and history, versions and replicas of an endpoint, its keys and traffic, schedule, sharing, advice on its size.
 package workloads
 
 import (

@@ -244,7 +244,7 @@ func (w *Pages) versionCreate(c echo.Context) error {
 func (w *Pages) workloadRollBack(c echo.Context) error {
 	k := w.CallOf(c)
 	id := workload.ID(c.Param("id"))
-	number, _ := strconv.Atoi(c.FormValue("version")) // none: the one of before
+	number, _ := strconv.Atoi(c.FormValue("version")) // none: the previous one
 	was, err := w.Workloads.Get(k.Ctx, k.Actor, id)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ type Growth struct {
 	From, GiB  int
 }
 
-// Room is how much of a class a team has and may have, in GiB.
+// Room is how many GiB of a storage class a team has and may have.
 type Room struct {
 	Taken, Most int // Most 0: as much as it likes
 }
@@ -46,8 +46,7 @@ func (s Sharing) Most(c Class) int {
 	return s.MostGiB
 }
 
-// RoomIn is what a team has of a class, among its volumes. What its owners have deleted counts until it is gone: it can
-// be taken back.
+// RoomIn adds up a team's volumes of a storage class. Deleted ones count until they are gone, for they can be restored.
 func RoomIn(volumes []Volume, cluster string, c Class) Room {
 	room := Room{Most: c.TeamGiB}
 	for _, v := range volumes {
@@ -163,9 +162,9 @@ func teamVolume(ctx context.Context, tx Tx, team, name string) (Volume, error) {
 	return v, err
 }
 
-// NotGrown takes back that a volume grows, which its cluster has refused for good: it stays as large as the claim is,
-// and is metered so. Cause is the id of a sentence, words are the API server's. Where somebody has wanted another size
-// meanwhile, nothing changes.
+// NotGrown takes back that a volume grows, which its cluster has refused permanently: it stays as large as the claim
+// is, and is metered so. Cause is the id of a sentence, words are the API server's. Where somebody has wanted another
+// size meanwhile, nothing changes.
 func (s *Service) NotGrown(ctx context.Context, seen Volume, claimGiB int, cause, words string) error {
 	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		v, err := tx.Volume(ctx, seen.Name)

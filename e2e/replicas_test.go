@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // replicas are the numbers that a workload tells.
@@ -68,11 +70,7 @@ func TestReplicasOverREST(t *testing.T) {
 
 	dana.ok(http.StatusOK, http.MethodPost, path, map[string]int{"wanted": 2})
 	dana.scales(id, 2)
-	for end := time.Now().Add(time.Minute); dana.slices() != before+2; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("want the third given back when its pod is gone, got %v after %v", dana.slices(), before)
-		}
-	}
+	waittest.For(t, "the third to be given back when its pod is gone", func() bool { return dana.slices() == before+2 })
 	h := items(dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id+"/history", nil))
 	scaled := 0
 	for _, e := range h {

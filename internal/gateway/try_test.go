@@ -87,9 +87,7 @@ func TestTryEndsWithTheSession(t *testing.T) {
 		defer func() { _ = recover() }() // a stream that is cut off aborts its handler
 		_, _ = w.try("anna", annaPortal, "/stream")
 	}()
-	for deadline := time.Now().Add(30 * time.Second); w.gw.Open() == 0 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, "the stream to be open", func() bool { return w.gw.Open() > 0 })
 	if err := w.EndSession(t.Context(), annaPortal); err != nil {
 		t.Fatal(err)
 	}

@@ -55,10 +55,7 @@ func TestWhoIsInsideIsWrittenDownNowAndThen(t *testing.T) {
 		t.Errorf("as long as a connection is open, it is told again, got %d", n)
 	}
 	_ = socket.CloseNow()
-	deadline := time.Now().Add(30 * time.Second)
-	for w.gw.Open() > 0 && time.Now().Before(deadline) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waitFor(t, "the connection to be over", func() bool { return w.gw.Open() == 0 })
 	now = now.Add(visitEvery)
 	_ = report() // the call that ended
 	now = now.Add(visitEvery)

@@ -62,16 +62,6 @@ func awake(wl *workload.Workload) {
 		Pods: []workload.Replica{{Pod: "p", IP: "10.64.0.5", Ready: true}}}
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !met(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func TestTheFirstRequestWakes(t *testing.T) {
 	w, a, key := sleeping(t)
 	answers := make(chan int, 20)
@@ -81,7 +71,7 @@ func TestTheFirstRequestWakes(t *testing.T) {
 			answers <- res.StatusCode
 		}()
 	}
-	eventually(t, "all of them wait", func() bool { return w.gw.Held() == cap(answers) && a.wakes.Load() == 1 })
+	waitFor(t, "all of them wait", func() bool { return w.gw.Held() == cap(answers) && a.wakes.Load() == 1 })
 	w.change("ep-anna", awake)
 	for range cap(answers) {
 		if status := <-answers; status != http.StatusOK {
@@ -91,7 +81,7 @@ func TestTheFirstRequestWakes(t *testing.T) {
 	if n := a.wakes.Load(); n != 1 {
 		t.Errorf("want one wake for all of them, got %d", n)
 	}
-	eventually(t, "nothing waits any more", func() bool { return w.gw.Held() == 0 })
+	waitFor(t, "nothing waits any more", func() bool { return w.gw.Held() == 0 })
 }
 
 func TestACallWaitsForALimitedTime(t *testing.T) {
@@ -107,7 +97,7 @@ func TestOnlySoManyWait(t *testing.T) {
 	w, _, key := sleeping(t, func(o *Options, _ *PodsOptions) { o.MaxHeld = 1 })
 	first := make(chan int, 1)
 	go func() { first <- w.chat("ep-anna", `{}`, key...).StatusCode }()
-	eventually(t, "the first waits", func() bool { return w.gw.Held() == 1 })
+	waitFor(t, "the first waits", func() bool { return w.gw.Held() == 1 })
 	res := w.chat("ep-anna", `{}`, key...)
 	if errorOf(t, res); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 		t.Errorf("want the second refused, got %d", res.StatusCode)
@@ -150,7 +140,7 @@ func TestTheWakingPageLooksAgain(t *testing.T) {
 		t.Errorf("want a page that looks again, got %d %s", page.StatusCode, text)
 	}
 	w.change("ep-anna", awake)
-	eventually(t, "it opens", func() bool {
+	waitFor(t, "it opens", func() bool {
 		return w.get("ep-anna", "/docs", with(navigation, "Cookie", cookie)...).StatusCode == http.StatusOK
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Apart is how far the portal's clock and the database's may be apart; beyond that one of them is wrong, and nothing
-// ends or is deleted by it.
-const Apart = 5 * time.Minute
+// MaxClockSkew is how far the portal's clock and the database's may be apart; beyond that one of them is wrong, and
+// nothing ends or is deleted by it.
+const MaxClockSkew = 5 * time.Minute
 
 // Clocks compares the portal's clock with the database's.
 type Clocks struct {
@@ -27,7 +27,7 @@ func (c Clocks) Trusted(ctx context.Context) bool {
 		return false
 	}
 	apart := c.Now().Sub(theirs)
-	if apart.Abs() < Apart+time.Second { // the database tells whole seconds
+	if apart.Abs() < MaxClockSkew+time.Second { // the database tells whole seconds
 		return true
 	}
 	c.Logger.ErrorContext(ctx, "the clocks of portal and database disagree: nothing ends by time until they agree",

@@ -159,7 +159,7 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 	var floor int64
 	if f.Text != "" {
 		var err error
-		if floor, end, err = v.stretch(ctx, end, f); err != nil {
+		if floor, end, err = v.searchRange(ctx, end, f); err != nil {
 			return nil, "", err
 		}
 		query = query.Where("seq > ? AND seq < ?", floor, end).Where(eventText+" LIKE lower(CAST(? AS TEXT)) ESCAPE '!'",
@@ -181,10 +181,10 @@ const eventText = "lower(kind || ' ' || actor_name || ' ' || address || ' ' || t
 	"workload " +
 	"|| ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
 
-// stretch is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a
+// searchRange is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a
 // page reads a bounded stretch, and its reader goes on from there. A search in a time begins near it: clocks can be
 // set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
-func (v view) stretch(ctx context.Context, end int64, f audit.Filter) (floor, from int64, err error) {
+func (v view) searchRange(ctx context.Context, end int64, f audit.Filter) (floor, from int64, err error) {
 	ask := func(into *int64, query string, args ...any) {
 		if err == nil {
 			err = failure(v.at(ctx).Raw(query, args...).Scan(into).Error)

@@ -97,7 +97,7 @@ func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 // chargesQuery adds up, for each cluster and step of the grid, what begins and what ends there: what usage.Charges says
 // of one interval. Times are in microseconds.
 const chargesQuery = `
-SELECT cluster, 0 AS doubt, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step,
+SELECT cluster, 0 AS unknown, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step,
   CAST(SUM(parts) AS BIGINT) AS parts,
   CAST(SUM(parts * ((CASE WHEN from_at < @from THEN @from ELSE from_at END) % @step / 1000)) AS BIGINT) AS late
 FROM meter_intervals
@@ -123,7 +123,7 @@ FROM (
   UNION ALL
   SELECT cluster, -parts, CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END FROM meter_intervals
   WHERE parts > 0 AND unknown_until > @from AND until_at < @until AND until_at < unknown_until
-) AS doubtful
+) AS unknown
 GROUP BY 1, 3`
 
 // Charges adds up the meter.
@@ -132,7 +132,7 @@ func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, e
 	err = withRoom(v.at(ctx), func(db *gorm.DB) error {
 		var rows []struct {
 			Cluster string
-			Doubt   int64
+			Unknown int64
 			Step    int64
 			Parts   int64
 			Late    int64
@@ -142,7 +142,7 @@ func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, e
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Doubt == 1,
+			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Unknown == 1,
 				Step: time.UnixMicro(row.Step * step).UTC(), Parts: row.Parts, Late: row.Late})
 		}
 		return nil

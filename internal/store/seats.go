@@ -68,13 +68,13 @@ func (v view) seatIntervals(ctx context.Context, s usage.Span, since time.Time) 
 // sharers are the stretches of others in the groups that a list held seats in during a span.
 func (v view) sharers(ctx context.Context, list []usage.SeatInterval, s usage.Span,
 	since time.Time) ([]usage.SeatInterval, error) {
-	type stretch struct {
+	type key struct {
 		workload string
 		from     time.Time
 	}
-	groups, listed := map[string]bool{}, map[stretch]bool{}
+	groups, listed := map[string]bool{}, map[key]bool{}
 	for _, h := range list {
-		listed[stretch{h.Workload, h.From}] = true
+		listed[key{h.Workload, h.From}] = true
 		if h.Seats.Group != "" && (h.Until.IsZero() || h.Until.After(s.From)) {
 			groups[h.Seats.Group] = true
 		}
@@ -88,7 +88,7 @@ func (v view) sharers(ctx context.Context, list []usage.SeatInterval, s usage.Sp
 			return nil, failure(err)
 		}
 		for _, h := range each(rows, toSeatInterval) {
-			if h.Sharer = true; !listed[stretch{h.Workload, h.From}] {
+			if h.Sharer = true; !listed[key{h.Workload, h.From}] {
 				sharers = append(sharers, h)
 			}
 		}

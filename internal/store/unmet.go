@@ -40,12 +40,12 @@ func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetReq
 		Scan(&refused).Error; err != nil {
 		return nil, failure(err)
 	}
-	var misses []usage.UnmetRequest
+	var unmet []usage.UnmetRequest
 	for _, r := range refused {
 		reason, ok := usage.UnmetReasonOf(r.Detail.is)
 		for _, c := range r.Changes {
 			if ok && c.Field == audit.AskedSize {
-				misses = append(misses, usage.UnmetRequest{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
+				unmet = append(unmet, usage.UnmetRequest{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
 			}
 		}
 	}
@@ -56,8 +56,8 @@ func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetReq
 		until).Scan(&gone).Error
 	for _, r := range gone {
 		at := r.DecidedAt.time()
-		misses = append(misses, usage.UnmetRequest{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
+		unmet = append(unmet, usage.UnmetRequest{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
 			Waited: at.Sub(r.CreatedAt.time())})
 	}
-	return misses, failure(err)
+	return unmet, failure(err)
 }

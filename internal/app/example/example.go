@@ -111,10 +111,10 @@ func (e *example) run(ctx context.Context, until time.Time) error {
 		}
 	}
 	for at := first.Add(time.Hour); at.Before(until); at = at.Add(12 * time.Hour) {
-		e.at(at, e.chores)
+		e.at(at, e.jobs)
 	}
 	e.last(until)
-	e.at(until, e.chores)
+	e.at(until, e.jobs)
 	for len(e.steps) > 0 {
 		next := e.steps[0]
 		e.steps = e.steps[1:]
@@ -169,8 +169,8 @@ func (e *example) found(ctx context.Context) error {
 	return nil
 }
 
-// chores are what the controller does from time to time.
-func (e *example) chores(ctx context.Context) error {
+// jobs are what the controller does from time to time.
+func (e *example) jobs(ctx context.Context) error {
 	return errors.Join(e.engines.Record(ctx), e.app.Approvals.ExpireDue(ctx), e.app.Budgets.Settle(ctx))
 }
 

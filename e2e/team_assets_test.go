@@ -229,7 +229,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.accessible()
 	otto.shot("grow")
 	// somebody else is faster
-	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+name+"/grow",
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+name+"/expand",
 		map[string]any{"from": 20, "gib": 30})
 	otto.fill("[data-test=volume-gib]", "40")
 	otto.expecting("409")
@@ -245,13 +245,13 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	})
 	eventually(t, "so the portal says", 3*time.Minute, func() bool {
 		return state(name)["hasGiB"] == 40.0 &&
-			state(name)["growing"] == false
+			state(name)["resizing"] == false
 	})
-	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+stiff+"/grow",
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+stiff+"/expand",
 		map[string]any{"from": 5, "gib": 9})
 	eventually(t, "the API server's refusal is told, and the volume is as large as it was", 3*time.Minute, func() bool {
 		v := volume(stiff)
-		refused, ok := v["notGrown"].(map[string]any)
+		refused, ok := v["notExpanded"].(map[string]any)
 		return ok && refused["gib"] == 9.0 && strings.Contains(str(refused["detail"]), "must support resize") &&
 			v["storage"] == "5Gi"
 	})

@@ -183,7 +183,7 @@ func (a *API) holdings(ctx context.Context, actor identity.Actor, in *idInput) (
 	return reply(v, err)
 }
 
-type handOverInput struct {
+type transferHoldingsInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body struct {
 		Tenant string `json:"tenant" maxLength:"63"`
@@ -191,18 +191,18 @@ type handOverInput struct {
 	}
 }
 
-// HandedOver is what was given to somebody else.
-type HandedOver struct {
+// Transferred is what was given to somebody else.
+type Transferred struct {
 	Workloads int      `json:"workloads"`
 	Volumes   int      `json:"volumes"`
 	Requests  int      `json:"requests"`
-	Left      []string `json:"left" nullable:"false" doc:"Requests that stay, because the receiver has a word in their decision"`
+	Left      []string `json:"left" nullable:"false" doc:"Requests that stay, because the recipient has a word in their decision"`
 }
 
-func (a *API) handOver(ctx context.Context, actor identity.Actor, in *handOverInput) (*output[HandedOver], error) {
-	done, err := a.deps.Accounts.HandOver(ctx, actor, identity.PersonID(in.ID), in.Body.Tenant,
+func (a *API) transferHoldings(ctx context.Context, actor identity.Actor, in *transferHoldingsInput) (*output[Transferred], error) {
+	done, err := a.deps.Accounts.Transfer(ctx, actor, identity.PersonID(in.ID), in.Body.Tenant,
 		identity.PersonID(in.Body.To))
-	v := HandedOver{Workloads: done.Workloads, Volumes: done.Volumes, Requests: done.Requests, Left: []string{}}
+	v := Transferred{Workloads: done.Workloads, Volumes: done.Volumes, Requests: done.Requests, Left: []string{}}
 	for _, id := range done.Left {
 		v.Left = append(v.Left, string(id))
 	}
@@ -232,6 +232,6 @@ func (a *API) registerPeople() {
 		identity.ManageTokens, a.revokeToken)
 	add(a, op(http.MethodGet, "/people/{id}/holdings", "get-holdings", "What somebody holds: workloads, storage, pending "+
 		"requests, ownership of teams", tag), identity.ReadAccount, a.holdings)
-	add(a, op(http.MethodPost, "/people/{id}/hand-over", "hand-over", "Give what somebody holds in a team to another of "+
-		"its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople, a.handOver)
+	add(a, op(http.MethodPost, "/people/{id}/transfer", "transfer-holdings", "Give what somebody holds in a team to another of "+
+		"its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople, a.transferHoldings)
 }

@@ -25,21 +25,21 @@ type TeamVolume struct {
 	UsedBy      []string       `json:"usedBy" doc:"Ids of the workloads that have it, running or stopped"`
 	MountedBy   []string       `json:"mountedBy" doc:"Those of them whose pod is there now"`
 	State       VolumeState    `json:"state" doc:"What its cluster says of the claim"`
-	NotGrown    *VolumeRefusal `json:"notGrown,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next spec"`
+	NotExpanded *VolumeRefusal `json:"notExpanded,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next spec"`
 	DeleteAfter *time.Time     `json:"deleteAfter,omitempty" doc:"An owner has deleted it: until then no new workload gets it, and it can be restored"`
 	CreatedAt   time.Time      `json:"createdAt"`
 }
 
 // VolumeState is what a cluster said of a claim.
 type VolumeState struct {
-	Phase   string     `json:"phase" enum:"unknown,none,pending,bound,lost" doc:"none: the cluster makes it with the first workload that has it. unknown: the cluster was not asked for some minutes; seenAt says when it was last, and was what it said"`
-	Was     string     `json:"was,omitempty" doc:"The phase at seenAt, where it is unknown now"`
-	Asked   float64    `json:"askedGiB,omitempty" doc:"What the claim asks for"`
-	Has     float64    `json:"hasGiB,omitempty" doc:"What the volume has"`
-	Growing bool       `json:"growing" doc:"It has still to become as large as storage says"`
-	Reason  string     `json:"reason,omitempty" doc:"In plain words, why it waits or does not grow"`
-	Detail  string     `json:"detail,omitempty" doc:"The same in the cluster's words"`
-	SeenAt  *time.Time `json:"seenAt,omitempty"`
+	Phase    string     `json:"phase" enum:"unknown,none,pending,bound,lost" doc:"none: the cluster makes it with the first workload that has it. unknown: the cluster was not asked for some minutes; seenAt says when it was last, and was what it said"`
+	Was      string     `json:"was,omitempty" doc:"The phase at seenAt, where it is unknown now"`
+	Asked    float64    `json:"askedGiB,omitempty" doc:"What the claim asks for"`
+	Has      float64    `json:"hasGiB,omitempty" doc:"What the volume has"`
+	Resizing bool       `json:"resizing" doc:"It has still to become as large as storage says"`
+	Reason   string     `json:"reason,omitempty" doc:"In plain words, why it waits or does not grow"`
+	Detail   string     `json:"detail,omitempty" doc:"The same in the cluster's words"`
+	SeenAt   *time.Time `json:"seenAt,omitempty"`
 }
 
 // VolumeRefusal is why a volume did not grow.
@@ -60,7 +60,7 @@ func volumeStateView(v workload.TeamVolume, now time.Time, l *i18n.Localizer) Vo
 		return VolumeState{Phase: "unknown"}
 	}
 	s := VolumeState{Phase: phaseWords[c.Phase], Asked: workload.GiBOf(c.Asked), Has: workload.GiBOf(c.Has),
-		Growing: v.Grows(), Reason: l.Say(c.Reason), Detail: c.Detail, SeenAt: &c.At}
+		Resizing: v.Resizing(), Reason: l.Say(c.Reason), Detail: c.Detail, SeenAt: &c.At}
 	if !c.Known(now) {
 		s.Phase, s.Was = "unknown", s.Phase
 	}
@@ -83,7 +83,7 @@ func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVol
 		view.DeleteAfter = &v.DeleteAfter
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
-		view.NotGrown = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words, At: v.Refused.At}
+		view.NotExpanded = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words, At: v.Refused.At}
 	}
 	return view
 }
@@ -124,7 +124,7 @@ func (a *API) addTeamVolume(ctx context.Context, actor identity.Actor,
 	return reply(a.teamVolumeView(ctx, workload.TeamVolume{Volume: v}), nil)
 }
 
-type growTeamVolumeInput struct {
+type expandTeamVolumeInput struct {
 	Name   string `path:"name" maxLength:"63"`
 	Volume string `path:"volume" maxLength:"63"`
 	Body   struct {
@@ -133,9 +133,9 @@ type growTeamVolumeInput struct {
 	}
 }
 
-func (a *API) growTeamVolume(ctx context.Context, actor identity.Actor,
-	in *growTeamVolumeInput) (*output[TeamVolume], error) {
-	v, err := a.deps.Workloads.GrowVolume(ctx, actor, workload.Growth{Team: in.Name, Name: in.Volume, From: in.Body.From,
+func (a *API) expandTeamVolume(ctx context.Context, actor identity.Actor,
+	in *expandTeamVolumeInput) (*output[TeamVolume], error) {
+	v, err := a.deps.Workloads.ExpandVolume(ctx, actor, workload.Expansion{Team: in.Name, Name: in.Volume, From: in.Body.From,
 		GiB: in.Body.GiB})
 	if err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func (a *API) registerTeamVolumes() {
 	add(a, op(http.MethodDelete, "/tenants/{name}/volumes/{volume}", "end-team-volume",
 		"Delete it with everything in it, after a time of grace; a conflict while a workload has it", tag),
 		identity.ChangeAssets, a.endTeamVolume)
-	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/grow", "grow-team-volume",
-		"Make it larger; the cluster follows, see its state", tag), identity.ChangeAssets, a.growTeamVolume)
+	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/expand", "expand-team-volume",
+		"Make it larger; the cluster follows, see its state", tag), identity.ChangeAssets, a.expandTeamVolume)
 	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/restore", "restore-team-volume",
 		"Take back that it was deleted, until it is gone", tag), identity.ChangeAssets, a.restoreTeamVolume)
 }

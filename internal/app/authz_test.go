@@ -100,7 +100,7 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
 	case strings.HasSuffix(path, "/volumes/:volume/delete"):
 		return url.Values{"confirm": {w.lastVolume()}}
-	case strings.HasSuffix(path, "/volumes/:volume/grow"):
+	case strings.HasSuffix(path, "/volumes/:volume/expand"):
 		return url.Values{"from": {"10"}, "gib": {"20"}}
 	case path == "/team/:name/volumes":
 		return url.Values{"name": {fmt.Sprintf("data-%d", w.next())}, "class": {"main/nfs"}, "gib": {"10"}}
@@ -129,7 +129,7 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"amount": {"1000"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
 	case path == "/approvals/:id/reassign": // to the administrator, who cannot give it to themselves
 		return url.Values{"person": {w.personID(admin)}, "reason": {"a test"}}
-	case strings.HasSuffix(path, "/hand-over"):
+	case strings.HasSuffix(path, "/transfer"):
 		return url.Values{"tenant": {"vision"}, "to": {w.personID(owner)}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}, "seen": {"1"}}
@@ -180,9 +180,9 @@ func (w *world) body(route string) any {
 		return nil
 	case strings.HasSuffix(path, "/disable"):
 		return map[string]any{"note": "a test"}
-	case strings.HasSuffix(path, "/hand-over"):
+	case strings.HasSuffix(path, "/transfer"):
 		return map[string]any{"tenant": "vision", "to": w.personID(owner)}
-	case strings.HasSuffix(path, "/volumes/{volume}/grow"):
+	case strings.HasSuffix(path, "/volumes/{volume}/expand"):
 		return map[string]any{"from": 10, "gib": 20}
 	case path == "/api/v1/tenants/{name}/volumes":
 		return map[string]any{"name": fmt.Sprintf("data-%d", w.next()), "cluster": "main", "class": "nfs", "gib": 10}

@@ -282,7 +282,7 @@ func TestSignInsAndTokensEnd(t *testing.T) {
 }
 
 // TestALeaverHandsOver: workloads, storage and pending requests in one team go to another member of it, once; what the
-// receiver has a word on stays.
+// recipient has a word on stays.
 func TestALeaverHandsOver(t *testing.T) {
 	w := newWorld(t)
 	item, kept, spec := w.running(developer, "vision"), w.unusedVolume(developer, "vision"), w.pending(developer, "vision")
@@ -293,7 +293,7 @@ func TestALeaverHandsOver(t *testing.T) {
 		t.Fatalf("holdings: %v", held)
 	}
 	give := func(tenant, to string) answer {
-		return w.call(by, http.MethodPost, path+"/hand-over", map[string]any{"tenant": tenant, "to": w.personID(to)})
+		return w.call(by, http.MethodPost, path+"/transfer", map[string]any{"tenant": tenant, "to": w.personID(to)})
 	}
 	for name, got := range map[string]answer{"another team's": give("vision", other), "an administrator": give("vision",
 		admin), "themself": give("vision", developer)} {
@@ -315,7 +315,7 @@ func TestALeaverHandsOver(t *testing.T) {
 	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil {
 		t.Errorf("a request that was handed over is decided like any other: %v", err)
 	}
-	if got := len(w.events(audit.PersonHandedOver)); got != 4 {
+	if got := len(w.events(audit.HoldingsTransferred)); got != 4 {
 		t.Errorf("record: want an event for each of four things, got %d", got)
 	}
 	if again := give("vision", owner).json(t); again["workloads"] != 0.0 {
@@ -323,7 +323,7 @@ func TestALeaverHandsOver(t *testing.T) {
 	}
 }
 
-// TestNobodyIsGivenWhatTheyDecided: a request that the receiver has consented to stays where it is.
+// TestNobodyIsGivenWhatTheyDecided: a request that the recipient has consented to stays where it is.
 func TestNobodyIsGivenWhatTheyDecided(t *testing.T) {
 	w := newWorld(t)
 	spec := w.pending(developer, "vision")
@@ -337,7 +337,7 @@ func TestNobodyIsGivenWhatTheyDecided(t *testing.T) {
 		_, err = tx.SaveRequest(t.Context(), r)
 		return err
 	})
-	got := w.call(w.token(admin), http.MethodPost, "/api/v1/people/"+w.personID(developer)+"/hand-over",
+	got := w.call(w.token(admin), http.MethodPost, "/api/v1/people/"+w.personID(developer)+"/transfer",
 		map[string]any{"tenant": "vision", "to": w.personID(both)}).json(t)
 	if left, _ := got["left"].([]any); len(left) != 1 || left[0] != string(spec.ID) || got["requests"] != 0.0 {
 		t.Errorf("want the request left, got %v", got)

@@ -27,7 +27,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
 	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules", "PlanOf", "TeamSchedule", "ScheduleOf", "Leave",
-		"EnforceRetention", "NotGrown", "Assign",
+		"EnforceRetention", "NotExpanded", "Assign",
 		"Places", "Depth", "ResumeOf",
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "CostsOf", "States", "Evaluate", "Every", "Shortest",
 		"Meters",

@@ -167,7 +167,7 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	if a := dora.post("/team/vision/volumes/data/restore", nil); a.status != http.StatusForbidden {
 		t.Errorf("a member takes it back: %d", a.status)
 	}
-	if a := olga.post("/team/vision/volumes/data/grow",
+	if a := olga.post("/team/vision/volumes/data/expand",
 		url.Values{"from": {"10"}, "gib": {"20"}}); a.status != http.StatusConflict {
 		t.Errorf("what goes grows: %d", a.status)
 	}
@@ -224,16 +224,16 @@ func TestSharedStorageGrows(t *testing.T) {
 		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
 		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
 	} {
-		if a := olga.post("/team/vision/volumes/data/grow",
+		if a := olga.post("/team/vision/volumes/data/expand",
 			url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
 			t.Errorf("%s: want %d with %q, got %d", name, c.status, c.says, a.status)
 		}
 	}
-	if a := olga.post("/team/vision/volumes/data/grow",
+	if a := olga.post("/team/vision/volumes/data/expand",
 		url.Values{"from": {"10"}, "gib": {"60"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := olga.post("/team/vision/volumes/other/grow",
+	if a := olga.post("/team/vision/volumes/other/expand",
 		url.Values{"from": {"10"}, "gib": {"41"}}); a.status != http.StatusUnprocessableEntity ||
 		!strings.Contains(a.body, "70 of 100 GiB") {
 		t.Errorf("more than the team may have in all: %d", a.status)
@@ -242,7 +242,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		"gib": {"31"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "30 GiB are left") {
 		t.Errorf("a new one of more than is left: %d", a.status)
 	}
-	if a := w.call(w.token(owner), http.MethodPost, "/api/v1/tenants/vision/volumes/other/grow",
+	if a := w.call(w.token(owner), http.MethodPost, "/api/v1/tenants/vision/volumes/other/expand",
 		map[string]any{"from": 10, "gib": 40}); a.status != http.StatusOK || !strings.Contains(a.body, `"storage":"40Gi"`) {
 		t.Errorf("exactly what is left: %d %s", a.status, a.body)
 	}
@@ -251,7 +251,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	for range 2 { // after a crash it is told twice
-		if err := w.workloads.NotGrown(t.Context(), seen, 10, "volume.refused_class",
+		if err := w.workloads.NotExpanded(t.Context(), seen, 10, "volume.refused_class",
 			"the class must support resize"); err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		}
 	}
 	a := w.call(w.token(developer), http.MethodGet, "/api/v1/tenants/vision/volumes", nil)
-	if !strings.Contains(a.body, `"notGrown":{"gib":40`) || !strings.Contains(a.body, `"storage":"10Gi"`) ||
+	if !strings.Contains(a.body, `"notExpanded":{"gib":40`) || !strings.Contains(a.body, `"storage":"10Gi"`) ||
 		!strings.Contains(a.body, `"phase":"unknown"`) {
 		t.Errorf("over the API: %s", a.body)
 	}
@@ -272,14 +272,14 @@ func TestSharedStorageGrows(t *testing.T) {
 	if err != nil || len(kept) == 0 || kept[len(kept)-1].Volume != "vision.other" || kept[len(kept)-1].GiB != 10 {
 		t.Errorf("want it metered as large as it stayed, got %+v %v", kept, err)
 	}
-	if a := olga.post("/team/vision/volumes/other/grow",
+	if a := olga.post("/team/vision/volumes/other/expand",
 		url.Values{"from": {"10"}, "gib": {"11"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if again, err := w.store.Volume(t.Context(), "vision.other"); err != nil || again.Refused.GiB != 0 {
 		t.Errorf("an old refusal stands beside a new spec: %+v %v", again, err)
 	}
-	if grown, not := w.events(audit.VolumeGrown), w.events(audit.VolumeNotGrown); len(grown) != 3 || len(not) != 1 {
+	if grown, not := w.events(audit.VolumeExpanded), w.events(audit.VolumeNotExpanded); len(grown) != 3 || len(not) != 1 {
 		t.Errorf("on record: %v %v", grown, not)
 	}
 }

@@ -70,9 +70,9 @@ const (
 	LeaseWarned         Kind = "lease.warned"
 	LeaseEnded          Kind = "lease.ended"
 	VolumeShared        Kind = "volume.shared" // made for a whole team
-	VolumeGrown         Kind = "volume.grown"
-	VolumeNotGrown      Kind = "volume.not_grown" // its cluster would not have it
-	VolumeEnding        Kind = "volume.ending"    // a team's volume was deleted, and can be taken back for a time
+	VolumeExpanded      Kind = "volume.expanded"
+	VolumeNotExpanded   Kind = "volume.not_expanded" // its cluster would not have it
+	VolumeEnding        Kind = "volume.ending"       // a team's volume was deleted, and can be taken back for a time
 	VolumeRestored      Kind = "volume.restored"
 	VolumeDeleted       Kind = "volume.deleted"
 	VolumeWarned        Kind = "volume.warned" // unused storage will be reclaimed
@@ -86,7 +86,7 @@ const (
 	SessionsEnded       Kind = "sessions.ended" // by their person or an administrator
 	PersonDisabled      Kind = "person.disabled"
 	PersonEnabled       Kind = "person.enabled"
-	PersonHandedOver    Kind = "person.handed_over" // what somebody held was given to somebody else
+	HoldingsTransferred Kind = "person.holdings_transferred" // what somebody held was given to somebody else
 	TokenCreated        Kind = "token.created"
 	TokenRevoked        Kind = "token.revoked"
 	TokenExpiring       Kind = "token.expiring" // announced to its owner
@@ -146,9 +146,9 @@ func Kinds() []Kind {
 		ScheduleStarted, ScheduleWarned, ScheduleMissed,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
-		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
+		VolumeShared, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
-		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
+		PersonDisabled, PersonEnabled, HoldingsTransferred, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
 		EmbedRevoked, SecretCreated, SecretReplaced, SecretDeleted, KeyCreated, KeyRotated,
 		KeyRevoked, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,

@@ -19,14 +19,14 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 		// the API server has it, and nobody has looked at it yet
 		found = newFinding("", "explain.disk_first")
 	case c.Status.Phase == corev1.ClaimBound && has.Value() < wanted:
-		found = growthProblem(f)
+		found = expansionProblem(f)
 	}
 	return Explanation{Reason: found.reason, Detail: clip(found.detail), Failed: found.failed}
 }
 
-// growthProblem looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
+// expansionProblem looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
 // of claims in the API of Kubernetes 1.36, and the events of the external resizer.
-func growthProblem(f Facts) finding {
+func expansionProblem(f Facts) finding {
 	switch f.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
 	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
 		return newFinding(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
@@ -65,16 +65,16 @@ func (f Facts) claimSays(kinds ...corev1.PersistentVolumeClaimConditionType) str
 	return ""
 }
 
-// growthRefusals are the texts of admission when a claim is to become larger: the plugins PersistentVolumeClaimResize
+// expansionRefusals are the texts of admission when a claim is to become larger: the plugins PersistentVolumeClaimResize
 // and resourcequota of the API server, v1.36.
-var growthRefusals = []row{
+var expansionRefusals = []row{
 	{[]string{"only dynamically provisioned pvc can be resized"}, "volume.refused_class", true},
 	{[]string{"exceeded quota:"}, "volume.refused_quota", true},
 }
 
-// GrowthRefused is the id of the sentence for what an API server said when a claim was to become larger.
-func GrowthRefused(text string) string {
-	if r, ok := match(growthRefusals, text); ok {
+// ExpansionRefused is the id of the sentence for what an API server said when a claim was to become larger.
+func ExpansionRefused(text string) string {
+	if r, ok := match(expansionRefusals, text); ok {
 		return r.id
 	}
 	return "volume.refused"

@@ -74,7 +74,7 @@ var topics = map[audit.Kind][]topic{
 	audit.VolumeDeleted:       {{Storage, "storage.deleted", keeps}},
 	audit.VolumeEnding:        {{Storage, "storage.going", leads}},
 	audit.VolumeRestored:      {{Storage, "storage.back", leads}},
-	audit.VolumeNotGrown:      {{Storage, "storage.not_grown", leads}},
+	audit.VolumeNotExpanded:   {{Storage, "storage.not_grown", leads}},
 	audit.DelegationCreated:   {{Waiting, "delegation.created", named(audit.Delegate)}},
 	audit.DelegationEnded:     {{Waiting, "delegation.ended", named(audit.Delegate)}},
 	audit.TokenExpiring:       {{Token, "token", named(audit.TokenHolder)}},

@@ -168,7 +168,7 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.ObjectSpoofed:   {i18n.T("reconcile.object_spoofed", "Object", "№1", "Cluster", "№2")},
 		audit.VolumeWarned:    {i18n.T("volume.warned", "Left", "7d", "Until", machineTime)},
 		audit.VolumeEnding:    {i18n.T("volume.ending", "Until", machineTime)},
-		audit.VolumeNotGrown: {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"),
+		audit.VolumeNotExpanded: {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"),
 			i18n.T("volume.refused", "GiB", 20)},
 		audit.VolumeReclaimed: nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
 		audit.DelegationCreated: {i18n.T("delegation.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},

@@ -22,8 +22,8 @@ import (
 
 // Shared hears of team volumes that a cluster does not expand.
 type Shared interface {
-	// NotGrown takes the growth back; cause is the id of a sentence, words are the API server's.
-	NotGrown(ctx context.Context, v workload.Volume, claimGiB int, cause, words string) error
+	// NotExpanded takes the growth back; cause is the id of a sentence, words are the API server's.
+	NotExpanded(ctx context.Context, v workload.Volume, claimGiB int, cause, words string) error
 }
 
 const claimKind = "PersistentVolumeClaim"
@@ -149,7 +149,7 @@ func (l *loop) expandVolume(ctx context.Context, v workload.Volume) error {
 	}
 	if words, final := refusedForGood(err); final && l.o.Shared != nil {
 		l.log.WarnContext(ctx, "the cluster does not let the storage of a team grow", "volume", v.Name, "error", err)
-		return l.o.Shared.NotGrown(ctx, v, int(requested(claim)>>30), explain.GrowthRefused(words), words)
+		return l.o.Shared.NotExpanded(ctx, v, int(requested(claim)>>30), explain.ExpansionRefused(words), words)
 	}
 	return err
 }

@@ -130,7 +130,7 @@ type terminalReasons struct {
 	words string
 }
 
-func (r *terminalReasons) NotGrown(_ context.Context, v workload.Volume, claimGiB int, cause, words string) error {
+func (r *terminalReasons) NotExpanded(_ context.Context, v workload.Volume, claimGiB int, cause, words string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cause, r.words = append(r.cause, cause), words

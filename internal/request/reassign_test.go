@@ -81,9 +81,9 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 	}
 }
 
-// TestAHandOver takes the word from who gave it away alone, comes back when they want, and ends with the step and with
+// TestReassignment takes the word from who gave it away alone, comes back when they want, and ends with the step and with
 // the spec.
-func TestAHandOver(t *testing.T) {
+func TestReassignment(t *testing.T) {
 	ada, bob, eve := who("ada", identity.Approver), who("bob", identity.Approver), who("eve", identity.Approver)
 	stand := who("stand")
 	stand.Delegators = []identity.Actor{ada}

@@ -39,17 +39,17 @@ func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 		t.Errorf("oneself: want 409, got %d", got.Code)
 	}
 	auditor := read(t, w.Get(webtest.Eli, anna), http.StatusOK)
-	wantAbsent(t, auditor, "disable-form", "session-end", "sessions-end", "token-revoke", "hand-over")
+	wantAbsent(t, auditor, "disable-form", "session-end", "sessions-end", "token-revoke", "transfer")
 	if got := w.Get(webtest.Anna, anna).Code; got != http.StatusNotFound {
 		t.Errorf("one's own page among the administrators': want 404, got %d", got)
 	}
 }
 
-// TestWhatALeaverHeldIsHandedOver: to a member who may start something, with an event for each thing.
-func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
+// TestTransferOfHoldings: to a member who may start something, with an event for each thing.
+func TestTransferOfHoldings(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	path := "/admin/people/" + string(webtest.Anna.ID) + "/hand-over"
+	path := "/admin/people/" + string(webtest.Anna.ID) + "/transfer"
 	back := read(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Olaf.ID)}}),
 		http.StatusUnprocessableEntity)
 	wantText(t, back, "form-errors", "Choose a member of the team")
@@ -70,7 +70,7 @@ func TestWhatALeaverHeldIsHandedOver(t *testing.T) {
 	}
 	told := map[bool]int{}
 	for _, e := range w.Record() {
-		if e.Kind == audit.PersonHandedOver {
+		if e.Kind == audit.HoldingsTransferred {
 			told[e.Workload+e.Volume+e.Request != "" && e.Tenant == "vision"]++
 		}
 	}

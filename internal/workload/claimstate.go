@@ -63,7 +63,7 @@ func (v Volume) RefusedBecause() i18n.Text {
 	return i18n.T(v.Refused.Cause, "GiB", v.Refused.GiB, "Class", v.Share.Class)
 }
 
-// Grows reports whether the cluster has still to make it as large as it shall be.
-func (v TeamVolume) Grows() bool {
+// Resizing reports whether the cluster has still to make it as large as it shall be.
+func (v TeamVolume) Resizing() bool {
 	return v.Claim.Phase == ClaimBound && v.Claim.Has < int64(v.GiB)<<30
 }

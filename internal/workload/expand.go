@@ -11,9 +11,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Growth is a larger size for a volume of a team, as it was typed or posted. From is the size that was seen: when
+// Expansion is a larger size for a volume of a team, as it was typed or posted. From is the size that was seen: when
 // somebody else was faster, that is a Conflict.
-type Growth struct {
+type Expansion struct {
 	Team, Name string
 	From, GiB  int
 }
@@ -94,9 +94,9 @@ func (s *Service) affordStorage(ctx context.Context, tx Tx, v Volume) error {
 	return s.Budgets.Hold(ctx, tx, c, true)
 }
 
-// GrowVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see
-// NotGrown for one that will not.
-func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (TeamVolume, error) {
+// ExpandVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see
+// NotExpanded for one that will not.
+func (s *Service) ExpandVolume(ctx context.Context, a identity.Actor, g Expansion) (TeamVolume, error) {
 	if err := s.permitTeam(a, g.Team, identity.ChangeAssets); err != nil {
 		return TeamVolume{}, err
 	}
@@ -111,13 +111,13 @@ func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (T
 			return err
 		}
 		class, offered := sharing.Class(v.Cluster, v.Share.Class)
-		if err := sharing.mayGrow(v, g, class, offered); err != nil {
+		if err := sharing.mayExpand(v, g, class, offered); err != nil {
 			return err
 		}
 		if err := roomFor(ctx, tx, g.Team, v.Cluster, class, g.GiB-v.GiB); err != nil {
 			return err
 		}
-		e := audit.By(a, audit.VolumeGrown, s.Now())
+		e := audit.By(a, audit.VolumeExpanded, s.Now())
 		e.Tenant, e.Volume, e.Changes = v.Tenant, v.Name, audit.Changed("gib", v.GiB, g.GiB)
 		v.GiB, v.Refused, v.UpdatedAt = g.GiB, Refusal{}, s.Now()
 		if err := tx.SaveVolume(ctx, v); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (T
 	return out, err
 }
 
-func (s Sharing) mayGrow(v Volume, g Growth, c Class, offered bool) error {
+func (s Sharing) mayExpand(v Volume, g Expansion, c Class, offered bool) error {
 	most := s.Most(c)
 	switch {
 	case !v.DeleteAfter.IsZero():
@@ -162,10 +162,10 @@ func teamVolume(ctx context.Context, tx Tx, team, name string) (Volume, error) {
 	return v, err
 }
 
-// NotGrown takes back that a volume grows, which its cluster has refused permanently: it stays as large as the claim
+// NotExpanded takes back that a volume grows, which its cluster has refused permanently: it stays as large as the claim
 // is, and is metered so. Cause is the id of a sentence, words are the API server's. Where somebody has wanted another
 // size meanwhile, nothing changes.
-func (s *Service) NotGrown(ctx context.Context, seen Volume, claimGiB int, cause, words string) error {
+func (s *Service) NotExpanded(ctx context.Context, seen Volume, claimGiB int, cause, words string) error {
 	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		v, err := tx.Volume(ctx, seen.Name)
 		if fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.GiB != seen.GiB || claimGiB >= v.GiB ||
@@ -176,7 +176,7 @@ func (s *Service) NotGrown(ctx context.Context, seen Volume, claimGiB int, cause
 			return err
 		}
 		v.Refused = Refusal{GiB: v.GiB, Cause: cause, Words: words, At: s.Now()}
-		e := audit.By(identity.System(), audit.VolumeNotGrown, s.Now())
+		e := audit.By(identity.System(), audit.VolumeNotExpanded, s.Now())
 		e.Tenant, e.Volume, e.Changes, e.Detail = v.Tenant, v.Name, audit.Changed("gib", v.GiB, claimGiB), v.RefusedBecause()
 		v.GiB, v.UpdatedAt = claimGiB, s.Now()
 		if err := tx.SaveVolume(ctx, v); err != nil {

@@ -76,10 +76,10 @@ type OwnedModel struct {
 
 // HeldModel is what somebody holds in a team.
 type HeldModel struct {
-	Slug  string // of the team, for ids
-	Title string
-	Rows  []HeldRowModel
-	Hand  *HandModel // for those who may hand it over
+	Slug     string // of the team, for ids
+	Title    string
+	Rows     []HeldRowModel
+	Transfer *TransferModel // for those who may hand it over
 }
 
 // HeldKind is what is held.
@@ -102,11 +102,11 @@ type HeldRowModel struct {
 	Detail string
 }
 
-// HandModel chooses who gets it; without receivers nobody can.
-type HandModel struct {
-	Action    string
-	Tenant    string
-	Receivers []ui.OptionModel
+// TransferModel chooses who gets it; without recipients nobody can.
+type TransferModel struct {
+	Action     string
+	Tenant     string
+	Recipients []ui.OptionModel
 }
 
 // Person shows how somebody gets in and what they hold, with what takes each of it away.
@@ -576,8 +576,8 @@ func held(h HeldModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if h.Hand != nil {
-			templ_7745c5c3_Err = hand(*h.Hand, h.Slug).Render(ctx, templ_7745c5c3_Buffer)
+		if h.Transfer != nil {
+			templ_7745c5c3_Err = transfer(*h.Transfer, h.Slug).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -586,7 +586,7 @@ func held(h HeldModel) templ.Component {
 	})
 }
 
-func hand(m HandModel, slug string) templ.Component {
+func transfer(m TransferModel, slug string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -607,15 +607,15 @@ func hand(m HandModel, slug string) templ.Component {
 			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if len(m.Receivers) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p data-test=\"no-receiver\">")
+		if len(m.Recipients) == 0 {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p data-test=\"no-recipient\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("accounts.no_receiver"))
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("accounts.no_recipient"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 233, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/person.templ`, Line: 233, Col: 68}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -639,7 +639,7 @@ func hand(m HandModel, slug string) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "to-" + slug, Name: "to", Kind: ui.SelectField,
-					Label: ui.L(ctx).S("accounts.receiver"), Options: m.Receivers, Test: "receiver"}).Render(ctx, templ_7745c5c3_Buffer)
+					Label: ui.L(ctx).S("accounts.recipient"), Options: m.Recipients, Test: "recipient"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -647,8 +647,8 @@ func hand(m HandModel, slug string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("accounts.hand_over"), Kind: ui.Secondary, Icon: "arrow-right",
-					Test: "hand-over-go"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("accounts.transfer"), Kind: ui.Secondary, Icon: "arrow-right",
+					Test: "transfer-go"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -659,7 +659,7 @@ func hand(m HandModel, slug string) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Form(ui.FormModel{ID: "hand-" + slug, Action: m.Action,
-				Hidden: []ui.HiddenModel{{Name: "tenant", Value: m.Tenant}}, Test: "hand-over"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+				Hidden: []ui.HiddenModel{{Name: "tenant", Value: m.Tenant}}, Test: "transfer"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -41,8 +41,8 @@ type VolumeModel struct {
 	Refused *RefusedModel
 	Claim   ClaimModel
 	Users   []VolumeUserModel
-	Restore string // address that takes its deletion back; Grow and Delete are pages. "" for what cannot be done
-	Grow    string
+	Restore string // address that takes its deletion back; Expand and Delete are pages. "" for what cannot be done
+	Expand  string
 	Delete  string
 }
 
@@ -58,15 +58,15 @@ type Claim string
 
 // What it can say.
 const (
-	NoClaim      Claim = "none"
-	ClaimPending Claim = "pending"
-	ClaimBound   Claim = "bound"
-	ClaimLost    Claim = "lost"
-	ClaimGrowing Claim = "growing"
+	NoClaim       Claim = "none"
+	ClaimPending  Claim = "pending"
+	ClaimBound    Claim = "bound"
+	ClaimLost     Claim = "lost"
+	ClaimResizing Claim = "resizing"
 )
 
 var claimKinds = map[Claim]ui.Kind{NoClaim: ui.Off, ClaimPending: ui.Waiting, ClaimBound: ui.OK,
-	ClaimLost: ui.Danger, ClaimGrowing: ui.Progress}
+	ClaimLost: ui.Danger, ClaimResizing: ui.Progress}
 
 // Known is how well that is known.
 type Known int
@@ -91,8 +91,8 @@ type ClaimModel struct {
 	Reason  string // by the cluster; "" for none
 }
 
-// GrowModel asks for a larger size of a volume.
-type GrowModel struct {
+// ExpandModel asks for a larger size of a volume.
+type ExpandModel struct {
 	Path   string // in a workload
 	Crumbs []ui.CrumbModel
 	Errors ui.FormErrorsModel
@@ -141,8 +141,8 @@ type VolumeFormModel struct {
 	Note     FieldModel
 }
 
-// Grow asks in a page.
-func Grow(m GrowModel) templ.Component {
+// Expand asks in a page.
+func Expand(m ExpandModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -163,7 +163,7 @@ func Grow(m GrowModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = workload.Ask(growAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = workload.Ask(expandAsk(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -745,17 +745,17 @@ func volumeActions(ctx context.Context, v VolumeModel) []ui.ActionModel {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: v.Restore, Button: ui.ButtonModel{
 			Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
 			Attrs: labelled("team.volume_restore_name")}}}}
-	case v.Grow == "":
+	case v.Expand == "":
 		return nil
 	}
 	return []ui.ActionModel{
-		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: v.Grow, Kind: ui.Secondary, Small: true,
+		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: v.Expand, Kind: ui.Secondary, Small: true,
 			Test: "grow", Attrs: labelled("team.volume_grow_name")}},
 		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: v.Delete, Kind: ui.DangerSecondary, Icon: "trash",
 			Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
 }
 
-func growAsk(ctx context.Context, m GrowModel) workload.AskModel {
+func expandAsk(ctx context.Context, m ExpandModel) workload.AskModel {
 	say := ui.L(ctx)
 	hint := say.S("team.volume_grow_hint", "Now", m.Now, "Limit", m.Limit)
 	if m.Room != nil {
@@ -832,8 +832,8 @@ func claimState(ctx context.Context, c ClaimModel) ui.StateModel {
 	switch c.Claim {
 	case NoClaim:
 		m.Detail = say.S("team.volume_unused_why")
-	case ClaimGrowing:
-		m.Detail = say.S("team.claim_growing_why", "Has", c.Has, "Wanted", c.Wanted)
+	case ClaimResizing:
+		m.Detail = say.S("team.claim_resizing_why", "Has", c.Has, "Wanted", c.Wanted)
 	}
 	m.Detail = cmp.Or(c.Reason, m.Detail)
 	return m

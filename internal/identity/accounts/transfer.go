@@ -119,8 +119,8 @@ func each[T any](read func(cursor string) ([]T, string, error)) (all []T, err er
 	}
 }
 
-// Receivers lists the members of a tenant who can be given what somebody holds there: those who may start something.
-func (s *Service) Receivers(ctx context.Context, a identity.Actor, id identity.PersonID,
+// Recipients lists the members of a tenant who can be given what somebody holds there: those who may start something.
+func (s *Service) Recipients(ctx context.Context, a identity.Actor, id identity.PersonID,
 	tenant string) ([]identity.Person, error) {
 	p, err := s.of(ctx, a, id, identity.ManagePeople)
 	if err != nil {
@@ -135,54 +135,54 @@ func (s *Service) receives(to, from identity.Person, tenant string) bool {
 		identity.Resource{Tenant: tenant})
 }
 
-// Handed is what was given to somebody else.
-type Handed struct {
+// Transferred is what was given to somebody else.
+type Transferred struct {
 	Workloads, Volumes, Requests int
-	// Left are pending requests that the receiver has spoken on, or was given to decide: nobody decides their own.
+	// Left are pending requests that the recipient has approved, or that are reassigned to them: nobody decides their own.
 	Left []request.ID
 }
 
-// HandOver gives the workloads, storage and pending requests that somebody has in a tenant to another of its members,
+// Transfer gives the workloads, storage and pending requests that somebody has in a tenant to another of its members,
 // all or nothing. What runs goes on: nothing in the cluster names a person.
-func (s *Service) HandOver(ctx context.Context, a identity.Actor, id identity.PersonID, tenant string,
-	to identity.PersonID) (Handed, error) {
+func (s *Service) Transfer(ctx context.Context, a identity.Actor, id identity.PersonID, tenant string,
+	to identity.PersonID) (Transferred, error) {
 	from, err := s.of(ctx, a, id, identity.ManagePeople)
 	if err != nil {
-		return Handed{}, err
+		return Transferred{}, err
 	}
-	receiver, err := s.Store.Person(ctx, to)
-	if fault.Is(err, fault.NotFound) || err == nil && !s.receives(receiver, from, tenant) {
-		return Handed{}, fault.InvalidFields([]fault.Field{{Name: "to", Reason: i18n.T("accounts.not_a_receiver")}})
+	recipient, err := s.Store.Person(ctx, to)
+	if fault.Is(err, fault.NotFound) || err == nil && !s.receives(recipient, from, tenant) {
+		return Transferred{}, fault.InvalidFields([]fault.Field{{Name: "to", Reason: i18n.T("accounts.not_a_recipient")}})
 	}
 	if err != nil {
-		return Handed{}, err
+		return Transferred{}, err
 	}
 	held, err := s.held(ctx, from.ID)
 	if err != nil {
-		return Handed{}, err
+		return Transferred{}, err
 	}
-	var done Handed
+	var done Transferred
 	err = s.Store.DecideExclusively(ctx, func(tx request.Tx) error {
-		h := handing{tx: tx, from: from, to: receiver, now: s.Now(), event: s.about(a, audit.PersonHandedOver, from)}
+		h := transfer{tx: tx, from: from, to: recipient, now: s.Now(), event: s.about(a, audit.HoldingsTransferred, from)}
 		h.event.Tenant = tenant
-		h.event.Detail = i18n.T("accounts.audit_handed", "From", from.Name, "To", receiver.Name)
-		h.event.Changes = audit.Changed("owner", from.ID, receiver.ID)
+		h.event.Detail = i18n.T("accounts.audit_transferred", "From", from.Name, "To", recipient.Name)
+		h.event.Changes = audit.Changed("owner", from.ID, recipient.ID)
 		done, err = h.all(ctx, held.In(tenant))
 		return err
 	})
 	return done, err
 }
 
-// handing writes one hand-over. Things are read again inside the transaction, and what is not from's any more stays as
+// transfer writes one transfer. Things are read again inside the transaction, and what is not from's any more stays as
 // it is.
-type handing struct {
+type transfer struct {
 	tx       request.Tx
 	from, to identity.Person
 	now      time.Time
 	event    audit.Event
 }
 
-func (h handing) all(ctx context.Context, held Holdings) (done Handed, err error) {
+func (h transfer) all(ctx context.Context, held Holdings) (done Transferred, err error) {
 	for _, w := range held.Workloads {
 		if err := h.workload(ctx, w.ID, &done); err != nil {
 			return done, err
@@ -201,7 +201,7 @@ func (h handing) all(ctx context.Context, held Holdings) (done Handed, err error
 	return done, nil
 }
 
-func (h handing) workload(ctx context.Context, id workload.ID, done *Handed) error {
+func (h transfer) workload(ctx context.Context, id workload.ID, done *Transferred) error {
 	w, err := h.tx.Workload(ctx, id)
 	if err != nil || w.Owner != h.from.ID || w.State == workload.Ended {
 		return err
@@ -213,7 +213,7 @@ func (h handing) workload(ctx context.Context, id workload.ID, done *Handed) err
 	return h.write(ctx, h.tx.SaveWorkload(ctx, w), e)
 }
 
-func (h handing) volume(ctx context.Context, name string, done *Handed) error {
+func (h transfer) volume(ctx context.Context, name string, done *Transferred) error {
 	v, err := h.tx.Volume(ctx, name)
 	if err != nil || v.Owner != h.from.ID || v.Deleted {
 		return err
@@ -225,7 +225,7 @@ func (h handing) volume(ctx context.Context, name string, done *Handed) error {
 	return h.write(ctx, h.tx.SaveVolume(ctx, v), e)
 }
 
-func (h handing) request(ctx context.Context, id request.ID, done *Handed) error {
+func (h transfer) request(ctx context.Context, id request.ID, done *Transferred) error {
 	r, err := h.tx.Request(ctx, id)
 	if err != nil || r.Asker != h.from.ID || r.State != request.Pending {
 		return err
@@ -242,7 +242,7 @@ func (h handing) request(ctx context.Context, id request.ID, done *Handed) error
 	return h.write(ctx, err, e)
 }
 
-func (h handing) write(ctx context.Context, saved error, e audit.Event) error {
+func (h transfer) write(ctx context.Context, saved error, e audit.Event) error {
 	if saved != nil {
 		return saved
 	}

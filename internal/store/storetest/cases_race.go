@@ -180,7 +180,7 @@ var raceCases = cases{
 				tell(err)
 			})
 			group.Go(func() {
-				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 10, GiB: 20})
+				_, err := service.ExpandVolume(ctx, ada, workload.Expansion{Team: "vision", Name: "data", From: 10, GiB: 20})
 				tell(err)
 			})
 		}
@@ -222,7 +222,7 @@ var raceCases = cases{
 				tell(err)
 			})
 			group.Go(func() {
-				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 90, GiB: 100})
+				_, err := service.ExpandVolume(ctx, ada, workload.Expansion{Team: "vision", Name: "data", From: 90, GiB: 100})
 				tell(err)
 			})
 		}
@@ -245,7 +245,7 @@ var raceCases = cases{
 		var lost atomic.Int32
 		for i := range 2 {
 			group.Go(func() {
-				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 10, GiB: 20 + i})
+				_, err := service.ExpandVolume(ctx, ada, workload.Expansion{Team: "vision", Name: "data", From: 10, GiB: 20 + i})
 				if fault.Is(err, fault.Conflict) && fault.As(err).Sentence.ID == "volume.grown_meanwhile" {
 					lost.Add(1)
 				} else if err != nil {

@@ -128,7 +128,7 @@ func (w *Pages) personHoldings(k page.Call, m *account.PersonModel, p identity.P
 		team := account.HeldModel{Title: w.TeamTitle(name), Slug: page.Slug(name),
 			Rows: heldRows(k.Words, held.In(name))}
 		if manages {
-			if team.Hand, err = w.handForm(k, p, name); err != nil {
+			if team.Transfer, err = w.transferForm(k, p, name); err != nil {
 				return err
 			}
 		}
@@ -154,15 +154,15 @@ func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 	return rows
 }
 
-// handForm chooses who gets what somebody holds in a team.
-func (w *Pages) handForm(k page.Call, p identity.Person, team string) (*account.HandModel, error) {
-	people, err := w.Accounts.Receivers(k.Ctx, k.Actor, p.ID, team)
+// transferForm chooses who gets what somebody holds in a team.
+func (w *Pages) transferForm(k page.Call, p identity.Person, team string) (*account.TransferModel, error) {
+	people, err := w.Accounts.Recipients(k.Ctx, k.Actor, p.ID, team)
 	if err != nil {
 		return nil, err
 	}
-	m := &account.HandModel{Action: page.PersonPath(p.ID) + "/hand-over", Tenant: team}
+	m := &account.TransferModel{Action: page.PersonPath(p.ID) + "/transfer", Tenant: team}
 	for _, to := range people {
-		m.Receivers = append(m.Receivers, ui.OptionModel{Value: string(to.ID), Label: to.Name + " · " + to.Email})
+		m.Recipients = append(m.Recipients, ui.OptionModel{Value: string(to.ID), Label: to.Name + " · " + to.Email})
 	}
 	return m, nil
 }
@@ -211,13 +211,13 @@ func (w *Pages) personTokenRevoke(c echo.Context) error {
 		identity.PersonID(c.Param("id")), c.Param("token")))
 }
 
-func (w *Pages) personHandOver(c echo.Context) error {
+func (w *Pages) personTransfer(c echo.Context) error {
 	k := w.CallOf(c)
-	done, err := w.Accounts.HandOver(k.Ctx, k.Actor, identity.PersonID(c.Param("id")), c.FormValue("tenant"),
+	done, err := w.Accounts.Transfer(k.Ctx, k.Actor, identity.PersonID(c.Param("id")), c.FormValue("tenant"),
 		identity.PersonID(c.FormValue("to")))
-	flash := "handed-over"
+	flash := "transferred"
 	if len(done.Left) > 0 {
-		flash = "handed-over-some"
+		flash = "transferred-some"
 	}
 	return w.personChanged(c, k, flash, err)
 }

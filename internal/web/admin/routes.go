@@ -45,7 +45,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post(page.PeoplePath+"/:id/sessions/end", identity.ManageTokens, w.personSessionsEnd),
 		page.Post(page.PeoplePath+"/:id/sessions/:session/end", identity.ManageTokens, w.personSessionEnd),
 		page.Post(page.PeoplePath+"/:id/tokens/:token/revoke", identity.ManageTokens, w.personTokenRevoke),
-		page.Post(page.PeoplePath+"/:id/hand-over", identity.ManagePeople, w.personHandOver),
+		page.Post(page.PeoplePath+"/:id/transfer", identity.ManagePeople, w.personTransfer),
 		w.Shows(page.SystemPath, identity.ReadSystem, w.systemPage()),
 		page.Post(page.SystemPath+"/check", identity.CheckSystem, w.systemCheck),
 		page.Get(page.SystemPath+"/bundle", identity.CheckSystem, w.systemBundle),

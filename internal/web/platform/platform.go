@@ -268,7 +268,7 @@ var changeKinds = []audit.Kind{audit.RulesSaved, audit.CatalogSaved, audit.Tenan
 	audit.MemberAdded, audit.MemberRemoved, audit.BudgetSet, audit.BudgetRemoved, audit.BudgetRefunded, audit.PriceAdded,
 	audit.PriceEnded, audit.LicenseEntered, audit.LicenseRemoved, audit.LicenseLost, audit.LicenseChosen,
 	audit.HardwareQuarantined, audit.QuarantineEnded, audit.PersonDisabled, audit.PersonEnabled,
-	audit.PersonHandedOver,
+	audit.HoldingsTransferred,
 	audit.ClusterHeld, audit.ClusterResumed, audit.DelegationCreated, audit.DelegationEnded, audit.ImpersonationBegun}
 
 // mostChanges and mostListed bound what the page lists.

@@ -27,8 +27,8 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer),
 		w.Shows("/team/:name/volumes", identity.ReadTenant, w.teamVolumesPage()),
 		page.Post("/team/:name/volumes", identity.ChangeAssets, w.teamVolumeAdd),
-		w.Shows("/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.teamVolumeGrowPage()),
-		page.Post("/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.teamVolumeGrow),
+		w.Shows("/team/:name/volumes/:volume/expand", identity.ChangeAssets, w.teamVolumeExpandPage()),
+		page.Post("/team/:name/volumes/:volume/expand", identity.ChangeAssets, w.teamVolumeExpand),
 		page.Post("/team/:name/volumes/:volume/restore", identity.ChangeAssets, w.teamVolumeRestore),
 		w.Shows("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDeletePage()),
 		page.Post("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDelete),
@@ -65,8 +65,8 @@ func (w *Pages) moreQuotaPage() page.Page {
 	return page.Page{Name: "more-quota", Build: w.moreQuota}
 }
 
-func (w *Pages) teamVolumeGrowPage() page.Page {
-	return page.Page{Name: "team-volume-grow", Build: w.teamVolumeGrowAsk}
+func (w *Pages) teamVolumeExpandPage() page.Page {
+	return page.Page{Name: "team-volume-grow", Build: w.teamVolumeExpandAsk}
 }
 
 func (w *Pages) teamVolumeDeletePage() page.Page {

@@ -27,9 +27,9 @@ func gibTyped(text string) int {
 	return gib
 }
 
-// teamVolumeGrowAsk is the form for a larger size.
-func (w *Pages) teamVolumeGrowAsk(k page.Call) (page.View, error) {
-	return w.teamVolumeGrowView(k, k.Get("name"), k.Get("volume"), "", nil)
+// teamVolumeExpandAsk is the form for a larger size.
+func (w *Pages) teamVolumeExpandAsk(k page.Call) (page.View, error) {
+	return w.teamVolumeExpandView(k, k.Get("name"), k.Get("volume"), "", nil)
 }
 
 // ownVolumes are the volumes of a team with the place of one among them, for those who may change it.
@@ -48,7 +48,7 @@ func (w *Pages) ownVolumes(k page.Call, team, name string) ([]workload.TeamVolum
 	return volumes, i, err
 }
 
-func (w *Pages) teamVolumeGrowView(k page.Call, team, name, typed string, problems []fault.Field) (page.View, error) {
+func (w *Pages) teamVolumeExpandView(k page.Call, team, name, typed string, problems []fault.Field) (page.View, error) {
 	volumes, i, err := w.ownVolumes(k, team, name)
 	if err != nil {
 		return page.View{}, err
@@ -60,7 +60,7 @@ func (w *Pages) teamVolumeGrowView(k page.Call, team, name, typed string, proble
 	say, v, sharing := k.Words, volumes[i], w.Workloads.Sharing()
 	class, _ := sharing.Class(v.Cluster, v.Share.Class)
 	most := sharing.Most(class)
-	m := teamview.GrowModel{Path: workload.SharedDir + "/" + name,
+	m := teamview.ExpandModel{Path: workload.SharedDir + "/" + name,
 		Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name}),
 		Errors: page.FormErrors(say, problems), Action: teamVolumePath(team, name, "grow"), Back: page.TeamVolumesPath(team),
 		GiB: teamview.FieldModel{Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Error: page.WrongIn(say, problems, "gib")},
@@ -69,7 +69,7 @@ func (w *Pages) teamVolumeGrowView(k page.Call, team, name, typed string, proble
 		m.Room = &teamview.RoomModel{Taken: say.GiB(float64(room.Taken)), Limit: say.GiB(float64(room.Most))}
 	}
 	return page.View{Title: say.S("team.volume_grow_title", "Name", m.Path), Nav: page.TeamPlace(k, team),
-		Body: teamview.Grow(m)}, nil
+		Body: teamview.Expand(m)}, nil
 }
 
 // roomOf is what a team has of a class, and may have.
@@ -81,21 +81,21 @@ func roomOf(volumes []workload.TeamVolume, cluster string, class workload.Class)
 	return workload.RoomIn(list, cluster, class)
 }
 
-func (w *Pages) teamVolumeGrow(c echo.Context) error {
+func (w *Pages) teamVolumeExpand(c echo.Context) error {
 	k, team, name, typed := w.CallOf(c), c.Param("name"), c.Param("volume"), c.FormValue("gib")
-	_, err := w.Workloads.GrowVolume(k.Ctx, k.Actor, workload.Growth{Team: team, Name: name,
+	_, err := w.Workloads.ExpandVolume(k.Ctx, k.Actor, workload.Expansion{Team: team, Name: name,
 		From: gibTyped(c.FormValue("from")), GiB: gibTyped(typed)})
 	if err == nil {
-		return w.Done(c, "volume-grown", page.TeamVolumesPath(team))
+		return w.Done(c, "volume-expanded", page.TeamVolumesPath(team))
 	}
 	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
 		return err
 	}
-	v, viewErr := w.teamVolumeGrowView(k, team, name, typed, page.ProblemsOf(err))
+	v, viewErr := w.teamVolumeExpandView(k, team, name, typed, page.ProblemsOf(err))
 	if viewErr != nil {
 		return viewErr
 	}
-	return w.Reply(c, k, page.Page{Name: w.teamVolumeGrowPage().Name}, v, page.StatusOf(err))
+	return w.Reply(c, k, page.Page{Name: w.teamVolumeExpandPage().Name}, v, page.StatusOf(err))
 }
 
 // teamVolumeRestore takes back that it was deleted.

@@ -28,8 +28,8 @@ func claimModel(say page.Words, v workload.TeamVolume) teamview.ClaimModel {
 	default:
 		m.Known = teamview.Told
 	}
-	if m.Known == teamview.Told && v.Grows() {
-		m.Claim, m.Has, m.Wanted = teamview.ClaimGrowing, say.GiB(workload.GiBOf(c.Has)), say.GiB(float64(v.GiB))
+	if m.Known == teamview.Told && v.Resizing() {
+		m.Claim, m.Has, m.Wanted = teamview.ClaimResizing, say.GiB(workload.GiBOf(c.Has)), say.GiB(float64(v.GiB))
 	}
 	if m.Known == teamview.Told && !c.Reason.IsZero() {
 		m.Reason = strings.TrimSpace(say.Text(c.Reason))
@@ -42,7 +42,7 @@ func volumeSize(say page.Words, v workload.TeamVolume) ui.StackModel {
 	m := ui.StackModel{Title: say.GiB(float64(v.GiB))}
 	switch {
 	case v.Claim.Has == 0 || v.Claim.Has == int64(v.GiB)<<30:
-	case v.Grows():
+	case v.Resizing():
 		m.Detail = say.S("team.volume_has", "Size", say.GiB(workload.GiBOf(v.Claim.Has)))
 	default: // a driver may round up
 		m.Detail = say.S("team.volume_is", "Size", say.GiB(workload.GiBOf(v.Claim.Has)))

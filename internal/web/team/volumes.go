@@ -87,7 +87,7 @@ func teamVolume(say page.Words, v workload.TeamVolume, changes bool) teamview.Vo
 	case changes && v.PendingDeletion():
 		m.Restore = teamVolumePath(v.Tenant, v.Share.Name, "restore")
 	case changes:
-		m.Grow = teamVolumePath(v.Tenant, v.Share.Name, "grow")
+		m.Expand = teamVolumePath(v.Tenant, v.Share.Name, "expand")
 		m.Delete = teamVolumeDeletePath(v.Tenant, v.Share.Name)
 	}
 	return m

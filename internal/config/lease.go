@@ -16,7 +16,7 @@ type Lease struct {
 
 // Storage is what becomes of the storage of workloads that stand still or have ended.
 type Storage struct {
-	Retention catalog.Duration `json:"retention,omitempty"` // how long unused storage is kept; default forever
+	Retention catalog.Duration `json:"retention,omitempty"` // how long unused storage is kept; default for ever
 	// how long before storage is reclaimed the owner is told, one message each; default 7d, 1d
 	Warnings []catalog.Duration `json:"warnings,omitempty"`
 	// how long a shared volume that an owner has deleted can be restored; default 7d

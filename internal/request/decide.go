@@ -133,7 +133,7 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 	case away:
 		return a, fault.New(fault.Conflict, i18n.T("request.reassigned_away", "Name", given.ToName))
 	case slices.Contains(deciders, a.Person.ID):
-		return a, fault.New(fault.Conflict, i18n.T("request.already_decided"))
+		return a, fault.New(fault.Conflict, i18n.T("request.decided_by_you"))
 	}
 	resource := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker, Asked: r.asked(now)}
 	for _, v := range append([]identity.Actor{a}, a.Delegators...) {

@@ -250,7 +250,7 @@ func TestTwoSteps(t *testing.T) {
 		t.Errorf("after four hours it escalates, got %v", err)
 	}
 	r = first.Request
-	refused(olga, fault.Conflict, "request.already_decided")
+	refused(olga, fault.Conflict, "request.decided_by_you")
 	done, err := Decide(r, yes, sam, f)
 	if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Sam" {
 		t.Fatalf("want it approved by the second, got %+v %v", done.Request, err)

@@ -117,12 +117,13 @@ storybook: needs-go ## each page and part in each state, without a database
 pictures: needs-go ## the pictures of the documents, by a headless chromium
 	go run ./cmd/storybook -pictures docs/pictures
 
-GENERATED := views internal/api/openapi.json docs/configuration.md
+GENERATED := views internal/api/openapi.json internal/apiclient docs/configuration.md
 
 .PHONY: generate
-generate: needs-go ## write the generated files: templ, OpenAPI, docs/configuration.md
+generate: needs-go ## write the generated files: templ, OpenAPI, its Go client, docs/configuration.md
 	go tool templ generate -path views -log-level error
 	go run ./cmd/portal openapi > internal/api/openapi.json
+	go tool oapi-codegen -config internal/apiclient/oapi-codegen.yaml internal/api/openapi.json
 	go run ./internal/config/reference > docs/configuration.md
 
 .PHONY: verify

@@ -25,7 +25,7 @@ demo-reset: ## forget the data of the demo
 # Seconds the first time on two cores | what it makes | what it is | how; see .ci/steps.
 WORLD := $(BIN)/devstack build --source e2e/devstack --out $(STACK) --only
 define BUILD_STEPS
-60|$(BIN)/portal|the portal|go build -ldflags '$(LD)' -o $(BIN)/ ./cmd/portal ./e2e/signin ./e2e/demo ./e2e/withstack
+60|$(BIN)/portal|the portal|go build -ldflags '$(LD)' -o $(BIN)/ ./cmd/portal ./cmd/gpuctl ./e2e/signin ./e2e/demo ./e2e/withstack
 10|$(BIN)/devstack|the devstack|cd e2e/devstack && go build -ldflags '-s -w' -o ../../$(BIN)/devstack ./cmd/devstack
 230|$(STACK)/controlplane|the Kubernetes control plane|$(WORLD) controlplane
 5|$(STACK)/kwok|KWOK, for simulated nodes|$(WORLD) kwok

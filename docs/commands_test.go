@@ -30,6 +30,7 @@ import (
 //	pg_dump, pg_restore  are checked against the real programs' --help
 //	make             is run with -n
 //	withstack        is checked to name a package that is there
+//	gpuctl           is the real program, whose portal is the one that is served here
 //	sleep            returns at once
 
 // workplace is a folder with the files that the pages show, and stand-ins for what is not there.
@@ -49,12 +50,11 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	programs = dir
-	program := filepath.Join(dir, "portal")
-	out, err := exec.Command("go", "build", "-o", program, "../cmd/portal").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", dir, "../cmd/portal", "../cmd/gpuctl").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build the portal: %w\n%s", err, out)
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
-	return program, nil
+	return filepath.Join(dir, "portal"), nil
 })
 
 func newWorkplace(t *testing.T) *workplace {
@@ -92,7 +92,8 @@ func newWorkplace(t *testing.T) *workplace {
 	}
 	must(t, os.WriteFile(filepath.Join(w.dir, "kubeconfig"), []byte(nowhere), 0o600))
 	w.environments = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"DOCS_ROOT="+root, "DOCS_STATE="+w.dir, "DOCS_PORTAL="+program)
+		"DOCS_ROOT="+root, "DOCS_STATE="+w.dir, "DOCS_PORTAL="+program,
+		"DOCS_GPUCTL="+filepath.Join(filepath.Dir(program), "gpuctl"), "XDG_CONFIG_HOME="+w.dir)
 	return w
 }
 
@@ -233,6 +234,42 @@ func TestTheCommandsOfTheOtherPagesWork(t *testing.T) {
 				t.Errorf("%s: want %q in what its commands write, got\n%s", page, s, tail(out, 2000))
 			}
 		}
+	}
+}
+
+func TestTheCommandsOfTheUsersPageWork(t *testing.T) {
+	w := newWorkplace(t)
+	w.serve(t)
+	out := w.run(t, "users.md", "PORTAL_URL="+w.url, "GPUCTL_TOKEN="+w.user)
+	for _, want := range []string{"vision (developer)", "GPU MEMORY", "jupyterlab", "Decision:", "approved", "UNTIL",
+		"http://first", "extend", "It is being deleted", "queued\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %s in what the commands write, got\n%s", want, out)
+		}
+	}
+}
+
+// TestEveryNamedCommandOfGpuctlIsOne: what a text names in a line has its command and its flags.
+func TestEveryNamedCommandOfGpuctlIsOne(t *testing.T) {
+	program, err := built()
+	must(t, err)
+	found := 0
+	for _, page := range pages(t) {
+		for _, m := range inCode.FindAllStringSubmatch(prose(t, page), -1) {
+			words := strings.Fields(m[1])
+			if words[0] != "gpuctl" {
+				continue
+			}
+			found++
+			out, err := exec.Command(filepath.Join(filepath.Dir(program), "gpuctl"), append(words[1:],
+				"--help")...).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: `%s`: %s", page, m[1], out)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("want the commands read, got %d", found)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 // standIns are programs that this test binary plays when it is called by their name.
 var standIns = map[string]func(args []string) error{
 	"helm": helm, "kubectl": kubectl, "portal": portal, "make": makeTarget, "withstack": withstack,
+	"gpuctl":  gpuctl,
 	"pg_dump": client("pg_dump"), "pg_restore": client("pg_restore"), "sleep": func([]string) error { return nil },
 }
 
@@ -273,6 +274,14 @@ func portal(args []string) error {
 		args = append(args, "--help")
 	}
 	return program(os.Getenv("DOCS_PORTAL"), args...)
+}
+
+// gpuctl is the real program. The site of the pages is the portal that is served here.
+func gpuctl(args []string) error {
+	for i, arg := range args {
+		args[i] = strings.ReplaceAll(arg, "https://gpu.example.org", os.Getenv("PORTAL_URL"))
+	}
+	return program(os.Getenv("DOCS_GPUCTL"), args...)
 }
 
 func program(name string, args ...string) error {

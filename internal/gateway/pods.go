@@ -47,7 +47,8 @@ type PodsOptions struct {
 type Pods struct {
 	opts       PodsOptions
 	transports map[string]http.RoundTripper
-	turn       atomic.Uint64 // whose of several replicas it is
+	dialers    map[string]Dialer // of the clusters whose pods take more than HTTP
+	turn       atomic.Uint64     // whose of several replicas it is
 }
 
 // NewPods reads the dial settings. All that cannot be read are named in one error.
@@ -61,29 +62,30 @@ func NewPods(opts PodsOptions) (*Pods, error) {
 	if opts.ProbeTimeout == 0 {
 		opts.ProbeTimeout = 2 * time.Second
 	}
-	p := &Pods{opts: opts, transports: map[string]http.RoundTripper{}}
+	p := &Pods{opts: opts, transports: map[string]http.RoundTripper{}, dialers: map[string]Dialer{}}
 	var problems []error
 	for name, c := range opts.Clusters {
-		t, err := newTransport(c, opts.HeaderTimeout)
+		d, err := c.dialer()
 		if err != nil {
 			problems = append(problems, fmt.Errorf("gateway: cluster %s: %w", name, err))
 		}
-		p.transports[name] = t
+		p.transports[name] = c.Transport
+		if c.Transport == nil && err == nil {
+			p.dialers[name], p.transports[name] = d, newTransport(d, opts.HeaderTimeout)
+		}
 	}
 	return p, errors.Join(problems...)
 }
 
-func newTransport(c Cluster, headers time.Duration) (http.RoundTripper, error) {
-	if c.Transport != nil {
-		return c.Transport, nil
+// dialer is nil for a cluster with a Transport.
+func (c Cluster) dialer() (Dialer, error) {
+	if c.Transport != nil || c.Dialer != nil {
+		return c.Dialer, nil
 	}
-	dialer := c.Dialer
-	if dialer == nil {
-		var err error
-		if dialer, err = NewDialer(c.Dial); err != nil {
-			return nil, err
-		}
-	}
+	return NewDialer(c.Dial)
+}
+
+func newTransport(dialer Dialer, headers time.Duration) http.RoundTripper {
 	return &http.Transport{
 		Proxy:                  nil, // a proxy from the environment is for the portal's own calls, not for pods
 		DialContext:            dialing(dialer),
@@ -96,7 +98,23 @@ func newTransport(c Cluster, headers time.Duration) (http.RoundTripper, error) {
 		MaxResponseHeaderBytes: 256 << 10,
 		WriteBufferSize:        16 << 10,
 		ReadBufferSize:         16 << 10,
-	}, nil
+	}
+}
+
+// Dial opens a connection to a port of the workload's pod, at the address that the controller observed. Through the API
+// server pods take HTTP only.
+func (p *Pods) Dial(ctx context.Context, w workload.Workload, port int32) (net.Conn, error) {
+	w.Image.Port = port
+	to, err := p.at(w, w.Revision())
+	if err != nil {
+		return nil, err
+	}
+	d := p.dialers[w.Cluster]
+	if d == nil {
+		return nil, fmt.Errorf("gateway: the pods of cluster %q are reached through its API server, which passes HTTP only",
+			w.Cluster)
+	}
+	return dialing(d)(ctx, "tcp", to.host)
 }
 
 // NewDialer reads a dial setting.
@@ -198,7 +216,12 @@ func (p *Pods) target(w workload.Workload) (target, error) {
 func (p *Pods) targetOf(w workload.Workload, wanted int) (target, error) {
 	var revision int
 	w.Observed, revision = p.oneOf(w.Observed, p.version(w, wanted))
-	w = w.AsRevision(max(1, revision))
+	revision = max(1, revision)
+	return p.at(w.AsRevision(revision), revision)
+}
+
+// at is the port of the image on the pod that the observation names.
+func (p *Pods) at(w workload.Workload, revision int) (target, error) {
 	ip, err := netip.ParseAddr(w.Observed.PodIP)
 	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
 		return target{}, errTarget
@@ -211,7 +234,7 @@ func (p *Pods) targetOf(w workload.Workload, wanted int) (target, error) {
 	}
 	port := strconv.Itoa(int(w.Image.Port))
 	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), port), hostOf(w, ip.Unmap(), port),
-		max(1, revision)}, nil
+		revision}, nil
 }
 
 // version is whose turn a call is while a canary takes a part of them; 0 for any.

@@ -142,3 +142,45 @@ func TestACanaryTakesItsPart(t *testing.T) {
 		t.Errorf("%d calls to a canary that is not ready", n)
 	}
 }
+
+// TestDial goes to the observed pod alone, and to no address that is not a pod's.
+func TestDial(t *testing.T) {
+	var dialled string
+	server := httptest.NewServer(nil)
+	defer server.Close()
+	pods, err := NewPods(PodsOptions{Clusters: map[string]Cluster{
+		"c1": {Dialer: dialerOf(func(ctx context.Context, address string) (net.Conn, error) {
+			dialled = address
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+		})},
+		"c2": {Transport: http.DefaultTransport}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := notebook("nb-anna", "anna")
+	w.Observed.Pods = []workload.Replica{{Pod: "other", IP: "10.64.0.99", Ready: true}}
+	w.Revisions = workload.Revisions{Serving: 2, List: []workload.Revision{{Number: 1, Image: w.Image}, {Number: 2}}}
+	conn, err := pods.Dial(t.Context(), w, 2222)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	if want := net.JoinHostPort(w.Observed.PodIP, "2222"); dialled != want {
+		t.Errorf("want %s, got %s", want, dialled)
+	}
+	for name, change := range map[string]func(*workload.Workload, *int32){
+		"no pod":                    func(w *workload.Workload, _ *int32) { w.Observed.PodIP = "" },
+		"the node itself":           func(w *workload.Workload, _ *int32) { w.Observed.PodIP = "127.0.0.1" },
+		"a cloud's metadata":        func(w *workload.Workload, _ *int32) { w.Observed.PodIP = "169.254.169.254" },
+		"no port":                   func(_ *workload.Workload, port *int32) { *port = 0 },
+		"an unknown cluster":        func(w *workload.Workload, _ *int32) { w.Cluster = "c9" },
+		"one behind the API server": func(w *workload.Workload, _ *int32) { w.Cluster = "c2" },
+	} {
+		w, port := notebook("nb-anna", "anna"), int32(2222)
+		change(&w, &port)
+		dialled = ""
+		if conn, err := pods.Dial(t.Context(), w, port); err == nil || dialled != "" {
+			t.Errorf("%s: want it refused and nothing dialled, got %v, %v, %s", name, conn, err, dialled)
+		}
+	}
+}

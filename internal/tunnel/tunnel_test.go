@@ -1,0 +1,329 @@
+package tunnel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// world is a service with one workload, whose pod is a TCP server on this machine.
+type world struct {
+	*tunnel.Service
+	t      *testing.T
+	server net.Listener
+	alive  atomic.Bool
+	mu     sync.Mutex
+	item   workload.Workload
+	dialed int32
+	away   error
+}
+
+func (w *world) Get(_ context.Context, a identity.Actor, id workload.ID) (workload.Workload, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id != w.item.ID {
+		return workload.Workload{}, fault.New(fault.NotFound, i18n.T("workload.not_found"))
+	}
+	return w.item, workload.Permit(a, identity.ReadWorkload, w.item)
+}
+
+func (w *world) Dial(_ context.Context, _ workload.Workload, port int32) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dialed = port
+	if w.away != nil {
+		return nil, w.away
+	}
+	return net.Dial("tcp", w.server.Addr().String())
+}
+
+func (w *world) change(change func(*workload.Workload)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.item)
+}
+
+// newWorld has a pod that answers each connection with serve; the default sends back what it gets.
+func newWorld(t *testing.T, serve func(net.Conn), adjust ...func(*tunnel.Options)) *world {
+	t.Helper()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if serve == nil {
+		serve = func(c net.Conn) { _, _ = io.Copy(c, c) }
+	}
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	w := &world{t: t, server: server, item: workload.Workload{ID: "w-1", Name: "nb-a", Kind: catalog.Notebook,
+		Tenant: "vision", Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
+		Desired: workload.WantRunning, State: workload.Running,
+		Observed: workload.Observation{Pod: "nb-a-0", PodPresent: true, PodIP: "10.0.0.7"}}}
+	w.alive.Store(true)
+	o := tunnel.Options{Workloads: w, Pods: w, Port: func(workload.Workload) int32 { return 2222 },
+		Rules: tunnel.Rules{Enabled: true, Idle: time.Minute, Longest: time.Minute, MaxBytes: 1 << 30, Most: 10,
+			PerPerson: 5},
+		Alive: func(context.Context) bool { return w.alive.Load() }, Every: 5 * time.Millisecond}
+	for _, a := range adjust {
+		a(&o)
+	}
+	w.Service = tunnel.New(o)
+	t.Cleanup(func() {
+		w.Close()
+		server.Close()
+	})
+	return w
+}
+
+func member(id identity.PersonID) identity.Actor {
+	return identity.Actor{Person: identity.Person{ID: id}, Via: identity.ViaToken,
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer}}}
+}
+
+var dana = member("p-dana")
+
+// pipe is both ends of a TCP connection.
+func pipe(t *testing.T) (near, far net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if near, err = net.Dial("tcp", l.Addr().String()); err == nil {
+		far, err = l.Accept()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		near.Close()
+		far.Close()
+	})
+	return near, far
+}
+
+// begin opens a tunnel of the owner; ends tells how it ended.
+func (w *world) begin() (client net.Conn, ends chan tunnel.End) {
+	w.t.Helper()
+	session, err := w.Open(w.t.Context(), dana, "w-1")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	near, far := pipe(w.t)
+	ends = make(chan tunnel.End, 1)
+	go func() { ends <- session.Run(w.t.Context(), far) }()
+	return near, ends
+}
+
+func ended(t *testing.T, ends chan tunnel.End, want tunnel.Reason) tunnel.End {
+	t.Helper()
+	select {
+	case end := <-ends:
+		if end.Reason != want {
+			t.Errorf("want it to end as %s, got %+v", want, end)
+		}
+		return end
+	case <-time.After(time.Minute):
+		t.Fatalf("want it to end as %s, and it goes on", want)
+		return tunnel.End{}
+	}
+}
+
+func TestBytesPassAsTheyAre(t *testing.T) {
+	w := newWorld(t, nil)
+	client, ends := w.begin()
+	sent := bytes.Repeat([]byte("\x00\xff\r\n every byte "), 100_000)
+	go func() {
+		_, _ = client.Write(sent)
+		_ = client.(*net.TCPConn).CloseWrite() // the pod may still answer
+	}()
+	got, err := io.ReadAll(client)
+	if err != nil || !bytes.Equal(sent, got) {
+		t.Errorf("want %d bytes back, got %d, %v", len(sent), len(got), err)
+	}
+	end := ended(t, ends, tunnel.Closed)
+	if n := int64(len(sent)); end.Sent != n || end.Received != n {
+		t.Errorf("want %d bytes counted each way, got %+v", n, end)
+	}
+	if w.dialed != 2222 || w.Running() != 0 {
+		t.Errorf("want the image's port, and the place given back, got %d and %d", w.dialed, w.Running())
+	}
+}
+
+// echoes insists that a tunnel works.
+func echoes(t *testing.T, client net.Conn) {
+	t.Helper()
+	got := make([]byte, 2)
+	if _, err := client.Write([]byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(client, got); err != nil || string(got) != "hi" {
+		t.Fatalf("want it to pass bytes, got %q %v", got, err)
+	}
+}
+
+func TestHowATunnelEnds(t *testing.T) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	for name, is := range map[string]struct {
+		want   tunnel.Reason
+		serve  func(net.Conn)
+		adjust func(*tunnel.Options)
+		do     func(*world, net.Conn)
+	}{
+		"the client breaks off": {want: tunnel.Left, do: func(_ *world, c net.Conn) {
+			_ = c.(*net.TCPConn).SetLinger(0)
+			_ = c.Close()
+		}},
+		"nobody says anything": {want: tunnel.Idle, adjust: func(o *tunnel.Options) { o.Rules.Idle = 50 * time.Millisecond }},
+		"the longest time is over": {want: tunnel.TooLong, adjust: func(o *tunnel.Options) {
+			o.Rules.Longest = 50 * time.Millisecond
+		}},
+		"the most bytes are passed": {want: tunnel.TooMuch, adjust: func(o *tunnel.Options) { o.Rules.MaxBytes = 10 },
+			do: func(_ *world, c net.Conn) { _, _ = c.Write(make([]byte, 100)) }},
+		"the token is revoked": {want: tunnel.NoLonger, do: func(w *world, _ net.Conn) { w.alive.Store(false) }},
+		"it is handed to somebody else": {want: tunnel.NoLonger, do: func(w *world, _ net.Conn) {
+			w.change(func(i *workload.Workload) { i.Owner = "p-other" })
+		}},
+		"it is stopped": {want: tunnel.PodGone, do: func(w *world, _ net.Conn) {
+			w.change(func(i *workload.Workload) { i.Desired, i.State = workload.WantStopped, workload.Stopping })
+		}},
+		"another pod has its name": {want: tunnel.PodGone, do: func(w *world, _ net.Conn) {
+			w.change(func(i *workload.Workload) { i.Observed.PodIP = "10.0.0.8" })
+		}},
+		"the portal stops": {want: tunnel.Stopping, do: func(w *world, _ net.Conn) { w.Close() }},
+		"the pod takes nothing": {want: tunnel.Slow, serve: func(c net.Conn) {
+			_, _ = io.CopyN(c, c, 2)
+			<-hang
+		}, adjust: func(o *tunnel.Options) { o.Patience = 50 * time.Millisecond },
+			do: func(_ *world, c net.Conn) { go func() { _, _ = c.Write(make([]byte, 64<<20)) }() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var adjust []func(*tunnel.Options)
+			if is.adjust != nil {
+				adjust = append(adjust, is.adjust)
+			}
+			w := newWorld(t, is.serve, adjust...)
+			client, ends := w.begin()
+			if is.want != tunnel.Idle && is.want != tunnel.TooLong {
+				echoes(t, client)
+			}
+			if is.do != nil {
+				is.do(w, client)
+			}
+			ended(t, ends, is.want)
+			if w.Running() != 0 {
+				t.Error("want the place given back")
+			}
+			if _, err := io.Copy(io.Discard, client); errors.Is(err, context.DeadlineExceeded) {
+				t.Error("want the client's connection closed")
+			}
+		})
+	}
+}
+
+// impersonated is the owner, as an administrator sees the portal in their place.
+func impersonated() identity.Actor {
+	a := dana
+	a.Via, a.Impersonator = identity.ViaSession, &identity.Person{ID: "p-admin"}
+	return a
+}
+
+func TestWhoHasATunnel(t *testing.T) {
+	auditor := identity.Actor{Person: identity.Person{ID: "p-au"}, Global: []identity.Role{identity.Auditor}}
+	for name, is := range map[string]struct {
+		actor  identity.Actor
+		id     workload.ID
+		change func(*workload.Workload)
+		adjust func(*tunnel.Options)
+		want   fault.Kind
+	}{
+		"the site allows none":            {actor: dana, adjust: func(o *tunnel.Options) { o.Rules.Enabled = false }, want: fault.Forbidden},
+		"an administrator in their place": {actor: impersonated(), want: fault.Forbidden},
+		"a colleague":                     {actor: member("p-dave"), want: fault.Forbidden},
+		"somebody who only watches":       {actor: auditor, want: fault.Forbidden},
+		"a stranger":                      {actor: identity.Actor{Person: identity.Person{ID: "p-x"}}, want: fault.NotFound},
+		"no workload":                     {actor: dana, id: "w-2", want: fault.NotFound},
+		"an image without a port": {actor: dana, want: fault.Conflict, adjust: func(o *tunnel.Options) {
+			o.Port = func(workload.Workload) int32 { return 0 }
+		}},
+		"one that is stopped": {actor: dana, want: fault.Conflict,
+			change: func(i *workload.Workload) { i.State = workload.Stopped }},
+		"the most of one person": {actor: dana, want: fault.TooMany,
+			adjust: func(o *tunnel.Options) { o.Rules.PerPerson = 0 }},
+		"the most of the process": {actor: dana, want: fault.TooMany, adjust: func(o *tunnel.Options) { o.Rules.Most = 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var adjust []func(*tunnel.Options)
+			if is.adjust != nil {
+				adjust = append(adjust, is.adjust)
+			}
+			w := newWorld(t, nil, adjust...)
+			if is.change != nil {
+				w.change(is.change)
+			}
+			id := is.id
+			if id == "" {
+				id = "w-1"
+			}
+			if _, err := w.Open(t.Context(), is.actor, id); !fault.Is(err, is.want) {
+				t.Errorf("want %v, got %v", is.want, err)
+			}
+			if w.Running() != 0 || w.dialed != 0 {
+				t.Error("want no place taken and nothing dialed")
+			}
+		})
+	}
+}
+
+func TestAPodThatDoesNotAnswer(t *testing.T) {
+	w := newWorld(t, nil)
+	w.away = errors.New("connection refused")
+	if _, err := w.Open(t.Context(), dana, "w-1"); !fault.Is(err, fault.Unavailable) || w.Running() != 0 {
+		t.Errorf("want it told and the place given back, got %v", err)
+	}
+}
+
+func TestPlacesAreCounted(t *testing.T) {
+	w := newWorld(t, nil, func(o *tunnel.Options) { o.Rules.PerPerson = 2 })
+	first, err := w.Open(t.Context(), dana, "w-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Open(t.Context(), dana, "w-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Open(t.Context(), dana, "w-1"); !fault.Is(err, fault.TooMany) {
+		t.Errorf("want a third refused, got %v", err)
+	}
+	first.Close()
+	first.Close() // twice gives one place back
+	if _, err := w.Open(t.Context(), dana, "w-1"); err != nil || w.Running() != 2 {
+		t.Errorf("want the place free again, got %v with %d", err, w.Running())
+	}
+}

@@ -40,7 +40,7 @@ func TestWhatIsMade(t *testing.T) {
 		},
 		"everything": {
 			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-logs",
-			"ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant", "ClusterRole gpu-gpu-portal-terminal",
 			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "ConfigMap gpu-portal-dashboard",
 			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal",
 			"Ingress gpu-portal", "NetworkPolicy gpu-portal",
@@ -109,7 +109,11 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 		want := reconcile.RightsFor(access)
 		got := reconcile.Rights{Cluster: rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller"),
 			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy,
-			Logs: rules(t, objects, "ClusterRole", access.LogsRole), Agents: want.Agents}
+			Logs: rules(t, objects, "ClusterRole", access.LogsRole), Terminal: want.Terminal,
+			Agents: want.Agents}
+		if access.TerminalRole != "" {
+			got.Terminal = rules(t, objects, "ClusterRole", access.TerminalRole)
+		}
 		if access.ProxyRole != "" {
 			got.Proxy = rules(t, objects, "ClusterRole", access.ProxyRole)
 			got.Agents = the[rbacv1.Role](t, objects, "Role", "gpu-portal-agents").Rules

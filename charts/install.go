@@ -47,13 +47,14 @@ type Values struct {
 	Names    []string // of tenants' namespaces; none for the default
 	Bindings string   // "" for the default
 	Proxy    bool
+	Terminal bool
 	NoLogs   bool // without the right to logs and events for the pages
 }
 
 func (v Values) text() (string, error) {
 	config := map[string]any{"url": "https://gpu.example.org", "appsDomain": "apps.example.net",
 		"oidc": map[string]any{"issuer": "https://login.example.org"}}
-	rights := map[string]any{"proxy": v.Proxy, "logs": !v.NoLogs}
+	rights := map[string]any{"proxy": v.Proxy, "logs": !v.NoLogs, "terminal": v.Terminal}
 	if v.Instance != "" {
 		config["instance"] = v.Instance
 	}

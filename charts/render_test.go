@@ -48,7 +48,7 @@ database: {existingSecret: portal-database}
 trustedCA: {existingConfigMap: ca}
 extraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://tempo:4318"}]
 priorityClassName: system-cluster-critical
-rbac: {proxy: true}
+rbac: {proxy: true, terminal: true}
 web: {replicas: 3, podAnnotations: {a: b}, nodeSelector: {infra: "true"}, tolerations: [{operator: Exists}]}
 ingress: {enabled: true, className: nginx, tls: {portalSecret: a, appsSecret: b}}
 route: {enabled: true}

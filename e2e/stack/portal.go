@@ -135,7 +135,7 @@ func (o PortalOptions) installRights(ctx context.Context) (charts.Installed, err
 		return charts.Installed{}, err
 	}
 	rights, err := charts.InstallRights(ctx, admin, o.own(), charts.Values{Instance: o.Instance,
-		Names: []string{o.spaces() + "*"}})
+		Names: []string{o.spaces() + "*"}, Terminal: true})
 	if err != nil {
 		return rights, fmt.Errorf("give the portal its rights: %w", err)
 	}
@@ -183,6 +183,7 @@ func configuration(o PortalOptions, port int, access kube.Access) map[string]any
 		"licenseServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
 			"apiKeyFile": o.licenseKey()}},
 		"limits":           map[string]any{"minLease": minLease},
+		"terminal":         map[string]any{"enabled": true},
 		"teamImages":       []string{"registry.example.org/{team}/*"},
 		"tenantNamespaces": []string{spaces + "*"},
 	}

@@ -63,6 +63,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -105,6 +106,7 @@ type App struct {
 	traffic       *traffic.Service
 	counts        *traffic.Recorder
 	logs          *podlogs.Service
+	terminals     *terminal.Service
 	usage         *usage.Service
 	monthly       *usage.StatementMail
 	budgets       *budget.Service
@@ -368,6 +370,9 @@ func (a *App) services() {
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Hidden: a.secretService.Hidden, Alive: a.sessionAlive, Now: a.now})
+	a.terminals = terminal.New(terminal.Options{Workloads: a.workloads, Record: a.store, Clusters: a.clusters.terminals,
+		Rules: terminalRules(a.config.Terminal), Alive: a.sessionAlive, Ended: a.meters.terminalEnded, Now: a.now,
+		Logger: a.log})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
@@ -383,6 +388,11 @@ func (a *App) services() {
 	a.watchIdle()
 	a.quarantine = a.newQuarantine()
 	a.drift = a.newDrift()
+}
+
+func terminalRules(t config.Terminal) terminal.Rules {
+	return terminal.Rules{Enabled: t.Enabled, Idle: t.Idle.Std(), Longest: t.Longest.Std(), Most: t.Most,
+		PerPerson: t.PerPerson}
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -530,7 +540,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
 		Workloads: a.workloads, Keys: a.keys, Traffic: a.traffic, Usage: a.usage, Prices: a.prices, Catalog: a.offer,
 		Snapshots: a.store, Forecasts: a.forecasts, Logs: a.logs, Try: a.gateway,
-		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
+		Terminals: a.terminals,
+		Metrics:   a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,
 		Secrets: a.secretService,

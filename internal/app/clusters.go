@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -33,6 +34,7 @@ type clusters struct {
 	sites      map[string]kube.Site
 	reach      map[string]gateway.Cluster
 	logs       map[string]kubernetes.Interface
+	terminals  map[string]terminal.Cluster
 	metrics    metrics
 }
 
@@ -40,7 +42,7 @@ type clusters struct {
 func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string,
 	nodes func(cluster string) gpumetrics.NodeIndex) (clusters, error) {
 	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{},
-		logs: map[string]kubernetes.Interface{}, metrics: metrics{}}
+		logs: map[string]kubernetes.Interface{}, terminals: map[string]terminal.Cluster{}, metrics: metrics{}}
 	var problems []error
 	for _, cluster := range c.Clusters {
 		rc, err := restConfig(cluster)
@@ -55,6 +57,10 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 		}
 		k.controlled = append(k.controlled, controlled)
 		if k.logs[cluster.Name], err = podlogs.Client(rc); err != nil {
+			problems = append(problems, fmt.Errorf("clusters %s: %w", cluster.Name, err))
+			continue
+		}
+		if k.terminals[cluster.Name], err = terminal.NewCluster(rc); err != nil {
 			problems = append(problems, fmt.Errorf("clusters %s: %w", cluster.Name, err))
 			continue
 		}

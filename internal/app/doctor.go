@@ -103,6 +103,9 @@ func rightsToAsk(c config.Config, k config.Cluster, namespace string) []doctor.R
 	if namespace != "" && c.Has(config.RoleWeb) {
 		all = append(all, doctor.Rights{Role: "logs", Namespace: namespace, Optional: true, Rules: r.Logs})
 	}
+	if namespace != "" && c.Has(config.RoleWeb) && c.Terminal.Enabled {
+		all = append(all, doctor.Rights{Role: "terminal", Namespace: namespace, Optional: true, Rules: r.Terminal})
+	}
 	if k.Agents.Namespace != "" && k.PodAccess == "apiserver" && c.Has(config.RoleController) {
 		all = append(all, doctor.Rights{Role: "agents", Namespace: k.Agents.Namespace, Optional: true, Rules: r.Agents})
 	}

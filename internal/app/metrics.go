@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -34,6 +35,7 @@ type meters struct {
 	gateway   *prometheus.CounterVec
 	through   prometheus.Gauge
 	late      prometheus.Counter
+	terminals *prometheus.CounterVec
 	leads     atomic.Bool
 }
 
@@ -53,11 +55,16 @@ func newMeters(version string) *meters {
 	}
 	m.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "gpu_portal_late_writes_refused_total",
 		Help: "Writes of this process that were refused because another one had taken the lead."})
+	m.terminals = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_terminal_sessions_total",
+		Help: "Terminals in workloads that ended in this process, by why."}, []string{"reason"})
+	for _, r := range terminal.Reasons() {
+		m.terminals.WithLabelValues(string(r))
+	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gpu_portal_build_info", Help: "The running portal."},
 		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, build, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, m.terminals, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -77,6 +84,8 @@ func (m *meters) count(events []audit.Event) {
 		}
 	}
 }
+
+func (m *meters) terminalEnded(r terminal.Reason) { m.terminals.WithLabelValues(string(r)).Inc() }
 
 // passed counts what goes through the gateway; web sockets pass as before.
 func (m *meters) passed(gateway http.Handler) http.Handler {
@@ -159,12 +168,13 @@ var (
 	eventsUnprocessed = describe("events_unprocessed", "Events that nobody has looked at yet for messages.")
 	outboxUnread      = describe("outbox_unread", "Changes that this process has not handed to open pages and the "+
 		"controller yet.")
-	outboxLag   = describe("outbox_lag_seconds", "Age of the oldest of them.")
-	pageStreams = describe("page_streams", "Open pages that follow what happens (server-sent events).")
-	clusterUp   = describe("cluster_up", "1 while the API server of a cluster answers; told by the leader.", "cluster")
-	queueDepth  = describe("reconcile_queue_depth", "Workloads that wait for a pass; told by the leader.", "cluster")
-	inventoryAt = describe("inventory_timestamp_seconds", "When a cluster last confirmed what it has.", "cluster")
-	devices     = describe("devices", "Devices by who has them. Devices of different units are never to be added.",
+	outboxLag     = describe("outbox_lag_seconds", "Age of the oldest of them.")
+	pageStreams   = describe("page_streams", "Open pages that follow what happens (server-sent events).")
+	terminalsOpen = describe("terminal_sessions_open", "Terminals in workloads that are open in this process.")
+	clusterUp     = describe("cluster_up", "1 while the API server of a cluster answers; told by the leader.", "cluster")
+	queueDepth    = describe("reconcile_queue_depth", "Workloads that wait for a pass; told by the leader.", "cluster")
+	inventoryAt   = describe("inventory_timestamp_seconds", "When a cluster last confirmed what it has.", "cluster")
+	devices       = describe("devices", "Devices by who has them. Devices of different units are never to be added.",
 		"cluster", "resource", "unit", "model", "profile", "state")
 	readingsUp = describe("readings_up", "1 while the Prometheus of a cluster answers.", "cluster")
 	readingsAt = describe("readings_timestamp_seconds", "When it last answered.", "cluster")
@@ -196,6 +206,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	g.set(signInUp, bit(g.app.provider.Healthy()))
 	if g.app.pages != nil {
 		g.set(pageStreams, float64(g.app.pages.Streams()))
+		g.set(terminalsOpen, float64(g.app.terminals.Running()))
 	}
 	g.controller()
 	g.readings()

@@ -71,9 +71,10 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		<-ctx.Done()
 		a.gateway.Close()
 		a.logs.Close()
-		a.stopping.Store(true) // open pages notice within seconds; calls in hand may finish
 		stopping, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()
+		a.terminals.Close(stopping)
+		a.stopping.Store(true) // open pages notice within seconds; calls in hand may finish
 		err := server.Shutdown(stopping)
 		if err != nil {
 			err = server.Close()

@@ -61,6 +61,8 @@ const (
 	ScheduleStarted     Kind = "schedule.started"
 	ScheduleWarned      Kind = "schedule.warned"      // a stop by the clock was announced
 	ScheduleMissed      Kind = "schedule.not_started" // a start by the clock could not be
+	TerminalOpened      Kind = "terminal.opened"
+	TerminalClosed      Kind = "terminal.closed" // the detail has how long it was open and why it ended
 	WorkloadDeleted     Kind = "workload.deleted"
 	WorkloadObserved    Kind = "workload.observed"
 	ObjectRepaired      Kind = "object.repaired"  // the portal took back what somebody set on an object of it
@@ -144,7 +146,8 @@ func Kinds() []Kind {
 		RevisionAborted, RevisionSplit, RevisionPromoted, WorkloadIdle, WorkloadIdleStopped,
 		WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
 		ScheduleStarted, ScheduleWarned, ScheduleMissed,
-		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
+		IdleSaved, TerminalOpened, TerminalClosed,
+		WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,

@@ -101,6 +101,7 @@ type Config struct {
 	Serving         Serving  `json:"serving,omitempty"`
 	Help            Help     `json:"help,omitempty"`
 	Schedule        Schedule `json:"schedule,omitempty"`
+	Terminal        Terminal `json:"terminal,omitempty"`
 	Branding        Branding `json:"branding,omitempty"`
 	Console         Console  `json:"console,omitzero"`
 	Embed           Embed    `json:"embed,omitempty"`
@@ -392,6 +393,7 @@ func (c *Config) defaults() {
 		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
 	}
 	c.Console = c.Console.withDefaults(c.Clusters)
+	c.Terminal = c.Terminal.withDefaults()
 }
 
 func setDefault(field *string, value string) {
@@ -471,6 +473,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Serving.problems()...)
 	all = append(all, c.Help.problems()...)
 	all = append(all, c.Schedule.problems(c.TimeZone)...)
+	all = append(all, c.Terminal.problems()...)
 	all = append(all, c.Branding.problems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)

@@ -32,13 +32,17 @@ type Access struct {
 	// ClusterRole of pods' logs and events, for the pages of a workload; default none
 	LogsRole     string   `json:"logsRole,omitempty"`
 	LogsAccounts []string `json:"logsAccounts,omitempty"` // accounts that logsRole is bound to
+	// ClusterRole of commands in pods, for terminals in the page; default none
+	TerminalRole     string   `json:"terminalRole,omitempty"`
+	TerminalAccounts []string `json:"terminalAccounts,omitempty"` // accounts that terminalRole is bound to
 }
 
 // Names of the RoleBindings in a tenant's namespace.
 const (
-	bindingName      = "gpu-portal"
-	proxyBindingName = "gpu-portal-proxy"
-	logsBindingName  = "gpu-portal-logs"
+	bindingName         = "gpu-portal"
+	proxyBindingName    = "gpu-portal-proxy"
+	logsBindingName     = "gpu-portal-logs"
+	terminalBindingName = "gpu-portal-terminal"
 )
 
 // TenantAccess renders what stands before everything else of a tenant: the namespace with its labels and the
@@ -64,6 +68,9 @@ func (n space) access() []Object {
 	}
 	if a.LogsRole != "" {
 		objects = append(objects, n.binding(logsBindingName, a.LogsRole, a.LogsAccounts...))
+	}
+	if a.TerminalRole != "" {
+		objects = append(objects, n.binding(terminalBindingName, a.TerminalRole, a.TerminalAccounts...))
 	}
 	return objects
 }
@@ -104,7 +111,7 @@ func (a Access) Namespace() string {
 // Check lists what is missing or unknown.
 func (a Access) Check() error {
 	switch {
-	case a.Bindings == "" && a.Role == "" && a.ProxyRole == "" && a.LogsRole == "":
+	case a.Bindings == "" && a.Role == "" && a.ProxyRole == "" && a.LogsRole == "" && a.TerminalRole == "":
 		return nil
 	case !slices.Contains([]string{BindSelf, BindAdmin}, a.Bindings):
 		return fmt.Errorf("bindings: %q is none of %s, %s", a.Bindings, BindSelf, BindAdmin)
@@ -114,6 +121,8 @@ func (a Access) Check() error {
 		return fmt.Errorf("proxyRole and proxyAccounts belong together")
 	case (a.LogsRole == "") != (len(a.LogsAccounts) == 0):
 		return fmt.Errorf("logsRole and logsAccounts belong together")
+	case (a.TerminalRole == "") != (len(a.TerminalAccounts) == 0):
+		return fmt.Errorf("terminalRole and terminalAccounts belong together")
 	}
 	return nil
 }
@@ -121,7 +130,7 @@ func (a Access) Check() error {
 // Roles names the ClusterRoles that are bound in tenants' namespaces.
 func (a Access) Roles() []string {
 	roles := []string{a.Role}
-	for _, more := range []string{a.ProxyRole, a.LogsRole} {
+	for _, more := range []string{a.ProxyRole, a.LogsRole, a.TerminalRole} {
 		if more != "" {
 			roles = append(roles, more)
 		}

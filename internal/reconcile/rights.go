@@ -9,11 +9,12 @@ import (
 // Rights are the RBAC rules that the portal needs in a cluster; the chart's roles are the same, and a test runs the
 // controller with nothing else and finds each rule in the audit log of the API server.
 type Rights struct {
-	Cluster []rbacv1.PolicyRule // of the controller, everywhere
-	Tenant  []rbacv1.PolicyRule // of the controller, in each tenant's namespace
-	Proxy   []rbacv1.PolicyRule // of controller and gateway, in each tenant's namespace, with dial: apiserver
-	Logs    []rbacv1.PolicyRule // of the pages, in each tenant's namespace: logs and events of a workload
-	Agents  []rbacv1.PolicyRule // of the controller, in the namespace of the node agents, with dial: apiserver
+	Cluster  []rbacv1.PolicyRule // of the controller, everywhere
+	Tenant   []rbacv1.PolicyRule // of the controller, in each tenant's namespace
+	Proxy    []rbacv1.PolicyRule // of controller and gateway, in each tenant's namespace, with dial: apiserver
+	Logs     []rbacv1.PolicyRule // of the pages, in each tenant's namespace: logs and events of a workload
+	Terminal []rbacv1.PolicyRule // of the pages, in each tenant's namespace: a shell in a workload; only where it is on
+	Agents   []rbacv1.PolicyRule // of the controller, in the namespace of the node agents, with dial: apiserver
 }
 
 var (
@@ -49,6 +50,11 @@ func RightsFor(a kube.Access) Rights {
 		Logs: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}, Verbs: []string{"get"}},
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+		},
+		// A WebSocket begins with a GET: the API server asks for get, from 1.35 on for create as well, as of SPDY's POST.
+		Terminal: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"get", "create"}},
 		},
 		Agents: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"get"}}},
 	}

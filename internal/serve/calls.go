@@ -45,7 +45,8 @@ func (m *calls) counted(next echo.HandlerFunc) echo.HandlerFunc {
 		err := next(c)
 		route := m.routeOf(c)
 		m.total.WithLabelValues(methodOf(c.Request().Method), route, strconv.Itoa(c.Response().Status)).Inc()
-		if !strings.HasPrefix(c.Response().Header().Get("Content-Type"), "text/event-stream") {
+		if c.Response().Status != http.StatusSwitchingProtocols &&
+			!strings.HasPrefix(c.Response().Header().Get("Content-Type"), "text/event-stream") {
 			m.took.WithLabelValues(route).Observe(time.Since(start).Seconds())
 		}
 		return err

@@ -4,5 +4,6 @@
 // Session.Run execs a shell over the API server, by WebSocket and, where that is not spoken, by SPDY, and passes keys,
 // sizes and output between it and a Client. Nothing is kept: output that the client does not take holds up the shell,
 // and a client that takes none for a while loses its session. A session ends with the shell, the pod, the right, the
-// sign-in, or by one of the times of Rules; End says which. What was typed and answered is written down nowhere.
+// sign-in, or by one of the times of Rules; End says which, to the Client and in the audit, which has its start as
+// well. What was typed and answered is written down nowhere.
 package terminal

@@ -46,11 +46,25 @@ const (
 	Slow     Reason = "slow"     // the client took no output
 	Stopping Reason = "stopping" // the portal stops
 	Broken   Reason = "broken"   // the connection to the cluster
+	Refused  Reason = "refused"  // the cluster did not start it
 )
+
+// Reasons lists them.
+func Reasons() []Reason {
+	return []Reason{Exited, Left, Idle, TooLong, NoLonger, PodGone, Slow, Stopping, Broken, Refused}
+}
 
 // End is how a session ended.
 type End struct {
 	Reason Reason
 	Code   int // of the shell, where it exited
 	Lasted time.Duration
+}
+
+// Words say it to who sat there.
+func (e End) Words() i18n.Text {
+	if e.Reason == Exited {
+		return i18n.T("terminal.end_exited", "Code", e.Code)
+	}
+	return i18n.T("terminal.end_" + string(e.Reason))
 }

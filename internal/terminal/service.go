@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -25,7 +27,12 @@ type Workloads interface {
 	Get(ctx context.Context, a identity.Actor, id workload.ID) (workload.Workload, error)
 }
 
-// Cluster is a cluster with the rights get of pods and create of pods/exec.
+// Record keeps events; see store.Store.
+type Record interface {
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
+// Cluster is a cluster with the rights of reconcile.Rights.Terminal.
 type Cluster struct {
 	Config *rest.Config
 	Client kubernetes.Interface
@@ -42,12 +49,15 @@ func NewCluster(config *rest.Config) (Cluster, error) {
 // Options holds the dependencies and settings of the service.
 type Options struct {
 	Workloads Workloads
+	Record    Record
 	Clusters  map[string]Cluster // by name
 	Rules     Rules
 	Alive     func(ctx context.Context) bool // whether the caller is still signed in, as when the session began
-	Every     time.Duration                  // between two looks at rights and pod; 5 s where 0
-	Patience  time.Duration                  // for a client that takes no output; 30 s where 0
+	Ended     func(Reason)                   // told of each end, for metrics; nil: nobody counts
+	Every     time.Duration                  // between two looks at rights and pod; 3 s where 0
+	Patience  time.Duration                  // for a client that takes no output; 2 min where 0
 	Now       func() time.Time
+	Logger    *slog.Logger // nil: nothing is logged
 }
 
 // Service opens terminals. Faults: NotFound for what the actor may not see, Forbidden where there is no terminal for
@@ -60,24 +70,53 @@ type Service struct {
 	mu   sync.Mutex
 	all  int
 	open map[identity.PersonID]int
+	none chan struct{} // closed when no session is left after Close
 }
 
 // New makes a service. Close ends every session.
 func New(o Options) *Service {
-	o.Every, o.Patience = cmp.Or(o.Every, 5*time.Second), cmp.Or(o.Patience, 30*time.Second)
+	o.Every, o.Patience = cmp.Or(o.Every, 3*time.Second), cmp.Or(o.Patience, 2*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Ended == nil {
+		o.Ended = func(Reason) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Alive == nil {
 		o.Alive = func(context.Context) bool { return true }
 	}
-	s := &Service{o: o, open: map[identity.PersonID]int{}}
+	s := &Service{o: o, open: map[identity.PersonID]int{}, none: make(chan struct{})}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s
 }
 
-// Close ends all sessions, since the process stops.
-func (s *Service) Close() { s.close() }
+// Close ends all sessions, since the process stops, and waits until their clients know and the record has them. After
+// it there are no others.
+func (s *Service) Close(ctx context.Context) {
+	s.mu.Lock()
+	if s.closing.Err() == nil {
+		s.close()
+		s.empty()
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.none:
+	case <-ctx.Done():
+	}
+}
+
+// empty tells Close that it need not wait; the lock is held.
+func (s *Service) empty() {
+	if s.all == 0 && s.closing.Err() != nil {
+		close(s.none)
+	}
+}
+
+// Rules are those of the site.
+func (s *Service) Rules() Rules { return s.o.Rules }
 
 // Running is how many sessions there are.
 func (s *Service) Running() int {
@@ -161,6 +200,8 @@ func (s *Service) enter(a identity.Actor) (leave func(), err error) {
 	defer s.mu.Unlock()
 	id, words := a.Person.ID, i18n.Text{}
 	switch {
+	case s.closing.Err() != nil:
+		return nil, fault.New(fault.Unavailable, i18n.T("terminal.end_stopping"))
 	case s.open[id] >= s.o.Rules.PerPerson:
 		words = i18n.T("terminal.too_many", "Most", s.o.Rules.PerPerson)
 	case s.all >= s.o.Rules.Most:
@@ -178,6 +219,7 @@ func (s *Service) enter(a identity.Actor) (leave func(), err error) {
 		if s.open[id]--; s.open[id] <= 0 {
 			delete(s.open, id)
 		}
+		s.empty()
 	}), nil
 }
 

@@ -16,7 +16,10 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -31,10 +34,12 @@ type Input struct {
 	Size Size
 }
 
-// Client is who sits at the terminal. Both calls end with their context.
+// Client is who sits at the terminal. Its calls end with their context.
 type Client interface {
 	Read(ctx context.Context) (Input, error)
 	Write(ctx context.Context, output []byte) error
+	// End is called once, after all output: how it ended, in words.
+	End(ctx context.Context, words i18n.Text)
 }
 
 // Session is one terminal.
@@ -55,10 +60,65 @@ func (s *Session) Close() { s.leave() }
 // shell is bash where the image has it.
 var shell = []string{"sh", "-c", "export TERM=xterm-256color; command -v bash >/dev/null && exec bash; exec sh"}
 
-// Run starts the shell and stays until the session is over. An error: the cluster did not start it.
+// Run starts the shell and stays until the session is over. An error: the cluster did not start it, or it could not be
+// recorded that it starts; the client knows that too.
 func (s *Session) Run(ctx context.Context, client Client) (End, error) {
 	defer s.leave()
 	o, began := s.service.o, s.service.o.Now()
+	if err := s.record(ctx, audit.TerminalOpened, i18n.T("terminal.opened", "Container", kube.ContainerName)); err != nil {
+		s.tell(ctx, client, Words(err))
+		return End{Reason: Refused}, err
+	}
+	end, err := s.run(ctx, client)
+	end.Lasted = o.Now().Sub(began)
+	words := end.Words()
+	if err != nil {
+		end.Reason, words = Refused, Words(err)
+		o.Logger.WarnContext(ctx, "a terminal did not start", "workload", s.workload.ID, "error", err)
+	}
+	o.Ended(end.Reason)
+	s.tell(ctx, client, words)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	if failed := s.record(ctx, audit.TerminalClosed, i18n.T("terminal.closed", "Container", kube.ContainerName, "For",
+		catalog.Duration(end.Lasted.Round(time.Second)).String(), "End", words)); failed != nil {
+		o.Logger.ErrorContext(ctx, "the end of a terminal could not be recorded", "workload", s.workload.ID, "person",
+			s.actor.Person.ID, "reason", end.Reason, "error", failed)
+	}
+	return end, err
+}
+
+// Bounds of what comes after a session.
+const (
+	tellWithin   = 2 * time.Second
+	recordWithin = 5 * time.Second
+)
+
+// tell says the end to a client that may have gone.
+func (s *Session) tell(ctx context.Context, client Client, words i18n.Text) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+	defer cancel()
+	client.End(ctx, words)
+}
+
+// Words are what an error of this package says to people.
+func Words(err error) i18n.Text {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Sentence
+	}
+	return i18n.T("terminal.end_broken")
+}
+
+func (s *Session) record(ctx context.Context, kind audit.Kind, detail i18n.Text) error {
+	w := s.workload
+	e := audit.By(s.actor, kind, s.service.o.Now())
+	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), detail
+	return s.service.o.Record.Append(ctx, e)
+}
+
+func (s *Session) run(ctx context.Context, client Client) (End, error) {
+	o := s.service.o
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(context.Canceled)
 	defer context.AfterFunc(s.service.closing, func() { end(over{Stopping}) })()
@@ -79,7 +139,7 @@ func (s *Session) Run(ctx context.Context, client Client) (End, error) {
 	out := &output{ctx: ctx, end: end, client: client, patience: o.Patience, stir: stir}
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: keys, Stdout: out, Tty: true,
 		TerminalSizeQueue: sizes})
-	finished := End{Lasted: o.Now().Sub(began)}
+	var finished End
 	finished.Reason, finished.Code, err = s.judge(ctx, err)
 	return finished, err
 }

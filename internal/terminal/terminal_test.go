@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -72,11 +75,13 @@ type world struct {
 	*terminal.Service
 	item  *workload.Workload
 	shell func(exec)
+	ended func(terminal.Reason)
 	alive atomic.Bool
 
-	mu    sync.Mutex
-	pod   *corev1.Pod
-	asked string
+	mu     sync.Mutex
+	pod    *corev1.Pod
+	asked  string
+	record record
 }
 
 func (w *world) setPod(pod *corev1.Pod) {
@@ -100,6 +105,7 @@ func newWorld(t *testing.T, adjust ...func(*terminal.Options)) *world {
 		Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision",
 		Observed: workload.Observation{Pod: "nb-a-0", PodPresent: true}}}
 	w.alive.Store(true)
+	w.ended = func(terminal.Reason) {}
 	w.pod = &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: "nb-a-0", Namespace: "gpu-vision", UID: types.UID("u-1"),
 			Labels: kube.PodSelector(*w.item)},
@@ -136,7 +142,8 @@ func newWorld(t *testing.T, adjust ...func(*terminal.Options)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := terminal.Options{Workloads: w, Clusters: map[string]terminal.Cluster{"main": cluster},
+	o := terminal.Options{Workloads: w, Record: &w.record,
+		Ended: func(r terminal.Reason) { w.ended(r) }, Clusters: map[string]terminal.Cluster{"main": cluster},
 		Rules: terminal.Rules{Enabled: true, Idle: time.Hour, Longest: time.Hour, Most: 20, PerPerson: 10},
 		Alive: func(context.Context) bool { return w.alive.Load() }, Every: 10 * time.Millisecond}
 	for _, change := range adjust {
@@ -157,7 +164,30 @@ type client struct {
 	keys  chan terminal.Input
 	mu    sync.Mutex
 	seen  bytes.Buffer
-	stuck bool // takes no output
+	told  []string // ids of the ends that it heard of
+	stuck bool     // takes no output
+}
+
+func (c *client) End(_ context.Context, words i18n.Text) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, words.ID)
+}
+
+// record is the audit.
+type record struct {
+	mu     sync.Mutex
+	events []audit.Event
+	err    error
+}
+
+func (r *record) Append(_ context.Context, events ...audit.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.events = append(r.events, events...)
+	}
+	return r.err
 }
 
 func newClient() *client { return &client{keys: make(chan terminal.Input, 10)} }
@@ -261,7 +291,7 @@ func TestHowASessionEnds(t *testing.T) {
 			w.item.Owner = "p-devi"
 		}},
 		"the pod goes":     {want: terminal.PodGone, shell: func(w *world, _ *client, _ exec) { w.setPod(nil) }},
-		"the portal stops": {want: terminal.Stopping, shell: func(w *world, _ *client, _ exec) { w.Close() }},
+		"the portal stops": {want: terminal.Stopping, shell: func(w *world, _ *client, _ exec) { go w.Close(t.Context()) }},
 		"the shell is killed with its pod": {want: terminal.PodGone, shell: func(w *world, _ *client, e exec) {
 			w.setPod(nil)
 			e.exits("137")
@@ -283,8 +313,13 @@ func TestHowASessionEnds(t *testing.T) {
 				}
 				e.reads(stdin) // until the portal hangs up
 			}
-			if end := run(t, w, c); end.Reason != test.want {
-				t.Errorf("want %s, got %+v", test.want, end)
+			var counted []terminal.Reason
+			w.ended = func(r terminal.Reason) { counted = append(counted, r) }
+			if end := run(t, w, c); end.Reason != test.want || !slices.Equal(counted, []terminal.Reason{test.want}) {
+				t.Errorf("want %s, got %+v, counted %v", test.want, end, counted)
+			}
+			if !slices.Equal(c.told, []string{"terminal.end_" + string(test.want)}) {
+				t.Errorf("told %q", c.told)
 			}
 		})
 	}
@@ -371,5 +406,84 @@ func TestNoContainerThatRuns(t *testing.T) {
 		if _, err := w.Open(t.Context(), person("p-dana"), "w-1"); !fault.Is(err, fault.Conflict) || w.Running() != 0 {
 			t.Errorf("%s: %v, %d counted", name, err, w.Running())
 		}
+	}
+}
+
+// TestStartAndEndAreRecorded with who, where, how long and why, and with nothing of what was typed and answered.
+func TestStartAndEndAreRecorded(t *testing.T) {
+	var later atomic.Bool
+	w, c := newWorld(t, func(o *terminal.Options) {
+		o.Now = func() time.Time {
+			at := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
+			if later.Load() {
+				at = at.Add(134 * time.Second)
+			}
+			return at
+		}
+	}), newClient()
+	w.shell = func(e exec) {
+		e.reads(stdin)
+		later.Store(true)
+		_ = e.writes(stdout, "the answer")
+		e.exits("3")
+	}
+	c.keys <- terminal.Input{Keys: []byte("a secret\r")}
+	run(t, w, c)
+	var kinds []audit.Kind
+	for _, e := range w.record.events {
+		kinds = append(kinds, e.Kind)
+		if e.Actor != "p-dana" || e.Workload != "w-1" || e.Tenant != "vision" || e.Via != identity.ViaSession {
+			t.Errorf("%+v", e)
+		}
+		if text := fmt.Sprint(e); strings.Contains(text, "a secret") || strings.Contains(text, "the answer") {
+			t.Errorf("recorded %s", text)
+		}
+	}
+	if !slices.Equal(kinds, []audit.Kind{audit.TerminalOpened, audit.TerminalClosed}) {
+		t.Fatalf("recorded %v", kinds)
+	}
+	said := i18n.MustLoad().For("en").Say(w.record.events[1].Detail)
+	if want := "Container main, open for 2m14s. The shell has ended with code 3."; said != want {
+		t.Errorf("want %q, got %q", want, said)
+	}
+}
+
+// TestWhatCannotBeRecordedDoesNotStart, and the client hears why.
+func TestWhatCannotBeRecordedDoesNotStart(t *testing.T) {
+	w, c := newWorld(t), newClient()
+	w.record.err = fault.New(fault.Unavailable, i18n.T("terminal.end_broken"))
+	s, err := w.Open(t.Context(), person("p-dana"), "w-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), c); !fault.Is(err, fault.Unavailable) || w.asked != "" || w.Running() != 0 {
+		t.Errorf("%v, asked %q, %d counted", err, w.asked, w.Running())
+	}
+	if !slices.Equal(c.told, []string{"terminal.end_broken"}) {
+		t.Errorf("told %q", c.told)
+	}
+}
+
+// TestClosingWaitsForEveryEnd and lets nobody in any more.
+func TestClosingWaitsForEveryEnd(t *testing.T) {
+	w, c := newWorld(t), newClient()
+	inside := make(chan struct{})
+	w.shell = func(e exec) {
+		close(inside)
+		e.reads(stdin)
+	}
+	s, err := w.Open(t.Context(), person("p-dana"), "w-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = s.Run(t.Context(), c) }()
+	<-inside
+	w.Close(t.Context())
+	w.Close(t.Context()) // as often as one likes
+	if n := len(w.record.events); n != 2 || !slices.Equal(c.told, []string{"terminal.end_stopping"}) {
+		t.Errorf("%d events, told %q", n, c.told)
+	}
+	if _, err := w.Open(t.Context(), person("p-dana"), "w-1"); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("afterwards: %v", err)
 	}
 }

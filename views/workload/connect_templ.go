@@ -8,7 +8,11 @@ package workload
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/gpu-portal/gpu-portal/views/ui"
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
 
 // ConnectModel is every way to a workload: by browser, with kubectl, over REST.
 type ConnectModel struct {
@@ -21,6 +25,7 @@ type ConnectModel struct {
 type ShellModel struct {
 	ID        string
 	Namespace string // of the pod; "" while there is none
+	Terminal  string // address of the tab with a terminal; "" where the reader has none
 	Lines     []CallModel
 }
 
@@ -155,7 +160,7 @@ func Shell(m ShellModel) templ.Component {
 		var templ_7745c5c3_Var5 string
 		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/connect.templ`, Line: 52, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/connect.templ`, Line: 57, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var5)
 		if templ_7745c5c3_Err != nil {
@@ -185,7 +190,8 @@ func Shell(m ShellModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("connect.kubectl"),
-				Lead: ui.L(ctx).S("connect.kubectl_lead", "Namespace", m.Namespace), Test: "connect-kubectl"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				Lead: ui.L(ctx).S("connect.kubectl_lead", "Namespace", m.Namespace), Actions: shellActions(ctx, m),
+				Test: "connect-kubectl"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -196,6 +202,14 @@ func Shell(m ShellModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func shellActions(ctx context.Context, m ShellModel) []ui.ActionModel {
+	if m.Terminal == "" {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("connect.terminal"), Href: m.Terminal,
+		Small: true, Test: "connect-terminal"}}}
 }
 
 func calls(list []CallModel) templ.Component {

@@ -76,7 +76,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $accounts -}}
 {{- end }}
 
-{{/* logsAccounts are those that answer with logs: of the pages. */}}
+{{/* logsAccounts are those that answer with logs and terminals: of the pages. */}}
 {{- define "gpu-portal.logsAccounts" -}}
 {{- $account := include "gpu-portal.account" . -}}
 {{- if and (include "gpu-portal.split" .) (not .Values.rbac.account) -}}
@@ -127,6 +127,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.logs -}}
 {{- $_ := set $access "logsRole" (printf "%s-logs" $roles) -}}
 {{- $_ := set $access "logsAccounts" (include "gpu-portal.logsAccounts" . | fromJsonArray) -}}
+{{- end -}}
+{{- if .Values.rbac.terminal -}}
+{{- $_ := set $access "terminalRole" (printf "%s-terminal" $roles) -}}
+{{- $_ := set $access "terminalAccounts" (include "gpu-portal.logsAccounts" . | fromJsonArray) -}}
 {{- end -}}
 {{- toJson $access -}}
 {{- end }}

@@ -52,7 +52,8 @@ var classes = map[string]limit.Class{
 	"/admin/rules/check": limit.Preview, "/admin/rules/rule": limit.Preview,
 	"/admin/tenants/check": limit.Preview,
 	"/admin/sizes/edit":    limit.Preview, "/admin/sizes/form": limit.Preview,
-	"/account/notifications/test": limit.Notice,
+	"/account/notifications/test":    limit.Notice,
+	"/workloads/:id/terminal/socket": limit.Preview,
 }
 
 // Bounded puts the bounds of classes before the routes that have one.

@@ -143,6 +143,8 @@ var workloadScenes = []Scene{
 	{"workload", "logs of several containers", Anna, Busy, "/workloads/w-vlm-test/logs", nil},
 	{"workload", "logs, no pod", Anna, Busy, "/workloads/w-old-notes/logs", nil},
 	{"workload", "logs, right missing", Anna, unlogged, "/workloads/w-train-resnet/logs", nil},
+	{"workload", "terminal", Anna, Busy, "/workloads/w-train-resnet/terminal", nil},
+	{"workload", "terminal, not running", Anna, Busy, "/workloads/w-old-notes/terminal", nil},
 	{"workload", "events", Anna, Busy, "/workloads/w-vlm-test/events", nil},
 	{"workload", "events, none", Anna, Busy, "/workloads/w-train-resnet/events", nil},
 	{"workload", "events, right missing", Anna, unlogged, "/workloads/w-train-resnet/events", nil},

@@ -40,6 +40,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
@@ -97,6 +98,7 @@ type World struct {
 
 	// What Prometheus, DCGM and the clusters tell.
 	Logs      *Logs
+	Terminals map[string]terminal.Cluster // by name; none: a terminal says that its cluster is away
 	Readings  Readings
 	Reports   map[string]gpumetrics.Report // by cluster
 	Fleets    map[string]*gpumetrics.Fleet // by cluster
@@ -375,7 +377,12 @@ func (w *World) observation() {
 func (w *World) pages() {
 	forecasts := forecast.New(forecast.Options{Store: w.Store, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
 		Now: w.now})
-	w.Web = web.New(web.Deps{Logs: w.Logs, Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
+	w.Terminals = map[string]terminal.Cluster{}
+	terminals := terminal.New(terminal.Options{Workloads: w.WorkloadService, Record: w.Store, Clusters: w.Terminals,
+		Rules: terminal.Rules{Enabled: true, Idle: 30 * time.Minute, Longest: 8 * time.Hour, Most: 10, PerPerson: 2},
+		Alive: func(context.Context) bool { return !w.Dead.Load() }, Every: 10 * time.Millisecond, Now: w.now})
+	w.Web = web.New(web.Deps{Logs: w.Logs, Terminals: terminals,
+		Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
 		Drift: w.Drift, Doctor: newDoctor(w),
 		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,
 		Licenses: w.LicenseService, Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals,

@@ -23,7 +23,7 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.ConnectModel{Access: w.accessModel(k, s), Shell: shellModel(s), REST: w.restCalls(k, s)}
+	m := workloadview.ConnectModel{Access: w.accessModel(k, s), Shell: w.shellModel(k, s), REST: w.restCalls(k, s)}
 	v := w.workloadView(k, s, workloadview.Connect, workloadview.PageModel{Connect: m})
 	v.Parts = append(v.Parts,
 		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(m.Access) }},
@@ -32,13 +32,16 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 }
 
 // shellModel has lines while there is a pod to reach.
-func shellModel(s details) workloadview.ShellModel {
+func (w *Pages) shellModel(k page.Call, s details) workloadview.ShellModel {
 	m := workloadview.ShellModel{ID: "workload-shell"}
 	pod := s.Observed.Pod
 	if pod == "" || s.Over() {
 		return m
 	}
 	m.Namespace = s.Namespace
+	if w.Terminals.Rules().Permit(k.Actor, s.Workload, k.Words.Now) == nil {
+		m.Terminal = terminalPath(s.ID)
+	}
 	at := "kubectl --namespace " + page.ShellQuote(s.Namespace)
 	m.Lines = []workloadview.CallModel{
 		{What: workloadview.PodLogs, Text: at + " logs --follow " + page.ShellQuote(pod)},

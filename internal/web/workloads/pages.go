@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -30,6 +31,7 @@ type Pages struct {
 	Prices     *usage.Prices
 	Metrics    blocks.Metrics
 	Logs       Logs
+	Terminals  *terminal.Service
 	PortalURL  string
 	Try        Tries
 }

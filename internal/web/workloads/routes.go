@@ -18,6 +18,8 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/workloads/:id/logs", identity.ReadLogs, w.logsPage()),
 		page.Get("/workloads/:id/logs/follow", identity.ReadLogs, w.logFollow),
 		page.Get("/workloads/:id/logs/download", identity.ReadLogs, w.logDownload),
+		w.Shows("/workloads/:id/terminal", identity.OpenWorkload, w.terminalPage()),
+		page.Get("/workloads/:id/terminal/socket", identity.OpenWorkload, w.terminalSocket),
 		w.Shows("/workloads/:id/events", identity.ReadWorkload, w.eventsPage()),
 		w.Shows("/workloads/:id/metrics", identity.ReadWorkload, w.chartsPage()),
 		w.Shows("/workloads/:id/history", identity.ReadWorkload, w.historyPage()),
@@ -91,6 +93,10 @@ func (w *Pages) chartsPage() page.Page {
 
 func (w *Pages) logsPage() page.Page {
 	return page.Page{Name: "logs", Build: w.workloadLogs}
+}
+
+func (w *Pages) terminalPage() page.Page {
+	return page.Page{Name: "terminal", Build: w.workloadTerminal, Topics: page.Topics{live.TopicWorkload}}
 }
 
 func (w *Pages) eventsPage() page.Page {

@@ -40,7 +40,7 @@ func (w *Pages) details(k page.Call) (details, error) {
 
 // workloadView puts a tab under the head that all tabs share.
 func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m workloadview.PageModel) page.View {
-	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k, s.Workload, tab), tab
+	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), w.workloadTabs(k, s.Workload, tab), tab
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
 		AsOf: s.Observed.At,
@@ -177,7 +177,7 @@ func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
 	return v, nil
 }
 
-func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab) ui.TabsModel {
+func (w *Pages) workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab) ui.TabsModel {
 	say, path := k.Words, page.WorkloadPath(item.ID)
 	tab := func(t workloadview.Tab, href string) ui.TabModel {
 		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
@@ -189,6 +189,9 @@ func workloadTabs(k page.Call, item workload.Workload, current workloadview.Tab)
 	}
 	if identity.Can(k.Actor, identity.ReadLogs, item.ResourceAt(say.Now)) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
+	}
+	if w.Terminals.Rules().Permit(k.Actor, item, say.Now) == nil {
+		items = append(items, tab(workloadview.Terminal, terminalPath(item.ID)))
 	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),
 		tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"),

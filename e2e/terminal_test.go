@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
+)
+
+// opened is a socket of a terminal from a page of the portal: whether the browser got it.
+const opened = `path => new Promise(done => {
+	const socket = new WebSocket(new URL(path, location.href.replace(/^http/, 'ws')))
+	socket.onopen = () => { socket.close(); done('opened') }
+	socket.onclose = () => done('refused')
+})`
+
+// types sends keys to the terminal.
+func (p *person) types(line string) {
+	p.t.Helper()
+	p.do(p.at(".xterm-helper-textarea").Focus())
+	p.do(p.page.Keyboard().Type(line))
+	p.do(p.page.Keyboard().Press("Enter"))
+}
+
+// TestATerminalInThePage: a shell in one's own workload over the real API server's exec, with its size, its end in
+// words, its lines in the audit, and nothing of it for others.
+func TestATerminalInThePage(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("cpu", map[string]any{"name": "inside"})
+	page := "/workloads/" + str(w["id"])
+	p := signIn(t, "dana", look{})
+	p.open(page)
+	p.click("[data-test=tab-terminal]")
+	p.reads("[data-test=terminal-status]", "The terminal is open.")
+	p.types("env")
+	p.reads(".xterm-rows", "HOSTNAME="+str(w["pod"]))
+	p.accessible()
+	p.shot("open")
+	rows := func() string { return p.text(".xterm-rows") }
+	p.types("stty size")
+	var before, after, columns int
+	sizes := func(n *int) func() bool {
+		return func() bool {
+			text := rows()
+			_, last, found := cutLast(text, "stty size")
+			_, err := fmt.Sscanf(strings.TrimSpace(last), "%d %d", n, &columns)
+			return found && err == nil
+		}
+	}
+	waittest.For(t, "the size", sizes(&before))
+	wide := columns
+	p.do(p.page.SetViewportSize(700, 600))
+	waittest.For(t, "another size", func() bool {
+		p.types("stty size")
+		return sizes(&after)() && columns < wide
+	})
+	p.do(p.page.Keyboard().Press("Escape"))
+	p.do(p.page.Keyboard().Press("Tab"))
+	p.sees("[data-test=terminal-reader]:focus")
+
+	p.types("exit 3")
+	p.reads("[data-test=terminal-status]", "The shell has ended with code 3.")
+	p.sees("[data-test=terminal-again]:focus")
+	p.shot("ended")
+	p.do(p.page.Keyboard().Press("Enter"))
+	p.reads("[data-test=terminal-status]", "The terminal is open.")
+
+	others(t, page)
+
+	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)
+	p.reads("[data-test=terminal-status]", "the container has stopped")
+	p.reads("[data-test=terminal-not-running]", "There is no terminal yet")
+	p.click("[data-test=tab-history]")
+	p.reads("[data-test=workload-history]", "opened a terminal")
+	p.reads("[data-test=workload-history]", "The shell has ended with code 3.")
+}
+
+// others find neither a tab nor a page nor a socket.
+func others(t *testing.T, page string) {
+	t.Helper()
+	for who, status := range map[string]string{"devi": "403", "audrey": "403", "nora": "404"} {
+		p := signIn(t, who, look{})
+		p.expecting(status)
+		p.expecting("WebSocket connection")
+		if got, err := p.page.Evaluate(opened, page+"/terminal/socket"); err != nil || got != "refused" {
+			t.Errorf("%s: the socket is %v, %v", who, got, err)
+		}
+		p.open(page + "/terminal")
+		if text := p.text("body"); strings.Contains(text, "The terminal is open.") {
+			t.Errorf("%s has a terminal: %s", who, text)
+		}
+		if who == "nora" {
+			continue
+		}
+		p.open(page)
+		p.sees("[data-test=tab-connect]")
+		if n, err := p.at("[data-test=tab-terminal]").Count(); err != nil || n != 0 {
+			t.Errorf("%s has %d tabs, %v", who, n, err)
+		}
+	}
+}
+
+func cutLast(text, sep string) (before, after string, found bool) {
+	at := strings.LastIndex(text, sep)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(sep):], true
+}
+
+// TestATerminalLooksRight in the dark, in German, on a telephone and without scripts.
+func TestATerminalLooksRight(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("cpu", map[string]any{"name": "looks"})
+	page := "/workloads/" + str(w["id"]) + "/terminal"
+	for name, l := range map[string]look{"dark": {Dark: true}, "german": {Language: "de-DE"}, "telephone": {Width: 390}} {
+		p := signIn(t, "dana", l)
+		p.open(page)
+		p.types("env")
+		p.reads(".xterm-rows", "HOSTNAME=")
+		p.accessible()
+		p.shot(name)
+	}
+	p := signIn(t, "dana", look{NoScript: true})
+	p.open(page)
+	p.reads("[data-test=terminal-no-script]", "A terminal needs scripts")
+	p.click("[data-test=terminal-connect]")
+	p.sees("[data-test=connect-kubectl]")
+}

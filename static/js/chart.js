@@ -18,7 +18,8 @@ function readout(svg, x) {
   const long = step * values.length > 24 * 3_600_000;
   const when = step >= 24 * 3_600_000 ? day.format(at) : `${long ? day.format(at) + ', ' : ''}${clock(at)}`;
   const expected = i >= Number(svg.dataset.chartKnown ?? Infinity) ? `${svg.dataset.chartAhead} ` : '';
-  const value = values[i] === '' ? svg.dataset.chartUnknown : inUnit(number.format(Number(values[i])), svg.dataset.chartUnit);
+  const amount = inUnit(number.format(Number(values[i])), svg.dataset.chartUnit);
+  const value = values[i] === '' ? svg.dataset.chartUnknown : (svg.dataset.chartSign ?? '') + amount;
   return { i, share: values.length > 1 ? i / (values.length - 1) : 1, words: `${when} · ${expected}${value}` };
 }
 

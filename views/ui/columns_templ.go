@@ -25,8 +25,8 @@ type ColumnsModel struct {
 	Columns []ColumnBarModel
 	// Times stand under the plot, evenly spaced, the first at its start and the last at its end.
 	Times []string
-	// Unit stands behind the words of the scale, such as "EUR".
-	Unit string
+	// Sign stands before the words of the scale, such as "€", and Unit behind them, such as "EUR".
+	Sign, Unit string
 	// What names the first column of the table: what a column of the plot is.
 	What string
 }
@@ -80,7 +80,7 @@ func (m ColumnsModel) scale() ChartModel {
 	for _, c := range m.Columns {
 		most = max(most, c.total())
 	}
-	return ChartModel{Values: []float64{most}, Unit: m.Unit}
+	return ChartModel{Values: []float64{most}, Sign: m.Sign, Unit: m.Unit}
 }
 
 // layerModel is a rectangle of a column.

@@ -54,7 +54,10 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 		Chart: ui.ChartModel{Label: say.S("budgets.burndown"), Value: say.S("budgets.burndown_left", "Amount",
 			say.InUnit(b.Unit, left)), Values: parts(d.Left), Ahead: parts(d.Ahead), From: noon, Step: 24 * time.Hour,
 			Top: float64(b.Amount) / float64(b.Unit.Parts()), TopWords: say.S("budgets.burndown_of", "Amount",
-				say.InUnit(b.Unit, b.Amount)), Unit: string(b.Unit)},
+				say.InUnit(b.Unit, b.Amount))},
+	}
+	if m.Chart.Unit = string(b.Unit); b.Unit != budget.GPUHours {
+		m.Chart.Sign, m.Chart.Unit = say.CurrencyMarks(string(b.Unit))
 	}
 	switch last := len(d.Ahead) - 1; {
 	case left <= 0:

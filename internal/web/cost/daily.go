@@ -33,7 +33,8 @@ func (w *Pages) dailyCharts(k page.Call, c usageChoice, s usage.Statement) (char
 func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum usage.Money,
 	days []usage.DailyCost) ui.ColumnsModel {
 	m := ui.ColumnsModel{ID: "daily-" + sum.Currency, Label: say.S("usage.daily"), Value: say.Money(sum),
-		Unit: sum.Currency, What: say.S("usage.day")}
+		What: say.S("usage.day")}
+	m.Sign, m.Unit = say.CurrencyMarks(sum.Currency)
 	layers := dailyLayers(s, c.by, sum.Currency)
 	for _, l := range layers {
 		series := ui.SeriesModel{Name: say.S("usage.others", "Count", l.groups), Value: say.Money(l.sum), Rest: l.groups > 1}

@@ -49,6 +49,18 @@ func (w Words) symbol(currency string) (string, bool) {
 	return s, known
 }
 
+// CurrencyMarks are what stands before an amount, and what behind it.
+func (w Words) CurrencyMarks(currency string) (before, behind string) {
+	symbol, known := w.symbol(currency)
+	switch {
+	case !known:
+		return "", currency
+	case w.German():
+		return "", symbol
+	}
+	return symbol, ""
+}
+
 // Money is "€1,234.50" in English, Chinese and Korean, and "1.234,50 €" in German; a currency without a sign is written
 // with its code.
 func (w Words) Money(m usage.Money) string {

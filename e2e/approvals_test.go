@@ -334,7 +334,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	ada.click("a[rel=prev]")
 	ada.do(ada.assert.Locator(ada.at("[data-test=request-row]")).ToHaveCount(25))
 	ada.click("[data-test=show-rules]")
-	ada.reads("[data-test=requests]", "nobody had to decide")
+	ada.reads("[data-test=requests]", "Auto-approved by rule")
 	ada.fill("[data-test=filter-text]", "needle")
 	ada.click("[data-test=requests] .gp-filter__buttons button")
 	ada.do(ada.assert.Locator(ada.at("[data-test=request-row]")).ToHaveCount(1))

@@ -77,7 +77,7 @@ func TestWhenWillItStart(t *testing.T) {
 	p.accessible()
 	p.shot("waiting")
 	p.open("/")
-	p.reads("tr[data-name=in-line] [data-test=forecast]", "Place 1 in the line")
+	p.reads("tr[data-name=in-line] [data-test=forecast]", "Queue position 1")
 	p.shot("home")
 	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
 		q := signIn(t, "dana", l)

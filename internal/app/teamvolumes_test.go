@@ -107,7 +107,7 @@ func TestSharedStorage(t *testing.T) {
 		url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := olga.get("/team/vision/volumes"); !strings.Contains(a.body, "Take back") {
+	if a := olga.get("/team/vision/volumes"); !strings.Contains(a.body, "Restore") {
 		t.Error("the page does not say that it goes, and how to take that back")
 	}
 	if a := dora.get("/start?tenant=vision"); strings.Contains(a.body, "/shared/data") {

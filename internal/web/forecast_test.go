@@ -32,13 +32,13 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", textOf(forecast))
 	}
-	wantText(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC",
+	wantText(t, doc, "forecast", "Queue position 1", "Ready between 15:00 UTC and 15:01 UTC",
 		"lease of 1 other ends by then", "would start now")
 	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
 	home := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
-	if got := textOf(In(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
+	if got := textOf(In(row(home, "sweep-lr"), "forecast-words")); got != "Queue position 1. Ready between 15:00 UTC "+
 		"and 15:01 UTC" {
 		t.Errorf("the row says it too, got %q", got)
 	}

@@ -95,7 +95,7 @@ func TestLicenses(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
-	wantText(t, doc, "seats", "3 of 4 free", "1 taken")
+	wantText(t, doc, "seats", "3 of 4 free", "1 in use")
 	wantAbsent(t, doc, "seat")
 	wantText(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
 }

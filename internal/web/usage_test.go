@@ -172,7 +172,7 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}})
 	doc = read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	wantText(t, doc, "usage-idle", "€1.10")
-	wantText(t, doc, "usage-mean", "Mean use 10")
+	wantText(t, doc, "usage-mean", "Mean utilization 10")
 	row := doc.Find("[data-test=usage-row]:contains(train-resnet)")
 	if got := textOf(row.Find("[data-test=idle]")); got != "€1.10" {
 		t.Errorf("two hours of it at 0.55 were idle, got %q", got)

@@ -16,7 +16,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantText(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
+	wantText(t, doc, "chart-engine", "GPU utilization", "last", "%", "11:00 UTC", "12:00 UTC")
 	wantText(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
 	wantText(t, doc, "chart-tensor", "Unknown: nothing was measured")
 	wantText(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")

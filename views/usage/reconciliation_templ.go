@@ -653,7 +653,7 @@ func segments(ctx context.Context, parts []PartModel) []ui.SegmentModel {
 
 func totalTiles(ctx context.Context, totals []TotalModel) ui.TilesModel {
 	say := ui.L(ctx)
-	m := ui.TilesModel{Label: say.S("usage.totals")}
+	m := ui.TilesModel{Label: say.S("usage.totals"), Lead: true}
 	for _, t := range totals {
 		detail := say.S("reconciliation." + string(t.Part) + "_why")
 		if t.Share != "" {

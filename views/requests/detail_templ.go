@@ -155,7 +155,7 @@ func Detail(m DetailModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: decisionFacts(ctx, m.Facts), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Bars(m.Bars).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -163,7 +163,7 @@ func Detail(m DetailModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Bars(m.Bars).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: decisionFacts(ctx, m.Facts), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -26,7 +26,7 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	if got := textOf(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
 		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
-		!strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+		strings.Contains(got, "nvidia.com/") {
 		t.Errorf("want what it is and how many are free, got %q", got)
 	}
 	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
@@ -98,7 +98,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
 	start := read(t, w.Get(webtest.Anna, "/start?size=vgpu-12q"), http.StatusOK)
-	wantText(t, start, "deprecated-size", "vGPU 12 GB will go", "The A40 leave in May.", "MIG slice 10 GB")
+	wantText(t, start, "deprecated-size", "vGPU 12 GB is deprecated", "The A40 leave in May.", "MIG slice 10 GB")
 	if value, _ := part(start, "deprecated-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}

@@ -204,7 +204,7 @@ func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowMo
 		}
 		row := sizes.RowModel{Slug: page.Slug(s.Size.Name), Name: s.Size.Name, Title: say.SizeTitle(s.Size),
 			What: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)), Isolation: string(s.Size.Isolation),
-			Mono: s.Size.Accelerator.Resource, Price: say.MoneyPerHour(s.Size.PricePerHour),
+			Price: say.MoneyPerHour(s.Size.PricePerHour),
 			Teams: strings.Join(s.Size.Tenants, ", "), Clusters: strings.Join(s.Size.Clusters, ", "),
 			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
@@ -231,7 +231,7 @@ func imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.Li
 	for _, p := range part {
 		s := p.entry
 		row := sizes.RowModel{Slug: page.Slug(s.Image.Name), Name: s.Image.Name, Title: say.ImageTitle(s.Image),
-			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Mono: s.Image.Reference,
+			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Short: blocks.ShortReference(s.Image.Reference),
 			Teams: strings.Join(s.Image.Tenants, ", "), InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
 		if may {

@@ -284,7 +284,7 @@ func TestADecisionIsUndoneByKeyboard(t *testing.T) {
 	id, _ := asked(t, "7h"), asked(t, "7h")
 	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{Width: 1366})
 	dana.open("/requests/" + id)
-	dana.reads("[data-test=request-verdict]", "Has been waiting")
+	dana.reads("[data-test=request-verdict]", "Waiting")
 	ada.open("/approvals/" + id)
 	ada.fill("[data-test=note]", "too fast")
 	ada.click("[data-test=approve]")
@@ -294,7 +294,7 @@ func TestADecisionIsUndoneByKeyboard(t *testing.T) {
 	ada.reads("[data-test=flash]", "Undone")
 	ada.sees("[data-test=approve]")
 	ada.do(ada.assert.Locator(ada.at("[data-test=undo-notice]")).ToHaveCount(0))
-	dana.reads("[data-test=request-verdict]", "Has been waiting")
+	dana.reads("[data-test=request-verdict]", "Waiting")
 	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" ||
 		r["workload"] != nil && r["workload"] != "" {
 		t.Fatalf("want nothing to have come of it, got %v", r)

@@ -102,7 +102,7 @@ func TestTheAskerSeesTheDecisionAtOnce(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	events, _ := follow(t, w, webtest.Anna, "page=request&id=r-anna1")
-	if first := next(t, events).fragments(t); !strings.Contains(first["request"], "Has been waiting 12 min") {
+	if first := next(t, events).fragments(t); !strings.Contains(first["request"], "Waiting 12 min") {
 		t.Errorf("a stream begins with how it is, so that nothing is missed before it: %v", first)
 	}
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}, "seen": {"1"}}))

@@ -105,7 +105,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	}
 	if got := textOf(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "H100 80GB") ||
 		!strings.Contains(got, "10 GiB") || !strings.Contains(got, "MIG") ||
-		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
+		!strings.Contains(got, "Hardware own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
 	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
@@ -287,7 +287,7 @@ func TestAWholeCardBecomesARequest(t *testing.T) {
 	w := webtest.Busy(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	wantText(t, doc, "request-verdict", "approval by: approver", "whole-gpus")
+	wantText(t, doc, "request-verdict", "approval by approver", "whole-gpus")
 	wantText(t, doc, "reason", "the demo")
 }
 

@@ -36,7 +36,7 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	}
 	w.WorkloadService.Retention = workload.Retention{}
 	doc = read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	if !strings.Contains(doc.Text(), "is kept until somebody deletes it") {
+	if !strings.Contains(doc.Text(), "Unused volumes are kept until deleted") {
 		t.Error("the page does not say that storage is kept for ever")
 	}
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 0 {

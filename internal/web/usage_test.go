@@ -93,7 +93,7 @@ func TestUsageMonths(t *testing.T) {
 		wantAbsent(t, doc, "month-2026-12")
 	}
 	doc := read(t, w.Get(webtest.Anna, "/usage?month=2026-09"), http.StatusOK)
-	wantText(t, doc, "empty", "Nothing was held")
+	wantText(t, doc, "empty", "No usage in this month")
 	wantText(t, doc, "month-2026-10", "October 2026")
 }
 

@@ -261,7 +261,8 @@ func TestExtend(t *testing.T) {
 		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
 		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
 	}
-	wantText(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026", "The lease is extended automatically")
+	wantText(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026",
+		"The lease is extended automatically")
 	title := textOf(asked.Find("h1"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",
 		title[:strings.Index(title, ")")+1])

@@ -102,6 +102,7 @@ func clusterOf(t *testing.T, objects []*unstructured.Unstructured) config.Cluste
 // holds in tenants' namespaces is bound to nobody by the chart, and the settings say the same.
 func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all := maps.Clone(sites)
+	all["KServe"] = needed + "rbac: {kserve: true}\n"
 	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
 	for site, values := range all {
 		objects := mustRender(t, values)
@@ -186,7 +187,8 @@ func TestNothingDangerousIsClusterWide(t *testing.T) {
 
 // TestPolicyKnowsWhatIsWritten: the admission policy lets the portal write the kinds that its roles do, and no others.
 func TestPolicyKnowsWhatIsWritten(t *testing.T) {
-	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n"} {
+	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n",
+		"KServe": needed + "rbac: {kserve: true}\n"} {
 		objects := mustRender(t, values)
 		rights := reconcile.RightsFor(clusterOf(t, objects).Access)
 		policy := the[admissionv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy", "gpu-gpu-portal")

@@ -15,7 +15,9 @@ import (
 // of the image are templates over the Model then, see Placeholders. An image without one has its model in its
 // arguments, or is a server of the site's own.
 type Runtime struct {
-	Engine  Engine   `json:"engine"`
+	Engine Engine `json:"engine"`
+	// what makes the pods: a Deployment, or an InferenceService where KServe is installed; "" for a Deployment
+	Backend Backend  `json:"backend,omitempty"`
 	Sources []Source `json:"sources"` // where models may come from, the usual one first
 	// Default is served where a start names no model; without one, and without Optional, a start must.
 	Default  *Model `json:"default,omitempty"`
@@ -52,6 +54,23 @@ func (i Image) SpeaksOpenAI() bool {
 		return false
 	}
 	return i.OpenPath == "" || strings.HasPrefix(i.OpenPath, "/v1/") || i.Runtime != nil && i.Runtime.Engine != Other
+}
+
+// Backend is the kind of object that makes the pods of an endpoint.
+type Backend string
+
+// The backends.
+const (
+	OnDeployment Backend = "deployment"
+	OnKServe     Backend = "kserve" // an InferenceService; KServe makes a Deployment of it
+)
+
+// Backends lists them.
+func Backends() []Backend { return []Backend{OnDeployment, OnKServe} }
+
+// NeedsKServe reports whether an endpoint of the image runs on a cluster with KServe alone.
+func (i Image) NeedsKServe() bool {
+	return i.Kind == Endpoint && i.Runtime != nil && i.Runtime.Backend == OnKServe
 }
 
 // Source is a kind of model source that a runtime supports: the names that it allows, and the arguments, variables and

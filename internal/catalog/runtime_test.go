@@ -124,7 +124,11 @@ func TestCheckModel(t *testing.T) {
 func TestRuntimesAreChecked(t *testing.T) {
 	text := string(defaultYAML)
 	for name, c := range map[string]struct{ old, new, path string }{
-		"an unknown engine":      {"engine: vllm", "engine: vlm", "images[3].runtime.engine"},
+		"an unknown engine":  {"engine: vllm", "engine: vlm", "images[3].runtime.engine"},
+		"an unknown backend": {"engine: vllm", "engine: vllm\n    backend: knative", "images[3].runtime.backend"},
+		"a variable of KServe's own": {"{env: NGC_API_KEY, secret: ngc-api-key, key: NGC_API_KEY}]",
+			"{env: STORAGE_URI, secret: ngc-api-key, key: NGC_API_KEY}]\n    backend: kserve",
+			"images[4].runtime.secrets[0].env"},
 		"an unknown placeholder": {"--revision={revision}", "--revision={commit}", "images[3].args[2]"},
 		"a placeholder in the environment": {"NIM_MODEL_PATH: \"hf://{model}\"", "NIM_MODEL_PATH: \"hf://{modl}\"",
 			"images[4].env.NIM_MODEL_PATH"},

@@ -28,7 +28,13 @@ func (k *checker) runtime(at string, i Image) {
 	if !slices.Contains(Engines(), r.Engine) {
 		k.at(in+".engine", "%q is none of %s", r.Engine, listed(Engines()))
 	}
+	if r.Backend != "" && !slices.Contains(Backends(), r.Backend) {
+		k.at(in+".backend", "%q is none of %s", r.Backend, listed(Backends()))
+	}
 	k.templates(at, i.Args, i.Env)
+	if _, has := i.Env[readByKServe]; has && i.NeedsKServe() {
+		k.at(at+".env."+readByKServe, "KServe reads this variable itself; the model comes from the runtime's sources")
+	}
 	if len(r.Sources) == 0 {
 		k.at(in+".sources", "at least one is needed; an image that has its model in it needs no runtime")
 	}
@@ -120,8 +126,14 @@ func (k *checker) secrets(at string, i Image, list []SecretVariable) {
 	}
 }
 
+// readByKServe is the variable of a container from which KServe takes the address of a model to download beside it.
+const readByKServe = "STORAGE_URI"
+
 func (k *checker) serverVariable(at string, i Image, name string) {
 	k.variable(at, name)
+	if name == readByKServe && i.NeedsKServe() {
+		k.at(at, "KServe reads this variable itself; the model comes from the runtime's sources")
+	}
 	if name == i.TokenEnv && name != "" {
 		k.at(at, "the workload's own secret goes into this variable")
 	}

@@ -84,7 +84,8 @@ type Cluster struct {
 	Skew    time.Duration     `json:"skew,omitempty"`
 	Rights  []RightsOf        `json:"rights,omitempty"`
 	APIsErr string            `json:"apisErr,omitempty"`
-	APIs    map[string]string `json:"apis,omitempty"` // preferred version by group
+	APIs    map[string]string `json:"apis,omitempty"`   // preferred version by group
+	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
 	Nodes   Nodes             `json:"nodes"`
 	Storage Storage           `json:"storage"`
 	Metrics Metrics           `json:"metrics"`

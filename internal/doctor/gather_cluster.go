@@ -32,6 +32,7 @@ type ClusterOptions struct {
 	Nodes   bool     // this process lists nodes
 	Storage []string // classes of the settings
 	Volumes bool     // this process makes volumes
+	KServe  bool     // the settings let endpoints run on KServe
 	// Poll asks Prometheus; nil: none is set up.
 	Poll func(ctx context.Context) (gpumetrics.Report, error)
 }

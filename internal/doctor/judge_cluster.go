@@ -85,6 +85,11 @@ func (j *judge) apis(c Cluster) {
 				a.group+"/"+version, "Opens", i18n.T("doctor.api_opens."+a.name))})
 			continue
 		}
+		if a.name == "kserve" && c.KServe {
+			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kserve_absent"),
+				Cost: i18n.T("doctor.kserve_cost"), Mend: i18n.T("doctor.kserve_mend")})
+			continue
+		}
 		j.skip(check, c.Name, i18n.T("doctor.api_none", "Opens", i18n.T("doctor.api_opens."+a.name)))
 	}
 }

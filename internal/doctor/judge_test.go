@@ -60,6 +60,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 	}{
 		"wrong settings": {func(f *Facts) { f.Settings.Problems = []string{"listen: x"} },
 			want{"settings", Failed, "doctor.settings_wrong"}},
+		"KServe is not there": {func(f *Facts) { f.Clusters[0].KServe = true },
+			want{"api.kserve", Failed, "doctor.kserve_absent"}},
 		"doubtful settings": {func(f *Facts) { f.Settings.Warnings = []string{"x"} },
 			want{"settings", Warning, "doctor.settings_doubt"}},
 		"the database is away":  {func(f *Facts) { f.Database.Err = "refused" }, want{"database", Failed, "doctor.no_answer"}},

@@ -120,7 +120,7 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 	next.Name, next.Namespace, next.Cluster, next.UpdatedAt = s.Name, s.Namespace, d.Cluster, now
 	next.Kind = catalog.Notebook
 	switch s.Kind {
-	case "Deployment":
+	case "Deployment", kube.InferenceServiceKind:
 		next.Kind = catalog.Endpoint
 	case "Job":
 		next.Kind = catalog.Job

@@ -55,7 +55,7 @@ func Observe(w workload.Workload, works []gpumetrics.PodUtilization, from, until
 	}
 	at := map[int64]sum{}
 	for _, d := range works {
-		if never != "" || d.Namespace != w.Namespace || workload.NameOfPod(w.Kind, d.Pod) != w.Name {
+		if never != "" || d.Namespace != w.Namespace || workload.NameOfPod(w.Kind, d.Pod) != w.PodsName() {
 			continue
 		}
 		for _, s := range d.Slots {

@@ -35,6 +35,8 @@ type Access struct {
 	// ClusterRole of commands in pods, for terminals in the page; default none
 	TerminalRole     string   `json:"terminalRole,omitempty"`
 	TerminalAccounts []string `json:"terminalAccounts,omitempty"` // accounts that terminalRole is bound to
+	// endpoints may run as InferenceServices of KServe here: role has the right to them; default no
+	KServe bool `json:"kserve,omitempty"`
 }
 
 // Names of the RoleBindings in a tenant's namespace.

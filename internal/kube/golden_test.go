@@ -24,6 +24,7 @@ type golden struct {
 	Every    bool                 `json:"every"` // the size is one of catalog.EveryRow
 	Size     string               `json:"size"`
 	Image    string               `json:"image"`
+	Backend  catalog.Backend      `json:"backend"` // of the image's runtime
 	Name     string               `json:"name"`
 	Kind     catalog.WorkloadKind `json:"kind"`
 	Desired  workload.Desired     `json:"desired"`
@@ -126,6 +127,9 @@ func render(t *testing.T, g golden) string {
 		objects, err = TenantObjects(g.Tenant, catalogOf(g.Every), site)
 	} else {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
+		if g.Backend != "" {
+			in.Workload.Image = onBackend(in.Workload.Image, g.Backend)
+		}
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
 		in.Workload.Secrets, in.Workload.Git = g.Secrets, g.Git
@@ -162,6 +166,14 @@ func render(t *testing.T, g golden) string {
 		t.Fatal(err)
 	}
 	return text(t, objects)
+}
+
+// onBackend is an image whose pods something else makes.
+func onBackend(i catalog.Image, b catalog.Backend) catalog.Image {
+	r := *i.Runtime
+	r.Backend = b
+	i.Runtime = &r
+	return i
 }
 
 // text writes objects unmasked, for a golden file shall show every byte that is applied.

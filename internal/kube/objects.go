@@ -91,6 +91,13 @@ func Objects(in Input) ([]Object, error) {
 	if in.Workload.IsJob() {
 		return append(objects, r.job()), nil
 	}
+	if in.Workload.Image.NeedsKServe() {
+		inference, err := r.inferenceService()
+		if err != nil {
+			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
+		}
+		return append(objects, inference, r.service()), nil
+	}
 	if in.Workload.Kind == catalog.Endpoint {
 		return append(objects, r.deployment(), r.service()), nil
 	}
@@ -106,6 +113,9 @@ func Names(w workload.Workload) []Ref {
 	runner := Ref{"apps/v1", "StatefulSet", w.Namespace, w.Name}
 	if w.Kind == catalog.Endpoint {
 		runner.Kind = "Deployment"
+	}
+	if w.Image.NeedsKServe() {
+		runner = Ref{KServeAPI, InferenceServiceKind, w.Namespace, w.Name}
 	}
 	refs := []Ref{runner, {"v1", "Service", w.Namespace, w.Name}}
 	if w.IsJob() {
@@ -173,6 +183,12 @@ func (in Input) check() error {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if len(validation.IsDNS1035Label(w.Name)) > 0 || len(w.Name) > maxName {
 		add("name %q is not a DNS label of at most %d characters", w.Name, maxName)
+	}
+	if w.Image.NeedsKServe() && len(w.Name) > maxKServeName {
+		add("name %q is longer than the %d characters that KServe leaves", w.Name, maxKServeName)
+	}
+	if w.Image.NeedsKServe() && w.HasCanary() {
+		add("KServe keeps no pods of two versions beside each other")
 	}
 	if len(validation.IsDNS1123Label(w.Namespace)) > 0 {
 		add("namespace %q is not a DNS label", w.Namespace)
@@ -358,16 +374,20 @@ func (r renderer) statefulSet() *appsv1.StatefulSet {
 // may be missing. It answers all the same, for the gateway asks whether a pod is ready.
 const canaryFor = 365 * 24 * 60 * 60 // seconds
 
-// deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come.
-// Another revision comes up beside the one that answers where a spare GPU was found for it.
+// strategy is Recreate: with the default one an update waits for a spare GPU that may never come. Another revision
+// comes up beside the one that answers where a spare GPU was found for it.
+func (r renderer) strategy() appsv1.DeploymentStrategy {
+	if !r.Workload.Surges() {
+		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	}
+	return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)),
+			MaxSurge: new(intstr.FromInt32(1))}}
+}
+
+// deployment runs an endpoint.
 // The deadline lies beyond the startup probe, for a big model takes long to load.
 func (r renderer) deployment() *appsv1.Deployment {
-	strategy := appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
-	if r.Workload.Surges() {
-		strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
-			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)),
-				MaxSurge: new(intstr.FromInt32(1))}}
-	}
 	ready, progress := int32(0), int32(3600)
 	if ro := r.Workload.Revisions.Rollout; ro != nil && ro.Canary != nil {
 		ready, progress = canaryFor, math.MaxInt32 // which is none; it must be above the other
@@ -376,7 +396,7 @@ func (r renderer) deployment() *appsv1.Deployment {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: r.replicas(), Strategy: strategy,
+			Replicas: r.replicas(), Strategy: r.strategy(),
 			MinReadySeconds: ready, ProgressDeadlineSeconds: &progress, RevisionHistoryLimit: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
 		},

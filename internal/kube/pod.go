@@ -117,7 +117,7 @@ func (r renderer) container() corev1.Container {
 		}
 	}
 	c := corev1.Container{
-		Name: ContainerName, Image: r.Site.Mirror.Of(i.Reference), ImagePullPolicy: corev1.PullIfNotPresent,
+		Name: MainContainer(r.Workload), Image: r.Site.Mirror.Of(i.Reference), ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: slices.Clone(command), Args: slices.Clone(args), Env: r.env(),
 		Resources:    corev1.ResourceRequirements{Requests: r.resources, Limits: r.resources, Claims: r.containerClaims()},
 		VolumeMounts: r.mounts(),

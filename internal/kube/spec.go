@@ -19,6 +19,11 @@ const (
 	LeaseKey = LabelPrefix + "lease"
 	// SpecKey holds a Spec as JSON, some 1,500 characters; claims of storage carry it too.
 	SpecKey = LabelPrefix + "spec"
+	// AppliedKey holds the hash of what was applied, so that an object which is as it should be is recognised without
+	// asking the API server.
+	AppliedKey = LabelPrefix + "applied"
+	// NudgedKey holds when the owner of a refused pod was woken; written under a field manager of its own.
+	NudgedKey = LabelPrefix + "nudged"
 	// CheckpointKey is on a namespace: up to where the database was carried out in this cluster, see package drift.
 	CheckpointKey = LabelPrefix + "checkpoint"
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -90,16 +91,18 @@ func about(w workload.Workload, e *corev1.Event) bool {
 	name := e.InvolvedObject.Name
 	switch e.InvolvedObject.Kind {
 	case "Pod":
-		return workload.NameOfPod(w.Kind, name) == w.Name
+		return workload.NameOfPod(w.Kind, name) == w.PodsName()
 	case "StatefulSet":
 		return w.Kind == catalog.Notebook && name == w.Name
 	case "Deployment":
-		return w.Kind == catalog.Endpoint && name == w.Name
+		return w.Kind == catalog.Endpoint && name == w.PodsName()
+	case kube.InferenceServiceKind:
+		return w.Image.NeedsKServe() && name == w.Name
 	case "Job":
 		return w.IsJob() && name == w.Name
 	case "ReplicaSet":
 		found := replicaSetName.FindStringSubmatch(name)
-		return w.Kind == catalog.Endpoint && found != nil && found[1] == w.Name
+		return w.Kind == catalog.Endpoint && found != nil && found[1] == w.PodsName()
 	case "PersistentVolumeClaim":
 		return name != "" && name == w.Volume ||
 			slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == name })

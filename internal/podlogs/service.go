@@ -165,7 +165,7 @@ func containersOf(pod *corev1.Pod) []Container {
 
 func order(c Container) int {
 	switch {
-	case c.Name == kube.ContainerName:
+	case kube.Serves(c.Name):
 		return 0
 	case c.Init:
 		return 2

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
@@ -88,7 +89,7 @@ func (w *writer) refuse(ctx context.Context, s Step) error {
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
 func (s Step) phase() string {
 	switch s.Kind {
-	case "Namespace", bindingKind, "StatefulSet", "Deployment", jobKind:
+	case "Namespace", bindingKind, "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind:
 		return s.Kind
 	}
 	return ""

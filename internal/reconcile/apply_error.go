@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
 // applyError is what an error of applying means: whether anything can be said of the cluster at all, whether trying
@@ -63,6 +64,9 @@ func applyErrorOf(err error) applyError {
 			"Tenant", space.tenant), detail: space.Error()}
 	case errors.Is(err, errNamespaceLeaving):
 		return applyError{terminal: true, own: true, reason: i18n.T("reconcile.namespace_leaving"), detail: err.Error()}
+	case errors.As(err, &unserved) && unserved.Kind == kube.InferenceServiceKind:
+		return applyError{terminal: true, own: true, reason: i18n.T("reconcile.no_kserve", "Cluster", unserved.cluster),
+			detail: unserved.Error()}
 	case errors.As(err, &unserved):
 		return applyError{terminal: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster),
 			detail: unserved.Error()}

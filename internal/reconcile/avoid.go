@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -76,6 +77,8 @@ func (m ownedObjects) stands() bool {
 		return o.Spec.Replicas != nil && *o.Spec.Replicas == 0
 	case *appsv1.Deployment:
 		return o.Spec.Replicas != nil && *o.Spec.Replicas == 0
+	case *unstructured.Unstructured:
+		return minReplicas(o) == 0
 	}
 	return false
 }

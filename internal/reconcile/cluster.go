@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -46,7 +47,13 @@ func NewCluster(name string, config *rest.Config) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, fmt.Errorf("make a client for cluster %s: %w", name, err)
 	}
-	return Cluster{Name: name, Client: client}, nil
+	j := rest.CopyConfig(c)
+	j.ContentType, j.AcceptContentTypes = "application/json", "application/json"
+	custom, err := dynamic.NewForConfig(j)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("make a client for cluster %s: %w", name, err)
+	}
+	return Cluster{Name: name, Client: clientset{client, custom}}, nil
 }
 
 // Names of the indexes.
@@ -230,7 +237,8 @@ const (
 func (c *caches) sources() []string {
 	names := []string{setKind}
 	for _, k := range kinds {
-		if k.watch != nil && (k.name != bindingKind || c.access.Bindings == kube.BindSelf) {
+		if k.watch != nil && (k.name != bindingKind || c.access.Bindings == kube.BindSelf) &&
+			(k.api != kube.KServeAPI || c.access.KServe) {
 			names = append(names, k.name)
 		}
 	}
@@ -374,6 +382,9 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 		c.mu.Lock()
 		known := c.apis[name]
 		c.mu.Unlock()
+		if name == kube.KServeAPI && !c.access.KServe {
+			continue // nobody wants it, and the rights for it are not there
+		}
 		if known.served || !known.asked.IsZero() && now.Sub(known.asked) < askAgain {
 			continue
 		}
@@ -399,6 +410,9 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 // offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does
 // not let us are alike here: what needs it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
+	if api == kube.KServeAPI {
+		return hasKServe(client)
+	}
 	if api != deviceAPI {
 		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
 	}

@@ -15,6 +15,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -347,7 +348,8 @@ func TestKindOf(t *testing.T) {
 		"Secret":  &corev1.Secret{},
 		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{},
 		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{}, "RoleBinding": &rbacv1.RoleBinding{},
-		"Job": &batchv1.Job{},
+		"Job":              &batchv1.Job{},
+		"InferenceService": &unstructured.Unstructured{Object: map[string]any{"kind": "InferenceService"}},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

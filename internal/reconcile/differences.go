@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
@@ -367,7 +368,7 @@ func (l *loop) seenObjects() []drift.ClusterState {
 	for _, k := range kinds {
 		for _, obj := range l.caches().ours[k.name].List() {
 			o, ok := obj.(metav1.Object)
-			if !ok || !l.isOurs(o) {
+			if !ok || !l.isOurs(o) || l.predictedBy(o) != nil {
 				continue
 			}
 			owner := kube.OwnerOf(o.GetAnnotations())
@@ -406,6 +407,9 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 	case *appsv1.Deployment:
 		replicas = r.Spec.Replicas
 		l.seeTemplate(s, r.Spec.Template)
+	case *unstructured.Unstructured:
+		replicas = new(minReplicas(r))
+		l.seeTemplate(s, predictorTemplate(r))
 	case *batchv1.Job:
 		running = func() bool { return !suspended(r) }
 		l.seeTemplate(s, r.Spec.Template)
@@ -429,6 +433,13 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 }
 
 func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
+	if kind == kube.InferenceServiceKind {
+		made := l.predictor(o)
+		if made == nil {
+			return nil
+		}
+		kind, o = "Deployment", made
+	}
 	if kind != "Deployment" {
 		return lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(o.GetUID()))
 	}

@@ -10,7 +10,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-const podSpec = "spec.template.spec"
+const (
+	podSpec       = "spec.template.spec"
+	predictorSpec = "spec.predictor" // of an InferenceService
+)
 
 // strictFields are the fields of each kind below which an object is what the portal rendered, because what is added
 // there runs, is reached or is allowed: pods' containers, volumes, environment, account, host access, security context
@@ -18,15 +21,16 @@ const podSpec = "spec.template.spec"
 // every kind: with a reference the garbage collector deletes the object. Replicas are rendered, so an autoscaler that
 // sets them is an edit too.
 var strictFields = map[string][]string{
-	"ServiceAccount": {"automountServiceAccountToken"}, // OpenShift adds pull secrets, which are shown
-	"ResourceQuota":  {"spec"},
-	"LimitRange":     {"spec"},
-	"NetworkPolicy":  {"spec"},
-	"RoleBinding":    {"roleRef", "subjects"}, // who else is bound has the portal's rights
-	"Secret":         {"data", "type"},
-	"Service":        {"spec"},
-	"StatefulSet":    {"spec.replicas", "spec.selector", podSpec},
-	"Deployment":     {"spec.replicas", "spec.selector", podSpec},
+	"ServiceAccount":          {"automountServiceAccountToken"}, // OpenShift adds pull secrets, which are shown
+	"ResourceQuota":           {"spec"},
+	"LimitRange":              {"spec"},
+	"NetworkPolicy":           {"spec"},
+	"RoleBinding":             {"roleRef", "subjects"}, // who else is bound has the portal's rights
+	"Secret":                  {"data", "type"},
+	"Service":                 {"spec"},
+	"StatefulSet":             {"spec.replicas", "spec.selector", podSpec},
+	"Deployment":              {"spec.replicas", "spec.selector", podSpec},
+	kube.InferenceServiceKind: {"spec"},
 	// the template of a Job can never be changed
 	jobKind: {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},
 }
@@ -46,7 +50,7 @@ var ancestors = []string{"metadata"}
 
 // labelled are the maps in which a key of the portal's own domain is the portal's alone.
 var labelled = []string{"metadata.labels.", "metadata.annotations.", "spec.template.metadata.labels.",
-	"spec.template.metadata.annotations."}
+	"spec.template.metadata.annotations.", predictorSpec + ".labels.", predictorSpec + ".annotations."}
 
 // Written under field managers of their own, by quota.go and checkpoint.go.
 const (
@@ -88,6 +92,14 @@ var keysOf = map[string][]string{
 	podSpec + ".volumes":                       {"name"},
 	podSpec + ".resourceClaims":                {"name"},
 	"spec.ports":                               {"port", "protocol"},
+
+	predictorSpec + ".containers":                    {"name"},
+	predictorSpec + ".containers[].env":              {"name"},
+	predictorSpec + ".containers[].ports":            {"containerPort", "protocol"},
+	predictorSpec + ".containers[].volumeMounts":     {"mountPath"},
+	predictorSpec + ".containers[].resources.claims": {"name"},
+	predictorSpec + ".volumes":                       {"name"},
+	predictorSpec + ".resourceClaims":                {"name"},
 }
 
 // defaults are what the API server fills in where nothing is rendered, by its version 1.36

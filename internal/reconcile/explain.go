@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/explain"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -17,6 +18,10 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed
 	if w.Desired == workload.WantRunning {
 		obs.Steps = e.Steps
+	}
+	if service := asInference(m.object); service != nil && m.deployment == nil && w.Desired == workload.WantRunning &&
+		!t.any() {
+		obs.Reason, obs.Detail = i18n.T("reconcile.kserve_waits"), inferenceTrouble(service)
 	}
 	running := w.Desired == workload.WantRunning && obs.Ready && obs.Generation >= w.Generation
 	if t.own && !running || t.any() && obs.Reason.IsZero() {

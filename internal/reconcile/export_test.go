@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -43,6 +46,11 @@ func KindNames() []string {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// WithCustom gives a client custom resources as well.
+func WithCustom(c kubernetes.Interface, custom dynamic.Interface) kubernetes.Interface {
+	return clientset{c, custom}
 }
 
 // Meter is one controller's meter.

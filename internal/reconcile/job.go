@@ -69,7 +69,7 @@ func (m ownedObjects) terminated(succeeded bool) *corev1.ContainerStateTerminate
 			continue
 		}
 		for _, c := range p.Status.ContainerStatuses {
-			if c.Name == kube.ContainerName && c.State.Terminated != nil {
+			if kube.Serves(c.Name) && c.State.Terminated != nil {
 				return c.State.Terminated
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
 // kind is one sort of object that the controller writes. The table is in the order in which objects are applied: what a
@@ -65,6 +67,9 @@ var kinds = []kind{
 	{name: "Deployment",
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.AppsV1().Deployments(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
+	{name: kube.InferenceServiceKind, api: kube.KServeAPI,
+		watch:   func(c kubernetes.Interface, ns string) source { return inferenceIn(c, ns) },
+		clients: func(c kubernetes.Interface, ns string) client { return inferenceIn(c, ns) }},
 	{name: jobKind,
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.BatchV1().Jobs(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.BatchV1().Jobs(ns)) }},
@@ -74,7 +79,8 @@ const jobKind = "Job"
 
 // makesPods reports whether an object of a kind makes the pods of a workload.
 func makesPods(kind string) bool {
-	return kind == "StatefulSet" || kind == "Deployment" || kind == jobKind
+	return kind == "StatefulSet" || kind == "Deployment" || kind == jobKind ||
+		kind == kube.InferenceServiceKind
 }
 
 const bindingKind = "RoleBinding"

@@ -12,9 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// HashAnnotation carries the hash of what was applied, so that an object which is as it should be is recognised without
-// asking the API server.
-const HashAnnotation = kube.LabelPrefix + "applied"
+// HashAnnotation carries the hash of what was applied.
+const HashAnnotation = kube.AppliedKey
 
 // Key names an object within one cluster.
 type Key struct{ Kind, Namespace, Name string }

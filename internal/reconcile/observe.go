@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gpu-portal/gpu-portal/internal/explain"
@@ -21,9 +22,11 @@ import (
 
 // ownedObjects is what the cluster has of a workload.
 type ownedObjects struct {
-	object metav1.Object // the StatefulSet, Deployment or Job; nil for none of ours
-	sets   []*appsv1.ReplicaSet
-	pods   []*corev1.Pod // newest first, those that are not being deleted before those that are
+	object metav1.Object // the StatefulSet, Deployment, InferenceService or Job; nil for none of ours
+	// the Deployment itself, or the one that KServe has made of the InferenceService; nil for none
+	deployment *appsv1.Deployment
+	sets       []*appsv1.ReplicaSet
+	pods       []*corev1.Pod // newest first, those that are not being deleted before those that are
 }
 
 // gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has
@@ -35,10 +38,16 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		return ownedObjects{}
 	}
 	m := ownedObjects{object: object}
-	if o.Kind != "Deployment" {
+	switch o.Kind {
+	case "Deployment":
+		m.deployment = object.(*appsv1.Deployment)
+	case kube.InferenceServiceKind:
+		m.deployment = l.predictor(object)
+	default:
 		m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(object.GetUID()))
-	} else {
-		m.sets = lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(object.GetUID()))
+	}
+	if m.deployment != nil {
+		m.sets = lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(m.deployment.UID))
 		for _, set := range m.sets {
 			m.pods = append(m.pods, lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(set.UID))...)
 		}
@@ -71,6 +80,9 @@ func (m ownedObjects) uids() []string {
 		return nil
 	}
 	uids := []string{string(m.object.GetUID())}
+	if m.deployment != nil && m.deployment.UID != m.object.GetUID() {
+		uids = append(uids, string(m.deployment.UID))
+	}
 	for _, set := range m.sets {
 		uids = append(uids, string(set.UID))
 	}
@@ -82,7 +94,7 @@ func (m ownedObjects) pod() *corev1.Pod {
 	if len(m.pods) == 0 {
 		return nil
 	}
-	if _, several := m.object.(*appsv1.Deployment); several {
+	if m.deployment != nil {
 		if i := slices.IndexFunc(m.pods, answers); i > 0 {
 			return m.pods[i]
 		}
@@ -99,8 +111,8 @@ func answers(p *corev1.Pod) bool {
 // replicas are the pods of an endpoint, the one that counts first; and whether Kubernetes has made or begun to delete
 // as many as there shall be.
 func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, scaled bool) {
-	d, ok := m.object.(*appsv1.Deployment)
-	if !ok {
+	d := m.deployment
+	if d == nil {
 		return nil, false
 	}
 	first := m.pod()
@@ -188,13 +200,20 @@ func (m ownedObjects) rolledOut() bool {
 		return pod == nil || o.Status.UpdateRevision == "" ||
 			pod.Labels[appsv1.ControllerRevisionHashLabelKey] == o.Status.UpdateRevision
 	case *appsv1.Deployment:
-		return o.DeletionTimestamp == nil && o.Status.ObservedGeneration >= o.Generation &&
-			o.Status.UpdatedReplicas >= o.Status.Replicas
+		return settled(o)
+	case *unstructured.Unstructured:
+		return o.GetDeletionTimestamp() == nil && takenUp(o, m.deployment) && settled(m.deployment)
 	case *batchv1.Job:
 		return o.DeletionTimestamp == nil && (!suspended(o) || o.Status.Active == 0 && jobCondition(o,
 			batchv1.JobSuspended) != nil || ended(o) != nil)
 	}
 	return false
+}
+
+// settled reports whether the pods of a Deployment are made from what it now says.
+func settled(d *appsv1.Deployment) bool {
+	return d.DeletionTimestamp == nil && d.Status.ObservedGeneration >= d.Generation &&
+		d.Status.UpdatedReplicas >= d.Status.Replicas
 }
 
 // gone asks the API server itself, for the caches may lag behind and what is called ended is never looked at again.

@@ -20,7 +20,7 @@ import (
 // controller of the owner is woken by an annotation instead: a person who was told "your team's quota is full" must not
 // wait for a quarter of an hour after it no longer is.
 const (
-	nudgeNote    = kube.LabelPrefix + "nudged"
+	nudgeNote    = kube.NudgedKey
 	nudgeManager = FieldManager + "-nudge" // not ours: apply would take the annotation away again
 	firstNudge   = 10 * time.Second
 	longestNudge = 5 * time.Minute
@@ -51,10 +51,10 @@ func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObj
 	if !n.at.IsZero() && wait > 0 {
 		return wait
 	}
-	if !fits(templateOf(m.object), lookupNamespace[*corev1.ResourceQuota](l.caches(), "ResourceQuota", w.Namespace)) {
+	if !fits(m.template(), lookupNamespace[*corev1.ResourceQuota](l.caches(), "ResourceQuota", w.Namespace)) {
 		return 0 // a change of the quota wakes us
 	}
-	if err := l.touch(ctx, w, m.object, now); err != nil {
+	if err := l.touch(ctx, m, now); err != nil {
 		l.log.WarnContext(ctx, "wake the owner of a refused pod", "workload", w.ID, "error", err)
 		return firstNudge
 	}
@@ -64,16 +64,20 @@ func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObj
 	return firstNudge
 }
 
-func (l *loop) touch(ctx context.Context, w workload.Workload, object metav1.Object, now time.Time) error {
+// touch changes what makes the pods. KServe hands no note on, so that it is its Deployment there.
+func (l *loop) touch(ctx context.Context, m ownedObjects, now time.Time) error {
+	object := m.object
+	if m.deployment != nil {
+		object = m.deployment
+	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": string(object.GetUID()), "annotations": map[string]string{nudgeNote: now.UTC().Format(time.RFC3339)},
 	}})
 	if err != nil {
 		return err
 	}
-	k := runner(w)
-	_, err = kinds[rank(k.Kind)].clients(l.cluster.Client, k.Namespace).patch(ctx, k.Name, types.MergePatchType, body,
-		metav1.PatchOptions{FieldManager: nudgeManager})
+	_, err = kinds[rank(kindOf(object))].clients(l.cluster.Client, object.GetNamespace()).patch(ctx, object.GetName(),
+		types.MergePatchType, body, metav1.PatchOptions{FieldManager: nudgeManager})
 	return err
 }
 
@@ -110,11 +114,13 @@ func lastSeen(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-func templateOf(o metav1.Object) corev1.PodSpec {
-	switch o := o.(type) {
+// template is the pod that could not be made.
+func (m ownedObjects) template() corev1.PodSpec {
+	if m.deployment != nil {
+		return m.deployment.Spec.Template.Spec
+	}
+	switch o := m.object.(type) {
 	case *appsv1.StatefulSet:
-		return o.Spec.Template.Spec
-	case *appsv1.Deployment:
 		return o.Spec.Template.Spec
 	case *batchv1.Job:
 		return o.Spec.Template.Spec

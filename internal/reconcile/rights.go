@@ -58,6 +58,10 @@ func RightsFor(a kube.Access) Rights {
 		},
 		Agents: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"get"}}},
 	}
+	if a.KServe {
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
+			Resources: []string{"inferenceservices"}, Verbs: own})
+	}
 	if a.Bindings == kube.BindAdmin {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
 			Verbs: look})

@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
@@ -58,7 +59,7 @@ func (l *loop) onDelete(obj any) {
 }
 
 func kindOf(obj any) string {
-	switch obj.(type) {
+	switch o := obj.(type) {
 	case *corev1.Namespace:
 		return "Namespace"
 	case *rbacv1.RoleBinding:
@@ -85,6 +86,8 @@ func kindOf(obj any) string {
 		return "Deployment"
 	case *batchv1.Job:
 		return jobKind
+	case *unstructured.Unstructured:
+		return o.GetKind()
 	}
 	return ""
 }
@@ -126,6 +129,11 @@ func (l *loop) maker(o metav1.Object, steps int) (metav1.Object, bool) {
 		return l.maker(obj.(metav1.Object), steps-1)
 	}
 	made, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})
+	if ok && made.GetUID() == owner.UID {
+		if service := l.predictedBy(made); service != nil {
+			return service, true
+		}
+	}
 	return made, ok && made.GetUID() == owner.UID
 }
 
@@ -142,7 +150,7 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 		if obj, exists, _ := l.caches().sets.GetByKey(name); exists {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
-	case "StatefulSet", "Deployment", jobKind, "PersistentVolumeClaim":
+	case "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, "PersistentVolumeClaim":
 		if made, ok := l.caches().cached(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
 			l.wakeRecorded(made)
 		}

@@ -42,6 +42,7 @@ type Offering struct {
 	Catalog  catalog.Catalog
 	Tenant   tenant.Tenant
 	Clusters []string
+	KServe   []string // clusters that endpoints may run on as InferenceServices of KServe
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
 }
@@ -56,11 +57,12 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	}
 	w.Size = c.size(d.Size)
 	w.Image = c.image(d.Image, d.Kind)
-	w.Cluster = c.cluster(d.Cluster, w.Size)
+	w.Cluster = c.cluster(d.Cluster, w.Size, w.Image)
 	w.Lease = c.lease(d.Lease, w.Size)
 	w.StorageGiB = c.storage(d.Storage)
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
+	c.kserve(w)
 	w.Model = c.model(d, w)
 	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
 	w.Replicas = c.replicas(d, w)
@@ -119,7 +121,7 @@ func (c *checker) image(name string, kind catalog.WorkloadKind) catalog.Image {
 	return i
 }
 
-func (c *checker) cluster(name string, size catalog.Size) string {
+func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) string {
 	if name = strings.TrimSpace(name); name != "" {
 		for _, known := range c.offering.Clusters {
 			if known == name && size.OfferedOn(name) {
@@ -129,12 +131,28 @@ func (c *checker) cluster(name string, size catalog.Size) string {
 		c.problem("cluster", i18n.T("request.cluster_unknown", "Cluster", clip(name)))
 		return ""
 	}
+	usual := ""
 	for _, known := range c.offering.Clusters {
-		if size.OfferedOn(known) {
+		switch {
+		case !size.OfferedOn(known):
+		case !image.NeedsKServe() || slices.Contains(c.offering.KServe, known):
 			return known
+		case usual == "":
+			usual = known
 		}
 	}
-	return ""
+	return usual
+}
+
+// kserve refuses what KServe cannot do: it is not on every cluster, and it calls its own Deployments after endpoints.
+func (c *checker) kserve(w Spec) {
+	if w.Image.NeedsKServe() && w.Cluster != "" && !slices.Contains(c.offering.KServe, w.Cluster) {
+		c.problem("image", i18n.T("request.no_kserve", "Image", w.Image.Title, "Cluster", w.Cluster))
+	}
+	if w.Kind == catalog.Endpoint && slices.Contains(c.offering.KServe, w.Cluster) &&
+		strings.HasSuffix(w.Name, workload.PredictorSuffix) {
+		c.problem("name", i18n.T("request.kserve_name", "Suffix", workload.PredictorSuffix))
+	}
 }
 
 func (c *checker) lease(text string, size catalog.Size) catalog.Duration {

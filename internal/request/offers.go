@@ -110,7 +110,7 @@ type listing struct {
 func (l listing) offer(known *catalog.Size) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: l.site.Clusters}}
-	w := Spec{Kind: catalog.Notebook, Tenant: l.tenant.Name, Size: size, Cluster: c.cluster("", size),
+	w := Spec{Kind: catalog.Notebook, Tenant: l.tenant.Name, Size: size, Cluster: c.cluster("", size, catalog.Image{}),
 		Lease: size.DefaultLease}
 	r := l.fitted(w.Cluster, known)
 	if r.isolation != "" {

@@ -158,6 +158,12 @@ func (s *Service) revised(w workload.Workload, t tenant.Tenant, d RevisionDraft)
 	}
 	ask := revisionAsk{agreed: d.StopFirst, RevisionPlan: RevisionPlan{Image: spec.Image, Model: spec.Model,
 		Mounts: w.Mounts, ReadyWithin: c.readyWithin(d.ReadyWithin), Percent: d.Percent}}
+	if spec.Image.Name != "" && spec.Image.NeedsKServe() != w.Image.NeedsKServe() {
+		c.problem("image", i18n.T("versions.backend", "Image", spec.Image.Title))
+	}
+	if d.Percent != nil && w.Image.NeedsKServe() {
+		c.problem("percent", i18n.T("versions.kserve_whole"))
+	}
 	if p := d.Percent; p != nil && (*p < 0 || *p > workload.MostPercent) {
 		c.problem("percent", i18n.T("versions.percent_range", "Most", workload.MostPercent))
 	}

@@ -92,7 +92,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	}
 	site := s.site()
 	w, err := seen.Spec.edited(e, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		Limits: site.Limits})
+		KServe: site.KServe, Limits: site.Limits})
 	if err != nil {
 		return Request{}, err
 	}
@@ -119,7 +119,8 @@ func (w Spec) edited(e Edited, o Offering) (Spec, error) {
 	if e.Size != "" {
 		w.Size = c.size(e.Size)
 		if w.Size.Name != "" && !w.Size.OfferedOn(w.Cluster) {
-			w.Cluster = c.cluster("", w.Size)
+			w.Cluster = c.cluster("", w.Size, w.Image)
+			c.kserve(w)
 		}
 	}
 	if e.Lease != "" {

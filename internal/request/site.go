@@ -18,6 +18,7 @@ type Site struct {
 	Policy    *policy.Policy
 	Pools     []license.Pool
 	Clusters  []string
+	KServe    []string // clusters that endpoints may run on as InferenceServices of KServe
 	Limits    Limits
 	Mirror    catalog.Mirror // where images are pulled from
 	// Undo is how long an approver can undo an answer that is given as undoable; 0: such answers take effect at once.

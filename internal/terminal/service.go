@@ -176,7 +176,7 @@ func (s *Service) pod(ctx context.Context, w workload.Workload) (*corev1.Pod, er
 
 func runs(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == kube.ContainerName {
+		if kube.Serves(c.Name) {
 			return c.State.Running != nil && pod.DeletionTimestamp == nil
 		}
 	}

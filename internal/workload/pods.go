@@ -14,7 +14,18 @@ var podNames = map[catalog.WorkloadKind]*regexp.Regexp{
 	catalog.Job:      regexp.MustCompile(`^(.+)-[0-9a-z]{5}$`),
 }
 
-// NameOfPod is the name of the workload that a pod of this name would belong to, if it were of that kind; "" where it
+// PredictorSuffix ends the name of the Deployment and of the Service that KServe makes for an InferenceService.
+const PredictorSuffix = "-predictor"
+
+// PodsName is what the workload's pods are called after: its own name, or that of the Deployment which KServe makes.
+func (w Workload) PodsName() string {
+	if w.Image.NeedsKServe() {
+		return w.Name + PredictorSuffix
+	}
+	return w.Name
+}
+
+// NameOfPod is the PodsName of the workload that a pod of this name would be of, if it were of that kind; "" where it
 // cannot be.
 func NameOfPod(kind catalog.WorkloadKind, pod string) string {
 	pattern := podNames[kind]

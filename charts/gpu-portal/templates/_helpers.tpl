@@ -132,6 +132,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $access "terminalRole" (printf "%s-terminal" $roles) -}}
 {{- $_ := set $access "terminalAccounts" (include "gpu-portal.logsAccounts" . | fromJsonArray) -}}
 {{- end -}}
+{{- if .Values.rbac.kserve -}}
+{{- $_ := set $access "kserve" true -}}
+{{- end -}}
 {{- toJson $access -}}
 {{- end }}
 

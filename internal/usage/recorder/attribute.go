@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -39,7 +40,12 @@ func Attribute(metered []Metered, seen []gpumetrics.WindowSummary, s usage.Span)
 	holders, order := holdersOf(metered, s)
 	for _, stretch := range seen {
 		for _, kind := range catalog.WorkloadKinds() {
-			h := holders[name{stretch.Namespace, workload.NameOfPod(kind, stretch.Pod), kind}]
+			key := name{stretch.Namespace, workload.NameOfPod(kind, stretch.Pod), kind}
+			h := holders[key]
+			if h == nil && kind == catalog.Endpoint { // KServe calls its pods so
+				key.name = strings.TrimSuffix(key.name, workload.PredictorSuffix)
+				h = holders[key]
+			}
 			if h == nil || !stretch.EngineMean.Known() {
 				continue
 			}

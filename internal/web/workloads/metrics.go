@@ -70,7 +70,7 @@ func ranges(k page.Call, path string, names []string, current string) ui.TabsMod
 // podOf is the pod whose history is that of the workload, also while it is stopped. Those of an endpoint come and go.
 func podOf(item workload.Workload) string {
 	if item.Kind == catalog.Endpoint {
-		return gpumetrics.PodsOf(item.Name)
+		return gpumetrics.PodsOf(item.PodsName())
 	}
 	return cmp.Or(item.Observed.Pod, item.Name+"-0")
 }

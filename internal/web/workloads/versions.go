@@ -170,6 +170,9 @@ func (w *Pages) newVersionModel(k page.Call, s details, f versionForm,
 	var quantizations []string
 	takes := s.Model != nil
 	for _, i := range w.Images(blocks.StartForm{Kind: string(catalog.Endpoint), Tenant: s.Tenant}) {
+		if i.NeedsKServe() != s.Image.NeedsKServe() {
+			continue
+		}
 		m.Images = append(m.Images, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(say, i)})
 		if i.Runtime != nil {
 			takes, quantizations = true, append(quantizations, i.Runtime.Quantizations...)
@@ -183,7 +186,7 @@ func (w *Pages) newVersionModel(k page.Call, s details, f versionForm,
 	}
 	m.Version, m.Why, m.Stops = plan.Number, say.Text(plan.Why), !plan.Why.IsZero()
 	m.Down = plan.StopFirst && !m.Stops
-	if !plan.StopFirst {
+	if !plan.StopFirst && !s.Image.NeedsKServe() {
 		m.Percent = workloadview.FieldModel{Value: f.Percent, Error: wrong("percent")}
 		m.Shares = []ui.OptionModel{{Label: say.S("versions.percent_all")}}
 		for _, n := range []int{5, 10, 25, 50} {

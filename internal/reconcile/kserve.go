@@ -1,0 +1,178 @@
+package reconcile
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/watchlist"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// clientset is a client that knows custom resources as well.
+type clientset struct {
+	kubernetes.Interface
+	custom dynamic.Interface
+}
+
+// IsWatchListSemanticsUnSupported hands on what a fake client tells reflectors: it cannot begin a watch with a list.
+func (c clientset) IsWatchListSemanticsUnSupported() bool {
+	return watchlist.DoesClientNotSupportWatchListSemantics(c.Interface)
+}
+
+// inference is the InferenceServices of one namespace. They are JSON, for custom resources have no protobuf.
+type inference struct {
+	custom dynamic.ResourceInterface // nil where the client knows no custom resources
+}
+
+var inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
+	Resource: "inferenceservices"}
+
+func inferenceIn(c kubernetes.Interface, namespace string) inference {
+	if both, ok := c.(clientset); ok {
+		return inference{both.custom.Resource(inferenceServices).Namespace(namespace)}
+	}
+	return inference{}
+}
+
+// absent is what the API server answers that has no such resource.
+func (i inference) absent(name string) error {
+	if i.custom != nil {
+		return nil
+	}
+	return apierrors.NewNotFound(inferenceServices.GroupResource(), name)
+}
+
+func (i inference) get(ctx context.Context, name string) (metav1.Object, error) {
+	if err := i.absent(name); err != nil {
+		return nil, err
+	}
+	return i.custom.Get(ctx, name, metav1.GetOptions{})
+}
+
+func (i inference) patch(ctx context.Context, name string, how types.PatchType, body []byte,
+	opts metav1.PatchOptions) (metav1.Object, error) {
+	if err := i.absent(name); err != nil {
+		return nil, err
+	}
+	return i.custom.Patch(ctx, name, how, body, opts)
+}
+
+func (i inference) remove(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+	if err := i.absent(name); err != nil {
+		return err
+	}
+	return i.custom.Delete(ctx, name, opts)
+}
+
+func (i inference) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	if err := i.absent(""); err != nil {
+		return nil, err
+	}
+	opts.LabelSelector = ourSelector
+	return i.custom.List(ctx, opts)
+}
+
+func (i inference) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if err := i.absent(""); err != nil {
+		return nil, err
+	}
+	opts.LabelSelector = ourSelector
+	return i.custom.Watch(ctx, opts)
+}
+
+// hasKServe asks for the API itself: rights on what is behind it are there in tenants' namespaces only.
+func hasKServe(client kubernetes.Interface) (bool, error) {
+	_, err := client.Discovery().ServerResourcesForGroupVersion(kube.KServeAPI)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// asInference is an InferenceService; nil for anything else.
+func asInference(o metav1.Object) *unstructured.Unstructured {
+	if u, ok := o.(*unstructured.Unstructured); ok && u != nil && u.GetKind() == kube.InferenceServiceKind {
+		return u
+	}
+	return nil
+}
+
+// predictor is the Deployment that KServe has made of an InferenceService; nil before.
+func (l *loop) predictor(service metav1.Object) *appsv1.Deployment {
+	found, ok := l.caches().cached(Key{Kind: "Deployment", Namespace: service.GetNamespace(),
+		Name: service.GetName() + workload.PredictorSuffix})
+	if !ok {
+		return nil
+	}
+	if owner := metav1.GetControllerOf(found); owner == nil || owner.UID != service.GetUID() {
+		return nil
+	}
+	return found.(*appsv1.Deployment)
+}
+
+// predictedBy is the InferenceService of ours that KServe has made an object of: its Deployment and its Service carry
+// the labels and the record of the InferenceService. nil for an object that nobody has made so.
+func (l *loop) predictedBy(o metav1.Object) metav1.Object {
+	owner := metav1.GetControllerOf(o)
+	if owner == nil || owner.Kind != kube.InferenceServiceKind || o.GetName() != owner.Name+workload.PredictorSuffix {
+		return nil
+	}
+	found, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})
+	if !ok || found.GetUID() != owner.UID {
+		return nil
+	}
+	return found
+}
+
+// minReplicas is how many pods an InferenceService asks for.
+func minReplicas(service *unstructured.Unstructured) int32 {
+	n, found, err := unstructured.NestedInt64(service.Object, "spec", "predictor", "minReplicas")
+	if err != nil || !found {
+		return 1
+	}
+	return int32(n)
+}
+
+// predictorTemplate is the pod that an InferenceService asks for.
+func predictorTemplate(service *unstructured.Unstructured) (t corev1.PodTemplateSpec) {
+	spec, _, _ := unstructured.NestedMap(service.Object, "spec", "predictor")
+	t.Labels, _, _ = unstructured.NestedStringMap(spec, "labels")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &t.Spec); err != nil {
+		return corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta} // somebody has broken it, and it will be repaired
+	}
+	return t
+}
+
+// takenUp reports whether the Deployment is made of what the InferenceService now says.
+func takenUp(service *unstructured.Unstructured, d *appsv1.Deployment) bool {
+	want, _, _ := unstructured.NestedString(service.Object, "spec", "predictor", "annotations", kube.TemplateKey)
+	return d != nil && d.Spec.Template.Annotations[kube.TemplateKey] == want && d.Spec.Replicas != nil &&
+		*d.Spec.Replicas == minReplicas(service)
+}
+
+// inferenceTrouble is what KServe says of an InferenceService that is not ready; "" for nothing.
+func inferenceTrouble(service *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(service.Object, "status", "conditions")
+	words := ""
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		message, _ := condition["message"].(string)
+		if condition["status"] == string(metav1.ConditionFalse) && message != "" && (words == "" ||
+			condition["type"] == "PredictorReady") {
+			words = message
+		}
+	}
+	return words
+}

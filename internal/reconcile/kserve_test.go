@@ -1,0 +1,469 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	kubetest "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
+	Resource: "inferenceservices"}
+
+// onKServe is an endpoint whose runtime has KServe for a backend.
+func onKServe(w workload.Workload) workload.Workload {
+	w = reconciletest.Endpoint(w)
+	w.Image.Runtime = &catalog.Runtime{Engine: catalog.Other, Backend: catalog.OnKServe}
+	return w
+}
+
+// withKServe lets endpoints run on KServe.
+func withKServe(o *reconcile.Options) {
+	site := o.KubeSite
+	o.KubeSite = func(cluster string) kube.Site {
+		s := site(cluster)
+		s.Access.KServe = true
+		return s
+	}
+}
+
+// A cluster without KServe says so of the endpoint that needs it, and one where it is not set up does.
+func TestWithoutKServe(t *testing.T) {
+	for name, adjust := range map[string]func(*reconcile.Options){"not installed": withKServe,
+		"not set up": func(*reconcile.Options) {}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			ep, other := onKServe(notebook("ep-a")), notebook("nb-b")
+			w.store.Put(ep)
+			w.store.Put(other)
+			c := w.run(adjust)
+			w.state(ep.ID, workload.Failed)
+			if got := w.store.Get(ep.ID).Reason; got.ID != "reconcile.no_kserve" ||
+				got.Args["Cluster"] != reconciletest.Cluster {
+				t.Errorf("reason %+v", got)
+			}
+			within(t, 2*time.Minute, "the other", func() bool {
+				return slices.Contains(w.cluster.objects(namespace), "StatefulSet/nb-b")
+			})
+			if slices.Contains(w.cluster.objects(namespace), "Service/ep-a") {
+				t.Error("a Service of an endpoint that cannot be")
+			}
+			if s := c.Status()[0]; !s.OK {
+				t.Errorf("the cluster is called away: %s", s.Err)
+			}
+			if err := w.store.SetDesired(ep.ID, workload.Delete, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			w.state(ep.ID, workload.Ended)
+		})
+	}
+}
+
+// custom is the InferenceServices of a fake cluster. What is applied is stored whole, owned by who applied it.
+func (w *world) custom() *dynamicfake.FakeDynamicClient {
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList"})
+	client.PrependReactor("patch", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
+		patch := a.(kubetest.PatchAction)
+		applied := &unstructured.Unstructured{}
+		if err := applied.UnmarshalJSON(patch.GetPatch()); err != nil {
+			return true, nil, err
+		}
+		was, err := client.Tracker().Get(inferenceServices, a.GetNamespace(), patch.GetName())
+		applied.SetUID("uid-of-" + types.UID(patch.GetName()))
+		applied.SetResourceVersion(w.cluster.version())
+		applied.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconcile.FieldManager,
+			Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{},"f:spec":{}}`)}}})
+		if apierrors.IsNotFound(err) {
+			applied.SetCreationTimestamp(metav1.Now())
+			return true, applied, client.Tracker().Create(inferenceServices, applied, a.GetNamespace())
+		}
+		applied.SetCreationTimestamp(was.(metav1.Object).GetCreationTimestamp())
+		return true, applied, client.Tracker().Update(inferenceServices, applied, a.GetNamespace())
+	})
+	w.cluster.Resources = append(w.cluster.Resources, &metav1.APIResourceList{GroupVersion: kube.KServeAPI})
+	return client
+}
+
+// predict makes of an InferenceService what KServe and Kubernetes make of it: a Deployment, its ReplicaSet and one pod
+// that answers, or none.
+func (w *world) predict(service *unstructured.Unstructured) {
+	w.t.Helper()
+	spec, _, _ := unstructured.NestedMap(service.Object, "spec", "predictor")
+	replicas, _, _ := unstructured.NestedInt64(spec, "minReplicas")
+	meta := metav1.ObjectMeta{Name: service.GetName() + "-predictor", Namespace: namespace, Labels: service.GetLabels(),
+		Annotations: service.GetAnnotations(), UID: "uid-deployment", ResourceVersion: w.cluster.version(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service, service.GroupVersionKind())}}
+	labels, _, _ := unstructured.NestedStringMap(spec, "labels")
+	notes, _, _ := unstructured.NestedStringMap(spec, "annotations")
+	maps.Copy(meta.Labels, labels)
+	maps.Copy(meta.Annotations, notes)
+	d := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32(replicas)),
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels,
+			Annotations: meta.Annotations}}},
+		Status: appsv1.DeploymentStatus{Replicas: int32(replicas), UpdatedReplicas: int32(replicas)}}
+	inside := metav1.ObjectMeta{Name: meta.Name + "-7d9c5b6f7c", Namespace: namespace, Labels: meta.Labels, UID: "uid-set",
+		ResourceVersion: w.cluster.version(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d,
+			appsv1.SchemeGroupVersion.WithKind("Deployment"))}}
+	set := &appsv1.ReplicaSet{ObjectMeta: inside}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: inside.Name + "-5wq8z", Namespace: namespace,
+		Labels: meta.Labels, Annotations: meta.Annotations, UID: "uid-pod", ResourceVersion: w.cluster.version(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set,
+			appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+		Spec: corev1.PodSpec{NodeName: "node-1"},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9", Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}}}
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	var gone error
+	if replicas == 0 {
+		gone = w.cluster.Tracker().Delete(pods, namespace, pod.Name)
+	}
+	for resource, o := range map[string]runtime.Object{"deployments": d, "replicasets": set, "pods": pod} {
+		if resource == "pods" && replicas == 0 {
+			continue
+		}
+		gvr := appsv1.SchemeGroupVersion.WithResource(resource)
+		if resource == "pods" {
+			gvr = pods
+		}
+		if err := w.cluster.Tracker().Add(o); err != nil {
+			if err := w.cluster.Tracker().Update(gvr, o, namespace); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	if gone != nil {
+		w.t.Fatal(gone)
+	}
+}
+
+// What KServe makes of an endpoint counts as the endpoint's, and as nothing else.
+func TestKServeLife(t *testing.T) {
+	w := newWorld(t)
+	client := w.custom()
+	services := client.Resource(inferenceServices).Namespace(namespace)
+	ep := onKServe(notebook("ep-a"))
+	w.store.Put(ep)
+	w.run(withKServe, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })
+	asks := func(replicas int64) *unstructured.Unstructured {
+		t.Helper()
+		var found *unstructured.Unstructured
+		waittest.Until(t, "the InferenceService", func() error {
+			service, err := services.Get(t.Context(), "ep-a", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			n, _, _ := unstructured.NestedInt64(service.Object, "spec", "predictor", "minReplicas")
+			if found = service; n != replicas {
+				return fmt.Errorf("it asks for %d", n)
+			}
+			return nil
+		})
+		return found
+	}
+	service := asks(1)
+	waittest.For(t, "that it waits for KServe is told", func() bool {
+		return w.store.Get(ep.ID).Reason.ID == "reconcile.kserve_waits"
+	})
+	w.predict(service)
+	w.state(ep.ID, workload.Running)
+	if o := w.store.Get(ep.ID).Observed; len(o.Pods) != 1 || o.Pods[0].IP != "10.64.0.9" || o.Node != "node-1" ||
+		o.Pod != "ep-a-predictor-7d9c5b6f7c-5wq8z" {
+		t.Errorf("it runs as %+v", o)
+	}
+
+	if err := w.store.SetDesired(ep.ID, workload.Stop, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	service = asks(0)
+	compared(t, w.store, 2)
+	if s := w.store.Get(ep.ID).State; s == workload.Stopped {
+		t.Error("it is called stopped while its pod has the GPU")
+	}
+	w.predict(service)
+	w.state(ep.ID, workload.Stopped)
+
+	if err := w.store.SetDesired(ep.ID, workload.Delete, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	waittest.For(t, "the InferenceService goes", func() bool {
+		_, err := services.Get(t.Context(), "ep-a", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	w.state(ep.ID, workload.Ended)
+	if told := w.store.EventsOf(audit.ObjectSpoofed); len(told) > 0 {
+		t.Errorf("what KServe made is called a pretence: %+v", told)
+	}
+	if m := w.store.Meter(ep.ID); len(m) != 1 || m[0].Until.IsZero() {
+		t.Errorf("metered: %+v", m)
+	}
+}
+
+// kserve plays the controller of KServe in one namespace: a Deployment and a Service for each InferenceService, with
+// the labels and annotations of both levels, as KServe's own does (v0.20, components/predictor.go).
+type kserve struct {
+	r      *real
+	custom dynamic.ResourceInterface
+}
+
+// newKServe installs the definition, the real one where it is at hand.
+func newKServe(t *testing.T, stack reconciletest.Devstack) dynamic.NamespaceableResourceInterface {
+	t.Helper()
+	custom, err := dynamic.NewForConfig(stack.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := os.Getenv("PORTAL_TEST_CRDS")
+	if dir == "" {
+		dir = "../../../shared/crds"
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "serving.kserve.io_inferenceservices.yaml"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Log("KServe's own definition is not in", dir, "(PORTAL_TEST_CRDS): a small one of our own stands in")
+		text, err = os.ReadFile("testdata/inferenceservices.yaml")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd unstructured.Unstructured
+	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+		t.Fatal(err)
+	}
+	unstructured.RemoveNestedField(crd.Object, "status")
+	unstructured.RemoveNestedField(crd.Object, "spec", "conversion") // by a webhook that is not here
+	definitions := custom.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
+	if _, err := definitions.Apply(t.Context(), crd.GetName(), &crd, metav1.ApplyOptions{FieldManager: "test",
+		Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = definitions.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{})
+	})
+	waittest.Until(t, "the API of KServe", func() error {
+		if _, err := stack.Client.Discovery().ServerResourcesForGroupVersion(kube.KServeAPI); err != nil {
+			return err
+		}
+		_, err := custom.Resource(inferenceServices).List(t.Context(), metav1.ListOptions{Limit: 1})
+		return err
+	})
+	return custom.Resource(inferenceServices)
+}
+
+// run acts on each change until the context ends.
+func (k kserve) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		changes, err := k.custom.Watch(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue
+		}
+		for e := range changes.ResultChan() {
+			service, ok := e.Object.(*unstructured.Unstructured)
+			if !ok || service.GetDeletionTimestamp() != nil || e.Type == "DELETED" {
+				continue
+			}
+			if err := k.act(ctx, service); err != nil && ctx.Err() == nil {
+				k.r.t.Errorf("the stand-in for KServe: %v", err)
+			}
+		}
+	}
+}
+
+func (k kserve) act(ctx context.Context, service *unstructured.Unstructured) error {
+	spec, _, err := unstructured.NestedMap(service.Object, "spec", "predictor")
+	if err != nil {
+		return err
+	}
+	labels, _, _ := unstructured.NestedStringMap(spec, "labels")
+	notes, _, _ := unstructured.NestedStringMap(spec, "annotations")
+	replicas, _, _ := unstructured.NestedInt64(spec, "minReplicas")
+	var pod corev1.PodSpec
+	var strategy struct{ DeploymentStrategy appsv1.DeploymentStrategy }
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &pod); err != nil {
+		return err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &strategy); err != nil {
+		return err
+	}
+	name := service.GetName() + "-predictor"
+	meta := metav1.ObjectMeta{Name: name, Namespace: service.GetNamespace(), Labels: maps.Clone(service.GetLabels()),
+		Annotations: maps.Clone(service.GetAnnotations())}
+	maps.Copy(meta.Labels, labels)
+	maps.Copy(meta.Labels, map[string]string{"serving.kserve.io/inferenceservice": service.GetName(),
+		"component": "predictor", "app": "isvc." + name})
+	maps.Copy(meta.Annotations, notes)
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels),
+		Annotations: maps.Clone(meta.Annotations)}, Spec: pod}
+	for i := range template.Spec.Containers {
+		c := &template.Spec.Containers[i]
+		c.Env = append(c.Env, corev1.EnvVar{Name: "INFERENCE_SERVICE_NAME", Value: service.GetName()})
+	}
+	meta.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(service, service.GroupVersionKind())}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		deployments := k.r.Client.AppsV1().Deployments(meta.Namespace)
+		d, err := deployments.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			d = &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32(replicas)),
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "isvc." + name}}, Template: template,
+				Strategy: strategy.DeploymentStrategy}}
+			if _, err := deployments.Create(ctx, d, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+			_, err = k.r.Client.CoreV1().Services(meta.Namespace).Create(ctx, &corev1.Service{ObjectMeta: meta,
+				Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: map[string]string{"app": "isvc." + name},
+					Ports: []corev1.ServicePort{{Name: name, Port: 8000}}}}, metav1.CreateOptions{})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		d.Labels, d.Annotations = meta.Labels, meta.Annotations
+		d.Spec.Replicas, d.Spec.Template, d.Spec.Strategy = new(int32(replicas)), template, strategy.DeploymentStrategy
+		_, err = deployments.Update(ctx, d, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// pods gives the UIDs of a workload's pods that stay.
+func (r *real) pods(id workload.ID) []string {
+	r.t.Helper()
+	pods, err := r.Client.CoreV1().Pods(r.namespace).List(r.t.Context(),
+		metav1.ListOptions{LabelSelector: kube.WorkloadKey + "=" + string(id)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var uids []string
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp == nil {
+			uids = append(uids, string(p.UID))
+		}
+	}
+	slices.Sort(uids)
+	return uids
+}
+
+// TestDevstackKServe: an endpoint whose pods KServe makes starts, scales, is repaired, gets another version, stops and
+// ends like one of a Deployment; what KServe makes of it is taken for nobody's pretence.
+func TestDevstackKServe(t *testing.T) {
+	services := newKServe(t, reconciletest.NeedDevstack(t))
+	r := newReal(t, withKServe)
+	k := kserve{r: r, custom: services.Namespace(r.namespace)}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); k.run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+
+	ep := onKServe(r.notebook("ep-a"))
+	ep.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 3}, Wanted: 1}
+	r.store.Put(ep)
+	got := r.state(ep.ID, workload.Running)
+	if o := got.Observed; o.Node == "" || o.PodIP == "" || len(o.Pods) != 1 || !o.Pods[0].Ready ||
+		!strings.HasPrefix(o.Pod, "ep-a-predictor-") || got.PlacedAt.IsZero() {
+		t.Errorf("it runs as %+v", o)
+	}
+	first := r.pods(ep.ID)
+
+	if err := r.store.SetDesired(ep.ID, func(w workload.Workload, _ identity.Actor, now time.Time) (workload.Workload,
+		[]audit.Event, error) {
+		w.Replicas.Wanted, w.Generation, w.UpdatedAt = 2, w.Generation+1, now
+		return w, nil, nil
+	}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	waittest.For(t, "two replicas", func() bool {
+		w := r.store.Get(ep.ID)
+		return w.Observed.ReadyReplicas() == 2 && w.Observed.Generation == w.Generation && w.Observed.Scaled
+	})
+	if now := r.pods(ep.ID); len(now) != 2 || !slices.Contains(now, first[0]) {
+		t.Errorf("a new spec has replaced the pod %v: %v", first, now)
+	}
+
+	meddle := []byte(`[{"op": "replace", "path": "/spec/predictor/minReplicas", "value": 3},
+		{"op": "add", "path": "/spec/predictor/hostNetwork", "value": true},
+		{"op": "replace", "path": "/spec/predictor/serviceAccountName", "value": "default"}]`)
+	if _, err := k.custom.Patch(t.Context(), "ep-a", types.JSONPatchType, meddle,
+		metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the edit is taken back", func() error {
+		service, err := k.custom.Get(t.Context(), "ep-a", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		spec, _, _ := unstructured.NestedMap(service.Object, "spec", "predictor")
+		if _, has := spec["hostNetwork"]; has || spec["minReplicas"] != int64(2) ||
+			spec["serviceAccountName"] != kube.AccountName {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
+	if len(r.store.EventsOf(audit.ObjectRepaired)) == 0 {
+		t.Error("nobody is told of the edit")
+	}
+
+	r.want(ep.ID, version(r.store.Get(ep.ID), "vllm-2", true))
+	r.served(ep.ID, false)
+	waittest.For(t, "the second version alone", func() bool {
+		return maps.Equal(r.revisionsOfPods(ep.ID), map[int]int{2: 2})
+	})
+
+	r.want(ep.ID, workload.Stop)
+	r.state(ep.ID, workload.Stopped)
+	if left := r.pods(ep.ID); len(left) > 0 {
+		t.Errorf("stopped with pods %v", left)
+	}
+	if _, err := k.custom.Get(t.Context(), "ep-a", metav1.GetOptions{}); err != nil {
+		t.Errorf("stopped, and what says what it was is gone: %v", err)
+	}
+	r.want(ep.ID, workload.Start)
+	r.state(ep.ID, workload.Running)
+
+	r.want(ep.ID, workload.Delete)
+	r.state(ep.ID, workload.Ended)
+	if _, err := k.custom.Get(t.Context(), "ep-a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("ended, and the InferenceService is there: %v", err)
+	}
+	if left := r.pods(ep.ID); len(left) > 0 {
+		t.Errorf("ended with pods %v", left)
+	}
+	if told := r.store.EventsOf(audit.ObjectSpoofed); len(told) > 0 {
+		t.Errorf("what KServe made is called a pretence: %+v", told)
+	}
+	for _, m := range r.store.Meter(ep.ID) {
+		if m.Until.IsZero() {
+			t.Errorf("still metered: %+v", m)
+		}
+	}
+}

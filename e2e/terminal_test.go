@@ -67,7 +67,7 @@ func TestATerminalInThePage(t *testing.T) {
 	p.do(p.page.Keyboard().Press("Enter"))
 	p.reads("[data-test=terminal-status]", "The terminal is open.")
 
-	others(t, page)
+	othersHaveNoTerminal(t, page)
 
 	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)
 	p.reads("[data-test=terminal-status]", "the container has stopped")
@@ -77,8 +77,8 @@ func TestATerminalInThePage(t *testing.T) {
 	p.reads("[data-test=workload-history]", "The shell has ended with code 3.")
 }
 
-// others find neither a tab nor a page nor a socket.
-func others(t *testing.T, page string) {
+// othersHaveNoTerminal: colleagues and other teams find neither a tab nor a page nor a socket.
+func othersHaveNoTerminal(t *testing.T, page string) {
 	t.Helper()
 	for who, status := range map[string]string{"devi": "403", "audrey": "403", "nora": "404"} {
 		p := signIn(t, who, look{})

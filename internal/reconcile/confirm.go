@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -77,6 +78,13 @@ func (l *loop) placed(ctx context.Context, w workload.Workload, name string) (ty
 		owner = metav1.GetControllerOf(set)
 	}
 	o := l.runnerOf(w)
+	if owner != nil && owner.Kind == "Deployment" && o.Kind == kube.InferenceServiceKind {
+		made, err := l.cluster.Client.AppsV1().Deployments(w.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+		if err != nil || made.UID != owner.UID {
+			return "", missing(err)
+		}
+		owner = metav1.GetControllerOf(made)
+	}
 	if owner == nil || owner.Kind != o.Kind || owner.Name != o.Name {
 		return "", nil
 	}

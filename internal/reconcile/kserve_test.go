@@ -402,9 +402,12 @@ func TestDevstackKServe(t *testing.T) {
 	}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	waittest.For(t, "two replicas", func() bool {
+	waittest.Until(t, "two replicas", func() error {
 		w := r.store.Get(ep.ID)
-		return w.Observed.ReadyReplicas() == 2 && w.Observed.Generation == w.Generation && w.Observed.Scaled
+		if w.Observed.ReadyReplicas() != 2 || w.Observed.Generation != w.Generation || !w.Observed.Scaled {
+			return fmt.Errorf("generation %d is observed as %+v", w.Generation, w.Observed)
+		}
+		return nil
 	})
 	if now := r.pods(ep.ID); len(now) != 2 || !slices.Contains(now, first[0]) {
 		t.Errorf("a new spec has replaced the pod %v: %v", first, now)

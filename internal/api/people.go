@@ -199,7 +199,8 @@ type Transferred struct {
 	Left      []string `json:"left" nullable:"false" doc:"Requests that stay, because the recipient has a word in their decision"`
 }
 
-func (a *API) transferHoldings(ctx context.Context, actor identity.Actor, in *transferHoldingsInput) (*output[Transferred], error) {
+func (a *API) transferHoldings(ctx context.Context, actor identity.Actor,
+	in *transferHoldingsInput) (*output[Transferred], error) {
 	done, err := a.deps.Accounts.Transfer(ctx, actor, identity.PersonID(in.ID), in.Body.Tenant,
 		identity.PersonID(in.Body.To))
 	v := Transferred{Workloads: done.Workloads, Volumes: done.Volumes, Requests: done.Requests, Left: []string{}}
@@ -232,6 +233,6 @@ func (a *API) registerPeople() {
 		identity.ManageTokens, a.revokeToken)
 	add(a, op(http.MethodGet, "/people/{id}/holdings", "get-holdings", "What somebody holds: workloads, storage, pending "+
 		"requests, ownership of teams", tag), identity.ReadAccount, a.holdings)
-	add(a, op(http.MethodPost, "/people/{id}/transfer", "transfer-holdings", "Give what somebody holds in a team to another of "+
-		"its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople, a.transferHoldings)
+	add(a, op(http.MethodPost, "/people/{id}/transfer", "transfer-holdings", "Give what somebody holds in a team to "+
+		"another of its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople, a.transferHoldings)
 }

@@ -83,7 +83,8 @@ func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVol
 		view.DeleteAfter = &v.DeleteAfter
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
-		view.NotExpanded = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words, At: v.Refused.At}
+		view.NotExpanded = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words,
+			At: v.Refused.At}
 	}
 	return view
 }
@@ -135,8 +136,8 @@ type expandTeamVolumeInput struct {
 
 func (a *API) expandTeamVolume(ctx context.Context, actor identity.Actor,
 	in *expandTeamVolumeInput) (*output[TeamVolume], error) {
-	v, err := a.deps.Workloads.ExpandVolume(ctx, actor, workload.Expansion{Team: in.Name, Name: in.Volume, From: in.Body.From,
-		GiB: in.Body.GiB})
+	v, err := a.deps.Workloads.ExpandVolume(ctx, actor, workload.Expansion{Team: in.Name, Name: in.Volume,
+		From: in.Body.From, GiB: in.Body.GiB})
 	if err != nil {
 		return nil, err
 	}

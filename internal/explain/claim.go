@@ -24,8 +24,8 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 	return Explanation{Reason: found.reason, Detail: clip(found.detail), Failed: found.failed}
 }
 
-// expansionProblem looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
-// of claims in the API of Kubernetes 1.36, and the events of the external resizer.
+// expansionProblem looks at storage that is bound and not as large as its claim. Sources: the conditions and resize
+// states of claims in the API of Kubernetes 1.36, and the events of the external resizer.
 func expansionProblem(f Facts) finding {
 	switch f.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
 	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
@@ -65,8 +65,8 @@ func (f Facts) claimSays(kinds ...corev1.PersistentVolumeClaimConditionType) str
 	return ""
 }
 
-// expansionRefusals are the texts of admission when a claim is to become larger: the plugins PersistentVolumeClaimResize
-// and resourcequota of the API server, v1.36.
+// expansionRefusals are the texts of admission when a claim is to become larger: the plugins
+// PersistentVolumeClaimResize and resourcequota of the API server, v1.36.
 var expansionRefusals = []row{
 	{[]string{"only dynamically provisioned pvc can be resized"}, "volume.refused_class", true},
 	{[]string{"exceeded quota:"}, "volume.refused_quota", true},

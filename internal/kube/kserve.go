@@ -61,8 +61,8 @@ type predictor struct {
 }
 
 // inferenceService runs an endpoint on KServe, without Knative: KServe makes a Deployment of it, with the same pods as
-// those of deployment. How many there are is the portal's to say, so that KServe's autoscaler is off; zero stops it. The
-// annotation serving.kserve.io/stop would delete the Deployment, and with it the way to find pods that still hold a GPU.
+// those of deployment. The portal sets how many there are, so KServe's autoscaler is off; zero stops it. The annotation
+// serving.kserve.io/stop would delete the Deployment, and with it the way to find pods that still hold a GPU.
 // Revisions, canaries and who gets which call are the portal's as well: spec.canary and canaryTrafficPercent are never
 // set. No route leads to it but the portal's own gateway.
 func (r renderer) inferenceService() (*unstructured.Unstructured, error) {

@@ -35,9 +35,9 @@
 // else goes on, and a workload that needs it says so. A changed claim is an object of another name, for Kubernetes does
 // not let one be changed; the old one goes after the pod has.
 //
-// So does an InferenceService, and where the settings do not say that there is KServe nobody asks for it. KServe makes a
-// Deployment of it, which carries our labels and our record: kserve.go finds it, so that its pods count, and keeps it
-// from being taken for one of ours or for one that pretends.
+// So does an InferenceService, and where the settings do not say that there is KServe nobody asks for it. KServe makes
+// a Deployment of it, which carries our labels and our record: kserve.go finds it, so that its pods count, and keeps it
+// from being taken for one of ours or for a spoofed one.
 //
 // Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or
 // has caches that lag behind, would be harmless though untidy: rows carry a version, an update replaces only what was

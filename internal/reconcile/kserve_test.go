@@ -103,7 +103,7 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 		applied.SetResourceVersion(w.cluster.version())
 		applied.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconcile.FieldManager,
 			Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{},"f:spec":{}}`)}}})
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{},"f:spec":{}}`)}})
 		if apierrors.IsNotFound(err) {
 			applied.SetCreationTimestamp(metav1.Now())
 			return true, applied, client.Tracker().Create(inferenceServices, applied, a.GetNamespace())

@@ -181,9 +181,9 @@ const eventText = "lower(kind || ' ' || actor_name || ' ' || address || ' ' || t
 	"workload " +
 	"|| ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
 
-// searchRange is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a
-// page reads a bounded stretch, and its reader goes on from there. A search in a time begins near it: clocks can be
-// set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
+// searchRange is where a page of a search looks, between two numbers: no index holds parts of words on both databases,
+// so a page reads a bounded stretch, and its reader goes on from there. A search in a time begins near it: clocks can
+// be set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
 func (v view) searchRange(ctx context.Context, end int64, f audit.Filter) (floor, from int64, err error) {
 	ask := func(into *int64, query string, args ...any) {
 		if err == nil {

@@ -207,7 +207,8 @@ func (v view) Samples(ctx context.Context, id workload.ID, step time.Duration,
 	since time.Time) ([]traffic.Sample, error) {
 	var rows []sampleRow
 	err := v.at(ctx).Raw("SELECT at, samples, wanted, ready, queue_samples, queue FROM replica_samples "+
-		"WHERE workload = ? AND step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second), timestampOf(since)).Scan(&rows).Error
+		"WHERE workload = ? AND step = ? AND at >= ? ORDER BY at", string(id), int64(step/time.Second),
+		timestampOf(since)).Scan(&rows).Error
 	return each(rows, func(r sampleRow) traffic.Sample {
 		return traffic.Sample{At: r.At.time(), Count: r.Samples, Wanted: r.Wanted, Ready: r.Ready,
 			QueueCount: r.QueueSamples, Queue: float64(r.Queue) / 1000}

@@ -198,7 +198,8 @@ func (s *Session) executor() (remotecommand.Executor, error) {
 	cluster := s.service.o.Clusters[s.workload.Cluster]
 	at := cluster.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.workload.Namespace).
 		Name(s.workload.Observed.Pod).SubResource("exec").VersionedParams(&corev1.PodExecOptions{
-		Container: kube.MainContainer(s.workload), Stdin: true, Stdout: true, TTY: true, Command: shell}, scheme.ParameterCodec).URL()
+		Container: kube.MainContainer(s.workload), Stdin: true, Stdout: true, TTY: true, Command: shell},
+		scheme.ParameterCodec).URL()
 	sockets, err := remotecommand.NewWebSocketExecutor(cluster.Config, http.MethodGet, at.String())
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ type Options struct {
 }
 
 // Service opens tunnels. Faults: NotFound for what the actor may not see, Forbidden where there is no tunnel for them,
-// TooMany, Conflict for a workload that does not run or has no port for tunnels, Unavailable when nothing answers there.
+// TooMany, Conflict for a workload that does not run or has no port for tunnels, Unavailable when nothing answers
+// there.
 type Service struct {
 	o       Options
 	closing context.Context

@@ -120,8 +120,8 @@ type copying struct {
 	done        chan struct{}
 }
 
-// run copies until one side ends. Where both connections can end one direction alone, as TCP can, an orderly end goes on
-// to the other side, which may still have something to say; every other end is that of the session.
+// run copies until one side ends. Where both connections can end one direction alone, as TCP can, an orderly end goes
+// on to the other side, which may still have something to say; every other end is that of the session.
 func (c *copying) run() {
 	defer close(c.done)
 	buffer := make([]byte, 32<<10)

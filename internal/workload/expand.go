@@ -94,8 +94,8 @@ func (s *Service) affordStorage(ctx context.Context, tx Tx, v Volume) error {
 	return s.Budgets.Hold(ctx, tx, c, true)
 }
 
-// ExpandVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see
-// NotExpanded for one that will not.
+// ExpandVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it;
+// see NotExpanded for one that will not.
 func (s *Service) ExpandVolume(ctx context.Context, a identity.Actor, g Expansion) (TeamVolume, error) {
 	if err := s.permitTeam(a, g.Team, identity.ChangeAssets); err != nil {
 		return TeamVolume{}, err

@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,10 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	first, _ := doc.Find("tr[data-name]").First().Attr("data-name")
 	if first != "train-resnet" && first != "llm-chat" {
 		t.Errorf("what runs comes first, got %s", first)
+	}
+	rows := strconv.Itoa(doc.Find("tr[data-name]").Length()) // a start that waits for approval is one of them
+	if count := textOf(doc.Find("[data-filter-count]")); count != rows+" entries" {
+		t.Errorf("want as many entries as rows, %s, got %q", rows, count)
 	}
 }
 

@@ -116,10 +116,11 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		w.nothingOf(k, chosen, &m)
 		return m, nil
 	}
+	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
+	rows := p.total + len(pending)
 	if p.list.Page > 1 { // they stand on the first page
 		pending = nil
 	}
-	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
 	for _, item := range p.items {
 		if p.list.Sort == string(workload.ByState) && item.State != workload.Running && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
@@ -129,6 +130,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Scope, m.Text = string(chosen), k.Get("q")
 	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
+	m.List.Count = k.Words.S("web.entries", "Count", rows)
 	if m.Text != "" {
 		m.Clear = "/?scope=" + string(chosen)
 	}

@@ -13,10 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // TestTheAPIServerTakesEveryGoldenManifest applies every golden file of internal/kube with server-side dry run to the
@@ -33,6 +36,7 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	definesKServe(t)
 	apply, applied := dryRun(t), 0
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
@@ -101,6 +105,34 @@ func dryRun(t *testing.T) func(*unstructured.Unstructured) error {
 			metav1.ApplyOptions{FieldManager: "gpu-portal", DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
+}
+
+// definesKServe has the API server know InferenceServices until the end of the test, by the definition that the tests of
+// the controller have.
+func definesKServe(t *testing.T) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", world.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := manifests(t, filepath.Join(root, "internal", "reconcile", "testdata", "inferenceservices.yaml"))[0]
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
+	if _, err := definitions.Apply(context.Background(), definition.GetName(), definition,
+		metav1.ApplyOptions{FieldManager: "e2e", Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = definitions.Delete(context.Background(), definition.GetName(), metav1.DeleteOptions{})
+	})
+	waittest.Until(t, "the API server knows InferenceServices", func() error {
+		_, err := kube(t).Discovery().ServerResourcesForGroupVersion("serving.kserve.io/v1beta1")
+		return err
+	})
 }
 
 func manifests(t *testing.T, file string) []*unstructured.Unstructured {

@@ -60,6 +60,7 @@ func TestATerminalInThePage(t *testing.T) {
 	p.do(p.page.Keyboard().Press("Tab"))
 	p.sees("[data-test=terminal-reader]:focus")
 
+	p.types("") // the shell has got the Escape too: it begins a line that is no command
 	p.types("exit 3")
 	p.reads("[data-test=terminal-status]", "The shell has ended with code 3.")
 	p.sees("[data-test=terminal-again]:focus")

@@ -65,7 +65,7 @@ test-packages:
 
 .PHONY: test-stories-1 test-stories-2
 test-stories-1 test-stories-2: test-stories-%:
-	STORIES=$*/2 $(BIN)/withstack -- go test -count=1 -p 1 -timeout 40m -shuffle=on ./e2e
+	STORIES=$*/2 $(BIN)/withstack -- go test -count=1 -p 1 -timeout 60m -shuffle=on ./e2e
 
 # Multi-arch images with SBOM and provenance are pushed as they are built: IMAGE=registry.example.org/gpu make image
 IMAGE     ?=

@@ -130,7 +130,9 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Scope, m.Text = string(chosen), k.Get("q")
 	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
-	m.List.Count = k.Words.S("web.entries", "Count", rows)
+	if p.total <= page.RowsPerPage { // with several pages the count says which rows these are
+		m.List.Count = k.Words.S("web.entries", "Count", rows)
+	}
 	if m.Text != "" {
 		m.Clear = "/?scope=" + string(chosen)
 	}

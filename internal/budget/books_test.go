@@ -124,6 +124,13 @@ func (b *Books) BudgetShares(_ context.Context, book budget.Book) (map[string]bu
 	return maps.Clone(b.kept.shares[book]), nil
 }
 
+// BudgetShare gives what one workload has of a book.
+func (b *Books) BudgetShare(_ context.Context, book budget.Book, workload string) (budget.Share, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept.shares[book][workload], nil
+}
+
 // BudgetRefunded is what a workload has been given back.
 func (b *Books) BudgetRefunded(_ context.Context, book budget.Book, workload string) (int64, error) {
 	b.mu.Lock()

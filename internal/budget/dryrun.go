@@ -41,6 +41,14 @@ func (d *dryRun) BudgetShares(ctx context.Context, b Book) (map[string]Share, er
 	return d.Reader.BudgetShares(ctx, b)
 }
 
+// BudgetShare gives what one workload has of a book with what was posted.
+func (d *dryRun) BudgetShare(ctx context.Context, b Book, workload string) (Share, error) {
+	if shares, posted := d.shares[b]; posted {
+		return shares[workload], nil
+	}
+	return d.Reader.BudgetShare(ctx, b, workload)
+}
+
 // PostBudget adds a transaction to the balances.
 func (d *dryRun) PostBudget(ctx context.Context, t Transaction, within bool) error {
 	balance, err := d.BudgetBalance(ctx, t.Book)

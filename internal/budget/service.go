@@ -27,6 +27,8 @@ type Reader interface {
 	BudgetBalance(ctx context.Context, b Book) (Balance, error)
 	// BudgetShares gives what each workload has of a book; those without anything are missing.
 	BudgetShares(ctx context.Context, b Book) (map[string]Share, error)
+	// BudgetShare gives what one workload has of a book; the zero value for one without anything.
+	BudgetShare(ctx context.Context, b Book, workload string) (Share, error)
 	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were
 	// metered, or found gone after their cluster was silent, since a time, and those that have something held in any of
 	// the team's books.
@@ -109,14 +111,13 @@ func (s *Service) Ask(ctx context.Context, tx Tx, c Claim) (Ask, error) {
 	if err != nil || !st.Set() {
 		return Ask{}, err
 	}
-	shares, err := tx.BudgetShares(ctx, s.book(st))
-	return st.Ask(c, shares[c.Workload]), err
+	share, err := tx.BudgetShare(ctx, s.book(st), c.Workload)
+	return st.Ask(c, share), err
 }
 
 // ShareOf is what a workload, or storage, has of the running month's budget already.
 func (s *Service) ShareOf(ctx context.Context, from Reader, st Status, id string) (Share, error) {
-	shares, err := from.BudgetShares(ctx, s.book(st))
-	return shares[id], err
+	return from.BudgetShare(ctx, s.book(st), id)
 }
 
 func (s *Service) book(st Status) Book {
@@ -165,11 +166,11 @@ func (s *Service) Hold(ctx context.Context, tx Tx, c Claim, within bool) error {
 // settle brings the share of one workload to what it should be, in the month that is running.
 func (s *Service) settle(ctx context.Context, tx Tx, st Status, c Claim, within bool) error {
 	book := s.book(st)
-	shares, err := tx.BudgetShares(ctx, book)
+	share, err := tx.BudgetShare(ctx, book, c.Workload)
 	if err != nil {
 		return err
 	}
-	kind, amounts, ok := move(shares[c.Workload], Wanted(c, book.Unit, st.Prices, st.Span, st.Now))
+	kind, amounts, ok := move(share, Wanted(c, book.Unit, st.Prices, st.Span, st.Now))
 	if !ok {
 		return nil
 	}
@@ -350,11 +351,11 @@ func (s *Service) settleOne(ctx context.Context, book Book, workload string) err
 		if err != nil {
 			return err
 		}
-		shares, err := tx.BudgetShares(ctx, book)
+		share, err := tx.BudgetShare(ctx, book, workload)
 		if err != nil {
 			return err
 		}
-		kind, amounts, ok := move(shares[workload], s.wanted(c, book))
+		kind, amounts, ok := move(share, s.wanted(c, book))
 		if !ok {
 			return nil
 		}
@@ -588,7 +589,7 @@ func (s *Service) refundable(ctx context.Context, tx Tx, st Status, r Refund) (i
 		return wrong("from", "budget.stretch_wrong")
 	}
 	book := s.book(st)
-	shares, err := tx.BudgetShares(ctx, book)
+	share, err := tx.BudgetShare(ctx, book, r.Workload)
 	if err != nil {
 		return 0, err
 	}
@@ -597,7 +598,7 @@ func (s *Service) refundable(ctx context.Context, tx Tx, st Status, r Refund) (i
 		return 0, err
 	}
 	used := c.used(book.Unit, st.Prices, st.Now)
-	amount := min(c.cost(book.Unit, st.Prices, used, st.Now, stretch), shares[r.Workload].Spent-before)
+	amount := min(c.cost(book.Unit, st.Prices, used, st.Now, stretch), share.Spent-before)
 	if amount <= 0 {
 		return wrong("from", "budget.nothing_charged")
 	}

@@ -138,6 +138,14 @@ func (v view) BudgetShares(ctx context.Context, b budget.Book) (map[string]budge
 	return shares, nil
 }
 
+// BudgetShare gives what one workload has of a book.
+func (v view) BudgetShare(ctx context.Context, b budget.Book, workload string) (budget.Share, error) {
+	var share budget.Share
+	err := inBook(v.at(ctx).Table("budget_shares"), b).Where("workload = ?", workload).Select("held, spent").Scan(
+		&share).Error
+	return share, failure(err)
+}
+
 // BudgetRefunded is what a workload has been given back in a book.
 func (v view) BudgetRefunded(ctx context.Context, b budget.Book, id string) (int64, error) {
 	var sum int64

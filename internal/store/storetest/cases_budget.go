@@ -99,6 +99,8 @@ var budgetCases = cases{
 			Opened: true}
 		equal(t, want, got(s.BudgetBalance(ctx, book))(t))
 		equal(t, map[string]budget.Share{"w-1": {Held: 60, Spent: 50}}, got(s.BudgetShares(ctx, book))(t))
+		equal(t, budget.Share{Held: 60, Spent: 50}, got(s.BudgetShare(ctx, book, "w-1"))(t))
+		equal(t, budget.Share{}, got(s.BudgetShare(ctx, book, "w-2"))(t))
 		equal(t, 5, got(s.BudgetRefunded(ctx, book, "w-1"))(t))
 		equal(t, []budget.Book{book}, got(s.BudgetBooks(ctx, "vision"))(t))
 		page, next, err := s.BudgetTransactions(ctx, book, "", 3)

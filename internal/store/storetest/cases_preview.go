@@ -261,6 +261,7 @@ var previewCases = cases{
 				want, is := got(tx.BudgetBalance(ctx, book))(t), got(dry.BudgetBalance(ctx, book))(t)
 				equal(t, want, is)
 				equal(t, got(tx.BudgetShares(ctx, book))(t), got(dry.BudgetShares(ctx, book))(t))
+				equal(t, got(tx.BudgetShare(ctx, book, p.Workload))(t), got(dry.BudgetShare(ctx, book, p.Workload))(t))
 			}
 			return fault.New(fault.Forbidden, Event(0).Detail) // and leaves nothing
 		}))

@@ -121,10 +121,11 @@ GENERATED := views internal/api/openapi.json internal/apiclient docs/configurati
 
 .PHONY: generate
 generate: needs-go ## write the generated files: templ, OpenAPI, its Go client, docs/configuration.md
+	@mkdir -p $(BIN)
 	go tool templ generate -path views -log-level error
-	go run ./cmd/portal openapi > internal/api/openapi.json
+	go run ./cmd/portal openapi > $(BIN)/generated && mv $(BIN)/generated internal/api/openapi.json
 	go tool oapi-codegen -config internal/apiclient/oapi-codegen.yaml internal/api/openapi.json
-	go run ./internal/config/reference > docs/configuration.md
+	go run ./internal/config/reference > $(BIN)/generated && mv $(BIN)/generated docs/configuration.md
 
 .PHONY: verify
 verify: needs-go ## generated files are what they would be if made anew

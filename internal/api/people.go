@@ -234,5 +234,6 @@ func (a *API) registerPeople() {
 	add(a, op(http.MethodGet, "/people/{id}/holdings", "get-holdings", "What somebody holds: workloads, storage, pending "+
 		"requests, ownership of teams", tag), identity.ReadAccount, a.holdings)
 	add(a, op(http.MethodPost, "/people/{id}/transfer", "transfer-holdings", "Give what somebody holds in a team to "+
-		"another of its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople, a.transferHoldings)
+		"another of its members, all or nothing. What runs goes on; for admins", tag), identity.ManagePeople,
+		a.transferHoldings)
 }

@@ -62,9 +62,10 @@ func (w *Pages) teamVolumeExpandView(k page.Call, team, name, typed string, prob
 	most := sharing.Most(class)
 	m := teamview.ExpandModel{Path: workload.SharedDir + "/" + name,
 		Crumbs: append(teamCrumbs(k, e, say.S("team.volumes")), ui.CrumbModel{Label: name}),
-		Errors: page.FormErrors(say, problems), Action: teamVolumePath(team, name, "expand"), Back: page.TeamVolumesPath(team),
-		GiB: teamview.FieldModel{Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Error: page.WrongIn(say, problems, "gib")},
-		Has: v.GiB, Now: say.GiB(float64(v.GiB)), Most: most, Limit: say.GiB(float64(most))}
+		Errors: page.FormErrors(say, problems), Action: teamVolumePath(team, name, "expand"),
+		Back: page.TeamVolumesPath(team),
+		GiB:  teamview.FieldModel{Value: page.OrElse(typed, strconv.Itoa(v.GiB)), Error: page.WrongIn(say, problems, "gib")},
+		Has:  v.GiB, Now: say.GiB(float64(v.GiB)), Most: most, Limit: say.GiB(float64(most))}
 	if room := roomOf(volumes, v.Cluster, class); room.Most > 0 {
 		m.Room = &teamview.RoomModel{Taken: say.GiB(float64(room.Taken)), Limit: say.GiB(float64(room.Most))}
 	}

@@ -278,7 +278,7 @@ func (g *Gateway) toVersion(r *http.Request, gr grant) grant {
 	if err != nil {
 		named = 0
 	}
-	if to, err := g.opts.Pods.targetOf(gr.workload, named); err == nil {
+	if to, err := g.opts.Pods.targetOf(*gr.workload, named); err == nil {
 		gr.target = to
 	}
 	return gr

@@ -103,7 +103,7 @@ func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
 	case !k.Opens(w.ID) || w.Kind != catalog.Endpoint || !w.Answers():
 		return grant{}, errKey
 	}
-	return g.granted(grant{workload: w, key: &k}), nil
+	return g.granted(grant{workload: &w, key: &k}), nil
 }
 
 // connections is how many calls may be under way at once.

@@ -9,8 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -247,4 +251,90 @@ func TestCountsAreWrittenAtTheEnd(t *testing.T) {
 		defer w.gw.watcher.Unlock()
 		return !w.gw.watched
 	})
+}
+
+// TestTenThousandKeys: each opens its endpoint, one that is revoked among them does not, and none is remembered once it
+// is not used any more.
+func TestTenThousandKeys(t *testing.T) {
+	w := newWorld(t)
+	const all = 10_000
+	keys := make([]string, all)
+	for i := range keys {
+		keys[i] = w.numberedKey(i, endpointkey.Limits{RequestsPerMinute: 2})
+	}
+	var each errgroup.Group
+	each.SetLimit(32)
+	for _, key := range keys {
+		each.Go(func() error {
+			res := w.chat("ep-anna", "{}", "Authorization", key)
+			if left := res.Header.Get("X-RateLimit-Remaining-Requests"); res.StatusCode != http.StatusOK || left != "1" {
+				return fmt.Errorf("got %d with %q left", res.StatusCode, left)
+			}
+			_, err := io.Copy(io.Discard, res.Body)
+			return errors.Join(err, res.Body.Close())
+		})
+	}
+	if err := each.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Lock()
+	revoked, _ := endpointkey.Parse(strings.TrimPrefix(keys[7000], "bearer  "))
+	k := w.keys[revoked.ID]
+	k.RevokedAt = time.Now()
+	w.keys[k.ID] = k
+	w.mu.Unlock()
+	w.pass(2 * time.Minute) // over every window and every answer that was remembered
+	if res := w.chat("ep-anna", "{}", "Authorization", keys[7000]); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("want the revoked key refused, got %d", res.StatusCode)
+	}
+	waitFor(t, "the keys to be forgotten", func() bool {
+		w.gw.Flush(t.Context())
+		w.gw.traffic.mu.Lock()
+		defer w.gw.traffic.mu.Unlock()
+		return len(w.gw.traffic.byKey) == 0
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	requests, counted := 0, map[string]bool{}
+	for _, n := range w.taken {
+		requests, counted[n.Key] = requests+n.Requests, true
+	}
+	if requests != all || len(counted) != all {
+		t.Errorf("want each call written under its key, got %d of %d keys", requests, len(counted))
+	}
+}
+
+// TestAKeyFromAThousandConnections: as many calls as its limit get through, the others are told so in the format of the
+// API, and another key of the endpoint notices nothing.
+func TestAKeyFromAThousandConnections(t *testing.T) {
+	w := newWorld(t)
+	const atOnce = 10
+	key, other := w.key("a", "ep-anna", endpointkey.Limits{Concurrency: atOnce}), w.key("b", "ep-anna", endpointkey.Limits{})
+	var held, refused atomic.Int64
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for range 1000 {
+		all.Go(func() {
+			res := w.call(http.MethodPost, "ep-anna", "/v1/stream", strings.NewReader("{}"), key...)
+			switch res.StatusCode {
+			case http.StatusOK:
+				held.Add(1)
+				<-stop
+			case http.StatusTooManyRequests:
+				if e := errorOf(t, res); e.Error.Type == "concurrency" && res.Header.Get("Retry-After") == "1" {
+					refused.Add(1)
+				}
+			}
+			_ = res.Body.Close()
+		})
+	}
+	waitFor(t, "all to be let in or told", func() bool { return held.Load()+refused.Load() == 1000 })
+	if held.Load() != atOnce {
+		t.Errorf("want %d at once, got %d", atOnce, held.Load())
+	}
+	if res := w.chat("ep-anna", "{}", other...); res.StatusCode != http.StatusOK {
+		t.Errorf("want another key let in meanwhile, got %d", res.StatusCode)
+	}
+	close(stop)
+	all.Wait()
 }

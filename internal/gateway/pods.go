@@ -96,8 +96,6 @@ func newTransport(dialer Dialer, headers time.Duration) http.RoundTripper {
 		ResponseHeaderTimeout:  headers,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
-		WriteBufferSize:        16 << 10,
-		ReadBufferSize:         16 << 10,
 	}
 }
 
@@ -304,7 +302,7 @@ type workloadKey struct{}
 // WorkloadOf says which workload a call is for; a Transport of the caller's own making finds namespace and pod there.
 func WorkloadOf(r *http.Request) (workload.Workload, bool) {
 	if e := exchangeOf(r.Context()); e != nil {
-		return e.grant.workload, true
+		return *e.grant.workload, true
 	}
 	w, ok := r.Context().Value(workloadKey{}).(workload.Workload)
 	return w, ok

@@ -59,7 +59,7 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 		withoutKeys(out.Header)
 		out.Header["Accept-Encoding"] = []string{"identity"} // the tokens of the answer are counted
 	}
-	g.opts.Pods.authorize(out.Header, e.grant.served())
+	g.opts.Pods.authorize(out.Header, *e.grant.served())
 }
 
 // roundTripper chooses the transport of the workload's cluster. It follows no redirects: the browser does.
@@ -106,13 +106,13 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "pod", e.grant.target.pod, "error",
 		err.Error())
-	g.unreachable(w, r, status, text, e.grant.workload)
+	g.unreachable(w, r, status, text, *e.grant.workload)
 }
 
 // buffers lends the copying loop its buffers.
 type buffers struct{ pool sync.Pool }
 
-const bufferSize = 32 << 10
+const bufferSize = 8 << 10
 
 func (b *buffers) Get() []byte {
 	if buf, ok := b.pool.Get().(*[bufferSize]byte); ok {

@@ -221,7 +221,7 @@ func (g *Gateway) servedBy(ctx context.Context, w workload.Workload) []string {
 	if age := now.Sub(known.at); ok && known.revision == w.Revision() && age >= 0 && age < modelsFor {
 		return known.names
 	}
-	gr := g.granted(grant{workload: w})
+	gr := g.granted(grant{workload: &w})
 	if !gr.open {
 		return known.names
 	}

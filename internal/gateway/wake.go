@@ -108,7 +108,7 @@ func (g *Gateway) lookAfter(ctx context.Context, k *wake, name string) {
 			if w.ID != "" {
 				g.tell(k, fault.As(err).Sentence)
 			}
-		case fault.Is(err, fault.NotFound), err == nil && (g.granted(grant{workload: w}).open || !w.Wakes() ||
+		case fault.Is(err, fault.NotFound), err == nil && (g.granted(grant{workload: &w}).open || !w.Wakes() ||
 			w.State == workload.Failed):
 			g.tell(k, i18n.Text{})
 		case err != nil:
@@ -125,7 +125,7 @@ func (g *Gateway) lookAfter(ctx context.Context, k *wake, name string) {
 // awaken answers a call to an endpoint that does not answer now but wakes by being called: a person sees a page that
 // looks again, a program is held until it answers. False where the call has been answered.
 func (g *Gateway) awaken(w http.ResponseWriter, r *http.Request, p *pass, gr grant) (grant, bool) {
-	wl := gr.workload
+	wl := *gr.workload
 	if wl.Kind != catalog.Endpoint || !wl.Wakes() || wl.State == workload.Failed || g.opts.Waker == nil {
 		g.waiting(w, r, wl)
 		return gr, false
@@ -165,7 +165,7 @@ func (g *Gateway) awaken(w http.ResponseWriter, r *http.Request, p *pass, gr gra
 		case next.open:
 			return next, true
 		case !next.workload.Wakes() || next.workload.State == workload.Failed:
-			g.waiting(w, r, next.workload)
+			g.waiting(w, r, *next.workload)
 			return gr, false
 		}
 	}

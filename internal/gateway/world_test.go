@@ -310,7 +310,7 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/ws":
 		echoWebSocket(w, r)
-	case "/stream":
+	case "/stream", "/v1/stream":
 		for i := range 1000 {
 			if _, err := fmt.Fprintf(w, "data: %d\n\n", i); err != nil {
 				return

@@ -289,6 +289,14 @@ CREATE TABLE endpoint_key_endpoints (
 );
 CREATE INDEX endpoint_key_endpoints_workload ON endpoint_key_endpoints (workload);
 
+-- The running minute of a key that has limits, which the replicas of the gateway count together.
+CREATE TABLE endpoint_key_windows (
+  key_id   TEXT   NOT NULL PRIMARY KEY REFERENCES endpoint_keys (id) ON DELETE CASCADE,
+  began_at BIGINT,
+  requests BIGINT NOT NULL,
+  tokens   BIGINT NOT NULL
+);
+
 -- What was taken with a key of an endpoint in an hour.
 CREATE TABLE key_traffic (
   key_id            TEXT   NOT NULL,
@@ -1015,6 +1023,7 @@ DROP TABLE endpoint_traffic;
 DROP TABLE endpoint_load;
 DROP TABLE gateway_reports;
 DROP TABLE key_traffic;
+DROP TABLE endpoint_key_windows;
 DROP TABLE endpoint_key_endpoints;
 DROP TABLE endpoint_keys;
 DROP TABLE workloads;

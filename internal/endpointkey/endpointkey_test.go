@@ -2,6 +2,7 @@ package endpointkey
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// take is a call of a replica that is alone.
+func take(s *Share, l Limits, now time.Time) (Over, time.Duration) {
+	if s.Due(l, now) {
+		s.Alone(l, now)
+	}
+	return s.Take(l, now)
+}
+
 func TestRequestsInAMinute(t *testing.T) {
-	var w Window
+	var s Share
 	l := Limits{RequestsPerMinute: 2}
 	for i, c := range []struct {
 		at    int
@@ -87,7 +96,7 @@ func TestRequestsInAMinute(t *testing.T) {
 		retry int
 	}{{0, "", 0}, {10, "", 0}, {20, OverRequests, 40}, {59, OverRequests, 1}, {60, "", 0}, {61, "", 0},
 		{62, OverRequests, 58}, {-100, "", 0}} {
-		over, retry := w.Take(l, at(c.at))
+		over, retry := take(&s, l, at(c.at))
 		if over != c.over || retry != time.Duration(c.retry)*time.Second {
 			t.Errorf("call %d: want %q after %d s, got %q after %s", i, c.over, c.retry, over, retry)
 		}
@@ -95,22 +104,22 @@ func TestRequestsInAMinute(t *testing.T) {
 }
 
 func TestTokensInAMinute(t *testing.T) {
-	var w Window
+	var w Share
 	l := Limits{TokensPerMinute: 100}
-	if over, _ := w.Take(l, at(0)); over != "" {
+	if over, _ := take(&w, l, at(0)); over != "" {
 		t.Error("want the first call let through")
 	}
-	w.Charge(250, l, at(1))
+	w.Charge(250, l)
 	if _, tokens, reset := w.Left(l, at(1)); tokens != 0 || reset != 59*time.Second {
 		t.Errorf("want nothing left for 59 s, got %d for %s", tokens, reset)
 	}
-	if over, retry := w.Take(l, at(2)); over != OverTokens || retry != 118*time.Second {
+	if over, retry := take(&w, l, at(2)); over != OverTokens || retry != 118*time.Second {
 		t.Errorf("want two minutes to be paid, got %q %s", over, retry)
 	}
-	if over, _ := w.Take(l, at(61)); over != OverTokens {
+	if over, _ := take(&w, l, at(61)); over != OverTokens {
 		t.Error("want the second minute to be paid as well")
 	}
-	if over, _ := w.Take(l, at(121)); over != "" {
+	if over, _ := take(&w, l, at(121)); over != "" {
 		t.Errorf("want room after two minutes, got %q", over)
 	}
 	if _, tokens, _ := w.Left(l, at(121)); tokens != 50 {
@@ -118,6 +127,36 @@ func TestTokensInAMinute(t *testing.T) {
 	}
 	if !w.Over(l, at(500)) || w.Over(l, at(122)) {
 		t.Error("want the minute over after it, and not in it")
+	}
+}
+
+// TestReplicasShareALimit: three replicas that only meet in the Window let in what one would, whatever the order of
+// calls.
+func TestReplicasShareALimit(t *testing.T) {
+	for _, limit := range []int{1, 7, 100, 1000, 20_000} {
+		for _, l := range []Limits{{RequestsPerMinute: limit}, {TokensPerMinute: 10 * limit}} {
+			var common Window
+			replicas, passed, agreed := make([]Share, 3), 0, 0
+			chance := rand.New(rand.NewPCG(1, uint64(limit)))
+			for range 4 * limit {
+				s := &replicas[chance.IntN(3)]
+				for s.Due(l, noon) {
+					a := s.Ask(l)
+					s.Agreed(common, a, common.Count(a, l, noon), noon)
+					agreed++
+				}
+				if over, _ := s.Take(l, noon); over == OverNothing {
+					passed++
+					s.Charge(10, l)
+				}
+			}
+			if least := limit - 3*part(limit); passed < least || passed > limit+3*part(10*limit)/10+2 {
+				t.Errorf("%+v: want %d calls let in within 2 %%, got %d", l, limit, passed)
+			}
+			if l.RequestsPerMinute > 0 && agreed > 3+limit/part(limit)+3 {
+				t.Errorf("%+v: agreed %d times", l, agreed)
+			}
+		}
 	}
 }
 

@@ -13,13 +13,6 @@ type Limits struct {
 // Period is what the limits are counted in; it begins with the first call.
 const Period = time.Minute
 
-// Window counts what a key has taken in its minute. The zero value has taken nothing.
-type Window struct {
-	from     time.Time
-	requests int
-	tokens   int
-}
-
 // Over is a limit that is reached.
 type Over string
 
@@ -30,50 +23,40 @@ const (
 	OverTokens   Over = "tokens"
 )
 
-// Take counts a call, unless a limit is reached: then it says which, and after how long another call may pass.
-func (w *Window) Take(l Limits, now time.Time) (over Over, retry time.Duration) {
-	w.roll(l, now)
-	left := w.from.Add(Period).Sub(now)
-	switch {
-	case l.TokensPerMinute > 0 && w.tokens >= l.TokensPerMinute:
-		return OverTokens, left + time.Duration(w.tokens/l.TokensPerMinute-1)*Period
-	case l.RequestsPerMinute > 0 && w.requests >= l.RequestsPerMinute:
-		return OverRequests, left
-	}
-	w.requests++
-	return OverNothing, 0
+// Window is what all replicas have counted of a key's minute. The zero value has counted nothing.
+type Window struct {
+	From     time.Time
+	Requests int // with those that a replica has reserved and not let in yet
+	Tokens   int
 }
 
-// Charge counts the tokens of a call that has ended.
-func (w *Window) Charge(tokens int, l Limits, now time.Time) {
+// Ask is what a replica wants counted: the tokens that it took, and further requests.
+type Ask struct{ Tokens, Requests int }
+
+// Count adds what a replica asks for, and gives how many of its requests there is room for.
+func (w *Window) Count(a Ask, l Limits, now time.Time) (requests int) {
 	w.roll(l, now)
-	w.tokens += tokens
+	requests = max(0, min(a.Requests, l.RequestsPerMinute-w.Requests))
+	w.Requests, w.Tokens = w.Requests+requests, w.Tokens+a.Tokens
+	return requests
 }
 
-// Left is what may still be taken, and when the minute ends.
-func (w *Window) Left(l Limits, now time.Time) (requests, tokens int, reset time.Duration) {
-	w.roll(l, now)
-	return max(0, l.RequestsPerMinute-w.requests), max(0, l.TokensPerMinute-w.tokens), w.from.Add(Period).Sub(now)
-}
-
-// Over reports whether the minute has passed and nothing of it is left to pay.
-func (w *Window) Over(l Limits, now time.Time) bool {
-	return now.Sub(w.from) >= Period && (l.TokensPerMinute == 0 || w.tokens <= l.TokensPerMinute)
+// runs reports whether the minute has not passed. The clocks of two replicas may differ; one that was set back by more
+// than a minute begins anew.
+func (w *Window) runs(now time.Time) bool {
+	age := now.Sub(w.From)
+	return age > -Period && age < Period
 }
 
 func (w *Window) roll(l Limits, now time.Time) {
-	age := now.Sub(w.from)
-	if age >= 0 && age < Period {
+	if w.runs(now) {
 		return
 	}
-	if age < 0 || w.from.IsZero() { // a clock that was set back begins anew
-		*w = Window{from: now}
+	age, from := now.Sub(w.From), now.Truncate(time.Microsecond) // as databases keep it
+	if age < 0 || w.From.IsZero() {
+		*w = Window{From: from}
 		return
 	}
 	minutes := int(min(age/Period, 1<<20))
-	w.tokens = max(0, w.tokens-minutes*l.TokensPerMinute)
-	if l.TokensPerMinute == 0 {
-		w.tokens = 0
-	}
-	w.from, w.requests = now, 0
+	w.From, w.Requests, w.Tokens = from, 0, max(0, w.Tokens-minutes*l.TokensPerMinute)
 }

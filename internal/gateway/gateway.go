@@ -60,6 +60,7 @@ type Options struct {
 	Sessions  Sessions
 	Actors    Actors
 	Keys      Keys
+	Windows   Windows  // nil: no other replica counts the calls of keys
 	Traffic   Recorder // nil: nothing is counted
 	Waker     Waker    // nil: nothing sleeps
 	Loads     Loads    // for ReportLoads
@@ -304,7 +305,10 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		if !g.admitKey(w, r, e) {
 			return
 		}
-		defer func() { g.traffic.end(grant, m.counter, g.opts.Now()) }()
+		defer func() {
+			now := g.opts.Now()
+			g.traffic.end(grant, m.counter, now, func(c *counted) { g.agree(r.Context(), grant.key, c, now) })
+		}()
 	}
 	if grant.workload.Kind == catalog.Endpoint {
 		g.loads.begin(grant.workload.ID, g.opts.Now())

@@ -28,6 +28,12 @@ type Keys interface {
 	AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) error
 }
 
+// Windows keeps the running minute of each key with limits, for all replicas of the gateway.
+type Windows interface {
+	// EndpointKeyWindow changes it while nobody else does; change may be called again when that failed.
+	EndpointKeyWindow(ctx context.Context, key string, change func(*endpointkey.Window)) error
+}
+
 // maxKeyConnections bounds the calls under way with one key that has no limit of its own.
 const maxKeyConnections = 2000
 
@@ -117,8 +123,8 @@ func (g *Gateway) connections(gr grant) int {
 	return maxKeyConnections
 }
 
-// keyCounts counts what is taken with each key, in this process: for the limits, and for the hours in the database,
-// which are written in batches.
+// keyCounts counts what is taken with each key: for the limits of a minute, which the replicas agree on (agree), and for
+// the hours in the database, which are written in batches. Calls under way at once are those of this process.
 type keyCounts struct {
 	mu      sync.Mutex
 	byKey   map[string]*counted
@@ -128,9 +134,12 @@ type keyCounts struct {
 // counted is what is known of one key.
 type counted struct {
 	limits endpointkey.Limits // of the newest call
-	window endpointkey.Window
+	share  endpointkey.Share
 	hours  map[keyHour]*endpointkey.Traffic // not written yet
-	open   int
+	open   int                              // calls under way, also those that are about to be let in
+
+	agreeing sync.Mutex // held while the replicas agree; taken before keyCounts.mu
+	alone    time.Time  // until when this replica counts by itself, as the database did not answer
 }
 
 // keyHour is an hour of one of the endpoints that a key opens.
@@ -171,19 +180,67 @@ func (c *counted) hour(key string, to workload.ID, now time.Time) *endpointkey.T
 	return h
 }
 
-// begin counts a call, unless a limit is reached.
-func (t *keyCounts) begin(gr grant, now time.Time) (over endpointkey.Over, retry time.Duration) {
+// begin counts a call, unless a limit is reached. It asks agree first where that is due.
+func (t *keyCounts) begin(gr grant, now time.Time, agree func(*counted)) (over endpointkey.Over, retry time.Duration) {
 	k, to := gr.key, gr.workload.ID
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of(k)
-	if over, retry = c.window.Take(k.Limits, now); over != endpointkey.OverNothing {
+	c.open++
+	for c.share.Due(k.Limits, now) { // until this call finds something reserved that no other has taken meanwhile
+		t.mu.Unlock()
+		agree(c)
+		t.mu.Lock()
+	}
+	if over, retry = c.share.Take(k.Limits, now); over != endpointkey.OverNothing {
+		c.open--
 		c.hour(k.ID, to, now).Refused++
 		return over, retry
 	}
 	c.hour(k.ID, to, now).Requests++
-	c.open++
 	return over, 0
+}
+
+// agreeWithin is how long replicas wait for the database that they agree in, and aloneFor how long each counts by itself
+// after it did not answer.
+const (
+	agreeWithin = time.Second
+	aloneFor    = 5 * time.Second
+)
+
+// agree has the replicas agree on the running minute of a key, where that is still due.
+func (g *Gateway) agree(ctx context.Context, k *endpointkey.Key, c *counted, now time.Time) {
+	c.agreeing.Lock()
+	defer c.agreeing.Unlock()
+	mu := &g.traffic.mu
+	mu.Lock()
+	defer mu.Unlock()
+	switch {
+	case !c.share.Due(k.Limits, now):
+		return
+	case g.opts.Windows == nil || now.Before(c.alone):
+		c.share.Alone(k.Limits, now)
+		return
+	}
+	ask := c.share.Ask(k.Limits)
+	mu.Unlock()
+	var common endpointkey.Window
+	var requests int
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), agreeWithin) // also for the calls that wait for this one
+	defer stop()
+	err := g.opts.Windows.EndpointKeyWindow(ctx, k.ID, func(w *endpointkey.Window) {
+		requests = w.Count(ask, k.Limits, now)
+		common = *w
+	})
+	mu.Lock()
+	if err != nil {
+		g.opts.Logger.WarnContext(ctx, "replicas cannot agree on the limits of a key; each counts by itself for a while",
+			"key", k.ID, "error", err.Error())
+		c.alone = now.Add(aloneFor)
+		c.share.Alone(k.Limits, now)
+		return
+	}
+	c.share.Agreed(common, ask, requests, now)
 }
 
 // refused counts a call that was one too many at once.
@@ -193,26 +250,34 @@ func (t *keyCounts) refused(gr grant, now time.Time) {
 	t.of(gr.key).hour(gr.key.ID, gr.workload.ID, now).Refused++
 }
 
-// end counts what the answer of a call told. Where a stream told nothing, its events count for the limit.
-func (t *keyCounts) end(gr grant, answer *endpointkey.Counter, now time.Time) {
+// end counts what the answer of a call told, and asks agree where other replicas should hear of it. Where a stream told
+// nothing, its events count for the limit.
+func (t *keyCounts) end(gr grant, answer *endpointkey.Counter, now time.Time, agree func(*counted)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := gr.key
 	c := t.of(k)
-	c.open--
+	defer func() { c.open-- }()
 	if answer == nil {
 		return
 	}
+	defer func() {
+		if c.share.Owes(k.Limits) {
+			t.mu.Unlock()
+			agree(c)
+			t.mu.Lock()
+		}
+	}()
 	h := c.hour(k.ID, gr.workload.ID, now)
 	taken, told := answer.Usage()
 	if !told {
 		h.WithoutUsage++
-		c.window.Charge(answer.Events(), k.Limits, now)
+		c.share.Charge(answer.Events(), k.Limits)
 		return
 	}
 	h.Usage.Prompt += taken.Prompt
 	h.Usage.Completion += taken.Completion
-	c.window.Charge(taken.Prompt+taken.Completion, k.Limits, now)
+	c.share.Charge(taken.Prompt+taken.Completion, k.Limits)
 }
 
 // take gives what is to be written now, and forgets keys of which nothing is left to know.
@@ -225,7 +290,7 @@ func (t *keyCounts) take(now time.Time) (list []endpointkey.Traffic) {
 			list = append(list, *h)
 		}
 		clear(c.hours)
-		if c.open == 0 && c.window.Over(c.limits, now) {
+		if c.open == 0 && c.share.Over(c.limits, now) {
 			delete(t.byKey, id)
 		}
 	}
@@ -293,7 +358,8 @@ func (g *Gateway) Flush(ctx context.Context) {
 // admitKey counts a call by key; false when a limit was reached and the caller was told.
 func (g *Gateway) admitKey(w http.ResponseWriter, r *http.Request, e *exchange) bool {
 	k := e.grant.key
-	over, retry := g.traffic.begin(e.grant, g.opts.Now())
+	now := g.opts.Now()
+	over, retry := g.traffic.begin(e.grant, now, func(c *counted) { g.agree(r.Context(), k, c, now) })
 	if over == endpointkey.OverNothing {
 		return true
 	}
@@ -326,7 +392,7 @@ func (g *Gateway) setLimits(h http.Header, k *endpointkey.Key) {
 		return
 	}
 	g.traffic.mu.Lock()
-	requests, tokens, reset := g.traffic.of(k).window.Left(l, g.opts.Now())
+	requests, tokens, reset := g.traffic.of(k).share.Left(l, g.opts.Now())
 	g.traffic.mu.Unlock()
 	var policies, left []string
 	for _, one := range []struct {

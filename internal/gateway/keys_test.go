@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -337,4 +338,81 @@ func TestAKeyFromAThousandConnections(t *testing.T) {
 	}
 	close(stop)
 	all.Wait()
+}
+
+// sharedWindows are those of a database that two replicas have.
+type sharedWindows struct {
+	mu      sync.Mutex
+	byKey   map[string]endpointkey.Window
+	failing error
+	asked   int
+}
+
+func (s *sharedWindows) EndpointKeyWindow(_ context.Context, key string, change func(*endpointkey.Window)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	if s.failing != nil {
+		return s.failing
+	}
+	w := s.byKey[key]
+	change(&w)
+	s.byKey[key] = w
+	return nil
+}
+
+// TestLimitsHoldAcrossReplicas: two of them let in what one would, within 2 %; each counts by itself while the database
+// is away.
+func TestLimitsHoldAcrossReplicas(t *testing.T) {
+	windows := &sharedWindows{byKey: map[string]endpointkey.Window{}}
+	replicas := make([]*world, 2)
+	for i := range replicas {
+		replicas[i] = newWorld(t, func(o *Options, _ *PodsOptions) { o.Windows = windows })
+		replicas[i].pass(0) // the clock stands
+	}
+	const limit = 400
+	for kind, c := range map[string]struct {
+		limits endpointkey.Limits
+		most   int64 // what 16 calls at once may take before they are counted is not the replicas' doing
+	}{
+		"requests": {endpointkey.Limits{RequestsPerMinute: limit}, limit},
+		"tokens":   {endpointkey.Limits{TokensPerMinute: 15 * limit}, limit*102/100 + 16},
+	} {
+		key := replicas[0].key(kind[:1], "ep-anna", c.limits)
+		k := replicas[0].keys[strings.Repeat(kind[:1], 8)]
+		replicas[1].keys[k.ID] = k
+		var passed, refused atomic.Int64
+		var each errgroup.Group
+		each.SetLimit(16)
+		before := windows.asked
+		for i := range 3 * limit {
+			each.Go(func() error {
+				res := replicas[i%2].chat("ep-anna", "{}", key...)
+				switch res.StatusCode {
+				case http.StatusOK:
+					passed.Add(1)
+				case http.StatusTooManyRequests:
+					refused.Add(1)
+				}
+				_, err := io.Copy(io.Discard, res.Body)
+				return errors.Join(err, res.Body.Close())
+			})
+		}
+		if err := each.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if n := passed.Load(); n < limit*98/100 || n > c.most || n+refused.Load() != 3*limit {
+			t.Errorf("%s: want %d of %d let in within 2 %%, got %d, %d refused", kind, limit, 3*limit, n, refused.Load())
+		}
+		if asked := windows.asked - before; asked > 2*limit {
+			t.Errorf("%s: want what is refused to cost nothing, got %d questions", kind, asked)
+		}
+	}
+	windows.failing = errors.New("the database is away")
+	key := replicas[0].key("a", "ep-anna", endpointkey.Limits{RequestsPerMinute: 1})
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if res := replicas[0].chat("ep-anna", "{}", key...); res.StatusCode != want {
+			t.Errorf("want the replica to count alone and answer %d, got %d", want, res.StatusCode)
+		}
+	}
 }

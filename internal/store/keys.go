@@ -204,6 +204,35 @@ func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) e
 	})
 }
 
+// EndpointKeyWindow changes the running minute of a key; nobody else changes it meanwhile. Fault: Conflict when there is
+// no such key.
+func (s *Store) EndpointKeyWindow(ctx context.Context, key string, change func(*endpointkey.Window)) error {
+	return s.write(ctx, func(t *tx) error {
+		// An UPDATE locks the row, which an INSERT makes first where there is none.
+		err := t.at(ctx).Exec("INSERT INTO endpoint_key_windows (key_id, requests, tokens) VALUES (?, 0, 0) "+
+			"ON CONFLICT (key_id) DO UPDATE SET key_id = excluded.key_id", key).Error
+		if err != nil {
+			return err
+		}
+		var row struct {
+			BeganAt          timestamp
+			Requests, Tokens int
+		}
+		err = t.at(ctx).Raw("SELECT began_at, requests, tokens FROM endpoint_key_windows WHERE key_id = ?", key).Scan(
+			&row).Error
+		if err != nil {
+			return err
+		}
+		w := endpointkey.Window{From: row.BeganAt.time(), Requests: row.Requests, Tokens: row.Tokens}
+		change(&w)
+		return t.at(ctx).Exec("UPDATE endpoint_key_windows SET began_at = ?, requests = ?, tokens = ? WHERE key_id = ?",
+			timestampOf(w.From), w.Requests, w.Tokens, key).Error
+	})
+}
+
+// Shared reports whether several portals may use the database at once: not with SQLite.
+func (s *Store) Shared() bool { return !s.oneWriter() }
+
 type trafficRow struct {
 	KeyID            string
 	Name             string

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -107,6 +109,29 @@ var keyCases = cases{
 		unknown := endpointKey("k-2", 0)
 		unknown.Also = []workload.ID{"w-9"}
 		fails(t, fault.Conflict, s.CreateEndpointKey(ctx, unknown, 2, made))
+	},
+	"the minute of a key adds up when many change it": func(t *testing.T, s *store.Store) {
+		ctx := withEndpoint(t, s)
+		must(t, s.CreateEndpointKey(ctx, endpointKey("k-1", 0), 2, Event(0)))
+		var each errgroup.Group
+		for range 8 {
+			each.Go(func() error {
+				for range 10 {
+					err := s.EndpointKeyWindow(ctx, "k-1", func(w *endpointkey.Window) {
+						w.Count(endpointkey.Ask{Tokens: 5, Requests: 2}, endpointkey.Limits{RequestsPerMinute: 100}, later(1))
+					})
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		must(t, each.Wait())
+		must(t, s.EndpointKeyWindow(ctx, "k-1", func(w *endpointkey.Window) {
+			equal(t, endpointkey.Window{From: later(1), Requests: 100, Tokens: 400}, *w)
+		}))
+		fails(t, fault.Conflict, s.EndpointKeyWindow(ctx, "k-9", func(*endpointkey.Window) {}))
 	},
 	"nobody makes a key of a workload that does not exist": func(t *testing.T, s *store.Store) {
 		fails(t, fault.Conflict, s.CreateEndpointKey(context.Background(), endpointKey("k-1", 0), 2, Event(0)))

@@ -13,7 +13,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -80,10 +79,8 @@ var bareID = regexp.MustCompile(
 func TestEveryPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for _, s := range webtest.Scenes() {
-		for _, tag := range i18n.Languages {
-			lang := tag.String()
+		s.EachLanguage(func(lang string, answer *httptest.ResponseRecorder, err error) {
 			t.Run(s.Area+"/"+s.Name+"/"+lang, func(t *testing.T) {
-				answer, err := s.Render(lang, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +101,7 @@ func TestEveryPageInEveryLanguage(t *testing.T) {
 					t.Errorf("want lang %s, got %s", lang, got)
 				}
 			})
-		}
+		})
 	}
 }
 

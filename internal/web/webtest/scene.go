@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,9 +10,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/views/story"
@@ -37,6 +41,46 @@ func Scenes() []Scene {
 
 // Render gives the page as the portal would send it.
 func (s Scene) Render(lang, theme string) (*httptest.ResponseRecorder, error) {
+	var scope scope
+	defer scope.end()
+	return s.answer(s.World(&scope), lang, theme)
+}
+
+// EachLanguage gives the page in each language, from one world where the scene changes nothing in it.
+func (s Scene) EachLanguage(got func(lang string, answer *httptest.ResponseRecorder, err error)) {
+	var scope scope
+	defer scope.end()
+	w := s.World(&scope)
+	for i, tag := range i18n.Languages {
+		if s.Form != nil && i > 0 {
+			w = s.World(&scope)
+		}
+		answer, err := s.answer(w, tag.String(), "")
+		got(tag.String(), answer, err)
+	}
+}
+
+// english are the pages of Read by scene, each built once: most of the time of a scene goes into its world.
+var english sync.Map
+
+// Read gives the page in English, for tests that change nothing.
+func (s Scene) Read() (*goquery.Document, error) {
+	type page struct {
+		body []byte
+		err  error
+	}
+	once, _ := english.LoadOrStore([3]string{s.Area, s.Name, s.Path}, sync.OnceValue(func() page {
+		answer, err := s.Render("en", "")
+		return page{answer.Body.Bytes(), err}
+	}))
+	p := once.(func() page)()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return goquery.NewDocumentFromReader(bytes.NewReader(p.body))
+}
+
+func (s Scene) answer(w *World, lang, theme string) (*httptest.ResponseRecorder, error) {
 	r := httptest.NewRequest(http.MethodGet, s.Path, nil)
 	if s.Form != nil {
 		r = httptest.NewRequest(http.MethodPost, s.Path, strings.NewReader(s.Form.Encode()))
@@ -45,9 +89,7 @@ func (s Scene) Render(lang, theme string) (*httptest.ResponseRecorder, error) {
 	if theme != "" {
 		r.AddCookie(&http.Cookie{Name: edge.Theme, Value: theme})
 	}
-	var scope scope
-	defer scope.end()
-	answer := s.World(&scope).Do(s.Person, lang, r)
+	answer := w.Do(s.Person, lang, r)
 	if kind := answer.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") {
 		return answer, fmt.Errorf("%s %s: %d %s", s.Area, s.Name, answer.Code, answer.Body)
 	}

@@ -77,8 +77,8 @@ type Filter struct {
 // Sort is the order of a list; those that are alike in it are newest first.
 type Sort string
 
-// The orders. ByState is what one can open first, then what is on its way, what failed, and what rests. ByLease is what
-// ends next; what holds no GPU comes last, whichever way it is sorted.
+// The orders. ByState is what wants somebody first: what failed, what is on its way, what runs, what rests. ByLease is
+// what ends next; what holds no GPU comes last, whichever way it is sorted.
 const (
 	ByState Sort = "state"
 	ByName  Sort = "name"

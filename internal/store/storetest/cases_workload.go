@@ -274,9 +274,9 @@ var workloadCases = cases{
 			want string
 			f    workload.Filter
 		}{
-			{"w-4 w-1 w-2 w-5 w-0", workload.Filter{Sort: workload.ByState}},
-			{"w-4 w-1 w-2 w-5 w-0", workload.Filter{}}, // what is unknown is the usual one
-			{"w-0 w-5 w-2 w-4 w-1", workload.Filter{Sort: workload.ByState, Down: true}},
+			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{Sort: workload.ByState}},
+			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{}}, // what is unknown is the usual one
+			{"w-0 w-4 w-1 w-2 w-5", workload.Filter{Sort: workload.ByState, Down: true}},
 			{"w-0 w-5 w-4 w-2 w-1", workload.Filter{Sort: workload.ByName}},
 			{"w-1 w-2 w-4 w-5 w-0", workload.Filter{Sort: workload.ByName, Down: true}},
 			{"w-4 w-2 w-0 w-5 w-1", workload.Filter{Sort: workload.BySize}},

@@ -122,7 +122,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		pending = nil
 	}
 	for _, item := range p.items {
-		if p.list.Sort == string(workload.ByState) && item.State != workload.Running && len(pending) > 0 {
+		if p.list.Sort == string(workload.ByState) && item.State != workload.Failed && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
 		m.Rows = append(m.Rows, w.WorkloadRow(k, item, costs[item.ID]))

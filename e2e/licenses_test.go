@@ -271,6 +271,7 @@ func (p *person) looksAt(csv string) {
 	p.open("/licenses")
 	p.do(p.at("input[type=file]").SetInputFiles(playwright.InputFile{Name: "licenses.csv", MimeType: "text/csv",
 		Buffer: []byte(csv)}))
+	p.click("[data-test=import] > summary")
 	p.click("[data-test=license-import]")
 	p.sees("[data-test=import-verdict]")
 }

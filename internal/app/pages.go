@@ -48,6 +48,8 @@ func (p edgePages) Error(c echo.Context, d problem.Details) error {
 	case d.Status == http.StatusNotFound:
 		m.Kind, m.Todo = ui.Info, []string{l.S("error.todo.home")}
 	case d.Status == http.StatusForbidden: // its sentence says who may
+	case d.Status == http.StatusConflict:
+		m.Todo = []string{l.S("error.todo.reload")}
 	default:
 		m.Todo = []string{l.S("error.todo.back")}
 	}

@@ -315,3 +315,19 @@ func TestAFinishedJobHasNoAccess(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatFailedCanBeStartedAgainWithChanges(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
+	href, _ := part(doc, "start-again").Attr("href")
+	for _, want := range []string{"kind=notebook", "image=jupyterlab", "size=gpu-shared", "replaces=w-vlm-test"} {
+		if !strings.Contains(href, want) {
+			t.Errorf("the form begins as this one was: want %s in %q", want, href)
+		}
+	}
+	wantAbsent(t, doc, "extend")
+	wantText(t, read(t, w.Get(webtest.Anna, href), http.StatusOK), "start-replaces", "vlm-test")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "start-again")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test"), http.StatusOK), "start-again")
+}

@@ -252,7 +252,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Who, Detail: r.Address}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: r.Who}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -586,7 +586,7 @@ func filter(ctx context.Context, f FilterModel) ui.FilterBarModel {
 	say := ui.L(ctx)
 	kinds := []ui.OptionModel{{Value: "", Label: say.S("start.any")}}
 	for _, kind := range f.Kinds {
-		kinds = append(kinds, ui.OptionModel{Value: kind, Label: kind})
+		kinds = append(kinds, ui.OptionModel{Value: kind, Label: kind + ": " + say.S("audit."+kind)})
 	}
 	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Hidden: f.Hidden,
 		Search: &ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"),

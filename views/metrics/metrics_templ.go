@@ -200,26 +200,27 @@ func Cluster(m ClusterModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.State(source(ctx, m)).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if m.Age != nil {
-					templ_7745c5c3_Err = ui.Age(*m.Age).Render(ctx, templ_7745c5c3_Buffer)
+				if m.Away != nil {
+					templ_7745c5c3_Err = ui.Notice(away(ctx, *m.Away)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				if m.Away != nil {
-					templ_7745c5c3_Err = ui.Notice(away(ctx, *m.Away)).Render(ctx, templ_7745c5c3_Buffer)
+				} else {
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"gp-stream\">")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.State(ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("metrics.answers"), Test: "source"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					if m.Age != nil {
+						templ_7745c5c3_Err = ui.Age(*m.Age).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -245,7 +246,7 @@ func Cluster(m ClusterModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Views) > 0 {
-				templ_7745c5c3_Err = views(m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = cards(m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -253,7 +254,7 @@ func Cluster(m ClusterModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = findings(m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = views(m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -261,7 +262,7 @@ func Cluster(m ClusterModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = cards(m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = findings(m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -678,7 +679,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var23 string
 									templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 189, Col: 23}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 192, Col: 23}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 									if templ_7745c5c3_Err != nil {
@@ -691,7 +692,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var24 string
 									templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(t.Todo)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 190, Col: 48}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 193, Col: 48}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 									if templ_7745c5c3_Err != nil {
@@ -737,7 +738,7 @@ func cards(m ClusterModel) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(m.More)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 199, Col: 14}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 202, Col: 14}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -844,7 +845,7 @@ func series(m ClusterModel) templ.Component {
 								var templ_7745c5c3_Var31 string
 								templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 217, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 220, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 								if templ_7745c5c3_Err != nil {
@@ -862,7 +863,7 @@ func series(m ClusterModel) templ.Component {
 							var templ_7745c5c3_Var32 string
 							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(s.None)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 219, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 222, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
@@ -910,19 +911,12 @@ func series(m ClusterModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("metrics.series"), Fill: true, Test: "series"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("metrics.series"), Test: "series"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var27), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
-}
-
-func source(ctx context.Context, m ClusterModel) ui.StateModel {
-	if m.Away != nil {
-		return ui.StateModel{Kind: ui.Warning, Word: ui.L(ctx).S("metrics.away"), Test: "source"}
-	}
-	return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("metrics.answers"), Test: "source"}
 }
 
 func away(ctx context.Context, m AwayModel) ui.NoticeModel {

@@ -121,6 +121,17 @@ func layoutErrorNotFound(s story.Setting) templ.Component {
 		Body:  "The address may have a slip, or what was here was deleted.", RequestID: "0192f8c4"})
 }
 
+func layoutErrorInTheFrame(s story.Setting) templ.Component {
+	return within(layout.Page(frame(s, "My GPUs")), layout.ErrorBody(layout.Locked(s.Localizer,
+		layout.ErrorModel{RequestID: "0192f8c4"}, "Approval rules", "mailto:platform@example.org")))
+}
+
+func layoutErrorConflict(s story.Setting) templ.Component {
+	return within(layout.Page(frame(s, "My GPUs")), layout.ErrorBody(layout.ErrorModel{Kind: ui.Warning,
+		Title: "Not possible now", Body: "train-resnet was stopped a moment ago.", RequestID: "0192f8c4",
+		Todo: []string{s.Localizer.S("error.todo.reload")}}))
+}
+
 var languages = []layout.LanguageLinkModel{{Tag: "en", Name: "English", Href: "?lang=en", Current: true},
 	{Tag: "de", Name: "Deutsch", Href: "?lang=de"}}
 

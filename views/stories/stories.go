@@ -59,6 +59,8 @@ var layoutPages = []component{
 	{"Sign in, session over", layoutSignInSessionOver},
 	{"Error, our fault", layoutErrorOurFault},
 	{"Error, not found", layoutErrorNotFound},
+	{"Error, in the frame", layoutErrorInTheFrame},
+	{"Error, in the frame, conflict", layoutErrorConflict},
 }
 
 func init() {

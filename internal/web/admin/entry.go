@@ -118,7 +118,11 @@ func (w *Pages) entrySections(say page.Words, s typedEntry) []sizes.SectionModel
 				MaxLength: 63, Mono: true, Autocomplete: "off", Test: "name"})
 		}
 		for _, f := range offer.FormFields(s.List) {
-			if part.has(f.Path) {
+			switch {
+			case !part.has(f.Path):
+			case strings.HasPrefix(f.Path, "titles."):
+				m.Folded = append(m.Folded, w.entryField(say, s, f))
+			default:
 				m.Fields = append(m.Fields, w.entryField(say, s, f))
 			}
 		}

@@ -81,6 +81,9 @@ func BriefOutlook(m *workloadview.ForecastModel) *workloadview.ForecastModel {
 		return nil
 	}
 	m.Rests = ""
+	if m.None {
+		m.Words = nil
+	}
 	return m
 }
 

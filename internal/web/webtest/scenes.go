@@ -116,6 +116,7 @@ var workloadScenes = []Scene{
 	{"workload", "endpoint, a key was made", Anna, Keyed, "/workloads/w-llm-chat/keys",
 		url.Values{"name": {"evening batch"}, "expires": {"30d"}}},
 	{"workload", "endpoint, new key", Anna, Keyed, "/workloads/w-llm-chat/keys", nil},
+	{"workload", "endpoint, new key for several endpoints", Anna, Scaling, "/workloads/w-assistant/keys", nil},
 	{"workload", "endpoint, new key came back", Anna, Keyed, "/workloads/w-llm-chat/keys",
 		url.Values{"expires": {"soon"}, "limits.requestsPerMinute": {"many"}}},
 	{"workload", "schedule, kept on", Anna, Scheduled, "/workloads/w-train-resnet", nil},

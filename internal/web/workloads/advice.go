@@ -2,8 +2,10 @@ package workloads
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -181,18 +183,33 @@ func takePath(k page.Call, a advice.Advice) string {
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}
-	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name},
-		"replaces": {string(w.ID)}, "reason": {reason}, "mounts": blocks.MountNames(w.Mounts)}
-	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
-		q["secrets"] = names
-	}
-	if w.StorageGiB > 0 {
-		q.Set("storage", say.Number(float64(w.StorageGiB))+"Gi")
-	}
+	q := inPlaceOf(k, w)
+	q.Set("size", a.Size.Name)
+	q.Set("reason", reason)
 	if left := w.Lease.Left(say.Now).Truncate(time.Hour); left >= time.Hour &&
 		(a.Size.MaxLease == 0 || left <= a.Size.MaxLease.Std()) {
 		q.Set("lease", catalog.Duration(left).String())
 	}
+	return "/start?" + q.Encode()
+}
+
+// inPlaceOf are the fields of the start page for one like this, in its place.
+func inPlaceOf(k page.Call, w workload.Workload) url.Values {
+	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {w.Size.Name}, "image": {w.Image.Name},
+		"replaces": {string(w.ID)}, "mounts": blocks.MountNames(w.Mounts)}
+	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
+		q["secrets"] = names
+	}
+	if w.StorageGiB > 0 {
+		q.Set("storage", strconv.Itoa(w.StorageGiB)+"Gi")
+	}
+	return q
+}
+
+// likePath is the start page filled as this workload was, to change what it failed for.
+func likePath(k page.Call, w workload.Workload) string {
+	q := inPlaceOf(k, w)
+	maps.Copy(q, blocks.StartForm{}.LikeModel(w.Model, w.Replicas.Range, w.Replicas.Scaling).LikeGit(w.Git).Values())
 	return "/start?" + q.Encode()
 }
 

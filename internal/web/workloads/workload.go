@@ -245,13 +245,16 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 		return m
 	}
 	m.RunAgain, m.RunAsJob = w.jobActions(k, s)
+	if s.State == workload.Failed && s.Desired == workload.WantRunning && !s.IsJob() && len(w.Startable(k)) > 0 {
+		m.StartAgain, m.RunAsJob = likePath(k, s.Workload), ""
+	}
 	if s.CanStart() && !s.Lease.Over(k.Words.Now) && !waits {
 		m.Resume = path + "/start"
 	}
 	if s.CanStop() {
 		m.Stop, m.StopAsks = path+"/stop", s.StopLoses(k.Words.Now)
 	}
-	if s.CanExtend() {
+	if s.CanExtend() && s.State != workload.Failed {
 		m.Extend = path + "/extend"
 	}
 	if s.CanDelete() {
@@ -336,7 +339,7 @@ func (w *Pages) Panel(k page.Call, id string) (page.Panel, error) {
 	if m.None {
 		m.None, m.Words = false, k.Words.S("web.no_gpu")
 	}
-	state.Detail = ""
+	state.Detail, m.Hidden = "", false
 	return page.Panel{Title: item.Name, State: &state, Body: workloadview.GPU(m)}, nil
 }
 
@@ -352,7 +355,7 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		return m
 	}
 	if item.Observed.Pod == "" || item.Observed.Node == "" {
-		m.Words = say.S("workload.gpu_later")
+		m.Words, m.Hidden = say.S("workload.gpu_later"), item.Desired == workload.WantRunning
 		return m
 	}
 	now := w.Readings(item)
@@ -361,6 +364,7 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		if !now.At.IsZero() {
 			m.Words = say.S("workload.gpu_no_series")
 		}
+		m.Hidden = item.State == workload.Failed || item.State == workload.Starting
 	}
 	for _, d := range now.Devices {
 		m.Devices = append(m.Devices, blocks.DeviceModel(say, d))

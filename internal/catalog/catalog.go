@@ -188,6 +188,13 @@ func (s Size) SharesDevice() bool {
 	return s.Isolation != IsolationHard
 }
 
+// SSH is the SSH server of a notebook's image. Whom it lets in is for the image to say: it reads the public keys of its
+// owner from their secret.
+type SSH struct {
+	Port int32  `json:"port"` // another one than that of its pages
+	User string `json:"user"` // who signs in: "jovyan"
+}
+
 // OfferedTo reports whether the tenant may see the size. What is hidden is offered to nobody.
 func (s Size) OfferedTo(tenant string) bool {
 	return !s.Hidden && (len(s.Tenants) == 0 || slices.Contains(s.Tenants, tenant))
@@ -263,6 +270,7 @@ type Image struct {
 	Home       string   `json:"home,omitempty"`     // where storage is mounted; "" mounts none
 	RunAsUser  *int64   `json:"runAsUser,omitempty"`
 	FSGroup    *int64   `json:"fsGroup,omitempty"`
+	SSH        *SSH     `json:"ssh,omitempty"`     // nil: it has no SSH server
 	Runtime    *Runtime `json:"runtime,omitempty"` // nil: args and env are as they are, and say which model it serves
 	Tenants    []string `json:"tenants,omitempty"` // allow list; empty: everyone
 	Order      int      `json:"order,omitempty"`
@@ -286,7 +294,7 @@ func (i Image) ForJob() Image {
 		i.Command, i.Args = nil, nil
 	}
 	i = i.Serving(nil, Size{}) // what a template would say of a model goes as well
-	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath, i.Runtime = Job, "", "", 0, "", "", nil
+	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath, i.SSH, i.Runtime = Job, "", "", 0, "", "", nil, nil
 	return i
 }
 

@@ -283,6 +283,7 @@ func (k *checker) image(at string, i Image) {
 		k.at(at+".auth", "auth and tokenEnv belong together: the program must know the secret that the gateway shows")
 	}
 	k.answers(at, i)
+	k.ssh(at+".ssh", i)
 	k.runtime(at, i)
 	if i.Home != "" && !homeAllowed(i.Home) {
 		k.at(at+".home", "%q is not a directory where storage can be mounted", i.Home)
@@ -328,6 +329,23 @@ func (k *checker) answers(at string, i Image) {
 	}
 	if i.OpenPath != "" && !localPath(i.OpenPath) {
 		k.at(at+".openPath", "%q is not a path such as /lab", i.OpenPath)
+	}
+}
+
+// account is a name that needs no quoting in a command line or in the configuration of ssh.
+var account = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+
+func (k *checker) ssh(at string, i Image) {
+	switch {
+	case i.SSH == nil:
+	case i.Kind != Notebook:
+		k.at(at, "only a notebook can have an SSH server")
+	case i.SSH.Port < 1 || i.SSH.Port > 65535:
+		k.at(at+".port", "%d is not a port: 1 to 65535", i.SSH.Port)
+	case i.SSH.Port == i.Port:
+		k.at(at+".port", "%d is the port of its pages: an SSH server has another one", i.SSH.Port)
+	case !account.MatchString(i.SSH.User):
+		k.at(at+".user", "%q is not the name of an account, such as jovyan", i.SSH.User)
 	}
 }
 

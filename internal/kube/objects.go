@@ -47,6 +47,7 @@ const (
 	ServicePort    = 80     // of the Service; leads to the image's port
 	PortName       = "http" // of the container's port
 	metricsPort    = "metrics"
+	sshPort        = "ssh"
 	TokenSecretKey = "token" // in the Secret
 	ContainerName  = "main"
 	AccountName    = "portal-workload" // the tenant's ServiceAccount without token

@@ -152,9 +152,12 @@ func (r renderer) image() catalog.Image {
 	return r.Workload.Image.Serving(r.Workload.Model, r.Workload.Size)
 }
 
-// ports are where the server answers, and where it tells of itself if that is elsewhere.
+// ports are where the server answers, where it tells of itself if that is elsewhere, and that of its SSH server.
 func ports(i catalog.Image) []corev1.ContainerPort {
 	list := []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}}
+	if i.SSH != nil {
+		list = append(list, corev1.ContainerPort{Name: sshPort, ContainerPort: i.SSH.Port, Protocol: corev1.ProtocolTCP})
+	}
 	if r := i.Runtime; r != nil && r.Metrics.Port != 0 && r.Metrics.Port != i.Port {
 		list = append(list, corev1.ContainerPort{Name: metricsPort, ContainerPort: r.Metrics.Port,
 			Protocol: corev1.ProtocolTCP})

@@ -320,6 +320,9 @@ func (n space) allowGateway() *networkingv1.NetworkPolicy {
 		if i.Port > 0 {
 			numbers = append(numbers, i.Port)
 		}
+		if i.SSH != nil {
+			numbers = append(numbers, i.SSH.Port)
+		}
 	}
 	slices.Sort(numbers)
 	spec := networkingv1.NetworkPolicySpec{

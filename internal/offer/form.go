@@ -45,7 +45,8 @@ func FormFields(list List) []FormField {
 	if list == Images {
 		return slices.Concat(titles, []FormField{{"kind", FormText}, {"reference", FormText}, {"command", FormLines},
 			{"args", FormLines}, {"env", FormLabels}, {"tokenEnv", FormText}, {"auth", FormText}, {"port", FormNumber},
-			{"healthPath", FormText}, {"openPath", FormText}, {"home", FormText}, {"runAsUser", FormNumber},
+			{"healthPath", FormText}, {"openPath", FormText}, {"ssh.port", FormNumber},
+			{"ssh.user", FormText}, {"home", FormText}, {"runAsUser", FormNumber},
 			{"fsGroup", FormNumber}, {"tenants", FormNames}})
 	}
 	return slices.Concat(titles, []FormField{{"technology", FormText}, {"isolation", FormText},

@@ -97,7 +97,7 @@ var entrySections = map[offer.List][]section{
 		{"price", []string{"pricePerHour", "licensePool", "defaultLease", "maxLease", "autoExtend", "preemptible"}},
 		{"offered", []string{"tenants", "clusters"}}},
 	offer.Images: {{"titles", []string{"title"}}, {"program", []string{"kind", "reference", "command", "args", "env"}},
-		{"access", []string{"port", "healthPath", "openPath", "tokenEnv", "auth"}},
+		{"access", []string{"port", "healthPath", "openPath", "tokenEnv", "auth", "ssh."}},
 		{"storage", []string{"home", "runAsUser", "fsGroup"}}, {"offered", []string{"tenants"}}},
 }
 
@@ -134,7 +134,7 @@ func (w *Pages) entrySections(say page.Words, s typedEntry) []sizes.SectionModel
 // entryHints are the fields with a hint.
 var entryHints = []string{"accelerator.share", "accelerator.resource", "placement.nodeSelector", "licensePool",
 	"maxLease", "autoExtend", "preemptible", "tenants", "clusters", "reference", "args", "command", "env",
-	"tokenEnv", "home",
+	"tokenEnv", "home", "ssh.port",
 	"sharedMemory", "accelerator.profile"}
 
 // entryNeeded are the fields that every entry of its list has.
@@ -170,7 +170,7 @@ func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.F
 	}
 	switch f.Path {
 	case "cpu", "memory", "sharedMemory", "defaultLease", "maxLease", "accelerator.resource", "accelerator.profile",
-		"reference", "healthPath", "openPath", "home", "tokenEnv":
+		"reference", "healthPath", "openPath", "home", "tokenEnv", "ssh.user":
 		m.Mono = true
 	}
 	return m

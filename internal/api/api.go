@@ -43,6 +43,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/untrusted"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -78,6 +79,7 @@ type Deps struct {
 	Snapshots   request.Snapshots
 	Workloads   *workload.Service
 	Logs        *podlogs.Service
+	Tunnels     *tunnel.Service
 	Usage       *usage.Service
 	Prices      *usage.Prices
 	Budgets     *budget.Service

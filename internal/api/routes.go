@@ -114,6 +114,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"),
 		identity.ReadWorkload, a.history)
 	a.registerLogs()
+	a.registerTunnel()
 	a.registerKeys()
 	a.registerGrants()
 	a.registerRevisions()

@@ -272,6 +272,7 @@ type Image struct {
 	Kind      string `json:"kind" enum:"notebook,endpoint,job"`
 	Reference string `json:"reference"`
 	Port      int32  `json:"port"`
+	SSH       *SSH   `json:"ssh,omitempty" doc:"Absent where it has no SSH server"`
 
 	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
 	Runtime    *Runtime     `json:"runtime,omitempty" doc:"Of an endpoint whose model is chosen with the start"`
@@ -279,6 +280,7 @@ type Image struct {
 
 func imageView(i catalog.Image) Image {
 	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port,
+		SSH:        sshView(i.SSH),
 		Deprecated: deprecationView(i.Deprecated), Runtime: runtimeView(i.Runtime)}
 }
 
@@ -388,6 +390,7 @@ type Workload struct {
 	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
 	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
+	SSH        *SSH       `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
 	Volume     string     `json:"volume,omitempty"`
 	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
 	Secrets    []string   `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
@@ -473,7 +476,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
-		Model: modelView(w.Answering().Model), Git: gitView(w.Git),
+		Model: modelView(w.Answering().Model), Git: gitView(w.Git), SSH: sshView(w.Image.SSH),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

@@ -61,11 +61,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/web"
@@ -107,6 +109,7 @@ type App struct {
 	counts        *traffic.Recorder
 	logs          *podlogs.Service
 	terminals     *terminal.Service
+	tunnels       *tunnel.Service
 	usage         *usage.Service
 	monthly       *usage.StatementMail
 	budgets       *budget.Service
@@ -373,6 +376,9 @@ func (a *App) services() {
 	a.terminals = terminal.New(terminal.Options{Workloads: a.workloads, Record: a.store, Clusters: a.clusters.terminals,
 		Rules: terminalRules(a.config.Terminal), Alive: a.sessionAlive, Ended: a.meters.terminalEnded, Now: a.now,
 		Logger: a.log})
+	a.tunnels = tunnel.New(tunnel.Options{Workloads: a.workloads, Pods: a.pods, Record: a.store,
+		Rules: tunnelRules(a.config.Tunnel), Alive: a.sessionAlive, Ended: a.meters.tunnelEnded, Now: a.now,
+		Logger: a.log})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
@@ -391,8 +397,13 @@ func (a *App) services() {
 }
 
 func terminalRules(t config.Terminal) terminal.Rules {
-	return terminal.Rules{Enabled: t.Enabled, Idle: t.Idle.Std(), Longest: t.Longest.Std(), Most: t.Most,
-		PerPerson: t.PerPerson}
+	return terminal.Rules{Enabled: t.Enabled, Limits: session.Limits{Idle: t.Idle.Std(), Longest: t.Longest.Std(),
+		Most: t.Most, PerPerson: t.PerPerson}}
+}
+
+func tunnelRules(t config.Tunnel) tunnel.Rules {
+	return tunnel.Rules{Enabled: t.Enabled, MaxBytes: int64(t.MaxGiB) << 30, Limits: session.Limits{Idle: t.Idle.Std(),
+		Longest: t.Longest.Std(), Most: t.Most, PerPerson: t.PerPerson}}
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -526,7 +537,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		Delegations: a.delegations, Accounts: a.accounts, Embeds: a.embeds, Notify: a.notify,
 		Licenses: a.licenses, Workloads: a.workloads,
-		Logs: a.logs, Usage: a.usage, Keys: a.keys, Traffic: a.traffic,
+		Logs: a.logs, Tunnels: a.tunnels, Usage: a.usage, Keys: a.keys, Traffic: a.traffic,
 		Secrets: a.secretService,
 		Prices:  a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,

@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -36,6 +37,7 @@ type meters struct {
 	through   prometheus.Gauge
 	late      prometheus.Counter
 	terminals *prometheus.CounterVec
+	tunnels   *prometheus.CounterVec
 	leads     atomic.Bool
 }
 
@@ -60,10 +62,15 @@ func newMeters(version string) *meters {
 	for _, r := range terminal.Reasons() {
 		m.terminals.WithLabelValues(string(r))
 	}
+	m.tunnels = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_tunnel_sessions_total",
+		Help: "Tunnels to workloads that ended in this process, by why."}, []string{"reason"})
+	for _, r := range tunnel.Reasons() {
+		m.tunnels.WithLabelValues(string(r))
+	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gpu_portal_build_info", Help: "The running portal."},
 		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, m.terminals, build,
+	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, m.terminals, m.tunnels, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -86,6 +93,8 @@ func (m *meters) count(events []audit.Event) {
 }
 
 func (m *meters) terminalEnded(r terminal.Reason) { m.terminals.WithLabelValues(string(r)).Inc() }
+
+func (m *meters) tunnelEnded(r tunnel.Reason) { m.tunnels.WithLabelValues(string(r)).Inc() }
 
 // passed counts what goes through the gateway; web sockets pass as before.
 func (m *meters) passed(gateway http.Handler) http.Handler {
@@ -171,6 +180,7 @@ var (
 	outboxLag     = describe("outbox_lag_seconds", "Age of the oldest of them.")
 	pageStreams   = describe("page_streams", "Open pages that follow what happens (server-sent events).")
 	terminalsOpen = describe("terminal_sessions_open", "Terminals in workloads that are open in this process.")
+	tunnelsOpen   = describe("tunnel_sessions_open", "Tunnels to workloads that are open in this process.")
 	clusterUp     = describe("cluster_up", "1 while the API server of a cluster answers; told by the leader.", "cluster")
 	queueDepth    = describe("reconcile_queue_depth", "Workloads that wait for a pass; told by the leader.", "cluster")
 	inventoryAt   = describe("inventory_timestamp_seconds", "When a cluster last confirmed what it has.", "cluster")
@@ -207,6 +217,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	if g.app.pages != nil {
 		g.set(pageStreams, float64(g.app.pages.Streams()))
 		g.set(terminalsOpen, float64(g.app.terminals.Running()))
+		g.set(tunnelsOpen, float64(g.app.tunnels.Running()))
 	}
 	g.controller()
 	g.readings()

@@ -74,6 +74,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		stopping, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()
 		a.terminals.Close(stopping)
+		a.tunnels.Close(stopping)
 		a.stopping.Store(true) // open pages notice within seconds; calls in hand may finish
 		err := server.Shutdown(stopping)
 		if err != nil {

@@ -40,7 +40,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Close", "Running", "Rules"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
-		w.notify, w.quarantine, w.accounts, w.keys, w.traffic, w.embeds, w.secretService, w.terminals} {
+		w.notify, w.quarantine, w.accounts, w.keys, w.traffic, w.embeds, w.secretService, w.terminals, w.tunnels} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)

@@ -182,6 +182,7 @@ func (w *world) config(dir, listen string) config.Config {
 		},
 		Approvals:  config.Approvals{Undo: new(catalog.Duration)}, // decisions take effect at once
 		Terminal:   config.Terminal{Enabled: true, PerPerson: 5, Most: 100},
+		Tunnel:     config.Tunnel{Enabled: true, PerPerson: 5, Most: 100, MaxGiB: 1},
 		Embed:      config.Embed{AllowedOrigins: []string{"https://grafana.example.org"}},
 		TeamImages: []string{"registry.example.org/{team}/*"},
 		LicensePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",

@@ -102,6 +102,7 @@ type Config struct {
 	Help            Help     `json:"help,omitempty"`
 	Schedule        Schedule `json:"schedule,omitempty"`
 	Terminal        Terminal `json:"terminal,omitempty"`
+	Tunnel          Tunnel   `json:"tunnel,omitempty"`
 	Branding        Branding `json:"branding,omitempty"`
 	Console         Console  `json:"console,omitzero"`
 	Embed           Embed    `json:"embed,omitempty"`
@@ -394,6 +395,7 @@ func (c *Config) defaults() {
 	}
 	c.Console = c.Console.withDefaults(c.Clusters)
 	c.Terminal = c.Terminal.withDefaults()
+	c.Tunnel = c.Tunnel.withDefaults()
 }
 
 func setDefault(field *string, value string) {
@@ -474,6 +476,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Help.problems()...)
 	all = append(all, c.Schedule.problems(c.TimeZone)...)
 	all = append(all, c.Terminal.problems()...)
+	all = append(all, c.Tunnel.problems()...)
 	all = append(all, c.Branding.problems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)

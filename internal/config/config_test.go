@@ -72,6 +72,7 @@ serving: {wakeWithin: 1h, heldRequests: -1}
 branding: {logo: nowhere.svg, color: "#06c"}
 secrets: {previousKeyFiles: [nowhere], gitImage: "git:latest", registryHosts: ["https://x"], registryNetworks: [x]}
 terminal: {idle: 2h, longest: 1h, perPerson: -1}
+tunnel: {idle: 2h, longest: 1h, maxGiB: -1}
 embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
 console: {listen: "0.0.0.0:9443", plugin: A_B, cluster: x, userFrom: mail, userIs: name}
 lease: {warnings: [1h, 0s]}
@@ -95,7 +96,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
 		"secrets.previousKeyFiles[0]: ", "secrets.gitImage: ", "secrets.registryHosts: ", "secrets.registryNetworks: ",
-		"terminal.longest: ", "terminal: perPerson",
+		"terminal.longest: ", "terminal: perPerson", "tunnel.longest: ", "tunnel: perPerson",
 		"embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
@@ -118,8 +119,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 58 {
-		t.Errorf("want one line for each problem, 58, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 60 {
+		t.Errorf("want one line for each problem, 60, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

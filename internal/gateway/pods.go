@@ -99,6 +99,9 @@ func newTransport(dialer Dialer, headers time.Duration) http.RoundTripper {
 	}
 }
 
+// Dials reports whether the pods of a cluster take more than HTTP: through the API server they do not.
+func (p *Pods) Dials(cluster string) bool { return p.dialers[cluster] != nil }
+
 // Dial opens a connection to a port of the workload's pod, at the address that the controller observed. Through the API
 // server pods take HTTP only.
 func (p *Pods) Dial(ctx context.Context, w workload.Workload, port int32) (net.Conn, error) {

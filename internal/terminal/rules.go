@@ -6,16 +6,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Rules are the bounds of a site. The zero value allows no terminal.
 type Rules struct {
-	Enabled   bool
-	Idle      time.Duration // without a key and without output
-	Longest   time.Duration
-	Most      int // sessions at once in this process
-	PerPerson int // of those, of one person
+	Enabled bool
+	session.Limits
 }
 
 // Permit is nil where the actor may have a terminal in the workload now: one who may open it, by a session of their
@@ -33,20 +31,20 @@ func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) erro
 }
 
 // Reason is why a session ended.
-type Reason string
+type Reason = session.Reason
 
 // The reasons.
 const (
-	Exited   Reason = "exited"    // the shell ended by itself
-	Left     Reason = "left"      // the client went away
-	Idle     Reason = "idle"      // nothing happened
-	TooLong  Reason = "too_long"  // the longest time is over
-	NoLonger Reason = "no_longer" // the right or the sign-in ended
-	PodGone  Reason = "pod_gone"
-	Slow     Reason = "slow"     // the client took no output
-	Stopping Reason = "stopping" // the portal stops
-	Broken   Reason = "broken"   // the connection to the cluster
-	Refused  Reason = "refused"  // the cluster did not start it
+	Exited   Reason = "exited" // the shell ended by itself
+	Left            = session.Left
+	Idle            = session.Idle // no key and no output
+	TooLong         = session.TooLong
+	NoLonger        = session.NoLonger
+	PodGone         = session.PodGone
+	Slow            = session.Slow // the client took no output
+	Stopping        = session.Stopping
+	Broken   Reason = "broken"  // the connection to the cluster
+	Refused  Reason = "refused" // the cluster did not start it
 )
 
 // Reasons lists them.

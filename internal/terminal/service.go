@@ -3,9 +3,7 @@ package terminal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -63,19 +62,13 @@ type Options struct {
 // Service opens terminals. Faults: NotFound for what the actor may not see, Forbidden where there is no terminal for
 // them, TooMany, Conflict without a container that runs, Unavailable when the cluster is away or refuses.
 type Service struct {
-	o       Options
-	closing context.Context
-	close   context.CancelFunc
-
-	mu   sync.Mutex
-	all  int
-	open map[identity.PersonID]int
-	none chan struct{} // closed when no session is left after Close
+	o    Options
+	pool *session.Pool
 }
 
 // New makes a service. Close ends every session.
 func New(o Options) *Service {
-	o.Every, o.Patience = cmp.Or(o.Every, 3*time.Second), cmp.Or(o.Patience, 2*time.Minute)
+	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -85,45 +78,21 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Alive == nil {
-		o.Alive = func(context.Context) bool { return true }
-	}
-	s := &Service{o: o, open: map[identity.PersonID]int{}, none: make(chan struct{})}
-	s.closing, s.close = context.WithCancel(context.Background())
-	return s
+	return &Service{o: o, pool: session.NewPool(session.Options{Limits: o.Rules.Limits, Alive: o.Alive, Every: o.Every,
+		Words: session.Words{Stopping: i18n.T("terminal.end_stopping"),
+			TooMany: func(most int) i18n.Text { return i18n.T("terminal.too_many", "Most", most) },
+			Full:    func(most int) i18n.Text { return i18n.T("terminal.full", "Most", most) }}})}
 }
 
 // Close ends all sessions, since the process stops, and waits until their clients know and the record has them. After
 // it there are no others.
-func (s *Service) Close(ctx context.Context) {
-	s.mu.Lock()
-	if s.closing.Err() == nil {
-		s.close()
-		s.empty()
-	}
-	s.mu.Unlock()
-	select {
-	case <-s.none:
-	case <-ctx.Done():
-	}
-}
-
-// empty tells Close that it need not wait; the lock is held.
-func (s *Service) empty() {
-	if s.all == 0 && s.closing.Err() != nil {
-		close(s.none)
-	}
-}
+func (s *Service) Close(ctx context.Context) { s.pool.Close(ctx) }
 
 // Rules are those of the site.
 func (s *Service) Rules() Rules { return s.o.Rules }
 
 // Running is how many sessions there are.
-func (s *Service) Running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all
-}
+func (s *Service) Running() int { return s.pool.Running() }
 
 // Permit gives the workload to those who may have a terminal in it.
 func (s *Service) Permit(ctx context.Context, a identity.Actor, id workload.ID) (workload.Workload, error) {
@@ -144,7 +113,7 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID) (*
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(a)
+	leave, err := s.pool.Enter(a.Person.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -193,45 +162,4 @@ func refused(err error, w workload.Workload) error {
 		return fault.Wrap(fault.Conflict, err, i18n.T("terminal.no_pod"))
 	}
 	return fault.Wrap(fault.Unavailable, err, i18n.T("terminal.away", "Cluster", w.Cluster))
-}
-
-func (s *Service) enter(a identity.Actor) (leave func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id, words := a.Person.ID, i18n.Text{}
-	switch {
-	case s.closing.Err() != nil:
-		return nil, fault.New(fault.Unavailable, i18n.T("terminal.end_stopping"))
-	case s.open[id] >= s.o.Rules.PerPerson:
-		words = i18n.T("terminal.too_many", "Most", s.o.Rules.PerPerson)
-	case s.all >= s.o.Rules.Most:
-		words = i18n.T("terminal.full", "Most", s.o.Rules.Most)
-	}
-	if !words.IsZero() {
-		return nil, &fault.Error{Kind: fault.TooMany, Sentence: words, RetryAfter: time.Minute}
-	}
-	s.open[id]++
-	s.all++
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.open[id]--; s.open[id] <= 0 {
-			delete(s.open, id)
-		}
-		s.empty()
-	}), nil
-}
-
-// over is the cause of a session's end.
-type over struct{ reason Reason }
-
-func (o over) Error() string { return string(o.reason) }
-
-func reasonOf(ctx context.Context) (Reason, bool) {
-	var o over
-	if errors.As(context.Cause(ctx), &o) {
-		return o.reason, true
-	}
-	return Left, ctx.Err() != nil
 }

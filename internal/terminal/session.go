@@ -22,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -118,14 +119,9 @@ func (s *Session) record(ctx context.Context, kind audit.Kind, detail i18n.Text)
 }
 
 func (s *Session) run(ctx context.Context, client Client) (End, error) {
-	o := s.service.o
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(context.Canceled)
-	defer context.AfterFunc(s.service.closing, func() { end(over{Stopping}) })()
-	defer time.AfterFunc(o.Rules.Longest, func() { end(over{TooLong}) }).Stop()
-	idle := time.AfterFunc(o.Rules.Idle, func() { end(over{Idle}) })
-	defer idle.Stop()
-	go s.guard(ctx, end)
+	life := s.service.pool.Begin(ctx, s.check)
+	defer life.Stop()
+	ctx = life.Context()
 
 	executor, err := s.executor()
 	if err != nil {
@@ -134,24 +130,23 @@ func (s *Session) run(ctx context.Context, client Client) (End, error) {
 	keys, typed := io.Pipe()
 	defer func() { _ = keys.Close() }()
 	sizes := &sizes{ctx: ctx, next: make(chan remotecommand.TerminalSize, 1)}
-	stir := func() { idle.Reset(o.Rules.Idle) }
-	go read(ctx, end, client, typed, sizes, stir)
-	out := &output{ctx: ctx, end: end, client: client, patience: o.Patience, stir: stir}
+	go read(life, client, typed, sizes)
+	out := &output{life: life, client: client, patience: s.service.o.Patience}
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: keys, Stdout: out, Tty: true,
 		TerminalSizeQueue: sizes})
 	var finished End
-	finished.Reason, finished.Code, err = s.judge(ctx, err)
+	finished.Reason, finished.Code, err = s.judge(life, err)
 	return finished, err
 }
 
 // judge says how the stream ended. What the session was ended for comes before what the stream then says.
-func (s *Session) judge(ctx context.Context, err error) (Reason, int, error) {
-	if reason, ended := reasonOf(ctx); ended {
+func (s *Session) judge(life *session.Life, err error) (Reason, int, error) {
+	if reason, ended := life.Reason(); ended {
 		return reason, 0, nil
 	}
 	var code utilexec.CodeExitError
 	var status *apierrors.StatusError
-	asked := context.WithoutCancel(ctx)
+	asked := context.WithoutCancel(life.Context())
 	switch {
 	case err == nil:
 		return Exited, 0, nil
@@ -174,24 +169,16 @@ func (s *Session) there(ctx context.Context) bool {
 	return err == nil && pod.UID == s.uid || err != nil && !fault.Is(err, fault.Conflict)
 }
 
-// guard ends a session when who has it may no longer, or its pod went away.
-func (s *Session) guard(ctx context.Context, end context.CancelCauseFunc) {
-	tick := time.NewTicker(s.service.o.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		_, err := s.service.Permit(ctx, s.actor, s.workload.ID)
-		switch {
-		case fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden), !s.service.o.Alive(ctx):
-			end(over{NoLonger})
-		case !s.there(ctx):
-			end(over{PodGone})
-		}
+// check ends a session when who has it may no longer, or its pod went away.
+func (s *Session) check(ctx context.Context) Reason {
+	_, err := s.service.Permit(ctx, s.actor, s.workload.ID)
+	switch {
+	case session.Denied(err):
+		return NoLonger
+	case !s.there(ctx):
+		return PodGone
 	}
+	return ""
 }
 
 func (s *Session) executor() (remotecommand.Executor, error) {
@@ -214,16 +201,15 @@ func (s *Session) executor() (remotecommand.Executor, error) {
 }
 
 // read passes on what the client sends, until it goes away.
-func read(ctx context.Context, end context.CancelCauseFunc, client Client, typed *io.PipeWriter, sizes *sizes,
-	stir func()) {
+func read(life *session.Life, client Client, typed *io.PipeWriter, sizes *sizes) {
 	defer func() { _ = typed.Close() }()
 	for {
-		in, err := client.Read(ctx)
+		in, err := client.Read(life.Context())
 		if err != nil {
-			end(over{Left})
+			life.End(Left)
 			return
 		}
-		stir()
+		life.Stir()
 		if len(in.Keys) == 0 {
 			sizes.set(in.Size)
 			continue
@@ -236,25 +222,23 @@ func read(ctx context.Context, end context.CancelCauseFunc, client Client, typed
 
 // output passes on what the shell writes. It keeps nothing: a write waits for the client.
 type output struct {
-	ctx      context.Context
-	end      context.CancelCauseFunc
+	life     *session.Life
 	client   Client
 	patience time.Duration
-	stir     func()
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	o.stir()
-	ctx, cancel := context.WithTimeout(o.ctx, o.patience)
+	o.life.Stir()
+	ctx, cancel := context.WithTimeout(o.life.Context(), o.patience)
 	defer cancel()
 	err := o.client.Write(ctx, p)
 	switch {
 	case err == nil:
 		return len(p), nil
-	case o.ctx.Err() == nil && ctx.Err() != nil:
-		o.end(over{Slow})
+	case o.life.Context().Err() == nil && ctx.Err() != nil:
+		o.life.End(Slow)
 	default:
-		o.end(over{Left})
+		o.life.End(Left)
 	}
 	return 0, err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -144,7 +145,8 @@ func newWorld(t *testing.T, adjust ...func(*terminal.Options)) *world {
 	}
 	o := terminal.Options{Workloads: w, Record: &w.record,
 		Ended: func(r terminal.Reason) { w.ended(r) }, Clusters: map[string]terminal.Cluster{"main": cluster},
-		Rules: terminal.Rules{Enabled: true, Idle: time.Hour, Longest: time.Hour, Most: 20, PerPerson: 10},
+		Rules: terminal.Rules{Enabled: true, Limits: session.Limits{Idle: time.Hour, Longest: time.Hour, Most: 20,
+			PerPerson: 10}},
 		Alive: func(context.Context) bool { return w.alive.Load() }, Every: 10 * time.Millisecond}
 	for _, change := range adjust {
 		change(&o)

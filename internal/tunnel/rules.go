@@ -6,24 +6,25 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Rules are the bounds of a site. The zero value allows no tunnel.
 type Rules struct {
-	Enabled   bool
-	Idle      time.Duration // without a byte in either direction
-	Longest   time.Duration
-	MaxBytes  int64 // of both directions together
-	Most      int   // sessions at once in this process
-	PerPerson int   // of those, of one person
+	Enabled bool
+	session.Limits
+	MaxBytes int64 // of both directions together
 }
 
-// Permit is nil where the actor may have a tunnel to the workload now: one who may open it.
+// Permit is nil where the actor may have a tunnel to the workload now: one who may open it, by a token of their own. A
+// session in the browser is not enough: another site's page could open a WebSocket with its cookie.
 func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) error {
 	switch {
 	case !r.Enabled:
 		return fault.New(fault.Forbidden, i18n.T("tunnel.off"))
+	case a.Via != identity.ViaToken:
+		return fault.New(fault.Forbidden, i18n.T("tunnel.token"))
 	case !identity.Can(a, identity.OpenWorkload, w.ResourceAt(now)):
 		return fault.New(fault.Forbidden, i18n.T("tunnel.not_shared", "Owner", w.OwnerName))
 	}
@@ -31,20 +32,25 @@ func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) erro
 }
 
 // Reason is why a session ended.
-type Reason string
+type Reason = session.Reason
 
 // The reasons.
 const (
-	Closed   Reason = "closed"    // by the server in the pod
-	Left     Reason = "left"      // the client went away
-	Idle     Reason = "idle"      // no byte in either direction
-	TooLong  Reason = "too_long"  // the longest time is over
-	TooMuch  Reason = "too_much"  // the most bytes are passed
-	NoLonger Reason = "no_longer" // the right or the sign-in ended
-	PodGone  Reason = "pod_gone"  // or another one is in its place
-	Slow     Reason = "slow"      // a side took no bytes
-	Stopping Reason = "stopping"  // the portal stops
+	Closed   Reason = "closed" // by the server in the pod
+	Left            = session.Left
+	Idle            = session.Idle // no byte in either direction
+	TooLong         = session.TooLong
+	TooMuch  Reason = "too_much" // the most bytes are passed
+	NoLonger        = session.NoLonger
+	PodGone         = session.PodGone
+	Slow            = session.Slow
+	Stopping        = session.Stopping
 )
+
+// Reasons lists them.
+func Reasons() []Reason {
+	return []Reason{Closed, Left, Idle, TooLong, TooMuch, NoLonger, PodGone, Slow, Stopping}
+}
 
 // End is how a session ended.
 type End struct {
@@ -53,3 +59,6 @@ type End struct {
 	Sent     int64 // bytes from the client to the pod
 	Received int64 // and back
 }
+
+// Words say why it ended.
+func (e End) Words() i18n.Text { return i18n.T("tunnel.end_" + string(e.Reason)) }

@@ -3,13 +3,15 @@ package tunnel
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net"
-	"sync"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -18,8 +20,15 @@ type Workloads interface {
 	Get(ctx context.Context, a identity.Actor, id workload.ID) (workload.Workload, error)
 }
 
+// Record is the audit, which has the start and the end of each tunnel.
+type Record interface {
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
 // Pods connects to a port of the workload's pod, at the address that the controller observed; see gateway.Pods.
 type Pods interface {
+	// Dials reports whether pods of a cluster can be dialed at all: through an API server only HTTP passes.
+	Dials(cluster string) bool
 	Dial(ctx context.Context, w workload.Workload, port int32) (net.Conn, error)
 }
 
@@ -27,50 +36,51 @@ type Pods interface {
 type Options struct {
 	Workloads Workloads
 	Pods      Pods
-	Port      func(w workload.Workload) int32 // on which its image has a server for tunnels; 0 for none
+	Record    Record
 	Rules     Rules
 	Alive     func(ctx context.Context) bool // whether the caller is still signed in, as when the session began
-	Every     time.Duration                  // between two looks at right and pod; 5 s where 0
+	Ended     func(Reason)                   // told of each end, for metrics; nil: nobody counts
+	Every     time.Duration                  // between two looks at right and pod; 3 s where 0
 	Patience  time.Duration                  // for a side that takes no bytes; 30 s where 0
 	Now       func() time.Time
+	Logger    *slog.Logger // nil: nothing is logged
 }
 
 // Service opens tunnels. Faults: NotFound for what the actor may not see, Forbidden where there is no tunnel for them,
-// TooMany, Conflict for a workload that does not run or has no port for tunnels, Unavailable when nothing answers
-// there.
+// TooMany, Conflict for a workload that does not run, whose image has no SSH server, or whose pods cannot be dialed,
+// Unavailable when nothing answers there.
 type Service struct {
-	o       Options
-	closing context.Context
-	close   context.CancelFunc
-
-	mu   sync.Mutex
-	all  int
-	open map[identity.PersonID]int
+	o    Options
+	pool *session.Pool
 }
 
 // New makes a service. Close ends every session.
 func New(o Options) *Service {
-	o.Every, o.Patience = cmp.Or(o.Every, 5*time.Second), cmp.Or(o.Patience, 30*time.Second)
+	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Alive == nil {
-		o.Alive = func(context.Context) bool { return true }
+	if o.Ended == nil {
+		o.Ended = func(Reason) {}
 	}
-	s := &Service{o: o, open: map[identity.PersonID]int{}}
-	s.closing, s.close = context.WithCancel(context.Background())
-	return s
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{o: o, pool: session.NewPool(session.Options{Limits: o.Rules.Limits, Alive: o.Alive, Every: o.Every,
+		Words: session.Words{Stopping: i18n.T("tunnel.end_stopping"),
+			TooMany: func(most int) i18n.Text { return i18n.T("tunnel.too_many", "Most", most) },
+			Full:    func(most int) i18n.Text { return i18n.T("tunnel.full", "Most", most) }}})}
 }
 
-// Close ends all sessions, since the process stops.
-func (s *Service) Close() { s.close() }
+// Close ends all sessions, since the process stops, and waits until their clients know and the record has them. After
+// it there are no others.
+func (s *Service) Close(ctx context.Context) { s.pool.Close(ctx) }
 
 // Running is how many sessions there are.
-func (s *Service) Running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all
-}
+func (s *Service) Running() int { return s.pool.Running() }
+
+// Rules are those of the site.
+func (s *Service) Rules() Rules { return s.o.Rules }
 
 // Permit gives the workload to those who may have a tunnel to it.
 func (s *Service) Permit(ctx context.Context, a identity.Actor, id workload.ID) (workload.Workload, error) {
@@ -87,46 +97,23 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID) (*
 	if err != nil {
 		return nil, err
 	}
-	port := s.o.Port(w)
+	ssh := w.Image.SSH
 	switch {
-	case port == 0:
+	case ssh == nil:
 		return nil, fault.New(fault.Conflict, i18n.T("tunnel.no_port"))
 	case w.State != workload.Running || w.Observed.Pod == "":
 		return nil, fault.New(fault.Conflict, i18n.T("tunnel.not_running"))
+	case !s.o.Pods.Dials(w.Cluster):
+		return nil, fault.New(fault.Conflict, i18n.T("tunnel.http_only", "Cluster", w.Cluster))
 	}
-	leave, err := s.enter(a)
+	leave, err := s.pool.Enter(a.Person.ID)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.o.Pods.Dial(ctx, w, port)
+	conn, err := s.o.Pods.Dial(ctx, w, ssh.Port)
 	if err != nil {
 		leave()
-		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port", port))
+		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port", ssh.Port))
 	}
 	return &Session{service: s, actor: a, workload: w, pod: conn, leave: leave}, nil
-}
-
-func (s *Service) enter(a identity.Actor) (leave func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id, words := a.Person.ID, i18n.Text{}
-	switch {
-	case s.open[id] >= s.o.Rules.PerPerson:
-		words = i18n.T("tunnel.too_many", "Most", s.o.Rules.PerPerson)
-	case s.all >= s.o.Rules.Most:
-		words = i18n.T("tunnel.full", "Most", s.o.Rules.Most)
-	}
-	if !words.IsZero() {
-		return nil, &fault.Error{Kind: fault.TooMany, Sentence: words, RetryAfter: time.Minute}
-	}
-	s.open[id]++
-	s.all++
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.open[id]--; s.open[id] <= 0 {
-			delete(s.open, id)
-		}
-	}), nil
 }

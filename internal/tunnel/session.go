@@ -9,8 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -32,29 +35,59 @@ func (s *Session) Close() {
 	_ = s.pod.Close()
 }
 
-// over is the cause of a session's end.
-type over struct{ reason Reason }
+// Client is a person's program. Deadlines of writes must work; those of reads are not set.
+type Client interface {
+	net.Conn
+	// End is called once, after all bytes and before Close: how it ended.
+	End(ctx context.Context, end End)
+}
 
-func (o over) Error() string { return string(o.reason) }
+// Bounds of what comes after a session.
+const (
+	tellWithin   = 2 * time.Second
+	recordWithin = 5 * time.Second
+)
 
-// Run passes bytes until the session is over, and closes both connections.
-func (s *Session) Run(ctx context.Context, client net.Conn) End {
+// Run passes bytes until the session is over, and closes both connections. An error: it could not be recorded that it
+// starts, and nothing passed.
+func (s *Session) Run(ctx context.Context, client Client) (End, error) {
 	defer s.Close()
 	defer func() { _ = client.Close() }()
 	o, began := s.service.o, s.service.o.Now()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(context.Canceled)
-	defer context.AfterFunc(s.service.closing, func() { end(over{Stopping}) })()
-	defer time.AfterFunc(o.Rules.Longest, func() { end(over{TooLong}) }).Stop()
-	idle := time.AfterFunc(o.Rules.Idle, func() { end(over{Idle}) })
-	defer idle.Stop()
-	go s.guard(ctx, end)
+	port := s.workload.Image.SSH.Port
+	if err := s.record(ctx, audit.TunnelOpened, i18n.T("tunnel.opened", "Port", port)); err != nil {
+		o.Logger.ErrorContext(ctx, "the start of a tunnel could not be recorded", "workload", s.workload.ID, "error", err)
+		return End{}, err
+	}
+	end := s.pass(ctx, client)
+	end.Lasted = o.Now().Sub(began)
+	o.Ended(end.Reason)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	if err := s.record(ctx, audit.TunnelClosed, i18n.T("tunnel.closed", "Port", port, "For",
+		catalog.Duration(end.Lasted.Round(time.Second)).String(), "Sent", end.Sent, "Received", end.Received, "End",
+		end.Words())); err != nil {
+		o.Logger.ErrorContext(ctx, "the end of a tunnel could not be recorded", "workload", s.workload.ID, "person",
+			s.actor.Person.ID, "reason", end.Reason, "error", err)
+	}
+	return end, nil
+}
 
+func (s *Session) record(ctx context.Context, kind audit.Kind, detail i18n.Text) error {
+	w := s.workload
+	e := audit.By(s.actor, kind, s.service.o.Now())
+	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), detail
+	return s.service.o.Record.Append(ctx, e)
+}
+
+func (s *Session) pass(ctx context.Context, client Client) End {
+	o := s.service.o
+	life := s.service.pool.Begin(ctx, s.check)
+	defer life.Stop()
 	var passed, sent, received atomic.Int64
 	way := func(from, to net.Conn, count *atomic.Int64, gone, unreachable Reason) *copying {
 		return &copying{from: from, to: to, count: count, all: &passed, most: o.Rules.MaxBytes, patience: o.Patience,
-			stir: func() { idle.Reset(o.Rules.Idle) }, end: end, gone: gone, unreachable: unreachable,
-			done: make(chan struct{})}
+			life: life, gone: gone, unreachable: unreachable, done: make(chan struct{})}
 	}
 	up, down := way(client, s.pod, &sent, Left, Closed), way(s.pod, client, &received, Closed, Left)
 	go up.run()
@@ -62,39 +95,32 @@ func (s *Session) Run(ctx context.Context, client net.Conn) End {
 	go func() {
 		<-up.done
 		<-down.done
-		end(over{Closed}) // each side has ended its direction
+		life.End(Closed) // each side has ended its direction
 	}()
-	<-ctx.Done()
+	<-life.Context().Done()
+	finished := End{}
+	finished.Reason, _ = life.Reason()
 	_ = s.pod.Close() // what still reads or writes ends with its connection
+	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+	client.End(told, finished)
+	cancel()
 	_ = client.Close()
 	<-up.done
 	<-down.done
-	finished := End{Reason: Left, Lasted: o.Now().Sub(began), Sent: sent.Load(), Received: received.Load()}
-	var why over
-	if errors.As(context.Cause(ctx), &why) {
-		finished.Reason = why.reason
-	}
+	finished.Sent, finished.Received = sent.Load(), received.Load()
 	return finished
 }
 
-// guard ends a session when who has it may no longer, or its pod went away.
-func (s *Session) guard(ctx context.Context, end context.CancelCauseFunc) {
-	tick := time.NewTicker(s.service.o.Every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		w, err := s.service.Permit(ctx, s.actor, s.workload.ID)
-		switch {
-		case fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden), !s.service.o.Alive(ctx):
-			end(over{NoLonger})
-		case err == nil && !s.same(w):
-			end(over{PodGone})
-		}
+// check ends a session when who has it may no longer, or its pod went away.
+func (s *Session) check(ctx context.Context) Reason {
+	w, err := s.service.Permit(ctx, s.actor, s.workload.ID)
+	switch {
+	case session.Denied(err):
+		return NoLonger
+	case err == nil && !s.same(w):
+		return PodGone
 	}
+	return ""
 }
 
 // same reports whether the workload still runs where the session leads. A name alone may be another pod's by now.
@@ -113,8 +139,7 @@ type copying struct {
 	count, all  *atomic.Int64
 	most        int64 // of both directions
 	patience    time.Duration
-	stir        func()
-	end         context.CancelCauseFunc
+	life        *session.Life
 	gone        Reason // the reader's connection broke
 	unreachable Reason // the writer's did
 	done        chan struct{}
@@ -128,9 +153,9 @@ func (c *copying) run() {
 	for {
 		n, err := c.from.Read(buffer)
 		if n > 0 {
-			c.stir()
+			c.life.Stir()
 			if c.all.Add(int64(n)) > c.most {
-				c.end(over{TooMuch})
+				c.life.End(TooMuch)
 				return
 			}
 			_ = c.to.SetWriteDeadline(time.Now().Add(c.patience))
@@ -141,7 +166,7 @@ func (c *copying) run() {
 				if errors.Is(err, os.ErrDeadlineExceeded) {
 					reason = Slow
 				}
-				c.end(over{reason})
+				c.life.End(reason)
 				return
 			}
 		}
@@ -149,7 +174,7 @@ func (c *copying) run() {
 			_, halves := c.from.(halfCloser)
 			to, both := c.to.(halfCloser)
 			if !errors.Is(err, io.EOF) || !halves || !both || to.CloseWrite() != nil {
-				c.end(over{c.gone})
+				c.life.End(c.gone)
 			}
 			return
 		}

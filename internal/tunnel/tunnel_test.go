@@ -6,15 +6,19 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -22,14 +26,35 @@ import (
 // world is a service with one workload, whose pod is a TCP server on this machine.
 type world struct {
 	*tunnel.Service
-	t      *testing.T
-	server net.Listener
-	alive  atomic.Bool
-	mu     sync.Mutex
-	item   workload.Workload
-	dialed int32
-	away   error
+	t       *testing.T
+	server  net.Listener
+	alive   atomic.Bool
+	counted chan tunnel.Reason
+	mu      sync.Mutex
+	item    workload.Workload
+	dialed  int32
+	away    error
+	http    bool // pods take HTTP only
+	record  record
 }
+
+// record is the audit.
+type record struct {
+	mu     sync.Mutex
+	events []audit.Event
+	err    error
+}
+
+func (r *record) Append(_ context.Context, events ...audit.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.events = append(r.events, events...)
+	}
+	return r.err
+}
+
+func (w *world) Dials(string) bool { return !w.http }
 
 func (w *world) Get(_ context.Context, a identity.Actor, id workload.ID) (workload.Workload, error) {
 	w.mu.Lock()
@@ -78,21 +103,24 @@ func newWorld(t *testing.T, serve func(net.Conn), adjust ...func(*tunnel.Options
 			}()
 		}
 	}()
-	w := &world{t: t, server: server, item: workload.Workload{ID: "w-1", Name: "nb-a", Kind: catalog.Notebook,
+	w := &world{t: t, server: server, counted: make(chan tunnel.Reason, 10), item: workload.Workload{ID: "w-1", Name: "nb-a", Kind: catalog.Notebook,
 		Tenant: "vision", Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
 		Desired: workload.WantRunning, State: workload.Running,
+		Image:    catalog.Image{Port: 8888, SSH: &catalog.SSH{Port: 2222, User: "jovyan"}},
 		Observed: workload.Observation{Pod: "nb-a-0", PodPresent: true, PodIP: "10.0.0.7"}}}
 	w.alive.Store(true)
-	o := tunnel.Options{Workloads: w, Pods: w, Port: func(workload.Workload) int32 { return 2222 },
-		Rules: tunnel.Rules{Enabled: true, Idle: time.Minute, Longest: time.Minute, MaxBytes: 1 << 30, Most: 10,
-			PerPerson: 5},
+	o := tunnel.Options{Workloads: w, Pods: w, Record: &w.record, Ended: func(r tunnel.Reason) { w.counted <- r },
+		Rules: tunnel.Rules{Enabled: true, MaxBytes: 1 << 30, Limits: session.Limits{Idle: time.Minute,
+			Longest: time.Minute, Most: 10, PerPerson: 5}},
 		Alive: func(context.Context) bool { return w.alive.Load() }, Every: 5 * time.Millisecond}
 	for _, a := range adjust {
 		a(&o)
 	}
 	w.Service = tunnel.New(o)
 	t.Cleanup(func() {
-		w.Close()
+		over, cancel := context.WithCancel(context.Background())
+		cancel() // some tests leave a session that never ran
+		w.Close(over)
 		server.Close()
 	})
 	return w
@@ -129,14 +157,35 @@ func pipe(t *testing.T) (near, far net.Conn) {
 // begin opens a tunnel of the owner; ends tells how it ended.
 func (w *world) begin() (client net.Conn, ends chan tunnel.End) {
 	w.t.Helper()
-	session, err := w.Open(w.t.Context(), dana, "w-1")
+	client, ends, _ = w.beginWith()
+	return client, ends
+}
+
+// program is a client that remembers what it was told.
+type program struct {
+	net.Conn
+	told chan tunnel.Reason
+}
+
+func (p program) CloseWrite() error                     { return p.Conn.(*net.TCPConn).CloseWrite() }
+func (p program) End(_ context.Context, end tunnel.End) { p.told <- end.Reason }
+
+func (w *world) beginWith() (client net.Conn, ends chan tunnel.End, told chan tunnel.Reason) {
+	w.t.Helper()
+	opened, err := w.Open(w.t.Context(), dana, "w-1")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	near, far := pipe(w.t)
-	ends = make(chan tunnel.End, 1)
-	go func() { ends <- session.Run(w.t.Context(), far) }()
-	return near, ends
+	ends, told = make(chan tunnel.End, 1), make(chan tunnel.Reason, 2)
+	go func() {
+		end, err := opened.Run(context.WithoutCancel(w.t.Context()), program{far, told})
+		if err != nil {
+			w.t.Error(err)
+		}
+		ends <- end
+	}()
+	return near, ends, told
 }
 
 func ended(t *testing.T, ends chan tunnel.End, want tunnel.Reason) tunnel.End {
@@ -168,6 +217,16 @@ func TestBytesPassAsTheyAre(t *testing.T) {
 	end := ended(t, ends, tunnel.Closed)
 	if n := int64(len(sent)); end.Sent != n || end.Received != n {
 		t.Errorf("want %d bytes counted each way, got %+v", n, end)
+	}
+	var kinds []audit.Kind
+	for _, e := range w.record.events {
+		kinds = append(kinds, e.Kind)
+		if e.Workload != "w-1" || e.Tenant != "vision" || e.Actor != "p-dana" {
+			t.Errorf("want it recorded where and by whom, got %+v", e)
+		}
+	}
+	if !slices.Equal(kinds, []audit.Kind{audit.TunnelOpened, audit.TunnelClosed}) {
+		t.Errorf("want start and end recorded, got %v", kinds)
 	}
 	if w.dialed != 2222 || w.Running() != 0 {
 		t.Errorf("want the image's port, and the place given back, got %d and %d", w.dialed, w.Running())
@@ -215,7 +274,7 @@ func TestHowATunnelEnds(t *testing.T) {
 		"another pod has its name": {want: tunnel.PodGone, do: func(w *world, _ net.Conn) {
 			w.change(func(i *workload.Workload) { i.Observed.PodIP = "10.0.0.8" })
 		}},
-		"the portal stops": {want: tunnel.Stopping, do: func(w *world, _ net.Conn) { w.Close() }},
+		"the portal stops": {want: tunnel.Stopping, do: func(w *world, _ net.Conn) { go w.Close(context.Background()) }},
 		"the pod takes nothing": {want: tunnel.Slow, serve: func(c net.Conn) {
 			_, _ = io.CopyN(c, c, 2)
 			<-hang
@@ -229,7 +288,7 @@ func TestHowATunnelEnds(t *testing.T) {
 				adjust = append(adjust, is.adjust)
 			}
 			w := newWorld(t, is.serve, adjust...)
-			client, ends := w.begin()
+			client, ends, told := w.beginWith()
 			if is.want != tunnel.Idle && is.want != tunnel.TooLong {
 				echoes(t, client)
 			}
@@ -237,6 +296,12 @@ func TestHowATunnelEnds(t *testing.T) {
 				is.do(w, client)
 			}
 			ended(t, ends, is.want)
+			if got := <-told; got != is.want || len(told) != 0 {
+				t.Errorf("want the client told once that it is %s, got %s and %d more", is.want, got, len(told))
+			}
+			if got := <-w.counted; got != is.want || len(w.counted) != 0 {
+				t.Errorf("want %s counted once, got %s and %d more", is.want, got, len(w.counted))
+			}
 			if w.Running() != 0 {
 				t.Error("want the place given back")
 			}
@@ -247,10 +312,17 @@ func TestHowATunnelEnds(t *testing.T) {
 	}
 }
 
+// inBrowser is the owner by a session.
+func inBrowser() identity.Actor {
+	a := dana
+	a.Via = identity.ViaSession
+	return a
+}
+
 // impersonated is the owner, as an administrator sees the portal in their place.
 func impersonated() identity.Actor {
 	a := dana
-	a.Via, a.Impersonator = identity.ViaSession, &identity.Person{ID: "p-admin"}
+	a.Impersonator = &identity.Person{ID: "p-admin"}
 	return a
 }
 
@@ -261,6 +333,7 @@ func TestWhoHasATunnel(t *testing.T) {
 		id     workload.ID
 		change func(*workload.Workload)
 		adjust func(*tunnel.Options)
+		http   bool
 		want   fault.Kind
 	}{
 		"the site allows none":            {actor: dana, adjust: func(o *tunnel.Options) { o.Rules.Enabled = false }, want: fault.Forbidden},
@@ -269,9 +342,10 @@ func TestWhoHasATunnel(t *testing.T) {
 		"somebody who only watches":       {actor: auditor, want: fault.Forbidden},
 		"a stranger":                      {actor: identity.Actor{Person: identity.Person{ID: "p-x"}}, want: fault.NotFound},
 		"no workload":                     {actor: dana, id: "w-2", want: fault.NotFound},
-		"an image without a port": {actor: dana, want: fault.Conflict, adjust: func(o *tunnel.Options) {
-			o.Port = func(workload.Workload) int32 { return 0 }
-		}},
+		"the owner in the browser":        {actor: inBrowser(), want: fault.Forbidden},
+		"an image without a server": {actor: dana, want: fault.Conflict,
+			change: func(i *workload.Workload) { i.Image.SSH = nil }},
+		"pods behind an API server": {actor: dana, want: fault.Conflict, http: true},
 		"one that is stopped": {actor: dana, want: fault.Conflict,
 			change: func(i *workload.Workload) { i.State = workload.Stopped }},
 		"the most of one person": {actor: dana, want: fault.TooMany,
@@ -284,6 +358,7 @@ func TestWhoHasATunnel(t *testing.T) {
 				adjust = append(adjust, is.adjust)
 			}
 			w := newWorld(t, nil, adjust...)
+			w.http = is.http
 			if is.change != nil {
 				w.change(is.change)
 			}
@@ -325,5 +400,37 @@ func TestPlacesAreCounted(t *testing.T) {
 	first.Close() // twice gives one place back
 	if _, err := w.Open(t.Context(), dana, "w-1"); err != nil || w.Running() != 2 {
 		t.Errorf("want the place free again, got %v with %d", err, w.Running())
+	}
+}
+
+// TestNothingPassesUnrecorded: where the start cannot be written down, there is no tunnel.
+func TestNothingPassesUnrecorded(t *testing.T) {
+	w := newWorld(t, nil)
+	opened, err := w.Open(t.Context(), dana, "w-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.record.err = errors.New("the store is away")
+	near, far := pipe(t)
+	if _, err := opened.Run(t.Context(), program{far, make(chan tunnel.Reason, 1)}); err == nil {
+		t.Error("want it refused")
+	}
+	if n, err := near.Read(make([]byte, 1)); n != 0 || err == nil || w.Running() != 0 {
+		t.Errorf("want the connection closed and the place given back, got %d %v", n, err)
+	}
+}
+
+// TestEachEndHasWords in every language: a missing one would be its own name.
+func TestEachEndHasWords(t *testing.T) {
+	bundle, err := i18n.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range i18n.Languages {
+		for _, r := range tunnel.Reasons() {
+			if words := bundle.For(lang.String()).Say(tunnel.End{Reason: r}.Words()); strings.Contains(words, "tunnel.") {
+				t.Errorf("%s: %s", lang, words)
+			}
+		}
 	}
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
+	"github.com/gpu-portal/gpu-portal/internal/session"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
@@ -379,7 +380,8 @@ func (w *World) pages() {
 		Now: w.now})
 	w.Terminals = map[string]terminal.Cluster{}
 	terminals := terminal.New(terminal.Options{Workloads: w.WorkloadService, Record: w.Store, Clusters: w.Terminals,
-		Rules: terminal.Rules{Enabled: true, Idle: 30 * time.Minute, Longest: 8 * time.Hour, Most: 10, PerPerson: 2},
+		Rules: terminal.Rules{Enabled: true, Limits: session.Limits{Idle: 30 * time.Minute, Longest: 8 * time.Hour,
+			Most: 10, PerPerson: 2}},
 		Alive: func(context.Context) bool { return !w.Dead.Load() }, Every: 10 * time.Millisecond, Now: w.now})
 	w.Web = web.New(web.Deps{Logs: w.Logs, Terminals: terminals,
 		Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,

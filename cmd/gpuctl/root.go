@@ -24,6 +24,7 @@ type cli struct {
 	home        func() (string, error)
 	interactive func() bool // whether a person sits at the input
 	secret      func(prompt string, to io.Writer) (string, error)
+	program     func(ctx context.Context, args []string) error // runs ssh
 	zone        *time.Location
 	every       time.Duration // between two looks of --wait
 
@@ -81,6 +82,10 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	}
 	if ctx.Err() != nil {
 		return broken // a person pressed Ctrl-C
+	}
+	var q quiet
+	if errors.As(err, &q) {
+		return q.code
 	}
 	c.explain(err)
 	if !c.begun {
@@ -148,7 +153,7 @@ func (c *cli) root() *cobra.Command {
 		return nil
 	}
 	cmd.AddCommand(c.login(), c.logout(), c.contexts(), c.use(), c.whoami(), c.sizes(), c.images(), c.start(), c.list(),
-		c.get(), c.open(), c.stop(), c.resume(), c.extend(), c.remove(), c.logs(), c.events(), c.requests(),
+		c.get(), c.open(), c.stop(), c.resume(), c.extend(), c.remove(), c.logs(), c.events(), c.ssh(), c.proxy(), c.sshConfig(), c.requests(),
 		c.decide(approve), c.decide(reject), c.withdraw())
 	return cmd
 }

@@ -515,6 +515,7 @@ type Image struct {
 	Port       int32        `json:"port"`
 	Reference  string       `json:"reference"`
 	Runtime    *Runtime     `json:"runtime,omitempty"`
+	Ssh        *SSH         `json:"ssh,omitempty"`
 	Title      string       `json:"title"`
 }
 
@@ -931,6 +932,14 @@ type Runtime struct {
 // RuntimeEngine defines model for Runtime.Engine.
 type RuntimeEngine string
 
+// SSH defines model for SSH.
+type SSH struct {
+	Port int32 `json:"port"`
+
+	// User Who signs in, with a key that the image takes
+	User string `json:"user"`
+}
+
 // Scaling defines model for Scaling.
 type Scaling struct {
 	// Metric concurrency (requests under way), requests (per second), queue (requests that wait in the servers) or gpu (per cent); absent: its owner sets the number
@@ -1092,6 +1101,7 @@ type Workload struct {
 	Secrets []string `json:"secrets,omitempty"`
 	Shared  bool     `json:"shared"`
 	Size    string   `json:"size"`
+	Ssh     *SSH     `json:"ssh,omitempty"`
 
 	// State succeeded, and failed with desired finished: the end of a job
 	State  WorkloadState `json:"state"`
@@ -1214,6 +1224,12 @@ type GetWorkloadLogsParams struct {
 
 	// Timestamps Begin each line with its time, RFC 3339
 	Timestamps *bool `form:"timestamps,omitempty" json:"timestamps,omitempty"`
+}
+
+// OpenWorkloadTunnelParams defines parameters for OpenWorkloadTunnel.
+type OpenWorkloadTunnelParams struct {
+	// Upgrade websocket
+	Upgrade *string `json:"Upgrade,omitempty"`
 }
 
 // SubmitRequestJSONRequestBody defines body for SubmitRequest for application/json ContentType.
@@ -1456,6 +1472,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/workloads/{id}/stop (the `StopWorkload` operationId).
 	StopWorkload(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenWorkloadTunnel Connect to its SSH server by WebSocket, as gpuctl ssh does
+	//
+	// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no SSH server; 403 where tunnels are off.
+	//
+	// Corresponds with GET /api/v1/workloads/{id}/tunnel (the `OpenWorkloadTunnel` operationId).
+	OpenWorkloadTunnel(ctx context.Context, id string, params *OpenWorkloadTunnelParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListImages Images on offer
@@ -1847,6 +1870,23 @@ func (c *Client) StartWorkload(ctx context.Context, id string, reqEditors ...Req
 // Corresponds with POST /api/v1/workloads/{id}/stop (the `StopWorkload` operationId).
 func (c *Client) StopWorkload(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStopWorkloadRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenWorkloadTunnel Connect to its SSH server by WebSocket, as gpuctl ssh does
+//
+// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no SSH server; 403 where tunnels are off.
+//
+// Corresponds with GET /api/v1/workloads/{id}/tunnel (the `OpenWorkloadTunnel` operationId).
+func (c *Client) OpenWorkloadTunnel(ctx context.Context, id string, params *OpenWorkloadTunnelParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenWorkloadTunnelRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2923,6 +2963,55 @@ func NewStopWorkloadRequest(server string, id string) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewOpenWorkloadTunnelRequest constructs an http.Request for the OpenWorkloadTunnel method
+func NewOpenWorkloadTunnelRequest(server string, id string, params *OpenWorkloadTunnelParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/workloads/%s/tunnel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.Upgrade != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Upgrade", *params.Upgrade, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Upgrade", headerParam0)
+		}
+
 	}
 
 	return req, nil

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // Options say where a portal is and who calls it.
@@ -130,4 +132,27 @@ func Refused(resp *http.Response) error {
 		e.Title = fmt.Sprintf("%s leads elsewhere: is the address of the portal right?", resp.Request.URL.Host)
 	}
 	return e
+}
+
+// Tunnel opens the WebSocket of the operation open-workload-tunnel. The client's timeout is that of the handshake.
+func Tunnel(ctx context.Context, c *Client, id string) (*websocket.Conn, error) {
+	r, err := NewOpenWorkloadTunnelRequest(c.Server, id, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.applyEditors(ctx, r, nil); err != nil {
+		return nil, err
+	}
+	doer, _ := c.Client.(*http.Client)
+	conn, resp, err := websocket.Dial(ctx, r.URL.String(), &websocket.DialOptions{HTTPClient: doer, HTTPHeader: r.Header})
+	if err == nil {
+		return conn, nil
+	}
+	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Request = r
+		if refused := Refused(resp); refused != nil {
+			return nil, refused
+		}
+	}
+	return nil, fmt.Errorf("open the tunnel: %w", err)
 }

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+	"github.com/spf13/cobra"
+
+	"github.com/gpu-portal/gpu-portal/internal/apiclient"
+)
+
+// suffix is what ssh knows workloads by: train.gpu.
+const suffix = ".gpu"
+
+// quiet is the exit code of another program, which has said itself what is wrong.
+type quiet struct{ code int }
+
+func (q quiet) Error() string { return fmt.Sprintf("exit status %d", q.code) }
+
+// trust are options of ssh. The portal says over TLS which pod it is; the keys of a container change with each start, and
+// asking about them each time would teach people to say yes.
+var trust = []string{"StrictHostKeyChecking no", "UserKnownHostsFile /dev/null", "LogLevel ERROR"}
+
+// program runs ssh at the person's terminal.
+func program(ctx context.Context, args []string) error {
+	path, err := exec.LookPath("ssh")
+	if err != nil {
+		return exitf(failed, "There is no ssh on this machine. Install the OpenSSH client.")
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) // Ctrl-C is for ssh
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return quiet{max(ended.ExitCode(), failed)}
+	}
+	return err
+}
+
+func (c *cli) ssh() *cobra.Command {
+	var user string
+	cmd := &cobra.Command{Use: "ssh WORKLOAD [-- ARGUMENTS…]", Short: "A shell in a workload whose image has an SSH server",
+		Long: "A shell in a workload whose image has an SSH server, through the portal.\n\n" +
+			"What follows -- are arguments of ssh: options, or a command. Your key is taken where the image says so.",
+		Example: "  gpuctl ssh train\n  gpuctl ssh train -- nvidia-smi\n  gpuctl ssh train -- -L 6006:localhost:6006",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); len(args) == 0 || at != 1 && (at >= 0 || len(args) > 1) {
+				return errors.New("name one workload; arguments of ssh follow --")
+			}
+			return nil
+		},
+		ValidArgsFunction: c.completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.portal()
+			if err != nil {
+				return err
+			}
+			w, err := reachable(cmd.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			proxy, err := c.proxyCommand(w.Id)
+			if err != nil {
+				return err
+			}
+			if user == "" {
+				user = w.Ssh.User
+			}
+			line := []string{"-o", "ProxyCommand " + proxy}
+			for _, o := range trust {
+				line = append(line, "-o", o)
+			}
+			line = append(line, "-l", user, w.Name+suffix)
+			return c.program(cmd.Context(), append(line, args[1:]...))
+		}}
+	cmd.Flags().StringVarP(&user, "user", "l", "", "who signs in (default: as the image says)")
+	return cmd
+}
+
+// reachable is a workload with an SSH server that runs.
+func reachable(ctx context.Context, client *apiclient.Client, name string) (apiclient.Workload, error) {
+	a, err := find(ctx, client, strings.TrimSuffix(name, suffix))
+	if err != nil {
+		return apiclient.Workload{}, err
+	}
+	switch w := a.Value; {
+	case w.Ssh == nil:
+		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose one that has; gpuctl images -o json says which.",
+			w.Image, w.Name)
+	case w.State != apiclient.WorkloadStateRunning:
+		return w, exitf(conflict, "%s does not run: it is %s.", w.Name, w.State)
+	default:
+		return w, nil
+	}
+}
+
+// plain needs no quoting in a shell or in the configuration of ssh.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
+
+// proxyCommand is the line by which ssh gets to a workload; %h is the host that it was asked for.
+func (c *cli) proxyCommand(workload string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	words := []string{strings.ReplaceAll(self, "%", "%%")}
+	if c.context != "" {
+		words = append(words, "--context", strings.ReplaceAll(c.context, "%", "%%"))
+	}
+	words = append(words, "proxy", workload)
+	for i, word := range words {
+		if !plain.MatchString(word) {
+			words[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
+		}
+	}
+	return strings.Join(words, " "), nil
+}
+
+func (c *cli) proxy() *cobra.Command {
+	return &cobra.Command{Use: "proxy WORKLOAD", Short: "Pass bytes between its SSH server and input and output",
+		Long: "Pass bytes between the SSH server of a workload and input and output: a ProxyCommand of ssh.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.portal()
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			w, err := reachable(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			conn, err := apiclient.Tunnel(ctx, client, w.Id)
+			if err != nil {
+				return err
+			}
+			return c.pass(ctx, conn)
+		}}
+}
+
+const (
+	chunk       = 32 << 10
+	mostMessage = 1 << 20
+)
+
+// pass copies both ways until one of them ends.
+func (c *cli) pass(ctx context.Context, conn *websocket.Conn) error {
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(mostMessage)
+	var left atomic.Bool
+	go func() {
+		writer := messages{ctx, conn}
+		_, err := io.CopyBuffer(writer, struct{ io.Reader }{c.in}, make([]byte, chunk))
+		left.Store(err == nil)
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+	}()
+	for {
+		kind, message, err := conn.Read(ctx)
+		switch {
+		case err != nil && (left.Load() || websocket.CloseStatus(err) == websocket.StatusNormalClosure):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the connection to the portal broke off: %w", err)
+		case kind == websocket.MessageText:
+			var last struct{ End string }
+			if json.Unmarshal(message, &last) != nil || last.End == "" {
+				last.End = "The portal ended the connection."
+			}
+			return exitf(failed, "%s", last.End)
+		}
+		if _, err := c.out.Write(message); err != nil {
+			return err
+		}
+	}
+}
+
+// messages makes a binary message of each write.
+type messages struct {
+	ctx  context.Context
+	conn *websocket.Conn
+}
+
+func (m messages) Write(p []byte) (int, error) {
+	return len(p), m.conn.Write(m.ctx, websocket.MessageBinary, p)
+}
+
+func (c *cli) sshConfig() *cobra.Command {
+	return &cobra.Command{Use: "ssh-config", Short: "Lines for ~/.ssh/config, by which ssh and editors know WORKLOAD.gpu",
+		Example: "  gpuctl ssh-config >> ~/.ssh/config\n  ssh train.gpu", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := c.portal()
+			if err != nil {
+				return err
+			}
+			text, err := c.hosts(cmd.Context(), client)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.out, text)
+			return err
+		}}
+}
+
+// hosts has a block for all workloads, with the user that all images share. Where they share none, each workload that
+// is there has a block with its own.
+func (c *cli) hosts(ctx context.Context, client *apiclient.Client) (string, error) {
+	images, err := listImages(ctx, client, "")
+	if err != nil {
+		return "", err
+	}
+	var users []string
+	for _, i := range images.items {
+		if i.Ssh != nil && !slices.Contains(users, i.Ssh.User) {
+			users = append(users, i.Ssh.User)
+		}
+	}
+	proxy, err := c.proxyCommand("%h")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if len(users) > 1 {
+		mine := apiclient.ListWorkloadsParamsScopeMine
+		l, err := listWorkloads(ctx, client, everything, apiclient.ListWorkloadsParams{Scope: &mine})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(&b, "# Images have different users: print this again for workloads that are new.")
+		for _, w := range l.items {
+			if w.Ssh != nil {
+				fmt.Fprintf(&b, "Host %s%s\n  User %s\n", clean(w.Name), suffix, clean(w.Ssh.User))
+			}
+		}
+	}
+	fmt.Fprintf(&b, "Host *%s\n  ProxyCommand %s\n", suffix, proxy)
+	if len(users) == 1 {
+		fmt.Fprintf(&b, "  User %s\n", clean(users[0]))
+	}
+	for _, o := range trust {
+		fmt.Fprintf(&b, "  %s\n", o)
+	}
+	return b.String(), nil
+}

@@ -184,6 +184,7 @@ func configuration(o PortalOptions, port int, access kube.Access) map[string]any
 			"apiKeyFile": o.licenseKey()}},
 		"limits":           map[string]any{"minLease": minLease},
 		"terminal":         map[string]any{"enabled": true},
+		"tunnel":           map[string]any{"enabled": true},
 		"teamImages":       []string{"registry.example.org/{team}/*"},
 		"tenantNamespaces": []string{spaces + "*"},
 	}

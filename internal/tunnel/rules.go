@@ -17,14 +17,23 @@ type Rules struct {
 	MaxBytes int64 // of both directions together
 }
 
-// Permit is nil where the actor may have a tunnel to the workload now: one who may open it, by a token of their own. A
-// session in the browser is not enough: another site's page could open a WebSocket with its cookie.
+// Permit is nil where the actor may have a tunnel to the workload now: one who is offered one, by a token of their own.
+// A session in the browser is not enough: another site's page could open a WebSocket with its cookie.
 func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) error {
+	if err := r.Offers(a, w, now); err != nil {
+		return err
+	}
+	if a.Via != identity.ViaToken {
+		return fault.New(fault.Forbidden, i18n.T("tunnel.token"))
+	}
+	return nil
+}
+
+// Offers is nil where a program of the actor may have a tunnel to the workload: of one who may open it.
+func (r Rules) Offers(a identity.Actor, w workload.Workload, now time.Time) error {
 	switch {
 	case !r.Enabled:
 		return fault.New(fault.Forbidden, i18n.T("tunnel.off"))
-	case a.Via != identity.ViaToken:
-		return fault.New(fault.Forbidden, i18n.T("tunnel.token"))
 	case !identity.Can(a, identity.OpenWorkload, w.ResourceAt(now)):
 		return fault.New(fault.Forbidden, i18n.T("tunnel.not_shared", "Owner", w.OwnerName))
 	}

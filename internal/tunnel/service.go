@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -113,7 +114,8 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID) (*
 	conn, err := s.o.Pods.Dial(ctx, w, ssh.Port)
 	if err != nil {
 		leave()
-		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port", ssh.Port))
+		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port",
+			strconv.Itoa(int(ssh.Port))))
 	}
 	return &Session{service: s, actor: a, workload: w, pod: conn, leave: leave}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +55,7 @@ func (s *Session) Run(ctx context.Context, client Client) (End, error) {
 	defer s.Close()
 	defer func() { _ = client.Close() }()
 	o, began := s.service.o, s.service.o.Now()
-	port := s.workload.Image.SSH.Port
+	port := strconv.Itoa(int(s.workload.Image.SSH.Port)) // numbers would be grouped
 	if err := s.record(ctx, audit.TunnelOpened, i18n.T("tunnel.opened", "Port", port)); err != nil {
 		o.Logger.ErrorContext(ctx, "the start of a tunnel could not be recorded", "workload", s.workload.ID, "error", err)
 		return End{}, err

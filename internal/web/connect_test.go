@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // TestAWorkloadSaysHowToReachIt: its address and the lines of kubectl while it has a pod, the calls of REST, each to be
@@ -27,6 +28,30 @@ func TestAWorkloadSaysHowToReachIt(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "workload-access")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/connect"), http.StatusOK), "address", "share")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/connect"), http.StatusOK), "connect-kubectl")
+}
+
+// TestSSHGoesThroughThePortal: lines to copy and a link for who may open a workload that runs in an image with an SSH
+// server; nothing for others.
+func TestSSHGoesThroughThePortal(t *testing.T) {
+	t.Parallel()
+	w := sceneWorld(t, "workload", "connect, SSH")
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
+	wantText(t, doc, "connect-ssh", "lets in jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
+		"ssh 'train-resnet.gpu'")
+	if n := part(doc, "connect-ssh").Find("[data-copy-from]").Length(); n != 3 {
+		t.Errorf("want three lines to copy, got %d", n)
+	}
+	link, _ := part(doc, "connect-vscode").Attr("href")
+	if want := "vscode://vscode-remote/ssh-remote+train-resnet.gpu/home/jovyan"; link != want {
+		t.Errorf("want %s, got %s", want, link)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/connect"), http.StatusOK), "connect-ssh")
+	item := w.Work("w-train-resnet")
+	item.State = workload.Stopped
+	w.PutWork(item)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK), "connect-ssh")
+	busy := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
+	wantAbsent(t, busy, "connect-ssh")
 }
 
 // TestAJobIsRunAgainOverREST: the line asks for the same program with the names of the API.

@@ -34,6 +34,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/account"
 	"github.com/gpu-portal/gpu-portal/internal/web/admin"
@@ -79,6 +80,7 @@ type Deps struct {
 	Metrics      blocks.Metrics
 	Logs         workloads.Logs
 	Terminals    *terminal.Service // nil: there are none
+	Tunnels      tunnel.Rules
 	Try          workloads.Tries
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
@@ -160,7 +162,7 @@ func New(d Deps) *Web {
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,
-		Logs: d.Logs, Terminals: d.Terminals, Keys: d.Keys, Traffic: d.Traffic, PortalURL: d.PortalURL, Try: d.Try}
+		Logs: d.Logs, Terminals: d.Terminals, Tunnels: d.Tunnels, Keys: d.Keys, Traffic: d.Traffic, PortalURL: d.PortalURL, Try: d.Try}
 	money := &cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads}
 	panels := &embeds.Pages{Blocks: shared, Embeds: d.Embeds, Panels: map[embed.Panel]page.BuildPanel{
 		embed.Workload: one.Panel, embed.Team: money.Panel, embed.Fleet: hardware.Panel,

@@ -88,6 +88,7 @@ var startScenes = []Scene{
 var workloadScenes = []Scene{
 	{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "connect, notebook", Anna, Busy, "/workloads/w-train-resnet/connect", nil},
+	{"workload", "connect, SSH", Anna, withSSH, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, endpoint", Ben, Busy, "/workloads/w-llm-chat/connect", nil},
 	{"workload", "try it", Anna, Busy, "/workloads/w-llm-chat/try", nil},
 	{"workload", "connect, job", Anna, batch, "/workloads/w-pretrain/connect", nil},

@@ -43,6 +43,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -383,7 +384,7 @@ func (w *World) pages() {
 		Rules: terminal.Rules{Enabled: true, Limits: session.Limits{Idle: 30 * time.Minute, Longest: 8 * time.Hour,
 			Most: 10, PerPerson: 2}},
 		Alive: func(context.Context) bool { return !w.Dead.Load() }, Every: 10 * time.Millisecond, Now: w.now})
-	w.Web = web.New(web.Deps{Logs: w.Logs, Terminals: terminals,
+	w.Web = web.New(web.Deps{Logs: w.Logs, Terminals: terminals, Tunnels: tunnel.Rules{Enabled: true},
 		Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
 		Drift: w.Drift, Doctor: newDoctor(w),
 		Tenants: w.Tenants, Budgets: w.BudgetService, Notify: newNotices(w, w.now), Delegations: w.Delegations,

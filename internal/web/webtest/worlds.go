@@ -294,6 +294,15 @@ func batch(s Scope) *World {
 	return w
 }
 
+// withSSH is busy, with an SSH server in the image of a notebook.
+func withSSH(s Scope) *World {
+	w := Busy(s)
+	item := w.Work("w-train-resnet")
+	item.Image.SSH = &catalog.SSH{Port: 2222, User: "jovyan"}
+	w.PutWork(item)
+	return w
+}
+
 func changed(s Scope) *World {
 	w := Busy(s)
 	w.Add(w.Workload("segment-cells", Anna, "mig-1g.10gb").ChangedByOthers(false))

@@ -1,8 +1,10 @@
 package workloads
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -11,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
@@ -23,12 +26,31 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.ConnectModel{Access: w.accessModel(k, s), Shell: w.shellModel(k, s), REST: w.restCalls(k, s)}
+	m := workloadview.ConnectModel{Access: w.accessModel(k, s), SSH: w.sshModel(k, s), Shell: w.shellModel(k, s),
+		REST: w.restCalls(k, s)}
 	v := w.workloadView(k, s, workloadview.Connect, workloadview.PageModel{Connect: m})
 	v.Parts = append(v.Parts,
 		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(m.Access) }},
+		page.Part{ID: m.SSH.ID, Draw: func(page.Words) templ.Component { return workloadview.SSH(m.SSH) }},
 		page.Part{ID: m.Shell.ID, Draw: func(page.Words) templ.Component { return workloadview.Shell(m.Shell) }})
 	return v, nil
+}
+
+// sshModel has lines while the workload runs, for who may have a tunnel to its SSH server.
+func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
+	m := workloadview.SSHModel{ID: "workload-ssh"}
+	if s.Image.SSH == nil || s.State != workload.Running || w.Tunnels.Offers(k.Actor, s.Workload, k.Words.Now) != nil {
+		return m
+	}
+	host := s.Name + ".gpu"
+	m.User = s.Image.SSH.User
+	m.Lines = []workloadview.CallModel{
+		{What: workloadview.SSHShell, Text: "gpuctl ssh " + page.ShellQuote(s.Name)},
+		{What: workloadview.SSHConfig, Text: "gpuctl ssh-config >> ~/.ssh/config"},
+		{What: workloadview.SSHPlain, Text: "ssh " + page.ShellQuote(host)}}
+	m.Editor = (&url.URL{Scheme: "vscode", Host: "vscode-remote",
+		Path: "/ssh-remote+" + host + cmp.Or(s.Image.Home, "/")}).String()
+	return m
 }
 
 // shellModel has lines while there is a pod to reach.

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/terminal"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
+	"github.com/gpu-portal/gpu-portal/internal/tunnel"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -32,6 +33,7 @@ type Pages struct {
 	Metrics    blocks.Metrics
 	Logs       Logs
 	Terminals  *terminal.Service
+	Tunnels    tunnel.Rules
 	PortalURL  string
 	Try        Tries
 }

@@ -20,7 +20,8 @@ var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := (&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: home, zone: time.Local, program: program,
+	code := (&cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, home: home,
+		zone: time.Local, program: program,
 		interactive: func() bool { return term.IsTerminal(int(os.Stdin.Fd())) }, secret: secret,
 		every: 3 * time.Second}).run(ctx, os.Args[1:])
 	stop()

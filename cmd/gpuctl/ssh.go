@@ -27,8 +27,8 @@ type quiet struct{ code int }
 
 func (q quiet) Error() string { return fmt.Sprintf("exit status %d", q.code) }
 
-// trust are options of ssh. The portal says over TLS which pod it is; the keys of a container change with each start, and
-// asking about them each time would teach people to say yes.
+// trust are options of ssh. The portal says over TLS which pod it is; the keys of a container change with each start,
+// and asking about them each time would teach people to say yes.
 var trust = []string{"StrictHostKeyChecking no", "UserKnownHostsFile /dev/null", "LogLevel ERROR"}
 
 // program runs ssh at the person's terminal.
@@ -49,7 +49,8 @@ func program(ctx context.Context, args []string) error {
 
 func (c *cli) ssh() *cobra.Command {
 	var user string
-	cmd := &cobra.Command{Use: "ssh WORKLOAD [-- ARGUMENTS…]", Short: "A shell in a workload whose image has an SSH server",
+	cmd := &cobra.Command{Use: "ssh WORKLOAD [-- ARGUMENTS…]",
+		Short: "A shell in a workload whose image has an SSH server",
 		Long: "A shell in a workload whose image has an SSH server, through the portal.\n\n" +
 			"What follows -- are arguments of ssh: options, or a command. Your key is taken where the image says so.",
 		Example: "  gpuctl ssh train\n  gpuctl ssh train -- nvidia-smi\n  gpuctl ssh train -- -L 6006:localhost:6006",
@@ -95,8 +96,8 @@ func reachable(ctx context.Context, client *apiclient.Client, name string) (apic
 	}
 	switch w := a.Value; {
 	case w.Ssh == nil:
-		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose one that has; gpuctl images -o json says which.",
-			w.Image, w.Name)
+		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose one that has; gpuctl images -o json says "+
+			"which.", w.Image, w.Name)
 	case w.State != apiclient.WorkloadStateRunning:
 		return w, exitf(conflict, "%s does not run: it is %s.", w.Name, w.State)
 	default:

@@ -1,9 +1,9 @@
 // Package session is what the connections of people into their workloads have in common, terminals and tunnels: how
 // many there may be, how long they last, and when they end. Nothing of what they pass is known here.
 //
-// Pool counts the sessions of a person and of the process, and ends them all when the process stops. Begin gives one its
-// Life: a context that ends with the session, whose cause says why. A Life ends by the times of Limits, when the right
-// or the sign-in of its person is gone, when what it leads to is gone, or when its owner says so.
+// Pool counts the sessions of a person and of the process, and ends them all when the process stops. Begin gives one
+// its Life: a context that ends with the session, whose cause says why. A Life ends by the times of Limits, when the
+// right or the sign-in of its person is gone, when what it leads to is gone, or when its owner says so.
 package session
 
 import (

@@ -106,8 +106,8 @@ func (s *Socket) Close() error {
 	return s.conn.CloseNow()
 }
 
-// beat keeps proxies from closing a connection on which nothing happens, and finds one whose program is gone. A pong can
-// wait behind bytes that the pod does not take, but for no longer than a session's patience.
+// beat keeps proxies from closing a connection on which nothing happens, and finds one whose program is gone. A pong
+// can wait behind bytes that the pod does not take, but for no longer than a session's patience.
 func (s *Socket) beat() {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()

@@ -45,13 +45,14 @@ func (m *machine) apt(brings map[string]string) {
 // user is who runs the script: 0 is root.
 func (m *machine) user(id int) { m.program("id", fmt.Sprintf("echo %d", id)) }
 
-// needs runs .ci/needs there; PostgreSQL is where the test says.
+// needs runs .ci/needs there; PostgreSQL and sshd are where the test says.
 func (m *machine) needs() (said string, err error) {
 	m.t.Helper()
 	script, err := filepath.Abs("../.ci/needs")
 	must(m.t, err)
 	cmd := exec.Command("/bin/sh", script)
-	cmd.Env = []string{"PATH=" + m.dir, "POSTGRESQL=" + filepath.Join(m.dir, "postgresql")}
+	cmd.Env = []string{"PATH=" + m.dir, "POSTGRESQL=" + filepath.Join(m.dir, "postgresql"),
+		"SSHD=" + filepath.Join(m.dir, "sshd")}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -63,7 +64,7 @@ func (m *machine) asked() string {
 
 // everything that .ci/needs looks for, and the packages that bring it.
 var everything = map[string]string{"gcc": "cc", "chromium": "chromium", "curl": "curl", "jq": "jq",
-	"jupyter-notebook": "jupyter-notebook", "postgresql": "postgres"}
+	"jupyter-notebook": "jupyter-notebook", "openssh-client": "ssh", "openssh-server": "sshd", "postgresql": "postgres"}
 
 func TestNeedsInstallsWhatIsMissingOnDebian(t *testing.T) {
 	m := newMachine(t, "chromium")
@@ -103,7 +104,7 @@ func TestNeedsUsesSudo(t *testing.T) {
 }
 
 func TestNeedsSaysInOneLineWhatToInstallElsewhere(t *testing.T) {
-	m := newMachine(t, "cc", "curl", "jq", "jupyter-notebook")
+	m := newMachine(t, "cc", "curl", "jq", "jupyter-notebook", "ssh", "sshd")
 	must(t, os.MkdirAll(filepath.Join(m.dir, "postgresql", "17", "bin"), 0o755))
 	must(t, os.WriteFile(filepath.Join(m.dir, "postgresql", "17", "bin", "postgres"), nil, 0o755))
 	said, err := m.needs()

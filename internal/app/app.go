@@ -597,7 +597,8 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	}
 	return gateway.New(gateway.Options{
 		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
-		Actors: people{a}, Keys: a.store, Windows: windows, Traffic: a.counts, Waker: a.workloads, Loads: a.store, Visits: a.store,
+		Actors: people{a}, Keys: a.store, Windows: windows, Traffic: a.counts, Waker: a.workloads,
+		Loads: a.store, Visits: a.store,
 		ID:         newID("g-"),
 		WakeWithin: a.config.Serving.WakeWithin.Std(), MaxHeld: a.config.Serving.HeldRequests,
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),

@@ -3,8 +3,8 @@ package endpointkey
 import "time"
 
 // Share is what one replica knows of the Window of a key. Where it is Due, it has an Ask counted and takes over the
-// result with Agreed; between that it lets in what it has reserved, and keeps the tokens that it took for the next time.
-// Both are at most a part of the limit, so n replicas keep a limit within n parts and what is under way.
+// result with Agreed; between that it lets in what it has reserved, and keeps its tokens for the next time. Both are at
+// most a part of the limit, so n replicas keep a limit within n parts and what is under way.
 type Share struct {
 	common   Window
 	agreedAt time.Time

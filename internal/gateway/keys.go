@@ -123,8 +123,8 @@ func (g *Gateway) connections(gr grant) int {
 	return maxKeyConnections
 }
 
-// keyCounts counts what is taken with each key: for the limits of a minute, which the replicas agree on (agree), and for
-// the hours in the database, which are written in batches. Calls under way at once are those of this process.
+// keyCounts counts what is taken with each key: for the limits of a minute, which the replicas agree on (agree), and
+// for the hours in the database, which are written in batches. Calls under way at once are those of this process.
 type keyCounts struct {
 	mu      sync.Mutex
 	byKey   map[string]*counted
@@ -201,8 +201,8 @@ func (t *keyCounts) begin(gr grant, now time.Time, agree func(*counted)) (over e
 	return over, 0
 }
 
-// agreeWithin is how long replicas wait for the database that they agree in, and aloneFor how long each counts by itself
-// after it did not answer.
+// agreeWithin is how long replicas wait for the database that they agree in, and aloneFor how long each counts by
+// itself after it did not answer.
 const (
 	agreeWithin = time.Second
 	aloneFor    = 5 * time.Second

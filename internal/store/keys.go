@@ -204,8 +204,8 @@ func (s *Store) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) e
 	})
 }
 
-// EndpointKeyWindow changes the running minute of a key; nobody else changes it meanwhile. Fault: Conflict when there is
-// no such key.
+// EndpointKeyWindow changes the running minute of a key; nobody else changes it meanwhile. Fault: Conflict when there
+// is no such key.
 func (s *Store) EndpointKeyWindow(ctx context.Context, key string, change func(*endpointkey.Window)) error {
 	return s.write(ctx, func(t *tx) error {
 		// An UPDATE locks the row, which an INSERT makes first where there is none.

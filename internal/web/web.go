@@ -162,7 +162,8 @@ func New(d Deps) *Web {
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,
-		Logs: d.Logs, Terminals: d.Terminals, Tunnels: d.Tunnels, Keys: d.Keys, Traffic: d.Traffic, PortalURL: d.PortalURL, Try: d.Try}
+		Logs: d.Logs, Terminals: d.Terminals, Tunnels: d.Tunnels, Keys: d.Keys, Traffic: d.Traffic, PortalURL: d.PortalURL,
+		Try: d.Try}
 	money := &cost.Pages{Blocks: shared, Usage: d.Usage, Prices: d.Prices, Budgets: d.Budgets, Workloads: d.Workloads}
 	panels := &embeds.Pages{Blocks: shared, Embeds: d.Embeds, Panels: map[embed.Panel]page.BuildPanel{
 		embed.Workload: one.Panel, embed.Team: money.Panel, embed.Fleet: hardware.Panel,

@@ -107,8 +107,8 @@ func dryRun(t *testing.T) func(*unstructured.Unstructured) error {
 	}
 }
 
-// definesKServe has the API server know InferenceServices until the end of the test, by the definition that the tests of
-// the controller have.
+// definesKServe has the API server know InferenceServices until the end of the test, by the definition that the tests
+// of the controller have.
 func definesKServe(t *testing.T) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", world.Kubeconfig)

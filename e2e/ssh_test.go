@@ -27,9 +27,9 @@ import (
 // sshPort is that of the image's SSH server, in the pod.
 const sshPort = 2222
 
-// TestSSHIntoAWorkload: Dana's public key is a secret of hers; the real ssh gets from gpuctl through the portal to a real
-// OpenSSH server in the place of the pod's, which reads the key from what the portal has mounted. Nobody else gets there,
-// and the connection ends with the workload.
+// TestSSHIntoAWorkload: Dana's public key is a secret of hers; the real ssh gets from gpuctl through the portal to a
+// real OpenSSH server in the place of the pod's, which reads the key from what the portal has mounted. Nobody else gets
+// there, and the connection ends with the workload.
 func TestSSHIntoAWorkload(t *testing.T) {
 	catalogAsItWas(t)
 	me, err := user.Current()

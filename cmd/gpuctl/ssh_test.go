@@ -179,8 +179,8 @@ func TestLinesForSSH(t *testing.T) {
 		t.Errorf("want\n%s, got %d\n%s %s", want, s.code, s.out, s.err)
 	}
 	s, _ = sshPortal{users: []string{"jovyan", "rstudio"}}.calls(t, "gpup_dora", "", "ssh-config")
-	want := "# Images have different users: print this again for workloads that are new.\nHost night.gpu\n  User jovyan\n" +
-		"Host train.gpu\n  User jovyan\n" + strings.Replace(all, "%s", "", 1)
+	want := "# Images have different users: print this again for workloads that are new.\n" +
+		"Host night.gpu\n  User jovyan\nHost train.gpu\n  User jovyan\n" + strings.Replace(all, "%s", "", 1)
 	if s.code != done || s.out != want {
 		t.Errorf("want\n%s, got %d\n%s %s", want, s.code, s.out, s.err)
 	}

@@ -169,8 +169,10 @@ func TestATunnelIsRefusedInWords(t *testing.T) {
 		words  string
 	}{
 		"a session in the browser": {via: identity.ViaSession, status: 403, words: "programs that sign in with an API token"},
-		"somebody else's":          {change: func(w *workload.Workload) { w.Owner = "p-2" }, status: 403, words: "has not shared it"},
-		"no server":                {change: func(w *workload.Workload) { w.Image.SSH = nil }, status: 409, words: "no SSH server"},
+		"somebody else's": {change: func(w *workload.Workload) { w.Owner = "p-2" }, status: 403,
+			words: "has not shared it"},
+		"no server": {change: func(w *workload.Workload) { w.Image.SSH = nil }, status: 409,
+			words: "no SSH server"},
 		"stopped": {change: func(w *workload.Workload) { w.State = workload.Stopped }, status: 409,
 			words: "It does not run now"},
 		"no WebSocket": {plain: true, status: 409, words: "speaks WebSocket only"},

@@ -310,7 +310,8 @@ func TestTenThousandKeys(t *testing.T) {
 func TestAKeyFromAThousandConnections(t *testing.T) {
 	w := newWorld(t)
 	const atOnce = 10
-	key, other := w.key("a", "ep-anna", endpointkey.Limits{Concurrency: atOnce}), w.key("b", "ep-anna", endpointkey.Limits{})
+	key := w.key("a", "ep-anna", endpointkey.Limits{Concurrency: atOnce})
+	other := w.key("b", "ep-anna", endpointkey.Limits{})
 	var held, refused atomic.Int64
 	var all sync.WaitGroup
 	stop := make(chan struct{})

@@ -103,7 +103,8 @@ func newWorld(t *testing.T, serve func(net.Conn), adjust ...func(*tunnel.Options
 			}()
 		}
 	}()
-	w := &world{t: t, server: server, counted: make(chan tunnel.Reason, 10), item: workload.Workload{ID: "w-1", Name: "nb-a", Kind: catalog.Notebook,
+	w := &world{t: t, server: server, counted: make(chan tunnel.Reason, 10), item: workload.Workload{
+		ID: "w-1", Name: "nb-a", Kind: catalog.Notebook,
 		Tenant: "vision", Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
 		Desired: workload.WantRunning, State: workload.Running,
 		Image:    catalog.Image{Port: 8888, SSH: &catalog.SSH{Port: 2222, User: "jovyan"}},

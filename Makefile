@@ -53,19 +53,21 @@ test: needs build node_modules ## every test: unit, store on SQLite and PostgreS
 
 # The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests. A world is a
 # share's own, for stories stop its API server. The order within a share is shuffled: no story leans on another.
+# go vet has run over all by then, so go test leaves it out.
 ON_STACK := '^TestDevstack'
+TESTS    := go test -vet=off
 .PHONY: test-packages
 test-packages:
-	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... \
+	$(TESTS) -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... \
 		./e2e/signin/... ./e2e/certified/...
-	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
-	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
-	$(BIN)/withstack --nodes 29 -- go test -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
-	$(BIN)/withstack -- go test -count=1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts
+	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" $(TESTS) ./internal/agent/... ./cmd/agent/...
+	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin $(TESTS) ./...
+	$(BIN)/withstack --nodes 29 -- $(TESTS) -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
+	$(BIN)/withstack -- $(TESTS) -count=1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts
 
 .PHONY: test-stories-1 test-stories-2
 test-stories-1 test-stories-2: test-stories-%:
-	STORIES=$*/2 $(BIN)/withstack -- go test -count=1 -p 1 -timeout 60m -shuffle=on ./e2e
+	STORIES=$*/2 $(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 60m -shuffle=on ./e2e
 
 # Multi-arch images with SBOM and provenance are pushed as they are built: IMAGE=registry.example.org/gpu make image
 IMAGE     ?=

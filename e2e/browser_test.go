@@ -247,7 +247,7 @@ func (p *person) axe(only string) {
 		within = strconv.Quote(p.within)
 	}
 	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(` + within + `, {runOnly: ` + only +
-		`})).violations
+		`, resultTypes: ['violations']})).violations
 		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))})))`)
 	p.do(err)
 	var violations []map[string]any

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	goi18n "github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
@@ -27,8 +28,13 @@ func Name(tag language.Tag) string { return names[tag] }
 // Bundle holds the messages of all languages.
 type Bundle struct{ bundle *goi18n.Bundle }
 
-// Load reads the embedded messages. An error names the file that cannot be read.
-func Load() (*Bundle, error) {
+// Load is the messages of all languages, read once a process from the embedded files, a quarter of a second of CPU. An
+// error names the file that cannot be read.
+func Load() (*Bundle, error) { return loaded() }
+
+var loaded = sync.OnceValues(load)
+
+func load() (*Bundle, error) {
 	b := goi18n.NewBundle(language.English)
 	b.RegisterUnmarshalFunc("yaml", yaml.Unmarshal)
 	entries, err := locales.ReadDir("locales")

@@ -52,6 +52,10 @@ type server struct {
 	admin  *sql.DB
 	copies sync.Mutex // copying a template wants nobody else to be at it
 	life   *os.File   // the server ends when this pipe closes, which the kernel does for a dead program too
+
+	// strategy is of CREATE DATABASE, where the server knows it (PostgreSQL 15). Copying files takes a quarter of the CPU
+	// of the default, which writes each block to the log of a server that need not survive (0.08 s against 0.33 s).
+	strategy string
 }
 
 var quick, synced server
@@ -213,6 +217,13 @@ func (s *server) address(database string) string {
 }
 
 func (s *server) makeTemplate() error {
+	var version int
+	if err := s.admin.QueryRow("SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return err
+	}
+	if version >= 15_00_00 {
+		s.strategy = " STRATEGY FILE_COPY"
+	}
 	if _, err := s.admin.Exec("CREATE DATABASE " + template); err != nil {
 		return err
 	}
@@ -229,7 +240,7 @@ func (s *server) database(t testing.TB, from string) string {
 	name := "test_" + strconv.FormatInt(s.clones.Add(1), 10)
 	s.copies.Lock()
 	defer s.copies.Unlock()
-	if _, err := s.admin.Exec("CREATE DATABASE " + name + " TEMPLATE " + from); err != nil {
+	if _, err := s.admin.Exec("CREATE DATABASE " + name + " TEMPLATE " + from + s.strategy); err != nil {
 		t.Fatalf("copy the template database: %v", err)
 	}
 	t.Cleanup(func() {

@@ -28,7 +28,7 @@ func teamImageView(o tenant.Own) TeamImage {
 // TeamImageBody is what can be said of an image.
 type TeamImageBody struct {
 	Title     string `json:"title" maxLength:"80"`
-	Reference string `json:"reference" maxLength:"400" example:"registry.example.org/vision/train:1.4@sha256:…" doc:"With registry and digest, from a repository that the administrator allows"`
+	Reference string `json:"reference" maxLength:"400" example:"registry.example.org/vision/train:1.4" doc:"With registry, from a repository that the administrator allows; a tag is kept with the digest that it has now"`
 	Like      string `json:"like" maxLength:"63" example:"jupyterlab" doc:"The catalog's image that it is started like: command, variables, port, user"`
 	Note      string `json:"note,omitempty" maxLength:"300"`
 }

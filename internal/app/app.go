@@ -342,7 +342,7 @@ func (a *App) services() {
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
 		Holidays:            a.config.Schedule.Holidays,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,
-		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
+		Resolve: a.resolveImage, Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
 		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
 	a.requests = request.New(request.Options{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
 )
 
@@ -28,6 +30,11 @@ func keyOf(key []byte) secret.Key {
 	return secret.Key{ID: hex.EncodeToString(derive(key, "id of the key for secrets")[:4]),
 		Seal: func(about, text string) (string, error) { return oidc.SealToken(own, about, text) },
 		Open: func(about, sealed string) (string, error) { return oidc.OpenToken(own, about, sealed) }}
+}
+
+// resolveImage asks a registry for a tag's digest with the secrets, which are made after the teams.
+func (a *App) resolveImage(ctx context.Context, team, reference string) (registry.Manifest, error) {
+	return a.secretService.Resolve(ctx, team, reference)
 }
 
 func (a *App) newSecrets() *secret.Service {

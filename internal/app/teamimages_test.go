@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +12,9 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
@@ -176,14 +180,63 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	}
 }
 
+// TestATagIsWrittenDownWithItsDigest: an owner may name a tag, the registry says which digest it has, and only
+// registries that the team may take images from are asked.
+func TestATagIsWrittenDownWithItsDigest(t *testing.T) {
+	w := newWorld(t)
+	windows := registry.Manifest{Digest: oneDigest[1:], Platforms: []string{"windows/amd64"}}
+	var asked []string
+	var found registry.Manifest
+	var why error
+	teams := tenant.NewService(tenant.Options{Store: w.store, Initial: w.site.Directory, Catalog: w.offer.Catalog,
+		Now: w.now, Resolve: func(_ context.Context, team, reference string) (registry.Manifest, error) {
+			asked = append(asked, team+" "+reference)
+			return found, why
+		}})
+	save := func(reference string) (tenant.Own, error) {
+		return teams.SaveImage(t.Context(), w.actorOf(owner), "vision", tenant.ImageDraft{New: true, Image: tenant.Image{
+			Name: "train", Title: "Train", Reference: reference, Like: "jupyterlab"}})
+	}
+	for name, c := range map[string]struct {
+		reference, want string
+		found           registry.Manifest
+		why             error
+	}{
+		"no such tag":        {visionImage(""), "tenant.image_not_found", registry.Manifest{}, registry.ErrMissing},
+		"a wrong password":   {visionImage(""), "tenant.image_refused", registry.Manifest{}, registry.ErrRefused},
+		"no answer":          {visionImage(""), "tenant.image_silent", registry.Manifest{}, registry.ErrSilent},
+		"for Windows alone":  {visionImage(""), "tenant.image_platform", windows, nil},
+		"of another team":    {"registry.example.org/speech/train:1", "tenant.image_not_allowed", registry.Manifest{}, nil},
+		"a host without dot": {"train:1", "tenant.image_reference", registry.Manifest{}, nil},
+	} {
+		found, why, asked = c.found, c.why, nil
+		_, err := save(c.reference)
+		if !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) != 1 || fault.As(err).Fields[0].Reason.ID != c.want {
+			t.Errorf("%s: want %s, got %v", name, c.want, err)
+		}
+		if may := strings.HasPrefix(c.reference, "registry.example.org/vision/"); may != (len(asked) == 1) {
+			t.Errorf("%s: asked %v", name, asked)
+		}
+	}
+	found, why, asked = windows, nil, nil
+	found.Platforms = append(found.Platforms, "linux/arm64")
+	own, err := save(visionImage(""))
+	if want := []string{"vision " + visionImage("")}; err != nil || own.Reference != visionImage(oneDigest) ||
+		!slices.Equal(asked, want) {
+		t.Errorf("want the digest written down, got %q %v after %v", own.Reference, err, asked)
+	}
+}
+
 // TestAnImageIsCheckedAsTheCatalogs: a wrong one comes back with what was typed and what is allowed.
 func TestAnImageIsCheckedAsTheCatalogs(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(c *config.Config) { c.WorkloadSecrets.RegistryHosts = []string{"ghcr.io"} })
 	olga := w.signedIn(owner)
 	for name, c := range map[string]struct {
 		field, value, says string
 	}{
-		"a tag alone": {"reference", "registry.example.org/vision/train:1.4", "digest"},
+		"a tag of a registry that may not be asked": {"reference", "registry.example.org/vision/train:1.4",
+			"registry.example.org gave the portal no digest"},
+		"a tag alone of another team": {"reference", "registry.example.org/speech/train:1", "registry.example.org/vision/*"},
 		"another team's": {"reference", "registry.example.org/speech/train" + oneDigest,
 			"registry.example.org/vision/*"},
 		"another registry": {"reference", "registry.example.org.evil.org/vision/train" + oneDigest,

@@ -236,12 +236,22 @@ func (k *checker) labels(at string, names []string) {
 
 // reference is an image at a registry that is named, without user, pinned by digest: what was approved is what runs.
 // The grammar is that of the distribution project, narrower where it would allow a host to be guessed.
-var reference = regexp.MustCompile(
-	`^(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
-		`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64}$`)
+var (
+	reference = regexp.MustCompile(`^` + nameAndTag + digest + `$`)
+	tagged    = regexp.MustCompile(`^` + nameAndTag + `$`)
+)
+
+const (
+	nameAndTag = `(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
+		`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?`
+	digest = `@sha256:[0-9a-f]{64}`
+)
 
 // Pinned reports whether a text names an image with registry and digest.
 func Pinned(text string) bool { return len(text) <= 400 && reference.MatchString(text) }
+
+// Tagged reports whether a text names an image with registry and, but for the latest, tag, and without digest.
+func Tagged(text string) bool { return len(text) <= 400 && tagged.MatchString(text) }
 
 // Repository is the part of a reference that names registry and repository, without tag and digest.
 func Repository(ref string) string {

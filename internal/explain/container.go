@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
 )
 
@@ -117,7 +118,7 @@ func pulling(f Facts, detail string) finding {
 	}
 	found := byText(f, pulls, detail, "explain.image_pull")
 	if u, ok := secret.PullUse(f.Workload); ok && found.reason.ID == "explain.image_no_access" {
-		found.reason = i18n.T("explain.pull_secret", "Registry", secret.RegistryOf(f.Workload.Image.Reference),
+		found.reason = i18n.T("explain.pull_secret", "Registry", registry.HostOf(f.Workload.Image.Reference),
 			"Secret", u.Name)
 	}
 	return found

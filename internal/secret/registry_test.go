@@ -6,16 +6,6 @@ import (
 	"testing"
 )
 
-func TestWhichRegistryAnImageIsOf(t *testing.T) {
-	for reference, want := range map[string]string{"jupyter/base-notebook:1": "docker.io", "busybox": "docker.io",
-		"docker.io/jupyter/base@sha256:00": "docker.io", "Harbor.example.org/a/b:1": "harbor.example.org",
-		"registry:5000/a": "registry:5000", "localhost/a": "localhost"} {
-		if got := RegistryOf(reference); got != want {
-			t.Errorf("%s: want %s, got %s", reference, want, got)
-		}
-	}
-}
-
 func TestAKubeletReadsThePassword(t *testing.T) {
 	for host, key := range map[string]string{"harbor.example.org": "harbor.example.org",
 		"docker.io": "https://index.docker.io/v1/"} {

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -229,9 +229,10 @@ func (s *Service) checkRegistry(ctx context.Context, k Kind, c checked) error {
 	if s.o.Client == nil {
 		return nil
 	}
-	err := signIn(ctx, s.o.Client, cmp.Or(s.o.Scheme, "https"), c.values)
+	err := s.registries().SignIn(ctx, c.values["host"], registry.Account{User: c.values["user"],
+		Password: c.values["password"]})
 	switch {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, registry.ErrRefused):
 		return fault.InvalidFields([]fault.Field{{Name: "password", Reason: i18n.T("secrets.registry_refuses", "Host",
 			c.values["host"])}})
 	case err == nil:
@@ -240,6 +241,35 @@ func (s *Service) checkRegistry(ctx context.Context, k Kind, c checked) error {
 		s.o.Logger.InfoContext(ctx, "a registry was not asked about a pull secret", "host", c.values["host"])
 	}
 	return nil
+}
+
+func (s *Service) registries() registry.Client {
+	return registry.Client{HTTP: s.o.Client, Scheme: s.o.Scheme}
+}
+
+// Resolve asks a registry for the digest of an image's tag, with the team's pull secret where there is one for the
+// registry. The errors of registry.Client.Resolve; registry.ErrSilent too where no registry may be asked.
+func (s *Service) Resolve(ctx context.Context, team, reference string) (registry.Manifest, error) {
+	if s.o.Client == nil {
+		return registry.Manifest{}, registry.ErrSilent
+	}
+	ofTeam, err := s.o.Store.SecretsOf(ctx, Owner{Tenant: team})
+	if err != nil {
+		return registry.Manifest{}, err
+	}
+	var account registry.Account
+	if item, ok := ForImage(ofTeam, reference); ok {
+		text, err := s.o.Keys.open(item)
+		if err != nil {
+			return registry.Manifest{}, fmt.Errorf("open secret %s: %w", item.ID, err)
+		}
+		values, err := decode(text)
+		if err != nil {
+			return registry.Manifest{}, fmt.Errorf("read secret %s: %w", item.ID, errKey)
+		}
+		account = registry.Account{User: values["user"], Password: values["password"]}
+	}
+	return s.registries().Resolve(ctx, reference, account)
 }
 
 func (s *Service) replacing(ctx context.Context, a identity.Actor, id string, d Draft) (Listed, checked, error) {

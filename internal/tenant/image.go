@@ -138,8 +138,8 @@ func (f ImageDraft) trimmed() ImageDraft {
 	return f
 }
 
-// check lists what is wrong with a draft for a team.
-func (f ImageDraft) check(t Tenant, d Directory, c catalog.Catalog) []fault.Field {
+// check lists what is wrong with a draft for a team. A tag alone is enough where a registry may be asked.
+func (f ImageDraft) check(t Tenant, d Directory, c catalog.Catalog, asks bool) []fault.Field {
 	var fields []fault.Field
 	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
 	if f.New {
@@ -149,7 +149,7 @@ func (f ImageDraft) check(t Tenant, d Directory, c catalog.Catalog) []fault.Fiel
 		problem("title", i18n.T("tenant.image_title", "Most", maxTitle))
 	}
 	switch {
-	case !catalog.Pinned(f.Reference):
+	case !catalog.Pinned(f.Reference) && !(asks && catalog.Tagged(f.Reference)):
 		problem("reference", i18n.T("tenant.image_reference", "Example", "registry.example.org/team/image:tag@sha256:…"))
 	case !d.allows(t.Name, f.Reference):
 		problem("reference", notAllowed(d.Allowed(t.Name)))

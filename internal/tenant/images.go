@@ -2,11 +2,15 @@ package tenant
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 )
 
 // Images lists a team's own images, for its members and those who see all.
@@ -18,7 +22,7 @@ func (s *Service) Images(a identity.Actor, team string) ([]Own, error) {
 }
 
 // SaveImage adds an image or changes one. It counts for the next start; what was asked for or runs keeps the digest it
-// has. Invalid with every problem.
+// has. A tag alone is written down with the digest that its registry has for it now. Invalid with every problem.
 func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, f ImageDraft) (Own, error) {
 	now, err := s.permit(a, team, identity.ReadTenant, identity.ChangeAssets)
 	if err != nil {
@@ -33,11 +37,41 @@ func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, 
 		}
 		f.Retired, note = was.Retired, i18n.T("tenant.image_changed", "Title", f.Title)
 	}
-	if err := fault.InvalidFields(f.check(now.Tenant, s.Directory(), s.o.Catalog())); err != nil {
+	if err := fault.InvalidFields(f.check(now.Tenant, s.Directory(), s.o.Catalog(), s.o.Resolve != nil)); err != nil {
 		return Own{}, err
+	}
+	if !catalog.Pinned(f.Reference) {
+		if f.Reference, err = s.pinned(ctx, team, f.Reference); err != nil {
+			return Own{}, err
+		}
 	}
 	return s.writeImage(ctx, a, now, f.Image, note)
 }
+
+// pinned is a reference with the digest that its tag has now. The repository was checked before: nobody else's registry
+// is called.
+func (s *Service) pinned(ctx context.Context, team, reference string) (string, error) {
+	m, err := s.o.Resolve(ctx, team, reference)
+	why, args := "", []any{"Registry", registry.HostOf(reference)}
+	switch {
+	case err == nil && len(m.Platforms) > 0 && !slices.ContainsFunc(m.Platforms, onLinux):
+		why, args = "tenant.image_platform", []any{"Platforms", strings.Join(m.Platforms, ", ")}
+	case err == nil:
+		return reference + "@" + m.Digest, nil
+	case errors.Is(err, registry.ErrMissing):
+		why = "tenant.image_not_found"
+	case errors.Is(err, registry.ErrRefused):
+		why = "tenant.image_refused"
+	case errors.Is(err, registry.ErrSilent):
+		s.o.Logger.InfoContext(ctx, "a registry gave no digest", "registry", registry.HostOf(reference), "error", err)
+		why = "tenant.image_silent"
+	default:
+		return "", err
+	}
+	return "", fault.InvalidFields([]fault.Field{{Name: "reference", Reason: i18n.T(why, args...)}})
+}
+
+func onLinux(platform string) bool { return strings.HasPrefix(platform, "linux/") }
 
 // RetireImage keeps an image from being started anew, or offers it again.
 func (s *Service) RetireImage(ctx context.Context, a identity.Actor, team, name string, retired bool) (Own, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/registry"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 )
 
@@ -49,6 +50,8 @@ type Options struct {
 	Initial Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // in effect; what a team's images are started like
+	// Resolve gives the digest of an image's tag, see registry.Client.Resolve; nil: images need a digest.
+	Resolve func(ctx context.Context, team, reference string) (registry.Manifest, error)
 	// Holidays are the site's, for the hours of every team.
 	Holidays []schedule.Holiday
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.

@@ -1,8 +1,0 @@
-package secret
-
-// For tests with notify.Guard, which stands on packages that stand on this one.
-var (
-	SignIn     = signIn
-	ErrRefused = errRefused
-	ErrSilent  = errSilent
-)

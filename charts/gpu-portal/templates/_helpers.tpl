@@ -50,7 +50,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* split is "true" when web and controller are pods of their own, which takes a database that both can reach. */}}
 {{- define "gpu-portal.split" -}}
-{{- if .Values.database.existingSecret }}true{{ end -}}
+{{- if include "gpu-portal.databaseSecret" . }}true{{ end -}}
+{{- end }}
+
+{{/* databaseSecret is the Secret with the address of PostgreSQL: the site's own, or what CloudNativePG makes for the owner of a Cluster's database. */}}
+{{- define "gpu-portal.databaseSecret" -}}
+{{- if .Values.database.existingSecret }}{{ .Values.database.existingSecret }}
+{{- else if .Values.database.cloudNativePG.enabled }}{{ include "gpu-portal.fullname" . }}-db-app{{ end -}}
+{{- end }}
+
+{{- define "gpu-portal.databaseKey" -}}
+{{- if .Values.database.existingSecret }}{{ .Values.database.key }}{{ else }}uri{{ end -}}
+{{- end }}
+
+{{/* givesUsers is not empty on OpenShift, where security context constraints give each namespace users of its own. */}}
+{{- define "gpu-portal.givesUsers" -}}
+{{- if or (not .Values.runAsUser) (.Capabilities.APIVersions.Has "security.openshift.io/v1") }}yes{{ end -}}
 {{- end }}
 
 {{- define "gpu-portal.agentNamespace" -}}
@@ -148,7 +163,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $c := deepCopy .Values.config -}}
 {{- $_ := set $c "listen" ":8080" -}}
 {{- $_ := set $c "metricsListen" ":9090" -}}
-{{- if not .Values.database.existingSecret }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
+{{- if not (include "gpu-portal.split" .) }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
 {{- if .Values.secrets.key.existingSecret }}{{ $_ := set $c "secretKeyFile" (printf "/etc/gpu-portal/key/%s" .Values.secrets.key.key) }}{{ end -}}
 {{- if .Values.secrets.oidc.existingSecret }}{{ $_ := set $c.oidc "clientSecretFile" (printf "/etc/gpu-portal/oidc/%s" .Values.secrets.oidc.key) }}{{ end -}}
 {{- if include "gpu-portal.plugin" . -}}
@@ -183,6 +198,9 @@ allowPrivilegeEscalation: false
 capabilities:
   drop: [ALL]
 readOnlyRootFilesystem: true
+{{- if not (include "gpu-portal.givesUsers" .) }}
+runAsUser: {{ .Values.runAsUser }}
+{{- end }}
 {{- end }}
 
 {{- define "gpu-portal.podSecurity" -}}
@@ -213,8 +231,8 @@ spec:
   terminationGracePeriodSeconds: 30
   securityContext:
     {{- include "gpu-portal.podSecurity" $root | nindent 4 }}
-    {{- if not .split }}
-    fsGroup: 65532
+    {{- if and (not .split) (not (include "gpu-portal.givesUsers" $root)) }}
+    fsGroup: {{ $v.runAsUser }}
     {{- end }}
   containers:
     - name: portal
@@ -224,7 +242,7 @@ spec:
       env:
         {{- if .split }}
         - name: PORTAL_DATABASE
-          valueFrom: {secretKeyRef: {name: {{ $v.database.existingSecret }}, key: {{ $v.database.key }}}}
+          valueFrom: {secretKeyRef: {name: {{ include "gpu-portal.databaseSecret" $root }}, key: {{ include "gpu-portal.databaseKey" $root }}}}
         {{- end }}
         {{- if $v.trustedCA.existingConfigMap }}
         - {name: SSL_CERT_DIR, value: /etc/gpu-portal/ca}
@@ -256,7 +274,6 @@ spec:
       resources: {{ toYaml .part.resources | nindent 8 }}
       securityContext:
         {{- include "gpu-portal.containerSecurity" $root | nindent 8 }}
-        runAsUser: 65532
       volumeMounts:
         - {name: settings, mountPath: /etc/gpu-portal/portal.yaml, subPath: portal.yaml, readOnly: true}
         - {name: tmp, mountPath: /tmp}

@@ -113,6 +113,7 @@ func clusterOf(t *testing.T, objects []*unstructured.Unstructured) config.Cluste
 func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all := maps.Clone(sites)
 	all["KServe"] = needed + "rbac: {kserve: true}\n"
+	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
 	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
 	for site, values := range all {
 		objects := mustRender(t, values)
@@ -198,7 +199,8 @@ func TestNothingDangerousIsClusterWide(t *testing.T) {
 // TestPolicyKnowsWhatIsWritten: the admission policy lets the portal write the kinds that its roles do, and no others.
 func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n",
-		"KServe": needed + "rbac: {kserve: true}\n"} {
+		"KServe":               needed + "rbac: {kserve: true}\n",
+		"a gateway for models": needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"} {
 		objects := mustRender(t, values)
 		rights := reconcile.RightsFor(clusterOf(t, objects).Access)
 		policy := the[admissionv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy", "gpu-gpu-portal")

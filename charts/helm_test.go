@@ -151,8 +151,8 @@ func (h helm) runs() {
 	})
 }
 
-// asSomebody lets root start a program as OpenShift would, as a user that no file names with the group root, who owns its
-// volumes. Whoever else runs the tests is somebody already.
+// asSomebody lets root start a program as OpenShift would, as a user that no file names with the group root, who owns
+// its volumes. Whoever else runs the tests is somebody already.
 func asSomebody(t *testing.T, run *exec.Cmd, volumes string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

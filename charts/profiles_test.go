@@ -30,9 +30,9 @@ secrets: {key: {existingSecret: portal-key}}
 // openShift lists the APIs by which it is told from other Kubernetes.
 var openShift = []string{"security.openshift.io/v1", "route.openshift.io/v1", "console.openshift.io/v1"}
 
-// TestProfiles: all that a profile of the chart renders, with the least that a site must give, is what is in its golden
-// file: kind on SQLite, GKE on CloudNativePG with a HorizontalPodAutoscaler, OpenShift with users of its own. Dashboards,
-// alerts and the quick start have tests of their own, and only their names are in it.
+// TestProfiles: all that a profile of the chart renders, with the least that a site must give, is what is in its
+// golden file: kind on SQLite, GKE on CloudNativePG with a HorizontalPodAutoscaler, OpenShift with users of its own.
+// Dashboards, alerts and the quick start have tests of their own, and only their names are in it.
 func TestProfiles(t *testing.T) {
 	for profile, site := range map[string]string{"kind": needed, "gke": needed + onPostgres, "openshift": needed} {
 		objects := profiled(t, profile, site)
@@ -89,8 +89,9 @@ func brief(o *unstructured.Unstructured) {
 	}
 }
 
-// TestOpenShiftGivesTheUsers: under restricted-v2 a pod that asks for a user or group outside of its namespace's range is
-// refused. So none is asked for, by what the API server has or by runAsUser, and all else is as restricted as elsewhere.
+// TestOpenShiftGivesTheUsers: under restricted-v2 a pod that asks for a user or group outside of its namespace's range
+// is refused. So none is asked for, by what the API server has or by runAsUser, and all else is as restricted as
+// elsewhere.
 func TestOpenShiftGivesTheUsers(t *testing.T) {
 	served := charts.Capabilities("1.36")
 	served.APIVersions = append(served.APIVersions, openShift...)
@@ -132,7 +133,8 @@ func TestOpenShiftGivesTheUsers(t *testing.T) {
 // TestPagesScale: the HorizontalPodAutoscaler alone says how many there are, so that an upgrade does not set them back;
 // the budget counts with the fewest.
 func TestPagesScale(t *testing.T) {
-	objects := mustRender(t, merged(t, needed, onPostgres, "web: {replicas: 1, autoscaling: {enabled: true, maxReplicas: 9}}"))
+	objects := mustRender(t, merged(t, needed, onPostgres,
+		"web: {replicas: 1, autoscaling: {enabled: true, maxReplicas: 9}}"))
 	scaler := the[autoscalingv2.HorizontalPodAutoscaler](t, objects, "HorizontalPodAutoscaler", "gpu-portal").Spec
 	web := the[appsv1.Deployment](t, objects, "Deployment", "gpu-portal")
 	if web.Spec.Replicas != nil {

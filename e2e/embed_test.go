@@ -19,7 +19,7 @@ import (
 //   - /grafana: a text panel in HTML mode as Grafana 13 sanitizes it, in a sandbox without scripts
 //     (packages/grafana-data/src/text/sanitize.ts)
 //   - /raw: the same with disable_sanitize_html, which leaves the iframe as it was written
-//   - /backstage: a card of the iframe plugin, under Backstage's own policy with frame-src of the recipe in docs/admins.md
+//   - /backstage: a card of the iframe plugin, under Backstage's own policy with the frame-src of docs/admins.md
 //   - /strict: the same without frame-src
 var others = sync.OnceValue(func() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,9 +72,9 @@ func widened(t *testing.T, token, from, to string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(text), from, to, 1))) + "." + signature
 }
 
-// TestAPanelInAPageOfAnotherSite: a member embeds the GPU use of a workload; a text panel of Grafana, sanitized or not, and
-// a card of Backstage show it to somebody who is not signed in, and it updates itself in all of them; another site's page,
-// a wider, altered, ended or revoked address show nothing. No cookie is asked for or set.
+// TestAPanelInAPageOfAnotherSite: a member embeds the GPU use of a workload; a text panel of Grafana, sanitized or
+// not, and a card of Backstage show it to somebody who is not signed in, and it updates itself in all of them; another
+// site's page, a wider, altered, ended or revoked address show nothing. No cookie is asked for or set.
 func TestAPanelInAPageOfAnotherSite(t *testing.T) {
 	dana := as(t, "dana")
 	item := dana.running("mig-1g.10gb", map[string]any{})

@@ -131,6 +131,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 ^({{ join "|" $names }})$
 {{- end }}
 
+{{/* modelGateway is not empty where a setting of the cluster that the chart is installed in says what carries endpoints' calls. */}}
+{{- define "gpu-portal.modelGateway" -}}
+{{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}yes{{- end -}}{{- end -}}
+{{- end }}
+
 {{/* access is how the portal comes by its rights in tenants' namespaces, for the settings of one cluster. */}}
 {{- define "gpu-portal.access" -}}
 {{- $roles := include "gpu-portal.roles" . -}}
@@ -149,6 +154,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- if .Values.rbac.kserve -}}
 {{- $_ := set $access "kserve" true -}}
+{{- end -}}
+{{- if include "gpu-portal.modelGateway" . -}}
+{{- $_ := set $access "modelGateway" true -}}
 {{- end -}}
 {{- toJson $access -}}
 {{- end }}

@@ -52,9 +52,19 @@ func TestWhatIsMade(t *testing.T) {
 			"ServiceAccount gpu-portal-agent", "ServiceAccount gpu-portal-controller", "ServiceMonitor gpu-portal",
 			"ValidatingAdmissionPolicy gpu-gpu-portal", "ValidatingAdmissionPolicyBinding gpu-gpu-portal",
 		},
+		"scaling": {
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-logs", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRoleBinding gpu-gpu-portal-controller", "Cluster gpu-portal-db", "ConfigMap gpu-portal",
+			"Deployment gpu-portal", "Deployment gpu-portal-controller", "HorizontalPodAutoscaler gpu-portal",
+			"NetworkPolicy gpu-portal", "PodDisruptionBudget gpu-portal-controller", "PodDisruptionBudget gpu-portal-web",
+			"Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal",
+			"ServiceAccount gpu-portal-controller", "ValidatingAdmissionPolicy gpu-gpu-portal",
+			"ValidatingAdmissionPolicyBinding gpu-gpu-portal",
+		},
 	}
 	for site, values := range sites {
 		objects := mustRender(t, values)
+		slices.Sort(want[site])
 		if diff := cmp.Diff(want[site], names(objects)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", site, diff)
 		}
@@ -103,6 +113,7 @@ func clusterOf(t *testing.T, objects []*unstructured.Unstructured) config.Cluste
 func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all := maps.Clone(sites)
 	all["KServe"] = needed + "rbac: {kserve: true}\n"
+	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
 	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
 	for site, values := range all {
 		objects := mustRender(t, values)
@@ -188,7 +199,8 @@ func TestNothingDangerousIsClusterWide(t *testing.T) {
 // TestPolicyKnowsWhatIsWritten: the admission policy lets the portal write the kinds that its roles do, and no others.
 func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n",
-		"KServe": needed + "rbac: {kserve: true}\n"} {
+		"KServe":               needed + "rbac: {kserve: true}\n",
+		"a gateway for models": needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"} {
 		objects := mustRender(t, values)
 		rights := reconcile.RightsFor(clusterOf(t, objects).Access)
 		policy := the[admissionv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy", "gpu-gpu-portal")
@@ -236,7 +248,7 @@ func TestSettingsAreWhatThePortalReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := func(name string) string {
-			if name == "PORTAL_DATABASE" && site == "everything" {
+			if name == "PORTAL_DATABASE" && site != "the least" {
 				return "postgres://portal@db/portal"
 			}
 			return ""
@@ -255,7 +267,7 @@ func TestSettingsAreWhatThePortalReads(t *testing.T) {
 			if diff := cmp.Diff(want, c.Clusters[0].Agents); diff != "" || !cmp.Equal(config.Agents{}, c.Clusters[1].Agents) {
 				t.Errorf("agents are those of the chart's own cluster: %s", diff)
 			}
-		} else if c.Database != "sqlite:/data/portal.db" {
+		} else if site == "the least" && c.Database != "sqlite:/data/portal.db" {
 			t.Errorf("database %s", c.Database)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -124,6 +125,7 @@ func (h helm) runs() {
 	var said strings.Builder
 	run := exec.Command(program, "serve", "--config", file)
 	run.Stdout, run.Stderr = &said, &said
+	asSomebody(h.t, run, dir)
 	if err := run.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -147,6 +149,28 @@ func (h helm) runs() {
 		}
 		return err
 	})
+}
+
+// asSomebody lets root start a program as OpenShift would, as a user that no file names with the group root, who owns
+// its volumes. Whoever else runs the tests is somebody already.
+func asSomebody(t *testing.T, run *exec.Cmd, volumes string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	const user = 1000680000
+	run.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: 0}}
+	if err := os.Chmod(filepath.Dir(volumes), 0o755); err != nil { // the folder of the test's folders
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(volumes, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, user, 0)
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // kubeconfig is that of the release's service account.

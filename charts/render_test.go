@@ -6,6 +6,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -61,8 +62,11 @@ metrics:
 agent: {enabled: true, namespace: gpu-agents, migMonitor: true, tokenSecret: {existingSecret: agent-token}, podMonitor: {enabled: true}}
 `
 
+// scaling is a site whose database and number of pages somebody else looks after.
+const scaling = needed + onPostgres + "web: {autoscaling: {enabled: true}}\n"
+
 // sites are the values that every structural test goes through.
-var sites = map[string]string{"the least": needed, "everything": everything}
+var sites = map[string]string{"the least": needed, "everything": everything, "scaling": scaling}
 
 func load(t *testing.T) *chart.Chart {
 	t.Helper()
@@ -108,10 +112,11 @@ var typed = map[string]func() any{
 	"PodDisruptionBudget":              func() any { return &policyv1.PodDisruptionBudget{} },
 	"NetworkPolicy":                    func() any { return &networkingv1.NetworkPolicy{} },
 	"Ingress":                          func() any { return &networkingv1.Ingress{} },
+	"HorizontalPodAutoscaler":          func() any { return &autoscalingv2.HorizontalPodAutoscaler{} },
 }
 
 // foreign are the kinds that need a definition of somebody else's in the cluster.
-var foreign = []string{"Route", "HTTPRoute", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
+var foreign = []string{"Route", "HTTPRoute", "ServiceMonitor", "PodMonitor", "PrometheusRule", "Cluster"}
 
 // read gives an object as its own type.
 func read[T any](t *testing.T, o *unstructured.Unstructured) *T {

@@ -22,7 +22,7 @@ var post *notifytest.Post
 
 // outside lets the portal send mail to post, and webhooks to this machine alone; pages of otherSite may embed panels.
 func outside(config map[string]any) {
-	config["embed"] = map[string]any{"allowedOrigins": []string{otherSite("grafana")}}
+	config["embed"] = map[string]any{"allowedOrigins": []string{otherSite("grafana"), otherSite("backstage")}}
 	config["notify"] = map[string]any{"mail": map[string]any{"host": "127.0.0.1", "port": post.Port(),
 		"from": "GPU Portal <gpu@example.org>", "tls": "none"},
 		"hosts": []string{"127.0.0.1"}, "networks": []string{"127.0.0.1/32"}}

@@ -114,6 +114,10 @@ func Handler() http.Handler {
 		} else {
 			w.Header().Set("Cache-Control", "no-cache")
 		}
+		if path.Ext(name) == ".css" {
+			// A panel within a page of another site may be in a sandbox and has no origin then; it still has its style.
+			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		}
 		serve(w, r, name, content)
 	})
 }

@@ -390,6 +390,7 @@ type Workload struct {
 	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
 	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
+	Route      *Route     `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
 	SSH        *SSH       `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
 	Volume     string     `json:"volume,omitempty"`
 	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
@@ -465,6 +466,21 @@ type Kernel struct {
 	LastActivity time.Time `json:"lastActivity"`
 }
 
+// Route is the way to an endpoint through a gateway of the site.
+type Route struct {
+	Address  string `json:"address" doc:"Base address of OpenAI clients"`
+	Accepted bool   `json:"accepted" doc:"The gateway carries the calls; without it they go to url"`
+	Detail   string `json:"detail,omitempty" doc:"The gateway's own words where it does not"`
+}
+
+func routeView(w workload.Workload) *Route {
+	r := w.Observed.Route
+	if r == nil {
+		return nil
+	}
+	return &Route{Address: r.Address + "/v1", Accepted: r.Accepted, Detail: r.Detail}
+}
+
 func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Localizer) Workload {
 	v := Workload{
 		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name,
@@ -477,6 +493,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
 		Model: modelView(w.Answering().Model), Git: gitView(w.Git), SSH: sshView(w.Image.SSH),
+		Route: routeView(w),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

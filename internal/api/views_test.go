@@ -25,3 +25,20 @@ func TestAWorkloadTellsWhatOthersSet(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestAWorkloadTellsWhoCarriesItsCalls: the base address at a gateway of the site, and why it is not taken.
+func TestAWorkloadTellsWhoCarriesItsCalls(t *testing.T) {
+	a := &API{deps: Deps{AppURL: func(string) string { return "" }, Now: time.Now}}
+	view := func(r *workload.Route) *Route {
+		w := workload.Workload{Observed: workload.Observation{Route: r}}
+		return a.workloadView(w, usage.Money{}, i18n.MustLoad().For("en")).Route
+	}
+	if got := view(nil); got != nil {
+		t.Errorf("the portal itself carries them, got %+v", got)
+	}
+	want := &Route{Address: "https://models.example.org/gpu-vision/a/v1", Detail: "HTTPRoute NoMatchingParent: none"}
+	got := view(&workload.Route{Address: "https://models.example.org/gpu-vision/a", Detail: want.Detail})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -113,7 +113,8 @@ func restConfig(c config.Cluster) (*rest.Config, error) {
 
 func kubeSite(c config.Config, k config.Cluster) kube.Site {
 	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
-		InternetEgress: k.InternetEgress, Access: k.Access, Mirror: c.ImageMirror,
+		InternetEgress: k.InternetEgress, Access: k.Rights(), Mirror: c.ImageMirror,
+		ModelGateway: k.ModelGateway,
 		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,
 			map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
 }

@@ -65,7 +65,7 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 	for _, k := range c.Clusters {
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
-			KServe: k.Access.KServe}
+			KServe: k.Access.KServe, ModelGateway: k.ModelGateway.Publishes()}
 		var err error
 		if one.Config, err = restConfig(k); err != nil {
 			one.Err = err.Error()
@@ -90,7 +90,7 @@ func classNames(k config.Cluster) []string {
 
 // rightsToAsk are those of reconcile.RightsFor that this process needs, with what it can do without.
 func rightsToAsk(c config.Config, k config.Cluster, namespace string) []doctor.Rights {
-	r := reconcile.RightsFor(k.Access)
+	r := reconcile.RightsFor(k.Rights())
 	var all []doctor.Rights
 	if c.Has(config.RoleController) {
 		all = append(all, doctor.Rights{Role: "cluster", Rules: r.Cluster})

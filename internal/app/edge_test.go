@@ -80,7 +80,13 @@ func TestHeaders(t *testing.T) {
 	page := w.signedIn(developer).get("/").page(t)
 	style, _ := page.Find("link[rel=stylesheet]").Attr("href")
 	a := w.browser().get(style)
+	if got := a.header.Get("Cross-Origin-Resource-Policy"); got != "cross-origin" {
+		t.Errorf("a style is for panels in a sandbox, too: %q", got)
+	}
+	a.header.Set("Cross-Origin-Resource-Policy", "same-origin") // the rest is as everywhere
 	wantHeaders(t, "a file", a.header)
+	script, _ := page.Find("script[src]").Attr("src")
+	wantHeaders(t, "a script", w.browser().get(script).header)
 	if a.status != http.StatusOK || !strings.Contains(a.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("a file under its content hash is kept: %d %q", a.status, a.header.Get("Cache-Control"))
 	}

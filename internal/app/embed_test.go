@@ -55,7 +55,7 @@ func TestAnEmbeddedPanelShowsAndDoesNothingElse(t *testing.T) {
 			if n := doc.Find("script, form, a, button, input, iframe, [hx-get], [hx-post]").Length(); n > 0 {
 				t.Errorf("%s, %s: %d things that act", name, who, n)
 			}
-			if every, _ := doc.Find("meta[http-equiv=refresh]").Attr("content"); every != "30" {
+			if every := a.header.Get("Refresh"); every != "30" {
 				t.Errorf("%s, %s: it is asked anew every %q s", name, who, every)
 			}
 		}
@@ -70,6 +70,8 @@ func TestAnEmbeddedPanelShowsAndDoesNothingElse(t *testing.T) {
 func TestAnEmbedAddressEndsWithItsTimeAndWithItsMakersRights(t *testing.T) {
 	w := newWorld(t)
 	team := map[string]any{"panel": "team", "subject": "vision", "expires": "2h"}
+	const invalid, ended, gone = "This address is not valid.",
+		"This address has ended. Whoever shared the panel can make a new one.", "This panel is no longer shared."
 	want := func(what, path string, status int, words string) {
 		t.Helper()
 		a := w.browser().get(path)
@@ -77,9 +79,10 @@ func TestAnEmbedAddressEndsWithItsTimeAndWithItsMakersRights(t *testing.T) {
 		if a.status != status || said != words || a.header.Get("Content-Security-Policy") != embeddedCSP {
 			t.Errorf("%s: want %d %q, got %d %q", what, status, words, a.status, said)
 		}
+		if again := a.header.Get("Refresh"); (again == "") != (words == invalid) {
+			t.Errorf("%s: it is asked anew every %q s", what, again)
+		}
 	}
-	const invalid, ended, gone = "This address is not valid.",
-		"This address has ended. Whoever shared the panel can make a new one.", "This panel is no longer shared."
 	path, id := w.embedded(developer, team)
 	want("shown", path, http.StatusOK, "")
 	want("altered", path[:len(path)-2]+"AA", http.StatusNotFound, invalid)

@@ -81,6 +81,7 @@ func (b Brand) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // panels within a sandbox of another site have no origin
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	if r.Method == http.MethodHead {

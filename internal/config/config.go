@@ -210,6 +210,15 @@ type Cluster struct {
 	Agents           Agents `json:"agents,omitzero"`
 	// how the portal comes by its rights in tenants' namespaces; the chart sets it
 	Access kube.Access `json:"access,omitzero"`
+	// what carries the calls of programs to endpoints
+	ModelGateway kube.ModelGateway `json:"modelGateway,omitzero"`
+}
+
+// Rights is Access with what the other settings of the cluster ask for.
+func (k Cluster) Rights() kube.Access {
+	a := k.Access
+	a.ModelGateway = a.ModelGateway || k.ModelGateway.Kind != ""
+	return a
 }
 
 // Agents says where a cluster's node agents are. Whoever may create pods in the namespace can speak for the node that
@@ -638,6 +647,9 @@ func (c Config) clusterProblems() []error {
 		if err := k.Access.Check(); err != nil {
 			all = append(all, fmt.Errorf("clusters[%d].access.%w", i, err))
 		}
+		if err := k.ModelGateway.Check(); err != nil {
+			all = append(all, fmt.Errorf("clusters[%d].modelGateway.%w", i, err))
+		}
 		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
 			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
 		}
@@ -668,7 +680,8 @@ var namespaceProblems = map[string]string{
 func (c Config) NamespaceRule() tenant.NamespaceRule {
 	r := tenant.NamespaceRule{Names: c.TenantNamespaces}
 	for _, k := range c.Clusters {
-		for _, own := range []string{k.GatewayNamespace, k.Agents.Namespace, k.Access.Namespace()} {
+		for _, own := range []string{k.GatewayNamespace, k.Agents.Namespace, k.Access.Namespace(),
+			k.ModelGateway.Gateway.Namespace, k.ModelGateway.PodNamespace} {
 			if own != "" && !slices.Contains(r.Own, own) {
 				r.Own = append(r.Own, own)
 			}

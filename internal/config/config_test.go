@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
 func file(t *testing.T, text string) string {
@@ -83,7 +84,7 @@ tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
 licensePools: [{name: a, seats: -1}, {name: a, rules: [{device: vgpu, unit: month, source: x}]}, {seats: 1, series: [D]}]
 licensePollInterval: 10ms
-clusters: [{name: Main}, {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
+clusters: [{name: Main, modelGateway: {kind: kuadrant}}, {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
 - {name: vision}
@@ -109,7 +110,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licensePollInterval: ",
 		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
 		"lease.warnings[1]: ", "schedule.holidays[0]: ", "schedule.quietHours: ",
-		"configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ",
+		"configuration: storage: ", "clusters[0].name: ", "clusters[0].modelGateway.kind: ",
+		"clusters[1].podAccess: ",
 		"clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
@@ -119,8 +121,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 60 {
-		t.Errorf("want one line for each problem, 60, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 61 {
+		t.Errorf("want one line for each problem, 61, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)
@@ -222,6 +224,20 @@ func TestDatabaseCommands(t *testing.T) {
 		"no database": "database: mysql://x\n"} {
 		if _, err := LoadDatabase(file(t, text), nothing, nil); err == nil {
 			t.Errorf("%s: want a problem", name)
+		}
+	}
+}
+
+// What carries endpoints' calls needs rights of its own, also while it is given up; a team cannot have its namespace.
+func TestTheRightsOfAModelGateway(t *testing.T) {
+	for kind, want := range map[string]bool{"": false, "embedded": true, "inference-extension": true} {
+		k := Cluster{ModelGateway: kube.ModelGateway{Kind: kind, Gateway: kube.GatewayRef{Namespace: "gateways"}}}
+		if got := k.Rights().ModelGateway; got != want {
+			t.Errorf("%q: the rights are asked for: %v", kind, got)
+		}
+		rule := Config{TenantNamespaces: []string{"*"}, Clusters: []Cluster{k}}.NamespaceRule()
+		if rule.Problem("gateways").IsZero() {
+			t.Errorf("%q: the gateway's namespace can be a team's", kind)
 		}
 	}
 }

@@ -86,9 +86,11 @@ type Cluster struct {
 	APIsErr string            `json:"apisErr,omitempty"`
 	APIs    map[string]string `json:"apis,omitempty"`   // preferred version by group
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
-	Nodes   Nodes             `json:"nodes"`
-	Storage Storage           `json:"storage"`
-	Metrics Metrics           `json:"metrics"`
+	// the settings publish endpoints to a gateway of the site
+	ModelGateway bool    `json:"modelGateway,omitempty"`
+	Nodes        Nodes   `json:"nodes"`
+	Storage      Storage `json:"storage"`
+	Metrics      Metrics `json:"metrics"`
 }
 
 // RightsOf is one role and what is missing of it.

@@ -38,8 +38,10 @@ type golden struct {
 	Secrets  []workload.SecretUse `json:"secrets"`
 	Values   map[string]string    `json:"values"` // of secrets, by their keys
 	Git      *workload.Git        `json:"git"`
-	Tenant   tenant.Tenant        `json:"tenant"`
-	Site     goldenSite           `json:"site"`
+	// its pods are made for the gateway of the site
+	Published bool          `json:"published"`
+	Tenant    tenant.Tenant `json:"tenant"`
+	Site      goldenSite    `json:"site"`
 }
 
 type goldenSite struct {
@@ -49,6 +51,7 @@ type goldenSite struct {
 	InternetEgress bool           `json:"internetEgress"`
 	Gateway        string         `json:"gateway"` // namespace
 	Mirror         catalog.Mirror `json:"mirror"`
+	ModelGateway   ModelGateway   `json:"modelGateway"`
 }
 
 // TestGolden renders every testdata/<case>/input.yaml and compares the whole of objects.yaml.
@@ -117,7 +120,8 @@ func readGolden(t *testing.T, path string) golden {
 func render(t *testing.T, g golden) string {
 	t.Helper()
 	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift,
-		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress, Mirror: g.Site.Mirror}
+		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress, Mirror: g.Site.Mirror,
+		ModelGateway: g.Site.ModelGateway}
 	if g.Site.Gateway != "" {
 		site.GatewayFrom = []Peer{InNamespace(g.Site.Gateway, nil)}
 	}
@@ -130,6 +134,7 @@ func render(t *testing.T, g golden) string {
 		if g.Backend != "" {
 			in.Workload.Image = onBackend(in.Workload.Image, g.Backend)
 		}
+		in.Published = g.Published
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
 		in.Workload.Secrets, in.Workload.Git = g.Secrets, g.Git

@@ -74,6 +74,9 @@ func (r renderer) inferenceService() (*unstructured.Unstructured, error) {
 	for _, key := range changing {
 		notes[key] = ""
 	}
+	if r.Published {
+		notes[PublishedKey] = ""
+	}
 	var err error
 	if notes[TemplateKey], err = printOf(template); err != nil {
 		return nil, err

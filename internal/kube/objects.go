@@ -38,6 +38,8 @@ type Input struct {
 	Avoid    Avoid  // what its pods go around
 	// Secrets are the values of its secrets that there are, by workload.SecretUse.Keys.
 	Secrets map[string][]byte
+	// Published: its pods are made for a gateway of the site, and ask for no token; see PublishedKey.
+	Published bool
 	// JobStarted is when Kubernetes began with a job that is there already; zero before.
 	JobStarted time.Time
 }
@@ -97,10 +99,10 @@ func Objects(in Input) ([]Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
 		}
-		return append(objects, inference, r.service()), nil
+		return append(append(objects, inference, r.service()), r.routes()...), nil
 	}
 	if in.Workload.Kind == catalog.Endpoint {
-		return append(objects, r.deployment(), r.service()), nil
+		return append(append(objects, r.deployment(), r.service()), r.routes()...), nil
 	}
 	return append(objects, r.statefulSet(), r.service()), nil
 }
@@ -135,6 +137,14 @@ func Names(w workload.Workload) []Ref {
 		refs = append(refs, Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", w.Namespace, name})
 	}
 	return refs
+}
+
+// RouteNames lists what an endpoint may have besides, where a gateway of the site carries its calls.
+func RouteNames(w workload.Workload) []Ref {
+	if w.Kind != catalog.Endpoint {
+		return nil
+	}
+	return []Ref{{InferenceAPI, InferencePoolKind, w.Namespace, w.Name}, {GatewayAPI, HTTPRouteKind, w.Namespace, w.Name}}
 }
 
 // PodSelector finds the pods of a workload. It never changes, for a StatefulSet's selector cannot.
@@ -236,7 +246,7 @@ func (in Input) check() error {
 	return errors.Join(problems...)
 }
 
-func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" }
+func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" && !in.Published }
 
 // hasVolume: storage that the image has no place for is not made; it would wait for its first pod forever.
 func (in Input) hasVolume() bool { return in.Workload.Volume != "" && in.Workload.Image.Home != "" }
@@ -300,6 +310,9 @@ func (r renderer) runnerMeta() metav1.ObjectMeta {
 	r.Avoid.annotate(meta.Annotations)
 	if i := r.Workload.Image.Reference; r.Site.Mirror.Of(i) != i {
 		meta.Annotations[MirrorKey] = r.Site.Mirror.Registry
+	}
+	if r.Published {
+		meta.Annotations[PublishedKey] = "true"
 	}
 	if length := leaseOf(r.Workload); length > 0 {
 		meta.Annotations[LeaseKey] = length.String()

@@ -27,6 +27,9 @@ const (
 	ExposedKey    = LabelPrefix + "exposed"  // label of pods that the gateway may reach, "true"
 )
 
+// componentLabel says what an object is for: the kind of the workload, or a part of its team's namespace.
+const componentLabel = "app.kubernetes.io/component"
+
 // The label that every object of the portal carries; watches select on it.
 const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
@@ -69,7 +72,7 @@ func (o Owner) annotations() map[string]string {
 // labels is what watches and selectors look for.
 func (o Owner) labels(component string) map[string]string {
 	l := map[string]string{
-		ManagedByLabel: ManagedBy, "app.kubernetes.io/part-of": ManagedBy, "app.kubernetes.io/component": component,
+		ManagedByLabel: ManagedBy, "app.kubernetes.io/part-of": ManagedBy, componentLabel: component,
 		InstanceKey: o.Instance, TenantKey: o.Tenant,
 	}
 	if o.Workload != "" {

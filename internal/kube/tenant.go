@@ -30,6 +30,7 @@ type Site struct {
 	InternetEgress bool           // workloads may reach public addresses, never private ones
 	Mirror         catalog.Mirror // from where images are pulled
 	Access         Access         // who makes namespaces and binds the portal's rights in them
+	ModelGateway   ModelGateway   // what carries the calls of programs to endpoints
 }
 
 // Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every
@@ -69,8 +70,12 @@ func TenantObjects(t tenant.Tenant, c catalog.Catalog, site Site) ([]Object, err
 	if site.Access.Bindings != BindAdmin {
 		objects = n.access()
 	}
-	return append(objects, n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(),
-		n.allowInternet(), n.account()), nil
+	objects = append(objects, n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(),
+		n.allowInternet())
+	if n.site.ModelGateway.Kind != "" {
+		objects = append(objects, n.allowModelGateway())
+	}
+	return append(objects, n.account()), nil
 }
 
 func newSpace(t tenant.Tenant, site Site) (space, error) {

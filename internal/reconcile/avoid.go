@@ -59,6 +59,15 @@ func (l *loop) mirror(w workload.Workload, now catalog.Mirror) catalog.Mirror {
 	return now
 }
 
+// published reports whether the pods of a workload are made for a gateway of the site. It changes where avoid may
+// change.
+func (l *loop) published(w workload.Workload, now kube.ModelGateway) bool {
+	if m := l.gather(w); m.keeps(w) {
+		return kube.PublishedIn(m.object.GetAnnotations())
+	}
+	return now.Publishes() && kube.CanPublish(w)
+}
+
 // keeps reports whether a workload keeps what it was started with.
 func (m ownedObjects) keeps(w workload.Workload) bool {
 	switch {

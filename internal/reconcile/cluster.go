@@ -238,11 +238,23 @@ func (c *caches) sources() []string {
 	names := []string{setKind}
 	for _, k := range kinds {
 		if k.watch != nil && (k.name != bindingKind || c.access.Bindings == kube.BindSelf) &&
-			(k.api != kube.KServeAPI || c.access.KServe) {
+			c.wants(k.api) {
 			names = append(names, k.name)
 		}
 	}
 	return names
+}
+
+// wants reports whether the settings ask for what is behind an API: without it nobody does, and the rights are not
+// there.
+func (c *caches) wants(api string) bool {
+	switch api {
+	case kube.KServeAPI:
+		return c.access.KServe
+	case kube.InferenceAPI, kube.GatewayAPI:
+		return c.access.ModelGateway
+	}
+	return true
 }
 
 // behindAPI is the API that a kind needs and that not every cluster serves; "" for none.
@@ -382,8 +394,8 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 		c.mu.Lock()
 		known := c.apis[name]
 		c.mu.Unlock()
-		if name == kube.KServeAPI && !c.access.KServe {
-			continue // nobody wants it, and the rights for it are not there
+		if !c.wants(name) {
+			continue
 		}
 		if known.served || !known.asked.IsZero() && now.Sub(known.asked) < askAgain {
 			continue
@@ -410,8 +422,9 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 // offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does
 // not let us are alike here: what needs it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
-	if api == kube.KServeAPI {
-		return hasKServe(client)
+	switch api {
+	case kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI:
+		return hasAPI(client, api)
 	}
 	if api != deviceAPI {
 		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)

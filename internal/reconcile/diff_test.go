@@ -350,6 +350,8 @@ func TestKindOf(t *testing.T) {
 		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"Job":              &batchv1.Job{},
 		"InferenceService": &unstructured.Unstructured{Object: map[string]any{"kind": "InferenceService"}},
+		"InferencePool":    &unstructured.Unstructured{Object: map[string]any{"kind": "InferencePool"}},
+		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

@@ -408,6 +408,9 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 		replicas = r.Spec.Replicas
 		l.seeTemplate(s, r.Spec.Template)
 	case *unstructured.Unstructured:
+		if kind != kube.InferenceServiceKind {
+			return
+		}
 		replicas = new(minReplicas(r))
 		l.seeTemplate(s, predictorTemplate(r))
 	case *batchv1.Job:

@@ -39,6 +39,10 @@
 // a Deployment of it, which carries our labels and our record: kserve.go finds it, so that its pods count, and keeps it
 // from being taken for one of ours or for a spoofed one.
 //
+// Where a gateway of the site carries the calls of programs, an endpoint has an HTTPRoute and an InferencePool besides
+// (route.go), which go when the setting does; its pods are made without a token then, and keep what they were made
+// with.
+//
 // Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or
 // has caches that lag behind, would be harmless though untidy: rows carry a version, an update replaces only what was
 // seen (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked of the API server

@@ -31,6 +31,8 @@ var strictFields = map[string][]string{
 	"StatefulSet":             {"spec.replicas", "spec.selector", podSpec},
 	"Deployment":              {"spec.replicas", "spec.selector", podSpec},
 	kube.InferenceServiceKind: {"spec"},
+	kube.InferencePoolKind:    {"spec"}, // who else is in it answers in the endpoint's name
+	kube.HTTPRouteKind:        {"spec"}, // and who is led elsewhere
 	// the template of a Job can never be changed
 	jobKind: {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},
 }

@@ -31,70 +31,83 @@ func (c clientset) IsWatchListSemanticsUnSupported() bool {
 	return watchlist.DoesClientNotSupportWatchListSemantics(c.Interface)
 }
 
-// inference is the InferenceServices of one namespace. They are JSON, for custom resources have no protobuf.
-type inference struct {
-	custom dynamic.ResourceInterface // nil where the client knows no custom resources
+// custom is the custom resources of one kind in one namespace. They are JSON, for they have no protobuf.
+type custom struct {
+	resource schema.GroupVersionResource
+	client   dynamic.ResourceInterface // nil where the client knows no custom resources
 }
 
-var inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
-	Resource: "inferenceservices"}
+var (
+	inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
+		Resource: "inferenceservices"}
+	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
+		Resource: "inferencepools"}
+	httpRoutes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+)
 
-func inferenceIn(c kubernetes.Interface, namespace string) inference {
+func customIn(c kubernetes.Interface, resource schema.GroupVersionResource, namespace string) custom {
 	if both, ok := c.(clientset); ok {
-		return inference{both.custom.Resource(inferenceServices).Namespace(namespace)}
+		return custom{resource, both.custom.Resource(resource).Namespace(namespace)}
 	}
-	return inference{}
+	return custom{resource: resource}
+}
+
+// customKind is a kind of custom resources in the table.
+func customKind(name, api string, resource schema.GroupVersionResource) kind {
+	return kind{name: name, api: api,
+		watch:   func(c kubernetes.Interface, ns string) source { return customIn(c, resource, ns) },
+		clients: func(c kubernetes.Interface, ns string) client { return customIn(c, resource, ns) }}
 }
 
 // absent is what the API server answers that has no such resource.
-func (i inference) absent(name string) error {
-	if i.custom != nil {
+func (i custom) absent(name string) error {
+	if i.client != nil {
 		return nil
 	}
-	return apierrors.NewNotFound(inferenceServices.GroupResource(), name)
+	return apierrors.NewNotFound(i.resource.GroupResource(), name)
 }
 
-func (i inference) get(ctx context.Context, name string) (metav1.Object, error) {
+func (i custom) get(ctx context.Context, name string) (metav1.Object, error) {
 	if err := i.absent(name); err != nil {
 		return nil, err
 	}
-	return i.custom.Get(ctx, name, metav1.GetOptions{})
+	return i.client.Get(ctx, name, metav1.GetOptions{})
 }
 
-func (i inference) patch(ctx context.Context, name string, how types.PatchType, body []byte,
+func (i custom) patch(ctx context.Context, name string, how types.PatchType, body []byte,
 	opts metav1.PatchOptions) (metav1.Object, error) {
 	if err := i.absent(name); err != nil {
 		return nil, err
 	}
-	return i.custom.Patch(ctx, name, how, body, opts)
+	return i.client.Patch(ctx, name, how, body, opts)
 }
 
-func (i inference) remove(ctx context.Context, name string, opts metav1.DeleteOptions) error {
+func (i custom) remove(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	if err := i.absent(name); err != nil {
 		return err
 	}
-	return i.custom.Delete(ctx, name, opts)
+	return i.client.Delete(ctx, name, opts)
 }
 
-func (i inference) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+func (i custom) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	if err := i.absent(""); err != nil {
 		return nil, err
 	}
 	opts.LabelSelector = ourSelector
-	return i.custom.List(ctx, opts)
+	return i.client.List(ctx, opts)
 }
 
-func (i inference) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+func (i custom) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	if err := i.absent(""); err != nil {
 		return nil, err
 	}
 	opts.LabelSelector = ourSelector
-	return i.custom.Watch(ctx, opts)
+	return i.client.Watch(ctx, opts)
 }
 
-// hasKServe asks for the API itself: rights on what is behind it are there in tenants' namespaces only.
-func hasKServe(client kubernetes.Interface) (bool, error) {
-	_, err := client.Discovery().ServerResourcesForGroupVersion(kube.KServeAPI)
+// hasAPI asks for an API itself: rights on what is behind it are there in tenants' namespaces only.
+func hasAPI(client kubernetes.Interface, api string) (bool, error) {
+	_, err := client.Discovery().ServerResourcesForGroupVersion(api)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return false, nil
 	}

@@ -88,17 +88,19 @@ func TestWithoutKServe(t *testing.T) {
 	}
 }
 
-// custom is the InferenceServices of a fake cluster. What is applied is stored whole, owned by who applied it.
+// custom is the InferenceServices of a fake cluster, and what leads a gateway of the site to endpoints. What is applied
+// is stored whole, owned by who applied it.
 func (w *world) custom() *dynamicfake.FakeDynamicClient {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList"})
+		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList",
+			inferencePools: "InferencePoolList", httpRoutes: "HTTPRouteList"})
 	client.PrependReactor("patch", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
 		patch := a.(kubetest.PatchAction)
 		applied := &unstructured.Unstructured{}
 		if err := applied.UnmarshalJSON(patch.GetPatch()); err != nil {
 			return true, nil, err
 		}
-		was, err := client.Tracker().Get(inferenceServices, a.GetNamespace(), patch.GetName())
+		was, err := client.Tracker().Get(a.GetResource(), a.GetNamespace(), patch.GetName())
 		applied.SetUID("uid-of-" + types.UID(patch.GetName()))
 		applied.SetResourceVersion(w.cluster.version())
 		applied.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: reconcile.FieldManager,
@@ -106,12 +108,14 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{},"f:spec":{}}`)}})
 		if apierrors.IsNotFound(err) {
 			applied.SetCreationTimestamp(metav1.Now())
-			return true, applied, client.Tracker().Create(inferenceServices, applied, a.GetNamespace())
+			return true, applied, client.Tracker().Create(a.GetResource(), applied, a.GetNamespace())
 		}
 		applied.SetCreationTimestamp(was.(metav1.Object).GetCreationTimestamp())
-		return true, applied, client.Tracker().Update(inferenceServices, applied, a.GetNamespace())
+		return true, applied, client.Tracker().Update(a.GetResource(), applied, a.GetNamespace())
 	})
-	w.cluster.Resources = append(w.cluster.Resources, &metav1.APIResourceList{GroupVersion: kube.KServeAPI})
+	for _, api := range []string{kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI} {
+		w.cluster.Resources = append(w.cluster.Resources, &metav1.APIResourceList{GroupVersion: api})
+	}
 	return client
 }
 

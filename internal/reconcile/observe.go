@@ -156,7 +156,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
 	}
-	obs.Edits = l.edits.of(w, obs.At)
+	obs.Edits, obs.Route = l.edits.of(w, obs.At), l.routeOf(w)
 	l.explain(&obs, w, m, t)
 	obs.Rollout = l.rollout(w, m, t)
 	return obs, true

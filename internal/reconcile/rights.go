@@ -62,6 +62,12 @@ func RightsFor(a kube.Access) Rights {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
 			Resources: []string{"inferenceservices"}, Verbs: own})
 	}
+	if a.ModelGateway {
+		r.Tenant = append(r.Tenant,
+			rbacv1.PolicyRule{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes"}, Verbs: own},
+			rbacv1.PolicyRule{APIGroups: []string{"inference.networking.k8s.io"}, Resources: []string{"inferencepools"},
+				Verbs: own})
+	}
 	if a.Bindings == kube.BindAdmin {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
 			Verbs: look})

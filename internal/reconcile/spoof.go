@@ -204,7 +204,7 @@ func (l *loop) knownObjects(living []workload.Workload) known {
 		if w.Cluster != l.name {
 			continue
 		}
-		for _, ref := range kube.Names(w) {
+		for _, ref := range slices.Concat(kube.Names(w), kube.RouteNames(w)) {
 			k.objects[Key{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}] = true
 		}
 	}

@@ -54,6 +54,38 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	wantAbsent(t, busy, "connect-ssh")
 }
 
+// TestWhoCarriesTheCalls: the page of an endpoint gives the address at the gateway of the site, says that the portal's
+// keys do not hold there, and has programs call it; until the gateway takes the route it says why, and they call the
+// portal.
+func TestWhoCarriesTheCalls(t *testing.T) {
+	t.Parallel()
+	const page, own, theirs = "/workloads/w-llm-chat", "http://llm-chat.localhost:8080/v1",
+		"https://models.example.org/gpu-vision/llm-chat/v1"
+	w := sceneWorld(t, "workload", "connect, gateway of the site")
+	doc := read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
+	wantText(t, doc, "route-carries", "The site's gateway carries the calls",
+		"the portal's keys, limits and counts hold at the portal's own address only")
+	wantText(t, doc, "route-address", theirs)
+	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, theirs) ||
+		strings.Contains(programs, own) {
+		t.Errorf("programs call elsewhere: %s", programs)
+	}
+	if tried := read(t, w.Get(webtest.Anna, page+"/try"), http.StatusOK); !strings.Contains(part(tried,
+		"try-programs").Text(), theirs) {
+		t.Error("the programs of the page Try it call elsewhere")
+	}
+	w = sceneWorld(t, "workload", "connect, route refused")
+	doc = read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
+	wantText(t, doc, "route-waits", "has not taken the route", "NotAllowedByListeners")
+	wantAbsent(t, doc, "route-carries", "route-address")
+	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, own) ||
+		strings.Contains(programs, theirs) {
+		t.Errorf("programs call elsewhere: %s", programs)
+	}
+	busy := read(t, webtest.Busy(t).Get(webtest.Ben, page+"/connect"), http.StatusOK)
+	wantAbsent(t, busy, "route-carries", "route-waits")
+}
+
 // TestAJobIsRunAgainOverREST: the line asks for the same program with the names of the API.
 func TestAJobIsRunAgainOverREST(t *testing.T) {
 	t.Parallel()

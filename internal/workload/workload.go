@@ -174,10 +174,19 @@ type Observation struct {
 	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
 	Pods   []Replica `json:"pods,omitempty"`
 	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be
+	// what leads a gateway of the site to an endpoint; nil for none
+	Route *Route `json:"route,omitempty"`
 	// what is seen of a revision that is on its way; nil for none
 	Rollout *RolloutObservation `json:"rollout,omitempty"`
 	// what others set on the objects of the workload, those that were taken back within EditsKept first
 	Edits []ForeignEdit `json:"edits,omitempty"`
+}
+
+// Route is what a gateway of the site says of the way to an endpoint.
+type Route struct {
+	Address  string `json:"address"`          // where programs call it, without /v1
+	Accepted bool   `json:"accepted"`         // it carries the endpoint's calls
+	Detail   string `json:"detail,omitempty"` // the gateway's raw words where it does not
 }
 
 // EditsKept is for how long an edit that was taken back is shown.

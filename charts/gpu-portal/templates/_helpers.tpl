@@ -50,7 +50,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* split is "true" when web and controller are pods of their own, which takes a database that both can reach. */}}
 {{- define "gpu-portal.split" -}}
-{{- if .Values.database.existingSecret }}true{{ end -}}
+{{- if include "gpu-portal.databaseSecret" . }}true{{ end -}}
+{{- end }}
+
+{{/* databaseSecret is the Secret with the address of PostgreSQL: the site's own, or what CloudNativePG makes for the owner of a Cluster's database. */}}
+{{- define "gpu-portal.databaseSecret" -}}
+{{- if .Values.database.existingSecret }}{{ .Values.database.existingSecret }}
+{{- else if .Values.database.cloudNativePG.enabled }}{{ include "gpu-portal.fullname" . }}-db-app{{ end -}}
+{{- end }}
+
+{{- define "gpu-portal.databaseKey" -}}
+{{- if .Values.database.existingSecret }}{{ .Values.database.key }}{{ else }}uri{{ end -}}
+{{- end }}
+
+{{/* givesUsers is not empty on OpenShift, where security context constraints give each namespace users of its own. */}}
+{{- define "gpu-portal.givesUsers" -}}
+{{- if or (not .Values.runAsUser) (.Capabilities.APIVersions.Has "security.openshift.io/v1") }}yes{{ end -}}
 {{- end }}
 
 {{- define "gpu-portal.agentNamespace" -}}
@@ -116,6 +131,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 ^({{ join "|" $names }})$
 {{- end }}
 
+{{/* modelGateway is not empty where a setting of the cluster that the chart is installed in says what carries endpoints' calls. */}}
+{{- define "gpu-portal.modelGateway" -}}
+{{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}yes{{- end -}}{{- end -}}
+{{- end }}
+
 {{/* access is how the portal comes by its rights in tenants' namespaces, for the settings of one cluster. */}}
 {{- define "gpu-portal.access" -}}
 {{- $roles := include "gpu-portal.roles" . -}}
@@ -135,6 +155,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.kserve -}}
 {{- $_ := set $access "kserve" true -}}
 {{- end -}}
+{{- if include "gpu-portal.modelGateway" . -}}
+{{- $_ := set $access "modelGateway" true -}}
+{{- end -}}
 {{- toJson $access -}}
 {{- end }}
 
@@ -148,7 +171,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $c := deepCopy .Values.config -}}
 {{- $_ := set $c "listen" ":8080" -}}
 {{- $_ := set $c "metricsListen" ":9090" -}}
-{{- if not .Values.database.existingSecret }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
+{{- if not (include "gpu-portal.split" .) }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
 {{- if .Values.secrets.key.existingSecret }}{{ $_ := set $c "secretKeyFile" (printf "/etc/gpu-portal/key/%s" .Values.secrets.key.key) }}{{ end -}}
 {{- if .Values.secrets.oidc.existingSecret }}{{ $_ := set $c.oidc "clientSecretFile" (printf "/etc/gpu-portal/oidc/%s" .Values.secrets.oidc.key) }}{{ end -}}
 {{- if include "gpu-portal.plugin" . -}}
@@ -183,6 +206,9 @@ allowPrivilegeEscalation: false
 capabilities:
   drop: [ALL]
 readOnlyRootFilesystem: true
+{{- if not (include "gpu-portal.givesUsers" .) }}
+runAsUser: {{ .Values.runAsUser }}
+{{- end }}
 {{- end }}
 
 {{- define "gpu-portal.podSecurity" -}}
@@ -213,8 +239,8 @@ spec:
   terminationGracePeriodSeconds: 30
   securityContext:
     {{- include "gpu-portal.podSecurity" $root | nindent 4 }}
-    {{- if not .split }}
-    fsGroup: 65532
+    {{- if and (not .split) (not (include "gpu-portal.givesUsers" $root)) }}
+    fsGroup: {{ $v.runAsUser }}
     {{- end }}
   containers:
     - name: portal
@@ -224,7 +250,7 @@ spec:
       env:
         {{- if .split }}
         - name: PORTAL_DATABASE
-          valueFrom: {secretKeyRef: {name: {{ $v.database.existingSecret }}, key: {{ $v.database.key }}}}
+          valueFrom: {secretKeyRef: {name: {{ include "gpu-portal.databaseSecret" $root }}, key: {{ include "gpu-portal.databaseKey" $root }}}}
         {{- end }}
         {{- if $v.trustedCA.existingConfigMap }}
         - {name: SSL_CERT_DIR, value: /etc/gpu-portal/ca}
@@ -256,7 +282,6 @@ spec:
       resources: {{ toYaml .part.resources | nindent 8 }}
       securityContext:
         {{- include "gpu-portal.containerSecurity" $root | nindent 8 }}
-        runAsUser: 65532
       volumeMounts:
         - {name: settings, mountPath: /etc/gpu-portal/portal.yaml, subPath: portal.yaml, readOnly: true}
         - {name: tmp, mountPath: /tmp}

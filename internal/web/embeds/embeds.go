@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -183,8 +184,8 @@ func (w *Pages) Show(c echo.Context) error {
 	k.Actor, k.Ctx, k.Query = actor, identity.WithActor(ctx, actor), nil
 	say := k.Words
 	m := embedview.PageModel{Lang: say.Lang(), Theme: string(e.Theme), Product: say.S("layout.product"),
-		Panel: embedview.Panel(e.Panel), At: say.At(w.Now()), Refresh: int(refreshEvery / time.Second)}
-	status := http.StatusOK
+		Panel: embedview.Panel(e.Panel), At: say.At(w.Now())}
+	status, again := http.StatusOK, true
 	if err == nil {
 		var p page.Panel
 		if p, err = w.Panels[e.Panel](k, e.Subject); err == nil {
@@ -195,8 +196,13 @@ func (w *Pages) Show(c echo.Context) error {
 		f := fault.As(err)
 		status, m.Problem = problem.Status(f.Kind), say.Text(f.Sentence)
 		if f.Kind != fault.Unavailable && f.Kind != fault.Forbidden { // it stays so
-			m.Refresh = 0
+			again = false
 		}
+	}
+	if again {
+		// The header, not the element: browsers do not heed the element in a sandbox without allow-scripts, in which
+		// Grafana puts the iframes of its text panels (https://html.spec.whatwg.org/#shared-declarative-refresh-steps).
+		c.Response().Header().Set("Refresh", strconv.Itoa(int(refreshEvery/time.Second)))
 	}
 	return w.Write(c, status, embedview.Document(m))
 }

@@ -90,6 +90,8 @@ var workloadScenes = []Scene{
 	{"workload", "connect, notebook", Anna, Busy, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, SSH", Anna, withSSH, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, endpoint", Ben, Busy, "/workloads/w-llm-chat/connect", nil},
+	{"workload", "connect, gateway of the site", Ben, published, "/workloads/w-llm-chat/connect", nil},
+	{"workload", "connect, route refused", Ben, unrouted, "/workloads/w-llm-chat/connect", nil},
 	{"workload", "try it", Anna, Busy, "/workloads/w-llm-chat/try", nil},
 	{"workload", "connect, job", Anna, batch, "/workloads/w-pretrain/connect", nil},
 	{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},

@@ -294,6 +294,25 @@ func batch(s Scope) *World {
 	return w
 }
 
+// published is an endpoint whose calls a gateway of the site carries.
+func published(s Scope) *World {
+	return routed(s, workload.Route{Address: "https://models.example.org/gpu-vision/llm-chat", Accepted: true})
+}
+
+// unrouted is one whose route the gateway of the site does not take.
+func unrouted(s Scope) *World {
+	return routed(s, workload.Route{Address: "https://models.example.org/gpu-vision/llm-chat",
+		Detail: "HTTPRoute NotAllowedByListeners: no listener lets routes of the namespace gpu-vision in"})
+}
+
+func routed(s Scope, r workload.Route) *World {
+	w := Busy(s)
+	item := w.Work("w-llm-chat")
+	item.Observed.Route = &r
+	w.PutWork(item)
+	return w
+}
+
 // withSSH is busy, with an SSH server in the image of a notebook.
 func withSSH(s Scope) *World {
 	w := Busy(s)

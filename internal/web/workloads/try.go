@@ -38,7 +38,7 @@ func (w *Pages) workloadTryIt(k page.Call) (page.View, error) {
 	if identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Action = page.TryPath(s.ID)
 		if address := w.AppURL(s.Name); address != "" {
-			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
+			m.Calls = callsOf(callsAddress(s.Workload, address))
 		}
 	}
 	v := w.workloadView(k, s, workloadview.Try, workloadview.PageModel{Try: m})

@@ -441,7 +441,8 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 		identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
-			m.Calls = callsOf(blocks.OpenAddress(address, "/v1"))
+			m.Calls = callsOf(callsAddress(s.Workload, address))
+			m.Route = routeModel(s.Workload)
 		}
 	}
 	if s.mayChange && s.State != workload.Ended && s.Desired != workload.WantDeleted {
@@ -454,6 +455,23 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 		}
 	}
 	return m
+}
+
+// callsAddress is where programs call an endpoint: at a gateway of the site that carries its calls, else at the
+// portal's.
+func callsAddress(item workload.Workload, own string) string {
+	if r := item.Observed.Route; r != nil && r.Accepted {
+		return blocks.OpenAddress(r.Address, "/v1")
+	}
+	return blocks.OpenAddress(own, "/v1")
+}
+
+func routeModel(item workload.Workload) *workloadview.RouteModel {
+	r := item.Observed.Route
+	if r == nil {
+		return nil
+	}
+	return &workloadview.RouteModel{Address: r.Address + "/v1", Carries: r.Accepted, Detail: r.Detail}
 }
 
 // guests are those besides the team who may come in now.

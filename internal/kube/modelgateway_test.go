@@ -1,0 +1,151 @@
+package kube
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// models is a gateway of the site that takes InferencePools.
+var models = ModelGateway{Kind: GatewayInferences, Address: "https://models.example.org:8443",
+	Gateway: GatewayRef{Namespace: "gateways", Name: "models"}}
+
+func publishedInput() Input {
+	in := input("h100", "vllm")
+	in.Published, in.Site.ModelGateway = true, models
+	return in
+}
+
+// routesOf are the custom resources among the objects, by kind.
+func routesOf(t *testing.T, in Input) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]*unstructured.Unstructured{}
+	for _, o := range objects {
+		if u, ok := o.(*unstructured.Unstructured); ok {
+			found[u.GetKind()] = u
+		}
+	}
+	return found
+}
+
+// What is published is what speaks OpenAI and asks for no token, as long as the site has a gateway for it; its names
+// are those by which it is found again.
+func TestWhatIsPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Input)
+		want   int
+	}{
+		"an endpoint":                     {func(*Input) {}, 2},
+		"one that is stopped":             {func(in *Input) { in.Workload.Desired = workload.WantStopped }, 2},
+		"one that shall go":               {func(in *Input) { in.Workload.Desired = workload.WantDeleted }, 0},
+		"pods that still ask for a token": {func(in *Input) { in.Published = false }, 0},
+		"the portal carries calls":        {func(in *Input) { in.Site.ModelGateway.Kind = GatewayEmbedded }, 0},
+		"one that may sleep":              {func(in *Input) { in.Workload.Replicas.Max = 2 }, 0},
+		"nothing is set":                  {func(in *Input) { in.Site.ModelGateway = ModelGateway{} }, 0},
+		"a server with a page, of any engine": {func(in *Input) {
+			in.Workload.Image.OpenPath, in.Workload.Image.Runtime = "/ui", nil
+		}, 0},
+	} {
+		in := publishedInput()
+		c.change(&in)
+		found := routesOf(t, in)
+		if len(found) != c.want {
+			t.Errorf("%s: %d objects, want %d", name, len(found), c.want)
+		}
+		for _, ref := range RouteNames(in.Workload) {
+			if o := found[ref.Kind]; c.want > 0 && (o == nil || o.GetAPIVersion() != ref.APIVersion ||
+				o.GetName() != ref.Name || o.GetNamespace() != ref.Namespace) {
+				t.Errorf("%s: %+v is not what is made", name, ref)
+			}
+		}
+	}
+	host := routesOf(t, publishedInput())[HTTPRouteKind].Object["spec"].(map[string]any)["hostnames"].([]any)
+	if got := models.URL("gpu-vision", "ep-a"); host[0] != "models.example.org" ||
+		got != "https://models.example.org:8443/gpu-vision/ep-a" {
+		t.Errorf("it is reached at %s, and the route is for %v", got, host)
+	}
+}
+
+func TestModelGatewayCheck(t *testing.T) {
+	for want, change := range map[string]func(*ModelGateway){
+		"":                       func(*ModelGateway) {},
+		"kind":                   func(g *ModelGateway) { g.Kind = "kuadrant" },
+		"address":                func(g *ModelGateway) { g.Address = "models.example.org" },
+		"address: want https":    func(g *ModelGateway) { g.Address = "https://models.example.org/v1" },
+		"gateway.namespace":      func(g *ModelGateway) { g.Gateway.Namespace = "" },
+		"gateway.name:":          func(g *ModelGateway) { g.Gateway.Name = "A b" },
+		"gateway.section":        func(g *ModelGateway) { g.Gateway.Section = "/" },
+		"podNamespace":           func(g *ModelGateway) { g.PodNamespace = "*" },
+		"endpointPicker.service": func(g *ModelGateway) { g.EndpointPicker.Service = "{name}-epp" },
+		"endpointPicker.port":    func(g *ModelGateway) { g.EndpointPicker.Port = 70000 },
+	} {
+		g := models
+		g.EndpointPicker.Service = "{workload}-epp"
+		change(&g)
+		switch err := g.Check(); {
+		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("want a problem with %q, got %v", want, err)
+		}
+	}
+	if err := (ModelGateway{Kind: GatewayEmbedded}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInferencePoolIsValid against the definition of the Inference Extension, which is not part of this repository.
+func TestInferencePoolIsValid(t *testing.T) {
+	dir := os.Getenv("PORTAL_TEST_CRDS")
+	if dir == "" {
+		dir = "../../../shared/crds"
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "inference.networking.k8s.io_inferencepools.yaml"))
+	if err != nil {
+		t.Skipf("not run: no definition of InferencePool in %s (PORTAL_TEST_CRDS)", dir)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema json.RawMessage }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	schema := &spec.Schema{}
+	if err := json.Unmarshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, picker := range []EndpointPicker{{}, {Service: "{workload}-epp", FailOpen: true}} {
+		in := publishedInput()
+		in.Site.ModelGateway.EndpointPicker = picker
+		pool := routesOf(t, in)[InferencePoolKind]
+		if err := validate.AgainstSchema(schema, pool.Object, strfmt.Default); err != nil {
+			t.Error(err)
+		}
+		fields := schema.Properties["spec"]
+		for name := range pool.Object["spec"].(map[string]any) {
+			if _, known := fields.Properties[name]; !known {
+				t.Errorf("the API server drops spec.%s", name)
+			}
+		}
+		pool.Object["spec"].(map[string]any)["targetPorts"] = []any{map[string]any{"number": int64(0)}}
+		if validate.AgainstSchema(schema, pool.Object, strfmt.Default) == nil {
+			t.Error("the definition allows anything")
+		}
+	}
+}

@@ -610,12 +610,14 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 // outages is what does not answer now, for the strip on every page.
 func (a *App) outages() []page.Outage {
 	var list []page.Outage
-	if a.controller != nil {
+	if a.meters.leads.Load() {
 		for _, s := range a.controller.Status() {
 			if !s.OK {
 				list = append(list, page.Outage{System: page.ClusterSystem, Name: s.Name, Since: s.Since})
 			}
 		}
+	} else {
+		list = a.unseen(context.Background())
 	}
 	for name, p := range a.clusters.metrics {
 		if s := p.Status(); !s.OK {
@@ -627,6 +629,24 @@ func (a *App) outages() []page.Outage {
 	}
 	if !a.provider.Healthy() {
 		list = append(list, page.Outage{System: page.SignInSystem, Since: a.provider.Since()})
+	}
+	return list
+}
+
+// unseenFor is how old the inventory of a cluster is when nobody keeps it fresh: an unchanged one gets a new time every
+// minute (reconcile.Intervals), and listing anew takes time.
+const unseenFor = 3 * time.Minute
+
+// unseen are the clusters of which the leader, another process, has written nothing of late.
+func (a *App) unseen(ctx context.Context) (list []page.Outage) {
+	for _, name := range a.site.Clusters {
+		since := a.process.Started // nothing was ever written: since then at least
+		if s, ok := a.store.Snapshot(ctx, name); ok {
+			since = s.TakenAt
+		}
+		if a.now().Sub(since) > unseenFor {
+			list = append(list, page.Outage{System: page.ClusterSystem, Name: name, Since: since})
+		}
 	}
 	return list
 }

@@ -196,7 +196,8 @@ type Cluster struct {
 	// file with a bearer token for Prometheus, read anew for each query; default none
 	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"`
 	Metrics             Metrics `json:"metrics,omitzero"`
-	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy); default direct
+	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy, for images without auth
+	// only: it drops the secret that servers such as Jupyter ask for); default direct
 	PodAccess string `json:"podAccess,omitempty"`
 	// an OpenShift cluster: pods run as the user that the namespace's range gives them
 	OpenShift    bool   `json:"openShift,omitempty"`

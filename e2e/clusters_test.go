@@ -4,13 +4,13 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gpu-portal/gpu-portal/charts"
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
@@ -20,9 +20,9 @@ import (
 // annex is a second cluster with a control plane of its own.
 type annex struct {
 	*stack.World
-	t          *testing.T
-	kubeconfig string // of a service account with the rights that the chart renders
-	settings   map[string]any
+	t *testing.T
+	// body adds it in the portal, with a service account that has the rights which the chart renders.
+	body map[string]any
 }
 
 // newAnnex starts one, for the portal that ownPortal makes by the name.
@@ -49,14 +49,13 @@ func newAnnex(t *testing.T, name string) annex {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := annex{World: w, t: t, kubeconfig: filepath.Join(t.TempDir(), "annex")}
-	if err := os.WriteFile(a.kubeconfig, text, 0o600); err != nil {
+	settings, err := yaml.Marshal(map[string]any{"prometheus": w.Ready.Prometheus, "access": rights.Access,
+		"gatewayNamespace": "portal-" + instance, "storageClass": "standard"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	a.settings = map[string]any{"name": "annex", "kubeconfig": a.kubeconfig, "prometheus": w.Ready.Prometheus,
-		"podAccess": w.Ready.SOCKS5, "access": rights.Access, "gatewayNamespace": "portal-" + instance,
-		"storageClass": "standard"}
-	return a
+	return annex{World: w, t: t, body: map[string]any{"name": "annex", "kubeconfig": string(text),
+		"settings": string(settings)}}
 }
 
 // tell does something to the second world.
@@ -93,15 +92,31 @@ func (c client) page(path string) string {
 	return string(text)
 }
 
-// TestAClusterThatHangs: of two clusters, the API server of one is frozen, so that connections to it open and nothing
-// answers. The other one starts, stops and measures as ever, also after the portal itself was started anew; what is
-// asked of the frozen one is taken, and done when it goes on.
+// TestAClusterThatHangs: an administrator adds a second cluster in the portal, which goes on answering meanwhile. Then
+// the API server of that one is frozen, so that connections to it open and nothing answers. The other one starts, stops
+// and measures as ever, also after the portal itself was started anew; what is asked of the frozen one is taken, and
+// done when it goes on.
 func TestAClusterThatHangs(t *testing.T) {
 	a := newAnnex(t, "two")
 	p := ownPortal(t, "two", func(o *stack.PortalOptions) {
-		o.Change = func(c map[string]any) { c["clusters"] = append(c["clusters"].([]any), a.settings) }
+		o.Change = func(c map[string]any) { c["clusterNetworks"] = []string{"127.0.0.0/8"} }
 	})
 	dana, pat := client{t, p, "dana"}, client{t, p, "pat"}
+	found := pat.ok(http.StatusOK, http.MethodPost, "/clusters/check", a.body)
+	for _, f := range found["findings"].([]any) {
+		if f := f.(map[string]any); f["check"] == "rights.cluster" && f["state"] != "ok" {
+			t.Errorf("rights: %v", f)
+		}
+	}
+	pat.ok(http.StatusCreated, http.MethodPost, "/clusters", a.body)
+	listed := func(state string) {
+		pat.until("/clusters", "the annex as "+state, time.Minute, func(list map[string]any) bool {
+			return slices.ContainsFunc(items(list), func(c map[string]any) bool {
+				return c["name"] == "annex" && c["state"] == state
+			})
+		})
+	}
+	listed("unknown") // the portal works with it, and has not looked yet
 	on := func(cluster string) map[string]any { return map[string]any{"cluster": cluster, "storage": ""} }
 	there := str(dana.running("cpu", on("annex"))["id"])
 	here := str(dana.running("gpu-shared", on("main"))["id"])
@@ -147,5 +162,8 @@ func TestAClusterThatHangs(t *testing.T) {
 	thaw()
 	dana.reachesWithin(afterOutage, there, "stopped")
 	dana.reachesWithin(afterOutage, later, "running")
+	if a := pat.call(http.MethodDelete, "/clusters/annex", nil); a.Status != http.StatusConflict {
+		t.Errorf("remove a cluster with workloads: want 409, got %d %s", a.Status, a.Raw)
+	}
 	waittest.For(t, "nothing is said of the cluster any more", func() bool { return !named() })
 }

@@ -60,6 +60,9 @@ type Config struct {
 	Session  Session   `json:"session,omitempty"`
 	Tokens   Tokens    `json:"tokens,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"` // at least one
+	// CIDRs in which API servers and Prometheus of clusters must be that administrators add in the portal; default every
+	// address but those of the portal's own machine and of its link (loopback, link-local, multicast)
+	ClusterNetworks []string `json:"clusterNetworks,omitempty"`
 	// groups with a role in every tenant, by role: admin, approver, auditor. "*" in a name stands for any characters
 	Platform tenant.Roles `json:"platform,omitempty"`
 	// tenants; those that administrators make or change in the portal are in the database, which wins entry by entry
@@ -211,6 +214,12 @@ type Cluster struct {
 	Agents           Agents `json:"agents,omitzero"`
 	// how the portal comes by its rights in tenants' namespaces; the chart sets it
 	Access kube.Access `json:"access,omitzero"`
+	Added  *Added      `json:"-"` // nil: it is of the configuration
+}
+
+func (k *Cluster) defaults() {
+	setDefault(&k.PodAccess, "direct")
+	setDefault(&k.GatewayNamespace, "gpu-portal")
 }
 
 // Agents says where a cluster's node agents are. Whoever may create pods in the namespace can speak for the node that
@@ -391,8 +400,7 @@ func (c *Config) defaults() {
 		c.Rules = policy.Defaults()
 	}
 	for i := range c.Clusters {
-		setDefault(&c.Clusters[i].PodAccess, "direct")
-		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
+		c.Clusters[i].defaults()
 	}
 	c.Console = c.Console.withDefaults(c.Clusters)
 	c.Terminal = c.Terminal.withDefaults()
@@ -479,6 +487,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Terminal.problems()...)
 	all = append(all, c.Tunnel.problems()...)
 	all = append(all, c.Branding.problems()...)
+	all = append(all, c.networkProblems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)

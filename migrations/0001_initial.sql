@@ -107,6 +107,19 @@ CREATE TABLE secrets (
   UNIQUE (person, tenant, name)
 );
 
+-- Clusters that administrators have added in the portal. What opens them is in "sealed" alone, encrypted with the
+-- portal's key.
+CREATE TABLE clusters (
+  name        TEXT   NOT NULL PRIMARY KEY,
+  server      TEXT   NOT NULL,
+  sealed      TEXT   NOT NULL,
+  added_by    TEXT   NOT NULL,
+  adder_name  TEXT   NOT NULL,
+  added_at    BIGINT NOT NULL,
+  replaced_at BIGINT,
+  version     BIGINT NOT NULL
+);
+
 CREATE TABLE codes (
   hash       TEXT   NOT NULL PRIMARY KEY,
   session    TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -1031,6 +1044,7 @@ DROP TABLE request_asks;
 DROP TABLE refusals;
 DROP TABLE requests;
 DROP TABLE codes;
+DROP TABLE clusters;
 DROP TABLE secrets;
 DROP TABLE embeds;
 DROP TABLE tokens;

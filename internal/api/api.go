@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
@@ -93,6 +94,7 @@ type Deps struct {
 	Accounts    *accounts.Service
 	Embeds      *embed.Service
 	Secrets     *secret.Service
+	Clusters    *cluster.Service
 	Metrics     Metrics
 	Reports     func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice      *advice.Service

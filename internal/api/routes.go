@@ -21,6 +21,7 @@ func (a *API) register() {
 	a.registerPeople()
 	a.registerEmbeds()
 	a.registerSecrets()
+	a.registerClusters()
 	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how",
 		"People"), identity.ChangeNotices, a.noticeChoices)
 	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices",

@@ -916,6 +916,18 @@ type Rollout struct {
 	To        int64 `json:"to"`
 }
 
+// Route defines model for Route.
+type Route struct {
+	// Accepted The gateway carries the calls; without it they go to url
+	Accepted bool `json:"accepted"`
+
+	// Address Base address of OpenAI clients
+	Address string `json:"address"`
+
+	// Detail The gateway's own words where it does not
+	Detail *string `json:"detail,omitempty"`
+}
+
 // Runtime defines model for Runtime.
 type Runtime struct {
 	Default *Model        `json:"default,omitempty"`
@@ -1095,6 +1107,7 @@ type Workload struct {
 	// Revision Of an endpoint: the version that serves, or that did last
 	Revision *int64   `json:"revision,omitempty"`
 	Rollout  *Rollout `json:"rollout,omitempty"`
+	Route    *Route   `json:"route,omitempty"`
 	Scaling  *Scaling `json:"scaling,omitempty"`
 
 	// Secrets Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins

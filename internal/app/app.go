@@ -28,6 +28,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/branding"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
@@ -102,6 +103,9 @@ type App struct {
 	secrets       secrets
 	keyring       secret.Keyring
 	secretService *secret.Service
+	added         *cluster.Service // clusters that are added in the portal
+	mark          string           // of those that this process works with
+	rewire        func()           // called when they are others; nil: they are taken up at the next start
 	requests      request.Services
 	workloads     *workload.Service
 	keys          *endpointkey.Service
@@ -165,6 +169,10 @@ func WithProviderClient(client *http.Client) Option { return func(a *App) { a.to
 // WithLogLevel hands over the level of the logger, which administrators can change.
 func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.logLevel = level } }
 
+// WithRewire has a function called once when the clusters that this process works with are others than those that the
+// portal knows now: the process is to be put together anew.
+func WithRewire(fn func()) Option { return func(a *App) { a.rewire = fn } }
+
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
 
@@ -197,14 +205,17 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if a.keyring, err = keyring(c, key); err != nil {
 		return nil, err
 	}
-	if a.pods, err = gateway.NewPods(gateway.PodsOptions{Clusters: a.clusters.reach, Secrets: a.secrets}); err != nil {
-		return nil, err
-	}
 	for _, warning := range c.Warnings() {
 		log.WarnContext(ctx, warning)
 	}
 	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log, OnSQL: a.onSQL}); err != nil {
 		return nil, err
+	}
+	if err := a.takeUpClusters(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if a.pods, err = gateway.NewPods(gateway.PodsOptions{Clusters: a.clusters.reach, Secrets: a.secrets}); err != nil {
+		return nil, errors.Join(err, a.store.Close())
 	}
 	a.watchdog = jobs.NewWatchdog(a.store.Renew, a.store.RenewEvery())
 	a.renewals = a.newRenewals(key)
@@ -541,7 +552,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Secrets: a.secretService,
 		Prices:  a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
-		Events: a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,
+		Clusters: a.added,
+		Events:   a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	mounts["/api/v1/"] = surface
@@ -555,8 +567,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine,
 		Drift: a.drift, Doctor: a.doctor, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,
-		Secrets: a.secretService,
-		Events:  a.store, Bundle: bundle, Now: a.now,
+		Secrets: a.secretService, Clusters: a.added,
+		Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 		LicensesEvery: a.licensesEvery(),
 		Reference:     sync.OnceValues(func() (reference.Document, error) { return referenceOf(surface) }),
@@ -610,12 +622,14 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 // outages is what does not answer now, for the strip on every page.
 func (a *App) outages() []page.Outage {
 	var list []page.Outage
-	if a.controller != nil {
+	if a.meters.leads.Load() {
 		for _, s := range a.controller.Status() {
 			if !s.OK {
 				list = append(list, page.Outage{System: page.ClusterSystem, Name: s.Name, Since: s.Since})
 			}
 		}
+	} else {
+		list = a.unseen(context.Background())
 	}
 	for name, p := range a.clusters.metrics {
 		if s := p.Status(); !s.OK {
@@ -627,6 +641,24 @@ func (a *App) outages() []page.Outage {
 	}
 	if !a.provider.Healthy() {
 		list = append(list, page.Outage{System: page.SignInSystem, Since: a.provider.Since()})
+	}
+	return list
+}
+
+// unseenFor is how old the inventory of a cluster is when nobody keeps it fresh: an unchanged one gets a new time every
+// minute (reconcile.Intervals), and listing anew takes time.
+const unseenFor = 3 * time.Minute
+
+// unseen are the clusters of which the leader, another process, has written nothing of late.
+func (a *App) unseen(ctx context.Context) (list []page.Outage) {
+	for _, name := range a.site.Clusters {
+		since := a.process.Started // nothing was ever written: since then at least
+		if s, ok := a.store.Snapshot(ctx, name); ok {
+			since = s.TakenAt
+		}
+		if a.now().Sub(since) > unseenFor {
+			list = append(list, page.Outage{System: page.ClusterSystem, Name: name, Since: since})
+		}
 	}
 	return list
 }

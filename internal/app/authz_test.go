@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -78,6 +79,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
 	case strings.Contains(path, "/secrets"):
 		return url.Values{"kind": {"ngc"}, "name": {fmt.Sprintf("form-%d", w.next())}, "token": {"a-test"}}
+	case strings.HasPrefix(path, "/admin/clusters"): // it does not answer
+		return url.Values{"name": {"west"}, "kubeconfig": {nowhere}}
 	case path == "/embeds":
 		return url.Values{"panel": {"team"}, "subject": {"vision"}, "lasts": {"7d"}}
 	case path == "/account/notifications":
@@ -158,6 +161,12 @@ func (w *world) body(route string) any {
 		return map[string]any{"name": fmt.Sprintf("body-%d", w.next()), "kind": "ngc", "values": map[string]string{"token": "x"}}
 	case path == "/api/v1/secrets/{id}" && method == http.MethodPut:
 		return map[string]any{"values": map[string]string{"token": "y"}}
+	case strings.HasPrefix(path, "/api/v1/clusters") && method != http.MethodGet && method != http.MethodDelete:
+		body := map[string]any{"kubeconfig": nowhere}
+		if method == http.MethodPost {
+			body["name"] = "west"
+		}
+		return body
 	case path == "/api/v1/embeds" && method == http.MethodPost:
 		return map[string]any{"panel": "team", "subject": "vision"}
 	case path == "/api/v1/log-level":
@@ -256,6 +265,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(w.secretOf(secret.Owner{Person: identity.PersonID(w.personID(subject))}).ID)
 	case strings.HasPrefix(path, "/team/:name/secrets/:id"):
 		return strings.NewReplacer(":name", team, ":id", w.secretOf(secret.Owner{Tenant: team}).ID).Replace(path)
+	case strings.Contains(path, "/clusters/:name"), strings.Contains(path, "/clusters/{name}"):
+		return id(w.keptCluster(fmt.Sprintf("added-%d", w.next())))
 	case strings.HasPrefix(path, "/embeds/:id"), strings.HasPrefix(path, "/api/v1/embeds/{id}"):
 		return id(w.embedOf(w.personID(subject)).ID)
 	case path == "/embeds/new":
@@ -348,6 +359,17 @@ func (w *world) newcomer(team string) (person, session, token string) {
 	}
 	token, _, _ = strings.Cut(strings.TrimPrefix(text, identity.TokenPrefix), ".")
 	return string(p.ID), credential.ID, token
+}
+
+// keptCluster keeps a cluster as if it had answered once.
+func (w *world) keptCluster(name string) string {
+	w.t.Helper()
+	if err := w.store.CreateCluster(w.t.Context(), cluster.Cluster{Name: name, Server: "https://127.0.0.1:1",
+		Sealed: "x.x", AddedBy: w.person(admin).ID, AdderName: "Adam Admin", AddedAt: w.clock.now()}, 10_000,
+		audit.Event{At: w.clock.now(), Kind: audit.ClusterAdded}); err != nil {
+		w.t.Fatal(err)
+	}
+	return name
 }
 
 // embedOf is an address of the usage of team vision, made by somebody.

@@ -99,6 +99,9 @@ func newPoller(c config.Cluster, ours gpumetrics.Config) (*gpumetrics.Poller, er
 }
 
 func restConfig(c config.Cluster) (*rest.Config, error) {
+	if c.Added != nil {
+		return rest.CopyConfig(c.Added.Config), nil
+	}
 	if c.Kubeconfig == "" {
 		rc, err := rest.InClusterConfig()
 		if err != nil {

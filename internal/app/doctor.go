@@ -196,13 +196,7 @@ func licenseQuestion(name string, s license.Source, err error) doctor.LicenseOpt
 
 // gather looks at what this portal stands on, with the connections that it has.
 func (a *App) gather(ctx context.Context) doctor.Facts {
-	namespace := ""
-	for _, t := range a.tenants.Directory().Tenants {
-		if namespace = t.NamespaceName(); !t.Disabled {
-			break
-		}
-	}
-	o := diagnosis(a.config, a.process, namespace)
+	o := diagnosis(a.config, a.process, a.firstSpace())
 	o.Now, o.Provider.Client = a.now, cmp.Or(a.toProvider, o.Provider.Client)
 	o.Database = func(ctx context.Context) (doctor.Database, error) { return describeDatabase(ctx, a.store, a.now) }
 	for i, k := range a.config.Clusters {
@@ -214,6 +208,16 @@ func (a *App) gather(ctx context.Context) doctor.Facts {
 		o.Licenses = append(o.Licenses, licenseQuestion(s.Name(), s, nil))
 	}
 	return doctor.Gather(ctx, o)
+}
+
+// firstSpace is the namespace of a team, to ask for rights there; "" where there is no team.
+func (a *App) firstSpace() (namespace string) {
+	for _, t := range a.tenants.Directory().Tenants {
+		if namespace = t.NamespaceName(); !t.Disabled {
+			break
+		}
+	}
+	return namespace
 }
 
 func (a *App) newDoctor(version string) *doctor.Service {

@@ -34,18 +34,57 @@ func Run(ctx context.Context, c config.Config, version string, out io.Writer) er
 			log.WarnContext(ctx, "the last traces could not be sent", "error", err)
 		}
 	}()
-	a, err := New(ctx, c, version, log, WithTraces(traces), WithLogLevel(level))
-	if err != nil {
-		return err
+	door, again := &door{}, true
+	defer door.close()
+	for again && err == nil {
+		again, err = runOnce(ctx, c, version, log, door, WithTraces(traces), WithLogLevel(level))
 	}
-	listener, err := net.Listen("tcp", c.Listen)
+	return err
+}
+
+// runOnce serves until the context ends, or until the clusters are others than when it began; then again is true.
+func runOnce(ctx context.Context, c config.Config, version string, log *slog.Logger, d *door,
+	options ...Option) (again bool, err error) {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	a, err := New(serving, c, version, log, append(options, WithRewire(stop))...)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen on %s: is another program using the port? %w", c.Listen, err), a.store.Close())
+		return false, err
+	}
+	listener, err := d.open(c.Listen)
+	if err != nil {
+		return false, errors.Join(err, a.store.Close())
 	}
 	log.InfoContext(ctx, "the portal is there", "url", c.URL, "listen", listener.Addr().String(), "version",
 		version, "roles", c.Roles)
-	err = a.Serve(ctx, listener)
-	return errors.Join(err, a.store.Close())
+	err = a.Serve(serving, listener)
+	return ctx.Err() == nil && serving.Err() != nil, errors.Join(err, a.store.Close())
+}
+
+// door is the address that the portal listens on. While the process is put together anew, the kernel keeps who comes
+// waiting: each time the portal accepts on a copy, and the first one stays open.
+type door struct{ first *net.TCPListener }
+
+func (d *door) open(address string) (net.Listener, error) {
+	if d.first == nil {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: is another program using the port? %w", address, err)
+		}
+		d.first = l.(*net.TCPListener)
+	}
+	file, err := d.first.File()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return net.FileListener(file)
+}
+
+func (d *door) close() {
+	if d.first != nil {
+		_ = d.first.Close()
+	}
 }
 
 // maxHeader lets in all that a browser may hold for one domain (180 cookies of 4 KiB in Chromium, which any sibling
@@ -86,6 +125,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.serveConsole(ctx) })
 	group.Go(func() error { return a.hub.Run(ctx) })
 	group.Go(func() error { return a.closeDoors(ctx) })
+	group.Go(func() error { return a.followClusters(ctx) })
 	group.Go(func() error { return a.followCatalog(ctx) })
 	group.Go(func() error { return a.followLicenses(ctx) })
 	group.Go(func() error { return a.followRules(ctx) })

@@ -37,10 +37,10 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Settle", "For",
 		"Run", "Derive", "Deliver", "Wake", "Autoscale", "RecordScaling", "HasMail", "Hosts", "Quarantined", "Under", "Open",
 		"Mismatches", "Origins", "MaxLife", "Address", "Values", "Hidden", "Reseal",
-		"Close", "Running", "Rules"}
+		"Close", "Running", "Rules", "Load", "Mark"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
-		w.notify, w.quarantine, w.accounts, w.keys, w.traffic, w.embeds, w.secretService, w.terminals, w.tunnels} {
+		w.notify, w.quarantine, w.accounts, w.keys, w.traffic, w.embeds, w.secretService, w.added, w.terminals, w.tunnels} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)

@@ -26,18 +26,21 @@ import (
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
-	var kserve []string
+	var kserve, proxied []string
 	for i, k := range c.Clusters {
 		clusters[i] = k.Name
 		if k.Access.KServe {
 			kserve = append(kserve, k.Name)
+		}
+		if k.PodAccess == "apiserver" {
+			proxied = append(proxied, k.Name)
 		}
 	}
 	return request.Site{
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, KServe: kserve, Limits: c.Limits, Mirror: c.ImageMirror,
+		Clusters: clusters, KServe: kserve, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
 		GitImage: c.WorkloadSecrets.GitImage,
 	}, errors.Join(problems...)
 }

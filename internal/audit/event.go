@@ -130,6 +130,9 @@ const (
 	AdviceRestored      Kind = "advice.restored"
 	ClusterHeld         Kind = "cluster.held" // nothing is done in it: it carries more than the database knows
 	ClusterResumed      Kind = "cluster.resumed"
+	ClusterAdded        Kind = "cluster.added"      // in the portal
+	ClusterReplaced     Kind = "cluster.replaced"   // its credentials
+	ClusterRemoved      Kind = "cluster.removed"    // from the portal; nothing in it was changed
 	DifferenceAdopted   Kind = "difference.adopted" // the database became what the cluster has
 	DifferenceReleased  Kind = "difference.released"
 	DifferenceApplied   Kind = "difference.applied" // the cluster is made what the database has
@@ -160,7 +163,8 @@ func Kinds() []Kind {
 		PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, DelegationCreated, DelegationEnded, AddressEntered,
-		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
+		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed,
+		ClusterAdded, ClusterReplaced, ClusterRemoved, DifferenceAdopted,
 		DifferenceReleased, DifferenceApplied, LogLevelSet}
 }
 

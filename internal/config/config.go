@@ -60,6 +60,9 @@ type Config struct {
 	Session  Session   `json:"session,omitempty"`
 	Tokens   Tokens    `json:"tokens,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"` // at least one
+	// CIDRs in which API servers and Prometheus of clusters must be that administrators add in the portal; default every
+	// address but those of the portal's own machine and of its link (loopback, link-local, multicast)
+	ClusterNetworks []string `json:"clusterNetworks,omitempty"`
 	// groups with a role in every tenant, by role: admin, approver, auditor. "*" in a name stands for any characters
 	Platform tenant.Roles `json:"platform,omitempty"`
 	// tenants; those that administrators make or change in the portal are in the database, which wins entry by entry
@@ -196,7 +199,8 @@ type Cluster struct {
 	// file with a bearer token for Prometheus, read anew for each query; default none
 	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"`
 	Metrics             Metrics `json:"metrics,omitzero"`
-	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy); default direct
+	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy, for images without auth
+	// only: it drops the secret that servers such as Jupyter ask for); default direct
 	PodAccess string `json:"podAccess,omitempty"`
 	// an OpenShift cluster: pods run as the user that the namespace's range gives them
 	OpenShift    bool   `json:"openShift,omitempty"`
@@ -212,6 +216,7 @@ type Cluster struct {
 	Access kube.Access `json:"access,omitzero"`
 	// what carries the calls of programs to endpoints
 	ModelGateway kube.ModelGateway `json:"modelGateway,omitzero"`
+	Added        *Added            `json:"-"` // nil: it is of the configuration
 }
 
 // Rights is Access with what the other settings of the cluster ask for.
@@ -219,6 +224,11 @@ func (k Cluster) Rights() kube.Access {
 	a := k.Access
 	a.ModelGateway = a.ModelGateway || k.ModelGateway.Kind != ""
 	return a
+}
+
+func (k *Cluster) defaults() {
+	setDefault(&k.PodAccess, "direct")
+	setDefault(&k.GatewayNamespace, "gpu-portal")
 }
 
 // Agents says where a cluster's node agents are. Whoever may create pods in the namespace can speak for the node that
@@ -399,8 +409,7 @@ func (c *Config) defaults() {
 		c.Rules = policy.Defaults()
 	}
 	for i := range c.Clusters {
-		setDefault(&c.Clusters[i].PodAccess, "direct")
-		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
+		c.Clusters[i].defaults()
 	}
 	c.Console = c.Console.withDefaults(c.Clusters)
 	c.Terminal = c.Terminal.withDefaults()
@@ -487,6 +496,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Terminal.problems()...)
 	all = append(all, c.Tunnel.problems()...)
 	all = append(all, c.Branding.problems()...)
+	all = append(all, c.networkProblems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)

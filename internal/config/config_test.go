@@ -66,6 +66,7 @@ url: https://gpu.example.org/portal?x
 log: {level: loud, format: xml}
 database: mysql://x
 roles: [web, gatway]
+clusterNetworks: [inside]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
 health: {recentErrorWindow: 1m}
@@ -98,7 +99,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
 		"secrets.previousKeyFiles[0]: ", "secrets.gitImage: ", "secrets.registryHosts: ", "secrets.registryNetworks: ",
 		"terminal.longest: ", "terminal: perPerson", "tunnel.longest: ", "tunnel: perPerson",
-		"embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
+		"clusterNetworks[0]: ", "embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ",
 		"serving.wakeWithin: ", "serving.heldRequests: ",
@@ -121,8 +122,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 61 {
-		t.Errorf("want one line for each problem, 61, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 62 {
+		t.Errorf("want one line for each problem, 62, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

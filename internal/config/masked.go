@@ -30,6 +30,11 @@ func (c Config) Secrets() []string {
 	if err != nil {
 		return nil
 	}
+	for _, k := range c.Clusters {
+		if k.Added != nil {
+			m.found = append(m.found, k.Added.Secrets...)
+		}
+	}
 	return m.found
 }
 

@@ -49,6 +49,9 @@ type MetricLabels struct {
 // MetricsConfig is what a poller of the cluster's metrics needs to know of the site.
 func (k Cluster) MetricsConfig() (gpumetrics.Config, error) {
 	client, err := k.Metrics.client()
+	if err == nil && k.Added != nil {
+		client.Transport = k.Added.Metrics
+	}
 	return gpumetrics.Config{URL: k.Prometheus, TokenFile: k.PrometheusTokenFile, Params: k.Metrics.Params,
 		Header: k.Metrics.header(),
 		Labels: gpumetrics.Labels(k.Metrics.Labels), HTTPClient: client}, err

@@ -63,6 +63,10 @@ func (c Config) Warnings() []string {
 		if warning := k.metricsWarning(); warning != "" {
 			all = append(all, warning)
 		}
+		if k.PodAccess == "apiserver" {
+			all = append(all, fmt.Sprintf("clusters %s: podAccess: the API server's proxy takes out of each call the secret that "+
+				"servers such as Jupyter ask for; images with auth are refused there", k.Name))
+		}
 	}
 	return all
 }

@@ -71,6 +71,9 @@ const (
 	// what the portal stands on, and having it looked at anew
 	ReadSystem  Action = "system.read"
 	CheckSystem Action = "system.check"
+	// the clusters, and adding, replacing and removing those that are kept in the portal
+	ReadClusters   Action = "cluster.read"
+	ManageClusters Action = "cluster.manage"
 )
 
 // Resource is what an action is about. Empty fields do not matter to the action.
@@ -172,6 +175,8 @@ var table = map[Action][]rule{
 	ChangeLogLevel:     {admin},
 	ReadSystem:         {seesAll},
 	CheckSystem:        {admin},
+	ReadClusters:       {seesAll},
+	ManageClusters:     {admin},
 	ReadHolders:        {seesAll},
 	ReadUsage:          {self, member, seesAll},
 	ReadOffer:          {seesAll},
@@ -198,7 +203,7 @@ var table = map[Action][]rule{
 // notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens,
 // and what runs in their notebooks.
 var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ReadLogs, ChangeMembers,
-	ManageSecrets, Impersonate}
+	ManageSecrets, ManageClusters, Impersonate}
 
 // embeddable is all that an embedded panel may do in the name of whoever made its address: read what panels show.
 var embeddable = []Action{ReadWorkload, ReadUsage, ReadInventory, ReadLicenses, ReadTenant, ReadBudget}

@@ -37,9 +37,9 @@ type ModelGateway struct {
 
 // GatewayRef names a Gateway.
 type GatewayRef struct {
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Section   string `json:"section,omitempty"` // its listener; default any that lets the route in
+	Namespace string `json:"namespace,omitempty"` // where the Gateway is
+	Name      string `json:"name,omitempty"`      // of the Gateway
+	Section   string `json:"section,omitempty"`   // its listener; default any that lets the route in
 }
 
 // EndpointPicker is the Service that tells the gateway which pod takes a call. Up to version 1.5 of the Inference
@@ -47,7 +47,7 @@ type GatewayRef struct {
 type EndpointPicker struct {
 	// Service in the team's namespace; {workload} stands for the name of the endpoint; default none
 	Service string `json:"service,omitempty"`
-	Port    int32  `json:"port,omitempty"` // default 9002
+	Port    int32  `json:"port,omitempty"` // of that Service, for gRPC; default 9002
 	// calls go to any pod while the picker does not answer; default they fail
 	FailOpen bool `json:"failOpen,omitempty"`
 }

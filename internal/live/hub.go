@@ -14,6 +14,7 @@ type Topic string
 const (
 	TopicBudget     Topic = "budget"
 	TopicCatalog    Topic = "catalog"
+	TopicCluster    Topic = "cluster" // clusters that are added, replaced, removed
 	TopicDelegation Topic = "delegation"
 	TopicDifference Topic = "difference" // holds and differences, see package drift
 	TopicIdle       Topic = "idle"       // settings of idle detection

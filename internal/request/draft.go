@@ -43,6 +43,7 @@ type Offering struct {
 	Tenant   tenant.Tenant
 	Clusters []string
 	KServe   []string // clusters that endpoints may run on as InferenceServices of KServe
+	Proxied  []string // clusters whose workloads are reached by the API server's proxy
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
 }
@@ -63,6 +64,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
 	c.kserve(w)
+	c.proxied(w)
 	w.Model = c.model(d, w)
 	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
 	w.Replicas = c.replicas(d, w)
@@ -135,7 +137,7 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 	for _, known := range c.offering.Clusters {
 		switch {
 		case !size.OfferedOn(known):
-		case !image.NeedsKServe() || slices.Contains(c.offering.KServe, known):
+		case (!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)) && c.opens(image, known):
 			return known
 		case usual == "":
 			usual = known
@@ -152,6 +154,19 @@ func (c *checker) kserve(w Spec) {
 	if w.Kind == catalog.Endpoint && slices.Contains(c.offering.KServe, w.Cluster) &&
 		strings.HasSuffix(w.Name, workload.PredictorSuffix) {
 		c.problem("name", i18n.T("request.kserve_name", "Suffix", workload.PredictorSuffix))
+	}
+}
+
+// opens reports whether the gateway can show an image's server its secret there: an API server takes the header with it
+// out of what it passes on.
+func (c *checker) opens(image catalog.Image, cluster string) bool {
+	return image.Auth == "" || !slices.Contains(c.offering.Proxied, cluster)
+}
+
+// proxied refuses what would run and could never be opened. A job is opened by nobody.
+func (c *checker) proxied(w Spec) {
+	if w.Kind != catalog.Job && w.Cluster != "" && !c.opens(w.Image, w.Cluster) {
+		c.problem("image", i18n.T("request.proxied", "Image", w.Image.Title, "Cluster", w.Cluster))
 	}
 }
 

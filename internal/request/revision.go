@@ -136,11 +136,12 @@ func rolledBack(w workload.Workload, number int) (revisionAsk, error) {
 func (s *Service) revised(w workload.Workload, t tenant.Tenant, d RevisionDraft) revisionAsk {
 	site := s.site()
 	c := checker{offering: Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		Limits: site.Limits}}
+		Proxied: site.Proxied, Limits: site.Limits}}
 	spec := specOf(w, 0, "")
 	spec.Volume = w.Volume
 	if d.Image != "" {
 		spec.Image = c.image(d.Image, catalog.Endpoint)
+		c.proxied(spec)
 	}
 	said := d.Model
 	if said == nil && spec.Image.Runtime != nil {

@@ -19,6 +19,7 @@ type Site struct {
 	Pools     []license.Pool
 	Clusters  []string
 	KServe    []string // clusters that endpoints may run on as InferenceServices of KServe
+	Proxied   []string // clusters whose workloads are reached by the API server's proxy
 	Limits    Limits
 	Mirror    catalog.Mirror // where images are pulled from
 	// Undo is how long an approver can undo an answer that is given as undoable; 0: such answers take effect at once.

@@ -12,7 +12,8 @@ import (
 )
 
 // asks are the destructive acts that ask before; each says what is lost.
-var asks = []string{"delete-confirm", "difference-confirm", "embed-revoke-confirm", "key-revoke-confirm",
+var asks = []string{"cluster-remove-confirm", "delete-confirm", "difference-confirm", "embed-revoke-confirm",
+	"key-revoke-confirm",
 	"quarantine-confirm", "secret-delete-confirm",
 	"token-revoke-confirm", "volume-delete-confirm", "withdraw-confirm"}
 

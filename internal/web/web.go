@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
@@ -96,6 +97,7 @@ type Deps struct {
 	Accounts     *accounts.Service
 	Embeds       *embed.Service
 	Secrets      *secret.Service
+	Clusters     *cluster.Service
 	Notify       *notify.Service
 	Events       audit.Reader
 	Bundle       *i18n.Bundle
@@ -158,7 +160,8 @@ func New(d Deps) *Web {
 		Seats:   d.Seats, Snapshots: d.Snapshots})
 	settings := &admin.Pages{Blocks: shared, Catalog: d.Catalog, Rules: d.Rules, Comparisons: d.Comparisons,
 		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Embeds: d.Embeds, Events: d.Events, Doctor: d.Doctor,
-		English: d.Bundle.For("en")}
+		Clusters: d.Clusters,
+		English:  d.Bundle.For("en")}
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,

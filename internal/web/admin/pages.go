@@ -4,6 +4,7 @@ package admin
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -28,5 +29,6 @@ type Pages struct {
 	Embeds      *embed.Service
 	Events      audit.Reader
 	Doctor      *doctor.Service
+	Clusters    *cluster.Service
 	English     *i18n.Localizer // of the support bundle, whoever asks for it
 }

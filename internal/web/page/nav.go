@@ -51,6 +51,7 @@ var platformPlaces = []placeGroup{
 		{"usage-all", UsageAllPath, "usage", identity.ReadUsage}, {"demand", DemandPath, "waiting", identity.ReadUsage},
 		{"reconciliation", ReconciliationPath, "plan", identity.ReadUsage}}},
 	{"system", []place{{"system", SystemPath, "gear", identity.ReadSystem},
+		{"clusters", ClustersPath, "fleet", identity.ReadClusters},
 		{"metrics", "/admin/metrics", "pulse", identity.ReadMetrics},
 		{"notifications", "/admin/notifications", "bell", identity.ReadDeliveries},
 		{"differences", DifferencesPath, "warning", identity.ReadDifferences},

@@ -19,6 +19,7 @@ const (
 	PeoplePath         = "/admin/people"
 	PricesPath         = "/admin/prices"
 	SystemPath         = "/admin/system"
+	ClustersPath       = "/admin/clusters"
 	TenantsPath        = "/admin/tenants"
 	DelegationsPath    = "/approvals/delegations"
 	FleetHealthPath    = "/fleet/health"

@@ -35,7 +35,7 @@ func Scenes() []Scene {
 	return slices.Concat(platformScenes, helpScenes, searchScenes, homeScenes, startScenes, workloadScenes, requestsScenes,
 		storageScenes, usageScenes, budgetsScenes, fleetScenes, adviceScenes, idleScenes, demandScenes, reconciliationScenes,
 		pricesScenes, licensesScenes, teamScenes, tenantsScenes, accountScenes, embedScenes, secretScenes, metricsScenes,
-		systemScenes,
+		systemScenes, clusterScenes,
 		sizesScenes, rulesScenes, differencesScenes, auditScenes)
 }
 

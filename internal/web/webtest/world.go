@@ -395,7 +395,7 @@ func (w *World) pages() {
 		Prices:  w.Prices, Usage: w.usage(), Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report,
 		Advice: w.Advice, Hub: w.Hub, Site: w.site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
-		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Secrets: w.newSecrets(),
+		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Secrets: w.newSecrets(), Clusters: w.newClusters(),
 		Events: w.Store, Bundle: w.bundle, Now: w.now,
 		PortalURL: "http://localhost:8080",
 		Reference: apiReference,

@@ -1,0 +1,2 @@
+// Package clusters has the page of the clusters that the portal works with.
+package clusters

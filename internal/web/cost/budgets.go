@@ -137,7 +137,7 @@ func lineModel(say page.Words, u budget.Unit, a budget.Amounts) budgets.LineMode
 		return say.InUnit(u, n)
 	}
 	return budgets.LineModel{Left: amount(a.Left), Held: amount(a.Held), Spent: amount(a.Spent),
-		Refunded: amount(a.Refunded), Platform: amount(a.Platform)}
+		Refunded: amount(a.Refunded)}
 }
 
 func bookLine(say page.Words, t budget.Transaction, names blocks.WorkloadNames) budgets.LineModel {

@@ -69,7 +69,9 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 			Unseen: cardHours(say, m.Unseen), Rest: cardHours(say, m.Rest())}
 	}
 	for _, d := range r.ReconciledDays() {
-		rows = append(rows, row(d.Day, d))
+		of := row(d.Day, d)
+		of.Agrees = of.Gap == "0" && of.Doubt == "0" && of.Unseen == "0" && of.Rest == "0"
+		rows = append(rows, of)
 	}
 	total := row(say.S("reconciliation.matched_total"), r.ReconciledTotal())
 	total.Total = true

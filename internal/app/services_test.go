@@ -36,7 +36,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",
 		"Settle", "For",
 		"Run", "Derive", "Deliver", "Wake", "Autoscale", "RecordScaling", "HasMail", "Hosts", "Quarantined", "Under", "Open",
-		"Mismatches", "Origins", "MaxLife", "Address", "Values", "Hidden", "Reseal",
+		"Mismatches", "Origins", "MaxLife", "Address", "Values", "Hidden", "Reseal", "Resolve",
 		"Close", "Running", "Rules", "Load", "Mark"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
 		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,

@@ -11,13 +11,23 @@ const named = 'label > .pf-v6-c-form__label-text, th[scope=col], caption, legend
 // the documents are written in English, and are not put together from texts
 const manual = '.gp-manual'
 
-// what is clipped to a point is there for assistive technology alone
-const clipped = (win, e) => {
-  for (let at = e; at && at !== e.ownerDocument.body; at = at.parentElement) {
-    const style = win.getComputedStyle(at)
-    if (style.clip !== 'auto' || style.clipPath !== 'none') return true
+// remembered asks of each element once: many texts stand in the same parents
+const remembered = (ask) => {
+  const known = new Map()
+  return (e) => {
+    if (!known.has(e)) known.set(e, ask(e))
+    return known.get(e)
   }
-  return false
+}
+
+// what is clipped to a point is there for assistive technology alone
+const clip = (win, body) => {
+  const clipped = remembered((e) => {
+    if (!e || e === body) return false
+    const style = win.getComputedStyle(e)
+    return style.clip !== 'auto' || style.clipPath !== 'none' || clipped(e.parentElement)
+  })
+  return clipped
 }
 
 // own is the text of an element itself, without that of its children.
@@ -42,12 +52,13 @@ function inspect(win, story, width) {
     say(`${over} px wider than the window: ${wide.map(path).join('; ')}`)
   }
   const told = new Set()
+  const [clipped, cuts] = [clip(win, doc.body), remembered((e) => cut(win, e))]
   for (const e of doc.querySelectorAll('body *')) {
     const text = own(e)
-    if (!text || e.closest(hidden) || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || clipped(win, e)) continue
+    if (!text || e.closest(hidden) || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || clipped(e)) continue
     if (/[\u27e6\u27e7]/.test(e.textContent)) { // data may be shortened where its whole is a click away; our words may not
       for (let at = e; at && at !== doc.body; at = at.parentElement) {
-        const how = cut(win, at)
+        const how = cuts(at)
         if (how && !told.has(at)) say(`${how}: “${text.slice(0, 60)}” in ${path(at)}`)
         if (how) { told.add(at); break }
       }
@@ -56,21 +67,26 @@ function inspect(win, story, width) {
   }
 }
 
-// shown loads a story in one width; a page that was resized may look otherwise than one that was opened so.
-async function shown(story, width) {
+// shown loads a story once and looks at it in each width, the widest first: a window that is made narrower. What a page
+// that is opened in a narrow one does is seen by the stories at 390 px.
+async function shown(story) {
   const frame = document.createElement('iframe')
-  Object.assign(frame.style, { width: `${width}px`, height: '900px', border: 0 })
+  Object.assign(frame.style, { width: `${widths[0]}px`, height: '900px', border: 0 })
   const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }))
   frame.src = `/story/${story}?lang=${lang}`
   document.body.replaceChildren(frame)
   await loaded
   await frame.contentDocument.fonts.ready
-  inspect(frame.contentWindow, story, width)
+  for (const width of widths) {
+    frame.style.width = `${width}px`
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+    inspect(frame.contentWindow, story, width)
+  }
 }
 
 (async () => {
-  for (const width of widths) for (const story of pages) {
-    try { await shown(story, width) } catch (fault) { found.push({ Story: story, Width: width, What: String(fault) }) }
+  for (const story of pages) {
+    try { await shown(story) } catch (fault) { found.push({ Story: story, Width: 0, What: String(fault) }) }
   }
   await fetch('/found', { method: 'POST', body: JSON.stringify(found) })
 })()

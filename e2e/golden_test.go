@@ -36,7 +36,8 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	definesKServe(t)
+	defines(t, "inferenceservices.yaml", "serving.kserve.io/v1beta1")
+	defines(t, "modelgateway.yaml", "gateway.networking.k8s.io/v1", "inference.networking.k8s.io/v1")
 	apply, applied := dryRun(t), 0
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
@@ -107,9 +108,8 @@ func dryRun(t *testing.T) func(*unstructured.Unstructured) error {
 	}
 }
 
-// definesKServe has the API server know InferenceServices until the end of the test, by the definition that the tests
-// of the controller have.
-func definesKServe(t *testing.T) {
+// defines has the API server know what a file of the controller's tests defines, until the end of the test.
+func defines(t *testing.T, file string, versions ...string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", world.Kubeconfig)
 	if err != nil {
@@ -119,20 +119,23 @@ func definesKServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definition := manifests(t, filepath.Join(root, "internal", "reconcile", "testdata", "inferenceservices.yaml"))[0]
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"})
-	if _, err := definitions.Apply(context.Background(), definition.GetName(), definition,
-		metav1.ApplyOptions{FieldManager: "e2e", Force: true}); err != nil {
-		t.Fatal(err)
+	for _, d := range manifests(t, filepath.Join(root, "internal", "reconcile", "testdata", file)) {
+		if _, err := definitions.Apply(context.Background(), d.GetName(), d,
+			metav1.ApplyOptions{FieldManager: "e2e", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = definitions.Delete(context.Background(), d.GetName(), metav1.DeleteOptions{})
+		})
 	}
-	t.Cleanup(func() {
-		_ = definitions.Delete(context.Background(), definition.GetName(), metav1.DeleteOptions{})
-	})
-	waittest.Until(t, "the API server knows InferenceServices", func() error {
-		_, err := kube(t).Discovery().ServerResourcesForGroupVersion("serving.kserve.io/v1beta1")
-		return err
-	})
+	for _, version := range versions {
+		waittest.Until(t, "the API server knows "+version, func() error {
+			_, err := kube(t).Discovery().ServerResourcesForGroupVersion(version)
+			return err
+		})
+	}
 }
 
 func manifests(t *testing.T, file string) []*unstructured.Unstructured {

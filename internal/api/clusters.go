@@ -15,16 +15,16 @@ import (
 
 func (a *API) registerClusters() {
 	const tag = "Operation"
-	add(a, op(http.MethodGet, "/clusters", "list-clusters", "The clusters with their health, version, nodes and GPUs; for "+
-		"admins and auditors", tag), identity.ReadClusters, a.clusters)
+	add(a, op(http.MethodGet, "/clusters", "list-clusters", "The clusters with their health, version, nodes and GPUs; "+
+		"for admins and auditors", tag), identity.ReadClusters, a.clusters)
 	sized := func(o huma.Operation) huma.Operation {
 		o.MaxBodyBytes = 4 * (cluster.MaxKubeconfig + cluster.MaxSettings)
 		return o
 	}
 	add(a, sized(op(http.MethodPost, "/clusters/check", "check-cluster", "Ask a cluster whether it answers, and which "+
 		"rights and APIs are there; keeps nothing", tag)), identity.ManageClusters, a.checkCluster)
-	add(a, sized(created(op(http.MethodPost, "/clusters", "add-cluster", "Add a cluster. It is asked first, and is in use "+
-		"within a minute", tag))), identity.ManageClusters, a.addCluster)
+	add(a, sized(created(op(http.MethodPost, "/clusters", "add-cluster", "Add a cluster. It is asked first, and is in "+
+		"use within a minute", tag))), identity.ManageClusters, a.addCluster)
 	add(a, sized(op(http.MethodPut, "/clusters/{name}", "replace-cluster", "Replace the kubeconfig and the settings of a "+
 		"cluster that was added", tag)), identity.ManageClusters, a.replaceCluster)
 	add(a, op(http.MethodDelete, "/clusters/{name}", "remove-cluster", "Take a cluster out that was added, once no "+

@@ -14,8 +14,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 )
 
-// takeUpClusters adds to the clusters of the configuration those that are kept in the portal. One that cannot be used is
-// told in the log and left out.
+// takeUpClusters adds to the clusters of the configuration those that are kept in the portal. One that cannot be used
+// is told in the log and left out.
 func (a *App) takeUpClusters(ctx context.Context) error {
 	a.added = cluster.New(cluster.Options{Store: a.store, Keys: a.keyring, Configured: names(a.config.Clusters),
 		Settings: func(text string) error {
@@ -96,8 +96,8 @@ func (a *App) testCluster(ctx context.Context, name string, access cluster.Acces
 // clustersEvery is how often a process looks whether its clusters are still those that the portal knows.
 const clustersEvery = 30 * time.Second
 
-// followClusters ends the work of this process when clusters were added, replaced or removed: what it is put together of
-// knows them from the start. Replicas do so one after the other, as far as chance has it.
+// followClusters ends the work of this process when clusters were added, replaced or removed: what it is put together
+// of knows them from the start. Replicas do so one after the other, as far as chance has it.
 func (a *App) followClusters(ctx context.Context) error {
 	if a.rewire == nil {
 		return nil

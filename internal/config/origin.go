@@ -64,8 +64,8 @@ func (c Config) Warnings() []string {
 			all = append(all, warning)
 		}
 		if k.PodAccess == "apiserver" {
-			all = append(all, fmt.Sprintf("clusters %s: podAccess: the API server's proxy takes out of each call the secret that "+
-				"servers such as Jupyter ask for; images with auth are refused there", k.Name))
+			all = append(all, fmt.Sprintf("clusters %s: podAccess: the API server's proxy takes out of each call the secret "+
+				"that servers such as Jupyter ask for; images with auth are refused there", k.Name))
 		}
 	}
 	return all

@@ -13,8 +13,8 @@ import (
 )
 
 func clusterOf(name string) cluster.Cluster {
-	return cluster.Cluster{Name: name, Server: "https://" + name + ".example.org:6443", Sealed: "k.sealed", AddedBy: "p-ada",
-		AdderName: "Ada", AddedAt: later(1), Version: 1}
+	return cluster.Cluster{Name: name, Server: "https://" + name + ".example.org:6443", Sealed: "k.sealed",
+		AddedBy: "p-ada", AdderName: "Ada", AddedAt: later(1), Version: 1}
 }
 
 var clusterCases = cases{

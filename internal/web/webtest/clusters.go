@@ -40,10 +40,10 @@ func severalClusters(s Scope) *World {
 			audit.Event{At: Now, Kind: audit.ClusterAdded}))
 	}
 	f := facts("portal-0", "web", "gateway", "controller")
-	annex, lab := f.Clusters[0], f.Clusters[0]
+	annex := f.Clusters[0]
 	annex.Name, annex.Version, annex.Nodes.All, annex.Nodes.WithGPU = "annex", "v1.34.1", 4, 2
 	annex.Nodes.Resources = map[string]int64{"nvidia.com/gpu": 8, "nvidia.com/mig-1g.10gb": 14}
-	lab = doctor.Cluster{Name: "lab", Err: "dial tcp 10.20.0.5:6443: connect: no route to host"}
+	lab := doctor.Cluster{Name: "lab", Err: "dial tcp 10.20.0.5:6443: connect: no route to host"}
 	f.Clusters = append(f.Clusters, annex, lab)
 	w.reported(true, f)
 	return w

@@ -36,7 +36,7 @@ type KnownCluster struct {
 	Name       string     `json:"name"`
 	Source     string     `json:"source" enum:"configuration,portal"`
 	Server     string     `json:"server,omitempty" doc:"Address of the API server, of one that was added in the portal"`
-	State      string     `json:"state" enum:"pending,unknown,reachable,unreachable,hidden" doc:"pending: this process does not work with it yet; unknown: nobody has looked; hidden: the configuration has one of the same name"`
+	State      string     `json:"state" enum:"pending,unknown,reachable,unreachable,hidden" doc:"hidden: the configuration has one of the same name"`
 	Error      string     `json:"error,omitempty"`
 	CheckedAt  *time.Time `json:"checkedAt,omitempty"`
 	Version    string     `json:"version,omitempty" doc:"Of Kubernetes"`
@@ -73,8 +73,8 @@ func (a *API) clusters(ctx context.Context, actor identity.Actor, _ *struct{}) (
 type newClusterInput struct {
 	Body struct {
 		Name       string `json:"name" maxLength:"64" doc:"Unique, in lower case letters, digits and hyphens"`
-		Kubeconfig string `json:"kubeconfig" doc:"YAML; of its current context the address, the CA and a token or client certificate are kept, encrypted"`
-		Settings   string `json:"settings,omitempty" doc:"YAML, as of an entry of clusters in the configuration: prometheus, podAccess, access, storageClass …"`
+		Kubeconfig string `json:"kubeconfig" doc:"YAML; its current context is kept, encrypted"`
+		Settings   string `json:"settings,omitempty" doc:"YAML, as of an entry of the setting clusters"`
 	}
 }
 

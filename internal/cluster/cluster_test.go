@@ -57,11 +57,12 @@ func TestWhatAKubeconfigMayHave(t *testing.T) {
 		"a key file":         {kubeconfig(good, "", "client-key: /x"), refused, "client-key"},
 		"a password": {kubeconfig(good, "", "username: a, password: b"), refused,
 			"username, password"},
-		"somebody else":  {kubeconfig(good, "", token+", as: admin"), refused, "as"},
-		"a CA file":      {kubeconfig(good, ", certificate-authority: /x", token), refused, "certificate-authority"},
-		"a proxy":        {kubeconfig(good, `, proxy-url: "http://p"`, token), refused, "proxy-url"},
-		"unverified":     {kubeconfig(good, ", insecure-skip-tls-verify: true", token), refused, "insecure-skip-tls-verify"},
-		"a wrong CA":     {kubeconfig(good, ", certificate-authority-data: eA==", token), noPEM, "certificate-authority-data"},
+		"somebody else": {kubeconfig(good, "", token+", as: admin"), refused, "as"},
+		"a CA file":     {kubeconfig(good, ", certificate-authority: /x", token), refused, "certificate-authority"},
+		"a proxy":       {kubeconfig(good, `, proxy-url: "http://p"`, token), refused, "proxy-url"},
+		"unverified":    {kubeconfig(good, ", insecure-skip-tls-verify: true", token), refused, "insecure-skip-tls-verify"},
+		"a wrong CA": {kubeconfig(good, ", certificate-authority-data: eA==", token), noPEM,
+			"certificate-authority-data"},
 		"a lone key":     {kubeconfig(good, "", "client-key-data: eA=="), noPEM, "client-certificate-data, client-key-data"},
 		"another's user": {strings.Replace(kubeconfig(good, "", token), "user: u}", "user: v}", 1), noContext, ""},
 	} {
@@ -189,7 +190,7 @@ func TestOnlyWhatAnswersIsKept(t *testing.T) {
 		t.Errorf("an auditor: %v", err)
 	}
 
-	// The row of one does not open as that of another; what a former key sealed is sealed anew; without it, it is left out.
+	// The row of one does not open as that of another; what a former key sealed is sealed anew, or left out without that.
 	loaded, err := service(m, "", key("b"), key("a")).Load(t.Context())
 	if err != nil || len(loaded) != 1 || loaded[0].Access.Token != "canary-token" || loaded[0].Settings != d.Settings {
 		t.Fatalf("loaded: %+v %v", loaded, err)

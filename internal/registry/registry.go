@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // DockerHub has other names for its images, its API, and what kubelets look its password up by.
@@ -50,8 +51,13 @@ type Client struct {
 	Scheme string // https where empty; http is for tests
 }
 
+// answerWithin bounds a question, which is up to five calls: somebody waits for it in front of a form.
+const answerWithin = 20 * time.Second
+
 // SignIn asks a registry whether it takes user and password: ErrRefused or ErrSilent where not.
 func (c Client) SignIn(ctx context.Context, host string, a Account) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	answer, err := c.ask(ctx, http.MethodGet, c.api(host), nil)
 	switch {
 	case err != nil:
@@ -98,6 +104,8 @@ var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // Resolve asks for the digest of a tag: "registry.example.org/team/image:1.4", "latest" where no tag is named.
 // ErrMissing, ErrRefused or ErrSilent where there is none.
 func (c Client) Resolve(ctx context.Context, reference string, a Account) (Manifest, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	host, repository, tag := parts(reference)
 	address := c.api(host) + repository + "/manifests/"
 	header := http.Header{"Accept": kinds}

@@ -55,7 +55,8 @@ function inspect(win, story, width) {
   const [clipped, cuts] = [clip(win, doc.body), remembered((e) => cut(win, e))]
   for (const e of doc.querySelectorAll('body *')) {
     const text = own(e)
-    if (!text || e.closest(hidden) || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || clipped(e)) continue
+    if (!text || e.closest(hidden) || clipped(e)) continue
+    if (!e.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue
     if (/[\u27e6\u27e7]/.test(e.textContent)) { // data may be shortened where its whole is a click away; our words may not
       for (let at = e; at && at !== doc.body; at = at.parentElement) {
         const how = cuts(at)

@@ -356,7 +356,7 @@ func (s *Service) Load(ctx context.Context) ([]Loaded, error) {
 			log.ErrorContext(ctx, "an added cluster cannot be opened and is not used", "error", err)
 			continue
 		}
-		if !current(s.o.Keys, c.Sealed) {
+		if !s.o.Keys.Current(c.Sealed) {
 			again := c
 			if again.Sealed, err = seal(s.o.Keys, c.Name, is); err == nil {
 				err = s.o.Store.ResealCluster(ctx, again)

@@ -17,25 +17,29 @@ type Keyring []Key
 
 var errKey = errors.New("it was sealed with a key that this portal does not have")
 
-// seal gives the text with the key's id in front.
-func (r Keyring) seal(s Secret, text string) (string, error) {
-	sealed, err := r[0].Seal(binding(s), text)
+// Seal gives the text with the key's id in front. It opens only with the same about.
+func (r Keyring) Seal(about, text string) (string, error) {
+	sealed, err := r[0].Seal(about, text)
 	return r[0].ID + "." + sealed, err
 }
 
-// open reads what seal made of the same secret.
-func (r Keyring) open(s Secret) (string, error) {
-	id, sealed, _ := strings.Cut(s.Sealed, ".")
+// Open reads what Seal made. An error where none of the keys did.
+func (r Keyring) Open(about, sealed string) (string, error) {
+	id, sealed, _ := strings.Cut(sealed, ".")
 	for _, k := range r {
 		if k.ID == id {
-			return k.Open(binding(s), sealed)
+			return k.Open(about, sealed)
 		}
 	}
 	return "", errKey
 }
 
-// current reports whether a text was sealed with the present key.
-func (r Keyring) current(sealed string) bool {
+func (r Keyring) seal(s Secret, text string) (string, error) { return r.Seal(binding(s), text) }
+
+func (r Keyring) open(s Secret) (string, error) { return r.Open(binding(s), s.Sealed) }
+
+// Current reports whether a text was sealed with the present key.
+func (r Keyring) Current(sealed string) bool {
 	id, _, _ := strings.Cut(sealed, ".")
 	return id == r[0].ID
 }

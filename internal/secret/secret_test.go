@@ -137,7 +137,7 @@ func TestASealedTextOpensForItsOwnSecretAlone(t *testing.T) {
 	if item.Sealed, err = before.seal(item, "canary"); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := ring.open(item); text != "canary" || err != nil || ring.current(item.Sealed) {
+	if text, err := ring.open(item); text != "canary" || err != nil || ring.Current(item.Sealed) {
 		t.Errorf("a key of before: %q, %v", text, err)
 	}
 	if _, err := (Keyring{reversing("new")}).open(item); err == nil {

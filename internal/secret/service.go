@@ -410,7 +410,7 @@ func (s *Service) Reseal(ctx context.Context) error {
 		}
 		for _, item := range page {
 			last = item.ID
-			if s.o.Keys.current(item.Sealed) {
+			if s.o.Keys.Current(item.Sealed) {
 				continue
 			}
 			if err := s.reseal(ctx, item); err != nil && !fault.Is(err, fault.Conflict) {

@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/playwright-community/playwright-go"
 
 	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
@@ -68,6 +72,7 @@ func TestATerminalInThePage(t *testing.T) {
 	p.do(p.page.Keyboard().Press("Enter"))
 	p.reads("[data-test=terminal-status]", "The terminal is open.")
 
+	p.passesFiles()
 	othersHaveNoTerminal(t, page)
 
 	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)
@@ -76,6 +81,51 @@ func TestATerminalInThePage(t *testing.T) {
 	p.click("[data-test=tab-history]")
 	p.reads("[data-test=workload-history]", "opened a terminal")
 	p.reads("[data-test=workload-history]", "The shell has ended with code 3.")
+}
+
+// passesFiles puts a file into the container, finds it in its directory, does not overwrite it unasked, and takes it
+// out again as it was.
+func (p *person) passesFiles() {
+	p.t.Helper()
+	p.click("[data-test=tab-files]")
+	p.sees("[data-test=files-empty]")
+	dir, err := p.at("[data-test=files-path]").InputValue()
+	p.do(err)
+	sent := make([]byte, 3<<20)
+	for i := range sent {
+		sent[i] = byte(i * 31 >> 3)
+	}
+	choose := func() {
+		p.do(p.at("[data-test=files-file]").SetInputFiles([]playwright.InputFile{{Name: "model ü.bin",
+			MimeType: "application/octet-stream", Buffer: sent}}))
+		p.click("[data-test=files-send]")
+	}
+	choose()
+	p.reads("[data-test=files]", "model ü.bin")
+	p.reads("[data-test=files]", "3 MiB")
+	p.reads("[data-test=files-status]", "The file is uploaded.")
+	p.accessible()
+	p.shot("files")
+	p.expecting("409")
+	choose()
+	p.reads("[data-test=files-wrong]", "a file of that name already")
+	p.do(p.at("[data-test=files-replace]").Check())
+	choose()
+	p.reads("[data-test=files-status]", "The file is uploaded.")
+	got, err := p.page.ExpectDownload(func() error { return p.at("[data-test=file-download]").Click() })
+	p.do(err)
+	at, err := got.Path()
+	p.do(err)
+	if came, err := os.ReadFile(at); err != nil || !bytes.Equal(came, sent) || got.SuggestedFilename() != "model ü.bin" {
+		p.t.Errorf("want what was sent, got %d bytes as %s, %v", len(came), got.SuggestedFilename(), err)
+	}
+	p.click("[data-test=files-up]")
+	p.reads("[data-test=files]", dir[strings.LastIndex(dir, "/")+1:]+"/")
+	p.fill("[data-test=files-path]", "/nowhere")
+	p.click("[data-test=files-go]")
+	p.reads("[data-test=files-wrong]", "There is no /nowhere")
+	p.click("[data-test=tab-history]")
+	p.reads("[data-test=workload-history]", dir+"/model ü.bin, 3,145,728 bytes")
 }
 
 // othersHaveNoTerminal: colleagues and other teams find neither a tab nor a page nor a socket.

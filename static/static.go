@@ -24,7 +24,7 @@ var cssOrder = []string{
 	"button", "field", "table", "state", "meter", "glyph", "sparkline", "time", "copy", "notice", "steps", "empty",
 	"dialog",
 	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas",
-	"overview", "map", "start", "palette", "manual", "reference", "welcome", "tour", "toast", "terminal", "print",
+	"overview", "map", "start", "palette", "manual", "reference", "welcome", "tour", "toast", "terminal", "files", "print",
 }
 
 // contentTypes are named here, because what the machine knows about file endings differs from machine to machine.

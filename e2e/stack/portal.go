@@ -183,7 +183,7 @@ func configuration(o PortalOptions, port int, access kube.Access) map[string]any
 		"licenseServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
 			"apiKeyFile": o.licenseKey()}},
 		"limits":           map[string]any{"minLease": minLease},
-		"terminal":         map[string]any{"enabled": true},
+		"terminal":         map[string]any{"enabled": true, "files": true},
 		"tunnel":           map[string]any{"enabled": true},
 		"teamImages":       []string{"registry.example.org/{team}/*"},
 		"tenantNamespaces": []string{spaces + "*"},

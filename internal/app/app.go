@@ -408,8 +408,8 @@ func (a *App) services() {
 }
 
 func terminalRules(t config.Terminal) terminal.Rules {
-	return terminal.Rules{Enabled: t.Enabled, Limits: session.Limits{Idle: t.Idle.Std(), Longest: t.Longest.Std(),
-		Most: t.Most, PerPerson: t.PerPerson}}
+	return terminal.Rules{Enabled: t.Enabled, Tenants: t.Tenants, Files: t.Files, FileBytes: int64(t.FileGiB) << 30,
+		Limits: session.Limits{Idle: t.Idle.Std(), Longest: t.Longest.Std(), Most: t.Most, PerPerson: t.PerPerson}}
 }
 
 func tunnelRules(t config.Tunnel) tunnel.Rules {
@@ -579,7 +579,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		{Method: http.MethodGet, Path: gateway.AuthorizePath, Action: identity.OpenWorkload, Handler: a.authorizeGateway}}
 	for _, r := range a.pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Public: r.Public,
-			Handler: r.Handler})
+			Uploads: r.Uploads, Handler: r.Handler})
 	}
 	return routes, mounts
 }

@@ -181,7 +181,7 @@ func (w *world) config(dir, listen string) config.Config {
 				Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
 		},
 		Approvals:  config.Approvals{Undo: new(catalog.Duration)}, // decisions take effect at once
-		Terminal:   config.Terminal{Enabled: true, PerPerson: 5, Most: 100},
+		Terminal:   config.Terminal{Enabled: true, Files: true, FileGiB: 1, PerPerson: 5, Most: 100},
 		Tunnel:     config.Tunnel{Enabled: true, PerPerson: 5, Most: 100, MaxGiB: 1},
 		Embed:      config.Embed{AllowedOrigins: []string{"https://grafana.example.org"}},
 		TeamImages: []string{"registry.example.org/{team}/*"},

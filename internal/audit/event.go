@@ -63,6 +63,8 @@ const (
 	ScheduleMissed      Kind = "schedule.not_started" // a start by the clock could not be
 	TerminalOpened      Kind = "terminal.opened"
 	TerminalClosed      Kind = "terminal.closed" // the detail has how long it was open and why it ended
+	FileDownloaded      Kind = "file.downloaded" // out of a container; the detail has its path and bytes
+	FileUploaded        Kind = "file.uploaded"
 	TunnelOpened        Kind = "tunnel.opened"
 	TunnelClosed        Kind = "tunnel.closed" // the detail has how long, how many bytes and why it ended
 	WorkloadDeleted     Kind = "workload.deleted"
@@ -151,7 +153,7 @@ func Kinds() []Kind {
 		RevisionAborted, RevisionSplit, RevisionPromoted, WorkloadIdle, WorkloadIdleStopped,
 		WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
 		ScheduleStarted, ScheduleWarned, ScheduleMissed,
-		IdleSaved, TerminalOpened, TerminalClosed, TunnelOpened, TunnelClosed,
+		IdleSaved, TerminalOpened, TerminalClosed, FileDownloaded, FileUploaded, TunnelOpened, TunnelClosed,
 		WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned,

@@ -14,6 +14,12 @@ import (
 type Terminal struct {
 	// whether there are terminals
 	Enabled bool `json:"enabled,omitempty"`
+	// the only teams whose workloads have terminals; none: all
+	Tenants []string `json:"tenants,omitempty"`
+	// whether files pass between the page and the container, for those who may have a terminal
+	Files bool `json:"files,omitempty"`
+	// GiB of one file at most; default 1
+	FileGiB int `json:"fileGiB,omitempty"`
 	// a terminal without a key and without output for so long ends; default 30m
 	Idle catalog.Duration `json:"idle,omitempty"`
 	// a terminal ends after so long in any case; default 8h
@@ -28,13 +34,14 @@ func (t Terminal) withDefaults() Terminal {
 	t.Idle = cmp.Or(t.Idle, catalog.Duration(30*time.Minute))
 	t.Longest = cmp.Or(t.Longest, catalog.Duration(8*time.Hour))
 	t.PerPerson, t.Most = cmp.Or(t.PerPerson, 5), cmp.Or(t.Most, 100)
+	t.FileGiB = cmp.Or(t.FileGiB, 1)
 	return t
 }
 
 func (t Terminal) problems() []error {
 	var all []error
-	if t.PerPerson < 0 || t.Most < 0 {
-		all = append(all, fmt.Errorf("terminal: perPerson and most must not be below zero"))
+	if t.PerPerson < 0 || t.Most < 0 || t.FileGiB < 0 {
+		all = append(all, fmt.Errorf("terminal: perPerson, most and fileGiB must not be below zero"))
 	}
 	if t.Longest < t.Idle {
 		all = append(all, fmt.Errorf("terminal.longest: %s is shorter than terminal.idle, %s", t.Longest, t.Idle))

@@ -37,7 +37,9 @@ type Route struct {
 	Public bool
 	// Anonymous looks at no cookie and no credential of the call, whoever makes it; such a route is Public.
 	Anonymous bool
-	Handler   echo.HandlerFunc
+	// Uploads leaves the bound of the body to the handler, which has it as it comes.
+	Uploads bool
+	Handler echo.HandlerFunc
 }
 
 // Store keeps people, sessions and tokens. Faults: NotFound, Unavailable.
@@ -126,6 +128,7 @@ type Server struct {
 	origin string // of the portal, as browsers write it
 
 	anonymous map[string]bool // paths of routes
+	uploads   map[string]bool // methods and paths of routes
 
 	refusals *audit.Aggregator
 }
@@ -141,7 +144,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
-		anonymous: map[string]bool{},
+		anonymous: map[string]bool{}, uploads: map[string]bool{},
 		refusals: audit.NewAggregator(o.Now, func(ctx context.Context, events ...audit.Event) error {
 			return o.Store.Append(ctx, events...)
 		})}
@@ -151,13 +154,14 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is
 	// slow.
 	counts := newCalls(o.Metrics)
-	e.Use(counts.counted, s.traced(counts), requestID, s.access(counts), s.headers, s.language, recovered, limitBody,
+	e.Use(counts.counted, s.traced(counts), requestID, s.access(counts), s.headers, s.language, recovered, s.limitBody,
 		s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
 		if r.Anonymous {
 			s.anonymous[r.Path] = true
 		}
+		s.uploads[r.Method+" "+r.Path] = r.Uploads
 		if !r.Public {
 			handler = s.signedIn(handler)
 		}
@@ -196,9 +200,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.echo.ServeHTTP(w, r)
 }
 
-func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
+		if s.uploads[r.Method+" "+c.Path()] {
+			return next(c)
+		}
 		if r.ContentLength > maxBody {
 			return echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 		}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -12,7 +13,10 @@ import (
 
 // Rules are the bounds of a site. The zero value allows no terminal.
 type Rules struct {
-	Enabled bool
+	Enabled   bool
+	Tenants   []string // the only ones whose workloads have terminals; none: all
+	Files     bool     // whether files pass, where there are terminals
+	FileBytes int64    // of one file
 	session.Limits
 }
 
@@ -20,7 +24,7 @@ type Rules struct {
 // own. A token is not enough, nor is somebody else's place.
 func (r Rules) Permit(a identity.Actor, w workload.Workload, now time.Time) error {
 	switch {
-	case !r.Enabled:
+	case !r.Enabled, len(r.Tenants) > 0 && !slices.Contains(r.Tenants, w.Tenant):
 		return fault.New(fault.Forbidden, i18n.T("terminal.off"))
 	case a.Via != identity.ViaSession:
 		return fault.New(fault.Forbidden, i18n.T("terminal.session"))

@@ -123,7 +123,7 @@ func (s *Session) run(ctx context.Context, client Client) (End, error) {
 	defer life.Stop()
 	ctx = life.Context()
 
-	executor, err := s.executor()
+	executor, err := s.executor(corev1.PodExecOptions{Stdin: true, Stdout: true, TTY: true, Command: shell})
 	if err != nil {
 		return End{}, err
 	}
@@ -181,12 +181,11 @@ func (s *Session) check(ctx context.Context) Reason {
 	return ""
 }
 
-func (s *Session) executor() (remotecommand.Executor, error) {
+func (s *Session) executor(o corev1.PodExecOptions) (remotecommand.Executor, error) {
 	cluster := s.service.o.Clusters[s.workload.Cluster]
+	o.Container = kube.MainContainer(s.workload)
 	at := cluster.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.workload.Namespace).
-		Name(s.workload.Observed.Pod).SubResource("exec").VersionedParams(&corev1.PodExecOptions{
-		Container: kube.MainContainer(s.workload), Stdin: true, Stdout: true, TTY: true, Command: shell},
-		scheme.ParameterCodec).URL()
+		Name(s.workload.Observed.Pod).SubResource("exec").VersionedParams(&o, scheme.ParameterCodec).URL()
 	sockets, err := remotecommand.NewWebSocketExecutor(cluster.Config, http.MethodGet, at.String())
 	if err != nil {
 		return nil, err

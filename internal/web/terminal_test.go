@@ -30,6 +30,26 @@ const (
 // as of channel 4, which has sizes. exit ends it.
 func cluster(t *testing.T, w *webtest.World) {
 	t.Helper()
+	execs(t, w, func(r *http.Request, conn *websocket.Conn) {
+		for {
+			_, m, err := conn.Read(r.Context())
+			switch {
+			case err != nil:
+				return
+			case string(m) == "\x00exit":
+				_ = conn.Write(r.Context(), websocket.MessageBinary, []byte("\x03"+`{"status":"Success"}`))
+				_ = conn.Close(websocket.StatusNormalClosure, "")
+				return
+			case len(m) > 1 && (m[0] == 0 || m[0] == 4):
+				_ = conn.Write(r.Context(), websocket.MessageBinary, append([]byte{1}, strings.ToUpper(string(m[1:]))...))
+			}
+		}
+	})
+}
+
+// execs is an API server with the pod of one workload; answer is given each exec.
+func execs(t *testing.T, w *webtest.World, answer func(*http.Request, *websocket.Conn)) {
+	t.Helper()
 	item := w.Work("w-train-resnet")
 	at := "GET /api/v1/namespaces/" + item.Namespace + "/pods/" + item.Observed.Pod
 	mux := http.NewServeMux()
@@ -48,19 +68,7 @@ func cluster(t *testing.T, w *webtest.World) {
 			return
 		}
 		defer func() { _ = conn.CloseNow() }()
-		for {
-			_, m, err := conn.Read(r.Context())
-			switch {
-			case err != nil:
-				return
-			case string(m) == "\x00exit":
-				_ = conn.Write(r.Context(), websocket.MessageBinary, []byte("\x03"+`{"status":"Success"}`))
-				_ = conn.Close(websocket.StatusNormalClosure, "")
-				return
-			case len(m) > 1 && (m[0] == 0 || m[0] == 4):
-				_ = conn.Write(r.Context(), websocket.MessageBinary, append([]byte{1}, strings.ToUpper(string(m[1:]))...))
-			}
-		}
+		answer(r, conn)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -243,7 +251,7 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 		hears(t, one, "X")
 	}
 	third, _ := dial(t, w, webtest.Anna, portal)
-	if _, end := hears(t, third, ""); end != "You have 2 terminals open already. Close one of them first." {
+	if _, end := hears(t, third, ""); end != "You have 2 terminals and file transfers under way already. End one of them first." {
 		t.Errorf("a third: %q", end)
 	}
 }

@@ -106,6 +106,18 @@ func (w Words) Number(v float64) string {
 // GiB is an amount of memory or storage.
 func (w Words) GiB(v float64) string { return w.Number(v) + " GiB" }
 
+// Bytes is the size of a file: 512 B, 1.5 KiB, 3 GiB.
+func (w Words) Bytes(n int64) string {
+	v, unit := float64(n), "B"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if v < 1024 {
+			break
+		}
+		v, unit = v/1024, next
+	}
+	return w.Number(v) + " " + unit
+}
+
 // Quantity reads a Kubernetes amount of memory ("16Gi", "512Mi") as people do; what it cannot read stays as it is.
 func (w Words) Quantity(q string) string {
 	for suffix, unit := range map[string]string{"Gi": "GiB", "Mi": "MiB", "Ti": "TiB"} {

@@ -18,6 +18,8 @@ type Route struct {
 	Action  identity.Action
 	Public  bool
 	Handler echo.HandlerFunc
+	// Uploads: its body is a stream that the handler bounds
+	Uploads bool
 	page    *Page // what it shows; nil for a change or a part of a page
 }
 
@@ -29,6 +31,13 @@ func Get(path string, action identity.Action, handler echo.HandlerFunc) Route {
 // Post is the route of a change.
 func Post(path string, action identity.Action, handler echo.HandlerFunc) Route {
 	return Route{Method: http.MethodPost, Path: path, Action: action, Handler: handler}
+}
+
+// Upload is the route of a change whose body the handler reads as it comes, and bounds.
+func Upload(path string, action identity.Action, handler echo.HandlerFunc) Route {
+	r := Post(path, action, handler)
+	r.Uploads = true
+	return r
 }
 
 // Shows is the route of a page.
@@ -54,6 +63,7 @@ var classes = map[string]limit.Class{
 	"/admin/sizes/edit":    limit.Preview, "/admin/sizes/form": limit.Preview,
 	"/account/notifications/test":    limit.Notice,
 	"/workloads/:id/terminal/socket": limit.Preview,
+	"/workloads/:id/files":           limit.Preview, "/workloads/:id/files/download": limit.Preview,
 }
 
 // Bounded puts the bounds of classes before the routes that have one.

@@ -148,6 +148,8 @@ var workloadScenes = []Scene{
 	{"workload", "logs, no pod", Anna, Busy, "/workloads/w-old-notes/logs", nil},
 	{"workload", "logs, right missing", Anna, unlogged, "/workloads/w-train-resnet/logs", nil},
 	{"workload", "terminal", Anna, Busy, "/workloads/w-train-resnet/terminal", nil},
+	{"workload", "files, not running", Anna, Busy, "/workloads/w-old-notes/files", nil},
+	{"workload", "files, no cluster", Anna, Busy, "/workloads/w-train-resnet/files", nil},
 	{"workload", "terminal, not running", Anna, Busy, "/workloads/w-old-notes/terminal", nil},
 	{"workload", "events", Anna, Busy, "/workloads/w-vlm-test/events", nil},
 	{"workload", "events, none", Anna, Busy, "/workloads/w-train-resnet/events", nil},

@@ -381,8 +381,8 @@ func (w *World) pages() {
 		Now: w.now})
 	w.Terminals = map[string]terminal.Cluster{}
 	terminals := terminal.New(terminal.Options{Workloads: w.WorkloadService, Record: w.Store, Clusters: w.Terminals,
-		Rules: terminal.Rules{Enabled: true, Limits: session.Limits{Idle: 30 * time.Minute, Longest: 8 * time.Hour,
-			Most: 10, PerPerson: 2}},
+		Rules: terminal.Rules{Enabled: true, Files: true, FileBytes: 1 << 20,
+			Limits: session.Limits{Idle: 30 * time.Minute, Longest: 8 * time.Hour, Most: 10, PerPerson: 2}},
 		Alive: func(context.Context) bool { return !w.Dead.Load() }, Every: 10 * time.Millisecond, Now: w.now})
 	w.Web = web.New(web.Deps{Logs: w.Logs, Terminals: terminals, Tunnels: tunnel.Rules{Enabled: true},
 		Forecasts: forecasts, Idle: w.IdleService, Quarantine: w.Quarantines,
@@ -488,7 +488,7 @@ func newEdge(pages *web.Web) *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		f := fault.As(err)
 		status := map[fault.Kind]int{fault.NotFound: 404, fault.Forbidden: 403, fault.Conflict: 409, fault.Invalid: 422,
-			fault.TooMany: 429, fault.Unavailable: 503}[f.Kind]
+			fault.TooMany: 429, fault.TooLarge: 413, fault.Unavailable: 503}[f.Kind]
 		if status == 0 {
 			status = http.StatusInternalServerError
 		}

@@ -20,6 +20,9 @@ func (w *Pages) Routes() []page.Route {
 		page.Get("/workloads/:id/logs/download", identity.ReadLogs, w.logDownload),
 		w.Shows("/workloads/:id/terminal", identity.OpenWorkload, w.terminalPage()),
 		page.Get("/workloads/:id/terminal/socket", identity.OpenWorkload, w.terminalSocket),
+		w.Shows("/workloads/:id/files", identity.OpenWorkload, w.filesPage()),
+		page.Upload("/workloads/:id/files", identity.OpenWorkload, w.fileUpload),
+		page.Get("/workloads/:id/files/download", identity.OpenWorkload, w.fileDownload),
 		w.Shows("/workloads/:id/events", identity.ReadWorkload, w.eventsPage()),
 		w.Shows("/workloads/:id/metrics", identity.ReadWorkload, w.chartsPage()),
 		w.Shows("/workloads/:id/history", identity.ReadWorkload, w.historyPage()),
@@ -97,6 +100,10 @@ func (w *Pages) logsPage() page.Page {
 
 func (w *Pages) terminalPage() page.Page {
 	return page.Page{Name: "terminal", Build: w.workloadTerminal, Topics: page.Topics{live.TopicWorkload}}
+}
+
+func (w *Pages) filesPage() page.Page {
+	return page.Page{Name: "files", Build: w.workloadFiles}
 }
 
 func (w *Pages) eventsPage() page.Page {

@@ -193,6 +193,9 @@ func (w *Pages) workloadTabs(k page.Call, item workload.Workload, current worklo
 	if w.Terminals.Rules().Permit(k.Actor, item, say.Now) == nil {
 		items = append(items, tab(workloadview.Terminal, terminalPath(item.ID)))
 	}
+	if w.Terminals.Rules().PermitFiles(k.Actor, item, say.Now) == nil {
+		items = append(items, tab(workloadview.Files, filesPath(item.ID, "", "")))
+	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),
 		tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"),
 		tab(workloadview.History, path+"/history"))}

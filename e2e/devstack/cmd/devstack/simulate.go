@@ -43,7 +43,7 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	cluster.OnPodGone(memory.Forget)
 	logs := kubelet.NewLogs()
 	cluster.OnPodGone(logs.Forget)
-	shells := kubelet.NewShells()
+	shells := kubelet.NewShells(filepath.Join(w.Data, "containers"))
 	cluster.OnPodGone(shells.Forget)
 	if err := kubelet.Serve(ctx, w.Ports.Addr("kubelet"), w.Keys.ServerCert, w.Keys.ServerKey,
 		kubelet.Handler(cluster, logs, shells)); err != nil {

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,15 +25,19 @@ import (
 
 // Shells are the commands that run in containers, by pod UID.
 type Shells struct {
-	mu   sync.Mutex
-	open map[string]map[*shell]context.CancelFunc
+	disks string // a directory for each pod
+	mu    sync.Mutex
+	open  map[string]map[*shell]context.CancelFunc
 }
 
-// NewShells has none.
-func NewShells() *Shells { return &Shells{open: map[string]map[*shell]context.CancelFunc{}} }
+// NewShells has none. What containers write lies below the directory disks.
+func NewShells(disks string) *Shells {
+	return &Shells{disks: disks, open: map[string]map[*shell]context.CancelFunc{}}
+}
 
-// Forget ends what runs in a pod that is gone.
+// Forget ends what runs in a pod that is gone, and removes what it wrote.
 func (s *Shells) Forget(uid string) {
+	defer func() { _ = os.RemoveAll(s.root(uid)) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, end := range s.open[uid] {
@@ -109,6 +117,9 @@ func (e executor) ExecInContainer(ctx context.Context, _, uid, container string,
 		s.errs = out
 	}
 	defer e.shells.enter(uid, s, end)()
+	if len(command) > 4 && command[1] == "-c" {
+		return e.script(ctx, container, command, in, out, s.errs)
+	}
 	go s.follow(ctx, resize)
 	done := make(chan error, 1)
 	go func() { done <- s.run(command[1:], in) }()
@@ -118,6 +129,44 @@ func (e executor) ExecInContainer(ctx context.Context, _, uid, container string,
 	case <-ctx.Done(): // 128 and SIGKILL
 		return exit(137)
 	}
+}
+
+// root is the root directory of a pod's containers.
+func (s *Shells) root(uid string) string { return filepath.Join(s.disks, filepath.Base(uid)) }
+
+// script runs sh -c SCRIPT NAME ARGUMENT... with the shell of this machine. An argument that is an absolute path is one
+// below the directory of the pod, which has a place for each mount of the container: so it sees its own files, and what
+// a volume keeps goes with the pod.
+func (e executor) script(ctx context.Context, container string, command []string, in io.Reader, out, errs io.Writer) error {
+	root := e.shells.root(string(e.pod.UID))
+	places := []string{"/tmp"}
+	for _, c := range e.pod.Spec.Containers {
+		for _, m := range c.VolumeMounts {
+			if c.Name == container {
+				places = append(places, m.MountPath)
+			}
+		}
+	}
+	for _, at := range places {
+		if err := os.MkdirAll(filepath.Join(root, at), 0o755); err != nil {
+			return err
+		}
+	}
+	arguments := slices.Clone(command[1:])
+	for i := 3; i < len(arguments); i++ {
+		if strings.HasPrefix(arguments[i], "/") {
+			arguments[i] = filepath.Join(root, arguments[i])
+		}
+	}
+	cmd := osexec.CommandContext(ctx, "/bin/sh", arguments...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = root, in, out, errs
+	cmd.WaitDelay = time.Second // of a client that leaves its end of the input open
+	err := cmd.Run()
+	var ended *osexec.ExitError
+	if errors.As(err, &ended) {
+		return exit(ended.ExitCode())
+	}
+	return err
 }
 
 func envOf(pod *corev1.Pod, container string) []string {

@@ -99,6 +99,31 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestScript: a script with arguments runs on the pod's own directory, with its input and its exit code.
+func TestScript(t *testing.T) {
+	server, _, _ := start(t)
+	run := func(in io.Reader, line ...string) (string, error) {
+		q := url.Values{"command": append([]string{"sh", "-c"}, line...), "output": {"1"}}
+		if in != nil {
+			q.Set("input", "1")
+		}
+		var out bytes.Buffer
+		err := executorOf(t, server, "runs/main?"+q.Encode()).StreamWithContext(t.Context(),
+			remotecommand.StreamOptions{Stdin: in, Stdout: &out})
+		return out.String(), err
+	}
+	if out, err := run(strings.NewReader("kept"), `cat > "$1"`, "sh", "/tmp/a b"); out != "" || err != nil {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if out, err := run(nil, `cat "$1"; exit "$2"`, "sh", "/tmp/a b", "7"); out != "kept" ||
+		err == nil || !strings.Contains(err.Error(), "exit code 7") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := run(nil, `[ -e "$1" ] || echo none`, "sh", "/etc/passwd"); out != "none\n" || err != nil {
+		t.Errorf("it sees the files of this machine: %q, %v", out, err)
+	}
+}
+
 // TestCommand: without a terminal nothing is echoed; what is no command, or no container that runs, is refused.
 func TestCommand(t *testing.T) {
 	server, _, _ := start(t)
@@ -131,7 +156,7 @@ func TestCommand(t *testing.T) {
 
 // TestPodGoes: what runs in it ends as a killed program does.
 func TestPodGoes(t *testing.T) {
-	shells := NewShells()
+	shells := NewShells(t.TempDir())
 	server, _, cluster := startWith(t, shells)
 	uid := string(cluster.Pod("red", "runs").UID)
 	out, write := io.Pipe()

@@ -34,7 +34,7 @@ var (
 
 func start(t *testing.T) (*httptest.Server, *Logs, *world.Cluster) {
 	t.Helper()
-	return startWith(t, NewShells())
+	return startWith(t, NewShells(t.TempDir()))
 }
 
 func startWith(t *testing.T, shells *Shells) (*httptest.Server, *Logs, *world.Cluster) {

@@ -23,17 +23,16 @@ func reply[T any](v T, err error) (*output[T], error) {
 
 // RequestBody is what is posted to ask for something.
 type RequestBody struct {
-	Kind    string   `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
-	Tenant  string   `json:"tenant" maxLength:"63" doc:"The team that pays"`
-	Size    string   `json:"size" maxLength:"100" example:"mig-1g.10gb"`
-	Image   string   `json:"image" maxLength:"100" example:"jupyterlab"`
-	Name    string   `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
-	Cluster string   `json:"cluster,omitempty" maxLength:"63"`
-	Lease   string   `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
-	Storage string   `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
-	Volume  string   `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
-	Mounts  []string `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
-	// Volumes are in the file of gpuctl as well.
+	Kind    string      `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
+	Tenant  string      `json:"tenant" maxLength:"63" doc:"The team that pays"`
+	Size    string      `json:"size" maxLength:"100" example:"mig-1g.10gb"`
+	Image   string      `json:"image" maxLength:"100" example:"jupyterlab"`
+	Name    string      `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
+	Cluster string      `json:"cluster,omitempty" maxLength:"63"`
+	Lease   string      `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
+	Storage string      `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
+	Volume  string      `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
+	Mounts  []string    `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
 	Volumes []VolumeUse `json:"volumes,omitempty" maxItems:"20" doc:"My personal volumes to have at /data/<name>"`
 	Secrets []string    `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
 	Git     *Git        `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`

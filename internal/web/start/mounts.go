@@ -30,7 +30,8 @@ func (w *Pages) mountsField(k page.Call, form blocks.StartForm, problem string) 
 }
 
 // volumesFields offers personal volumes of the asker in the team, each by itself; none where there is none.
-func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string) (list []start.VolumeModel, err error) {
+func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string) (list []start.VolumeModel,
+	err error) {
 	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
 	if err != nil {
 		return nil, err

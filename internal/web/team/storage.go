@@ -33,7 +33,8 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
 	volumes = page.Matching(volumes, m.Text, func(v workload.OwnVolume) string {
-		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, v.Cluster, names.Of(v.Workload)}, " ")
+		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, v.Cluster,
+			names.Of(v.Workload)}, " ")
 	})
 	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
 		volumes, w.volumeKeys())

@@ -278,7 +278,8 @@ func uncloned(ctx context.Context, tx Tx, v Volume) error {
 
 // ExpandOwnVolume makes a home volume or a personal one larger; it never becomes smaller again. From is the size that
 // was seen. The controller has the cluster do it; see NotExpanded for one that will not.
-func (s *Service) ExpandOwnVolume(ctx context.Context, a identity.Actor, name string, from, gib int) (OwnVolume, error) {
+func (s *Service) ExpandOwnVolume(ctx context.Context, a identity.Actor, name string,
+	from, gib int) (OwnVolume, error) {
 	var out OwnVolume
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		v, err := tx.Volume(ctx, name)

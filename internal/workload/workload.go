@@ -284,7 +284,7 @@ type Volume struct {
 	Cluster     string
 	Namespace   string
 	GiB         int
-	Workload    ID // who has it as its home; "" for kept storage that nobody uses, and for volumes that are mounted by name
+	Workload    ID // who has it as its home; "" for unused storage and what is mounted by name
 	Deleted     bool
 	CreatedAt   time.Time
 	UpdatedAt   time.Time

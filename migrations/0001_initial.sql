@@ -412,7 +412,8 @@ CREATE TABLE volumes (
   warned_for BIGINT NOT NULL DEFAULT 0,
   share      TEXT   NOT NULL DEFAULT '{}',
   delete_after BIGINT,
-  refused    TEXT   NOT NULL DEFAULT '{}'
+  refused    TEXT   NOT NULL DEFAULT '{}',
+  personal   TEXT   NOT NULL DEFAULT '{}'
 );
 CREATE INDEX volumes_owner ON volumes (owner);
 CREATE INDEX volumes_tenant ON volumes (tenant);

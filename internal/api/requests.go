@@ -23,19 +23,20 @@ func reply[T any](v T, err error) (*output[T], error) {
 
 // RequestBody is what is posted to ask for something.
 type RequestBody struct {
-	Kind    string   `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
-	Tenant  string   `json:"tenant" maxLength:"63" doc:"The team that pays"`
-	Size    string   `json:"size" maxLength:"100" example:"mig-1g.10gb"`
-	Image   string   `json:"image" maxLength:"100" example:"jupyterlab"`
-	Name    string   `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
-	Cluster string   `json:"cluster,omitempty" maxLength:"63"`
-	Lease   string   `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
-	Storage string   `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
-	Volume  string   `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
-	Mounts  []string `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
-	Secrets []string `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
-	Git     *Git     `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`
-	Reason  string   `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
+	Kind    string      `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
+	Tenant  string      `json:"tenant" maxLength:"63" doc:"The team that pays"`
+	Size    string      `json:"size" maxLength:"100" example:"mig-1g.10gb"`
+	Image   string      `json:"image" maxLength:"100" example:"jupyterlab"`
+	Name    string      `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
+	Cluster string      `json:"cluster,omitempty" maxLength:"63"`
+	Lease   string      `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
+	Storage string      `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
+	Volume  string      `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
+	Mounts  []string    `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
+	Volumes []VolumeUse `json:"volumes,omitempty" maxItems:"20" doc:"My personal volumes to have at /data/<name>"`
+	Secrets []string    `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
+	Git     *Git        `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`
+	Reason  string      `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
@@ -48,6 +49,20 @@ type RequestBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
 	Retries   int               `json:"retries,omitempty" doc:"Of a job: how often it is started again after a failure, at most 20"`
 	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
+}
+
+// VolumeUse is a personal volume that a workload has.
+type VolumeUse struct {
+	Name     string `json:"name" maxLength:"63" doc:"As GET /volumes has it, or what I have called it in the team"`
+	ReadOnly bool   `json:"readOnly,omitempty" doc:"For this workload"`
+}
+
+func volumeUses(list []VolumeUse) []request.VolumeUse {
+	var uses []request.VolumeUse
+	for _, u := range list {
+		uses = append(uses, request.VolumeUse{Name: u.Name, ReadOnly: u.ReadOnly})
+	}
+	return uses
 }
 
 // ReplicaRange is between how many replicas an endpoint may have.
@@ -75,7 +90,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
-		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,
+		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Volumes: volumeUses(b.Volumes), Reason: b.Reason,
+		Key:      key,
 		Replaces: workload.ID(b.Replaces), JobDraft: request.JobDraft{Command: b.Command, Args: b.Args, Env: b.Env,
 			Retries: b.Retries, TimeLimit: b.TimeLimit}}
 }

@@ -18,6 +18,7 @@ func (a *API) register() {
 	a.registerTenants()
 	a.registerTeamImages()
 	a.registerTeamVolumes()
+	a.registerVolumes()
 	a.registerPeople()
 	a.registerEmbeds()
 	a.registerSecrets()
@@ -141,13 +142,6 @@ func (a *API) register() {
 		identity.ChangeWorkload, a.setScaling)
 	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked "+
 		"otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
-
-	add(a, op(http.MethodGet, "/volumes", "list-volumes", "Storage, in use and kept", "Storage"), identity.ReadVolume,
-		a.volumes)
-	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"),
-		identity.DeleteVolume, a.removeVolume)
-	add(a, op(http.MethodPost, "/volumes/{name}/keep", "keep-volume", "Keep unused storage for longer", "Storage"),
-		identity.KeepVolume, a.keepVolume)
 
 	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, "+
 		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)

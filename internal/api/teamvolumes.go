@@ -61,7 +61,7 @@ func volumeStateView(v workload.TeamVolume, now time.Time, l *i18n.Localizer) Vo
 	}
 	s := VolumeState{Phase: phaseWords[c.Phase], Asked: workload.GiBOf(c.Asked), Has: workload.GiBOf(c.Has),
 		Resizing: v.Resizing(), Reason: l.Say(c.Reason), Detail: c.Detail, SeenAt: &c.At}
-	if !c.Known(now) {
+	if !c.Known(now) && (v.OfTeam() || !c.Quiet(v.GiB)) {
 		s.Phase, s.Was = "unknown", s.Phase
 	}
 	return s

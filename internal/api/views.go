@@ -369,45 +369,46 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 
 // Workload is what runs.
 type Workload struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Kind       string     `json:"kind" enum:"notebook,endpoint,job"`
-	Tenant     string     `json:"tenant"`
-	Owner      string     `json:"owner"`
-	Size       string     `json:"size"`
-	Image      string     `json:"image"`
-	Cluster    string     `json:"cluster"`
-	Namespace  string     `json:"namespace"`
-	Desired    string     `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
-	State      string     `json:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
-	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
-	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
-	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
-	Replicas   Replicas   `json:"replicas"`
-	Scaling    *Scaling   `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
-	Revision   int        `json:"revision,omitempty" doc:"Of an endpoint: the version that serves, or that did last"`
-	Rollout    *Rollout   `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
-	Node       string     `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
-	Pod        string     `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
-	URL        string     `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
-	Route      *Route     `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
-	SSH        *SSH       `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
-	Volume     string     `json:"volume,omitempty"`
-	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
-	Secrets    []string   `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
-	Git        *Git       `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
-	Shared     bool       `json:"shared"`
-	Lease      Lease      `json:"lease"`
-	Cost       Money      `json:"cost" doc:"So far"`
-	Request    string     `json:"request"`
-	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
-	Job        *Job       `json:"job,omitempty" doc:"Only of a job"`
-	Model      *Model     `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
-	ExitCode   *int32     `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
-	Activity   *Activity  `json:"activity,omitempty"`
-	Edits      []Edit     `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
-	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
-	CreatedAt  time.Time  `json:"createdAt"`
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind" enum:"notebook,endpoint,job"`
+	Tenant     string      `json:"tenant"`
+	Owner      string      `json:"owner"`
+	Size       string      `json:"size"`
+	Image      string      `json:"image"`
+	Cluster    string      `json:"cluster"`
+	Namespace  string      `json:"namespace"`
+	Desired    string      `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
+	State      string      `json:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
+	Reason     string      `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
+	Detail     string      `json:"detail,omitempty" doc:"The cluster's own words"`
+	Forecast   *Forecast   `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
+	Replicas   Replicas    `json:"replicas"`
+	Scaling    *Scaling    `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
+	Revision   int         `json:"revision,omitempty" doc:"Of an endpoint: the version that serves, or that did last"`
+	Rollout    *Rollout    `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
+	Node       string      `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
+	Pod        string      `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
+	URL        string      `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
+	Route      *Route      `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
+	SSH        *SSH        `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
+	Volume     string      `json:"volume,omitempty"`
+	Mounts     []string    `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
+	Volumes    []VolumeUse `json:"volumes,omitempty" doc:"Personal volumes that it has at /data/<name>"`
+	Secrets    []string    `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
+	Git        *Git        `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
+	Shared     bool        `json:"shared"`
+	Lease      Lease       `json:"lease"`
+	Cost       Money       `json:"cost" doc:"So far"`
+	Request    string      `json:"request"`
+	WaitsIn    string      `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
+	Job        *Job        `json:"job,omitempty" doc:"Only of a job"`
+	Model      *Model      `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
+	ExitCode   *int32      `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
+	Activity   *Activity   `json:"activity,omitempty"`
+	Edits      []Edit      `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
+	ObservedAt *time.Time  `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
+	CreatedAt  time.Time   `json:"createdAt"`
 }
 
 // Job is what a job runs, and how it ended. The values of its variables are not told again.
@@ -502,6 +503,10 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		v.URL = ""
 	}
 	for _, m := range w.Mounts {
+		if m.Personal {
+			v.Volumes = append(v.Volumes, VolumeUse{Name: m.Claim, ReadOnly: m.ReadOnly})
+			continue
+		}
 		v.Mounts = append(v.Mounts, m.Name)
 	}
 	for _, e := range w.Observed.Edits {
@@ -521,29 +526,6 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		}
 	}
 	return v
-}
-
-// Volume is storage that outlives workloads.
-type Volume struct {
-	Name      string    `json:"name"`
-	Tenant    string    `json:"tenant"`
-	Owner     string    `json:"owner"`
-	Cluster   string    `json:"cluster"`
-	Storage   string    `json:"storage"`
-	Workload  string    `json:"workload,omitempty" doc:"Who uses it; absent for kept storage"`
-	CreatedAt time.Time `json:"createdAt"`
-
-	Team      bool       `json:"team,omitempty" doc:"It is shared by the whole team, see its volumes"`
-	KeptUntil *time.Time `json:"keptUntil,omitempty" doc:"When it will be reclaimed, with what stands still on it, unless somebody uses or keeps it; absent while it is used or kept for ever"`
-}
-
-func (a *API) volumeView(v workload.Volume) Volume {
-	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster,
-		Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt, Team: v.OfTeam()}
-	if until := a.deps.Workloads.Retention.Until(v); !until.IsZero() {
-		view.KeptUntil = &until
-	}
-	return view
 }
 
 // Device is one GPU, slice or share and what it does. A reading that is absent is unknown, never zero.

@@ -201,29 +201,3 @@ func (a *API) history(ctx context.Context, actor identity.Actor, in *idInput) (*
 	}
 	return reply(list(views, ""), err)
 }
-
-type volumesInput struct {
-	Scope string `query:"scope" enum:"mine,all" default:"all"`
-}
-
-func (a *API) volumes(ctx context.Context, actor identity.Actor, in *volumesInput) (*output[List[Volume]], error) {
-	items, err := a.deps.Workloads.Volumes(ctx, actor, in.Scope == "mine")
-	views := make([]Volume, len(items))
-	for i, v := range items {
-		views[i] = a.volumeView(v)
-	}
-	return reply(list(views, ""), err)
-}
-
-type volumeInput struct {
-	Name string `path:"name" maxLength:"100"`
-}
-
-func (a *API) keepVolume(ctx context.Context, actor identity.Actor, in *volumeInput) (*output[Volume], error) {
-	v, err := a.deps.Workloads.ExtendRetention(ctx, actor, in.Name)
-	return reply(a.volumeView(v), err)
-}
-
-func (a *API) removeVolume(ctx context.Context, actor identity.Actor, in *volumeInput) (*struct{}, error) {
-	return &struct{}{}, a.deps.Workloads.DeleteVolume(ctx, actor, in.Name)
-}

@@ -885,6 +885,9 @@ type RequestBody struct {
 
 	// Volume Kept storage to use instead of new
 	Volume *string `json:"volume,omitempty"`
+
+	// Volumes My personal volumes to have at /data/<name>
+	Volumes []VolumeUse `json:"volumes,omitempty"`
 }
 
 // RequestBodyKind What to start
@@ -1057,6 +1060,15 @@ type Step struct {
 // StepState defines model for Step.State.
 type StepState string
 
+// VolumeUse defines model for VolumeUse.
+type VolumeUse struct {
+	// Name As GET /volumes has it, or what I have called it in the team
+	Name string `json:"name"`
+
+	// ReadOnly For this workload
+	ReadOnly *bool `json:"readOnly,omitempty"`
+}
+
 // Workload defines model for Workload.
 type Workload struct {
 	Activity  *Activity `json:"activity,omitempty"`
@@ -1123,6 +1135,9 @@ type Workload struct {
 	// Url Where it is opened, through the gateway; empty for a job
 	Url    string  `json:"url"`
 	Volume *string `json:"volume,omitempty"`
+
+	// Volumes Personal volumes that it has at /data/<name>
+	Volumes []VolumeUse `json:"volumes,omitempty"`
 
 	// WaitsForSeatIn The request by which it stands in the line for a license seat to be resumed; only where one workload is read
 	WaitsForSeatIn *string `json:"waitsForSeatIn,omitempty"`

@@ -105,6 +105,10 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"confirm": {w.lastVolume()}}
 	case strings.HasSuffix(path, "/volumes/:volume/expand"):
 		return url.Values{"from": {"10"}, "gib": {"20"}}
+	case path == "/storage/:name/expand":
+		return url.Values{"from": {"10"}, "gib": {"20"}}
+	case path == "/storage/new":
+		return url.Values{"name": {fmt.Sprintf("own-%d", w.next())}, "place": {"vision/main"}, "gib": {"10"}}
 	case path == "/team/:name/volumes":
 		return url.Values{"name": {fmt.Sprintf("data-%d", w.next())}, "class": {"main/nfs"}, "gib": {"10"}}
 	case strings.HasPrefix(path, "/team/:name/images"):
@@ -193,6 +197,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"tenant": "vision", "to": w.personID(owner)}
 	case strings.HasSuffix(path, "/volumes/{volume}/expand"):
 		return map[string]any{"from": 10, "gib": 20}
+	case path == "/api/v1/volumes/{name}/expand":
+		return map[string]any{"from": 10, "gib": 20}
+	case path == "/api/v1/volumes":
+		return map[string]any{"name": fmt.Sprintf("own-%d", w.next()), "tenant": "vision", "gib": 10}
 	case path == "/api/v1/tenants/{name}/volumes":
 		return map[string]any{"name": fmt.Sprintf("data-%d", w.next()), "cluster": "main", "class": "nfs", "gib": 10}
 	case path == "/api/v1/tenants/{name}/images":

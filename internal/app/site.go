@@ -193,6 +193,7 @@ func (a *App) sharing() workload.Sharing {
 		return t.NamespaceName(), ok && !t.Disabled
 	}}
 	for _, k := range a.config.Clusters {
+		s.Clusters = append(s.Clusters, k.Name)
 		for _, class := range k.SharedStorage {
 			s.Offered = append(s.Offered, workload.Offered{Cluster: k.Name, Class: class})
 		}

@@ -76,6 +76,7 @@ const (
 	LeaseWarned         Kind = "lease.warned"
 	LeaseEnded          Kind = "lease.ended"
 	VolumeShared        Kind = "volume.shared" // made for a whole team
+	VolumeAdded         Kind = "volume.added"  // made by a person for themselves
 	VolumeExpanded      Kind = "volume.expanded"
 	VolumeNotExpanded   Kind = "volume.not_expanded" // its cluster would not have it
 	VolumeEnding        Kind = "volume.ending"       // a team's volume was deleted, and can be taken back for a time
@@ -156,8 +157,9 @@ func Kinds() []Kind {
 		IdleSaved, TerminalOpened, TerminalClosed, FileDownloaded, FileUploaded, TunnelOpened, TunnelClosed,
 		WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
-		VolumeShared, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned,
-		VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
+		VolumeShared, VolumeAdded, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted,
+		VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded,
+		SessionsEnded,
 		PersonDisabled, PersonEnabled, HoldingsTransferred, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
 		EmbedRevoked, SecretCreated, SecretReplaced, SecretDeleted, KeyCreated, KeyRotated,
 		KeyRevoked, CatalogSaved,

@@ -182,7 +182,8 @@ func Compare(cluster string, seen []ClusterState, rows Rows, now time.Time) []Di
 		}
 	}
 	for name, v := range rows.Volumes {
-		if !found[string(Storage)+name] && v.Cluster == cluster && !v.Deleted && !lives(rows, v.Workload) && !v.OfTeam() {
+		if !found[string(Storage)+name] && v.Cluster == cluster && !v.Deleted && !lives(rows, v.Workload) && !v.OfTeam() &&
+			!v.IsPersonal() {
 			row := rowOfVolume(v)
 			add(Difference{ResourceKind: Storage, Key: name, Kind: DatabaseOnly, Row: &row}, true)
 		}
@@ -282,7 +283,7 @@ func compareStorage(cluster string, s ClusterState, rows Rows) (Difference, bool
 	f.add("tenant", row.Tenant, s.Tenant)
 	f.add("cluster", row.Cluster, cluster)
 	f.add("desired", there(!row.Deleted), there(!s.Leaving))
-	if v.OfTeam() && s.GiB > row.GiB { // a claim never shrinks, and a smaller one is about to grow
+	if s.GiB > row.GiB { // a claim never shrinks, and a smaller one is about to grow
 		f.add("gib", strconv.Itoa(row.GiB), strconv.Itoa(s.GiB))
 	}
 	d.Fields = f

@@ -41,8 +41,11 @@ func (d Difference) Can(decision Decision) bool {
 	return s.Kind != "" && !s.Leaving && !moved && (rebuilt || alive)
 }
 
-// ofTeam: see workload.ClaimOf.
-func ofTeam(s ClusterState) bool { return strings.HasPrefix(s.Key, s.Tenant+".") }
+// ofTeam: see workload.ClaimOf and workload.PersonalClaim.
+func ofTeam(s ClusterState) bool {
+	_, personal := workload.PersonalName(s.Tenant, s.Key)
+	return strings.HasPrefix(s.Key, s.Tenant+".") && !personal
+}
 
 // Unknown names what an adopted row cannot have, as ids of sentences.
 func (d Difference) Unknown() []string {
@@ -216,6 +219,8 @@ func decideStorage(d Difference, decision Decision, v *workload.Volume, now time
 	next := workload.Volume{Name: s.Key, Tenant: s.Tenant, CreatedAt: s.Since}
 	if v != nil {
 		next = *v
+	} else if name, ok := workload.PersonalName(s.Tenant, s.Key); ok {
+		next.Personal.Name = name
 	} else if ofTeam(s) {
 		next.Share = workload.TeamShare{Name: strings.TrimPrefix(s.Key, s.Tenant+"."), Class: s.Class,
 			Access: workload.Access(s.Access)}

@@ -32,8 +32,14 @@ func volumeProblem(f Facts) finding {
 		case containsAny(text, "ResourceExhausted", "not enough free", "no space left", "insufficient"):
 			return newFinding(text, "explain.storage_full")
 		}
+		if f.Claim.Spec.DataSource != nil {
+			return newFinding(text, "explain.disk_clone_failed")
+		}
 		return newFinding(text, "explain.disk_failed")
 	case "ExternalProvisioning", "Provisioning":
+		if f.Claim.Spec.DataSource != nil {
+			return newFinding(text, "explain.disk_cloning")
+		}
 		return newFinding(text, "explain.disk_making")
 	}
 	return finding{}

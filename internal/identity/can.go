@@ -27,6 +27,8 @@ const (
 	ReadVolume         Action = "volume.read"
 	DeleteVolume       Action = "volume.delete"
 	KeepVolume         Action = "volume.keep"
+	AddVolume          Action = "volume.add"
+	ExpandVolume       Action = "volume.expand"
 	ReadLicenses       Action = "license.read"
 	ChangeLicenses     Action = "license.change"
 	ReadBought         Action = "license.bought"    // which licenses were bought, and who entered them
@@ -155,6 +157,8 @@ var table = map[Action][]rule{
 	ReadVolume:         {self, member, seesAll},
 	DeleteVolume:       {self, owner},
 	KeepVolume:         {self, owner},
+	AddVolume:          {starter},
+	ExpandVolume:       {self, owner},
 	ReadLicenses:       {signedIn},
 	ChangeLicenses:     {admin},
 	ReadBought:         {seesAll},

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -86,6 +87,10 @@ func Objects(in Input) ([]Object, error) {
 		objects = append(objects, r.claim())
 	}
 	for _, m := range in.Workload.Mounts {
+		if m.Personal {
+			objects = append(objects, PersonalClaim(r.Site, r.Workload.Tenant, r.Workload.Namespace, r.Workload.Owner, m))
+			continue
+		}
 		objects = append(objects, r.sharedClaim(m))
 	}
 	if r.claimsDevices() {
@@ -229,8 +234,13 @@ func (in Input) check() error {
 		add("storage %q has no size", w.Volume)
 	}
 	for _, m := range w.Mounts {
-		if len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
-			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "" {
+		name, personal := workload.PersonalName(w.Tenant, m.Claim)
+		switch {
+		case m.Personal && (!personal || name != m.Name || len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0):
+			add("personal volume %q cannot be rendered", m.Claim)
+		case m.Personal:
+		case len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
+			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "":
 			add("volume %q of the team cannot be rendered", m.Claim)
 		}
 	}
@@ -339,19 +349,36 @@ func (r renderer) secret() *corev1.Secret {
 }
 
 func (r renderer) claim() *corev1.PersistentVolumeClaim {
-	owner := Owner{Instance: r.owner.Instance, Tenant: r.owner.Tenant, Volume: r.Workload.Volume}
+	return r.Site.claim(r.Workload.Tenant, r.Workload.Namespace, r.Workload.Owner, r.Workload.Volume, r.storage)
+}
+
+// claim is storage of one person, of the storage class that the site has for it.
+func (s Site) claim(tenant, namespace string, person identity.PersonID, name string,
+	size resource.Quantity) *corev1.PersistentVolumeClaim {
+	owner := Owner{Instance: s.Instance, Tenant: tenant, Volume: name}
 	claim := &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: owner.meta("storage", r.Workload.Namespace, r.Workload.Volume),
+		ObjectMeta: owner.meta("storage", namespace, name),
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: r.storage}},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
 		},
 	}
-	if r.Site.StorageClass != "" {
-		claim.Spec.StorageClassName = &r.Site.StorageClass
+	if s.StorageClass != "" {
+		claim.Spec.StorageClassName = &s.StorageClass
 	}
-	Spec{Owner: r.Workload.Owner}.annotate(claim.Annotations)
+	Spec{Owner: person}.annotate(claim.Annotations)
+	return claim
+}
+
+// PersonalClaim renders a personal volume, which is made before a workload has it, or with the first one. A clone names
+// its source, which Kubernetes copies once.
+func PersonalClaim(site Site, tenant, namespace string, person identity.PersonID,
+	m workload.Mount) *corev1.PersistentVolumeClaim {
+	claim := site.claim(tenant, namespace, person, m.Claim, *resource.NewQuantity(int64(m.GiB)<<30, resource.BinarySI))
+	if m.From != "" {
+		claim.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: m.From}
+	}
 	return claim
 }
 

@@ -3,7 +3,6 @@ package kube
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,7 +235,7 @@ func (r renderer) volumes() []corev1.Volume {
 		}})
 	}
 	for i, m := range r.Workload.Mounts {
-		volumes = append(volumes, corev1.Volume{Name: teamVolume(i), VolumeSource: corev1.VolumeSource{
+		volumes = append(volumes, corev1.Volume{Name: mountVolume(i, m), VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim, ReadOnly: m.ReadOnly},
 		}})
 	}
@@ -250,8 +249,13 @@ func (r renderer) volumes() []corev1.Volume {
 	return append(volumes, emptyDir(tempVolume))
 }
 
-// teamVolume is the name of a volume in the pod: that of its claim has a dot, which is not allowed there.
-func teamVolume(i int) string { return "team-" + strconv.Itoa(i) }
+// mountVolume is the name of a volume in the pod: that of its claim has a dot, which is not allowed there.
+func mountVolume(i int, m workload.Mount) string {
+	if m.Personal {
+		return "data-" + strconv.Itoa(i)
+	}
+	return "team-" + strconv.Itoa(i)
+}
 
 func emptyDir(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
@@ -266,8 +270,7 @@ func (r renderer) mounts() []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
 	}
 	for i, m := range r.Workload.Mounts {
-		mounts = append(mounts, corev1.VolumeMount{Name: teamVolume(i), MountPath: path.Join(workload.SharedDir, m.Name),
-			ReadOnly: m.ReadOnly})
+		mounts = append(mounts, corev1.VolumeMount{Name: mountVolume(i, m), MountPath: m.Path(), ReadOnly: m.ReadOnly})
 	}
 	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
 		mounts = append(mounts, corev1.VolumeMount{Name: modelVolume, MountPath: catalog.ModelDir, ReadOnly: true})

@@ -16,11 +16,12 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/explain"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Shared hears of team volumes that a cluster does not expand.
+// Shared hears of volumes that a cluster does not expand.
 type Shared interface {
 	// NotExpanded takes the growth back; cause is the id of a sentence, words are the API server's.
 	NotExpanded(ctx context.Context, v workload.Volume, claimGiB int, cause, words string) error
@@ -28,21 +29,21 @@ type Shared interface {
 
 const claimKind = "PersistentVolumeClaim"
 
-// tendShared has the claims of teams' volumes grow that shall be larger, and writes down what the cluster says of each.
-// It reports whether something is left to do. It can be interrupted anywhere and called again: it compares rows with
-// claims each time.
-func (l *loop) tendShared(ctx context.Context) (more bool) {
-	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name, Shared: true})
+// tendClaims makes the claims of personal volumes, has those grow that shall be larger, and writes down what the
+// cluster says of each. It reports whether something is left to do. It can be interrupted anywhere and called again: it compares
+// rows with claims each time.
+func (l *loop) tendClaims(ctx context.Context) (more bool) {
+	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name})
 	if err != nil {
 		if ctx.Err() == nil {
-			l.log.ErrorContext(ctx, "list the storage of teams", "error", err)
+			l.log.ErrorContext(ctx, "list storage", "error", err)
 		}
 		return false
 	}
 	known, err := l.o.Store.Claims(ctx, namesOf(volumes)...)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.log.ErrorContext(ctx, "read what is known of the storage of teams", "error", err)
+			l.log.ErrorContext(ctx, "read what is known of storage", "error", err)
 		}
 		return false
 	}
@@ -52,7 +53,7 @@ func (l *loop) tendShared(ctx context.Context) (more bool) {
 		}
 		err := l.tend(ctx, v, known[v.Name])
 		if err != nil && ctx.Err() == nil {
-			l.log.WarnContext(ctx, "look after the storage of a team", "volume", v.Name, "error", err)
+			l.log.WarnContext(ctx, "look after storage", "volume", v.Name, "error", err)
 		}
 		more = more || err != nil
 	}
@@ -71,21 +72,68 @@ func (l *loop) tend(ctx context.Context, v workload.Volume, was workload.ClaimSt
 	if n := l.caches().within(v.Namespace); n != nil && n.state() != nil {
 		return nil // what is not seen is not told
 	}
-	claim := l.sharedClaim(v)
-	if claim != nil && claim.Status.Phase == corev1.ClaimBound && requested(claim) < wantedBytes(v) {
+	claim := l.claimSeen(v)
+	switch {
+	case claim == nil && v.IsPersonal():
+		if err := l.makeVolume(ctx, v); err != nil {
+			return err
+		}
+	case claim != nil && claim.Status.Phase == corev1.ClaimBound && requested(claim) < wantedBytes(v):
 		if err := l.expandVolume(ctx, v); err != nil {
 			return err
 		}
 	}
 	now := l.claimState(v, claim)
-	if now.Same(was) && now.At.Sub(was.At) < l.o.Every.Confirm {
+	if l.toldAlready(v, was, now) {
 		return nil
 	}
 	return l.o.Store.SaveClaim(ctx, v.Name, now)
 }
 
-// sharedClaim is the claim of a team's volume as the caches have it; nil for none, and for one that is not ours.
-func (l *loop) sharedClaim(v workload.Volume) *corev1.PersistentVolumeClaim {
+// toldAlready reports whether what is written down says it. Where nothing is to be expected of somebody's own volume it
+// is not confirmed, and of a home, which most of all volumes are, it is not even written down.
+func (l *loop) toldAlready(v workload.Volume, was, now workload.ClaimState) bool {
+	switch {
+	case !v.OfTeam() && now.Quiet(v.GiB) && was.At.IsZero():
+		return !v.IsPersonal()
+	case !v.OfTeam() && now.Quiet(v.GiB):
+		return now.Same(was)
+	}
+	return now.Same(was) && now.At.Sub(was.At) < l.o.Every.Confirm
+}
+
+// makeVolume makes the claim of a personal volume where its team has its namespace already; else the first workload
+// does. The row is read once more: a leader that was asleep makes nothing that was deleted meanwhile.
+func (l *loop) makeVolume(ctx context.Context, v workload.Volume) error {
+	if l.caches().within(v.Namespace) == nil {
+		absent, err := l.namespaceAbsent(ctx, v.Tenant, v.Namespace)
+		if err != nil || absent {
+			return err
+		}
+		return nil // it is looked at when the caches have the namespace
+	}
+	fresh, err := l.o.Store.Volume(ctx, v.Name)
+	if fault.Is(err, fault.NotFound) || err == nil && fresh.Deleted {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	objects, err := newObjects([]kube.Object{kube.PersonalClaim(l.o.KubeSite(l.name), v.Tenant, v.Namespace, v.Owner,
+		fresh.Mounted())})
+	if err != nil {
+		return err
+	}
+	steps := Diff(DesiredObjects{Objects: objects}, l.existing(objects))
+	if err := l.checkpoints.cover(ctx, v.Namespace); err != nil {
+		return err
+	}
+	_, err = l.writer.apply(ctx, steps)
+	return err
+}
+
+// claimSeen is the claim of a volume as the caches have it; nil for none, and for one that is not ours.
+func (l *loop) claimSeen(v workload.Volume) *corev1.PersistentVolumeClaim {
 	obj, ok := l.caches().cached(Key{Kind: claimKind, Namespace: v.Namespace, Name: v.Name})
 	if !ok || !l.claimObject(v).mayTouch(existing(obj)) {
 		return nil
@@ -148,7 +196,7 @@ func (l *loop) expandVolume(ctx context.Context, v workload.Volume) error {
 		return nil
 	}
 	if words, final := refusedForGood(err); final && l.o.Shared != nil {
-		l.log.WarnContext(ctx, "the cluster does not let the storage of a team grow", "volume", v.Name, "error", err)
+		l.log.WarnContext(ctx, "the cluster does not let storage grow", "volume", v.Name, "error", err)
 		return l.o.Shared.NotExpanded(ctx, v, int(requested(claim)>>30), explain.ExpansionRefused(words), words)
 	}
 	return err
@@ -186,9 +234,9 @@ func refusedForGood(err error) (words string, final bool) {
 	return s.Message, true
 }
 
-// ringShared looks at teams' volumes soon: a claim of one has changed. Changes are gathered.
+// ringShared looks at volumes soon: the claim of one that is mounted by name has changed. Changes are gathered.
 func (l *loop) ringShared(volume string) {
-	if strings.Contains(volume, ".") { // see workload.ClaimOf
+	if strings.Contains(volume, ".") { // see workload.ClaimOf and workload.PersonalClaim
 		time.AfterFunc(gather, l.volumes.fire)
 	}
 }

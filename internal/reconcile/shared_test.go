@@ -195,3 +195,45 @@ var errNoResize = resizeError("only dynamically provisioned pvc can be resized a
 type resizeError string
 
 func (e resizeError) Error() string { return string(e) }
+
+// The claim of a personal volume is made without a workload, once its namespace is there, and grows as a team's does. A
+// clone names its source.
+func TestPersonalVolumeIsMadeAndGrows(t *testing.T) {
+	w := newWorld(t)
+	own := func(gib int) workload.Volume {
+		return workload.Volume{Name: workload.PersonalClaim("vision", "p-anna", "copy"), Tenant: "vision", Owner: "p-anna",
+			Cluster: reconciletest.Cluster, Namespace: namespace, GiB: gib,
+			Personal: workload.Personal{Name: "copy", From: "nb-a-home"}}
+	}
+	w.store.PutVolume(own(10))
+	w.store.Put(notebook("nb-a"))
+	w.run(func(o *reconcile.Options) {
+		o.Every.Confirm, o.Every.Volumes = 10*time.Millisecond, 100*time.Millisecond
+	})
+	claim := func() *corev1.PersistentVolumeClaim {
+		c, err := w.cluster.CoreV1().PersistentVolumeClaims(namespace).Get(t.Context(), own(10).Name, metav1.GetOptions{})
+		if err != nil {
+			return nil
+		}
+		return c
+	}
+	within(t, 2*time.Minute, "the claim", func() bool { return claim() != nil })
+	c := claim()
+	if asks(c) != 10 || c.Spec.DataSource == nil || c.Spec.DataSource.Name != "nb-a-home" ||
+		c.Spec.AccessModes[0] != corev1.ReadWriteOnce {
+		t.Fatalf("want a clone of 10 GiB for one node, got %+v", c.Spec)
+	}
+	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound,
+		Capacity: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(10<<30, resource.BinarySI)}}
+	c.ResourceVersion = w.cluster.version()
+	if err := w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), c,
+		namespace); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 2*time.Minute, "it is told as bound", func() bool {
+		claims, err := w.store.Claims(t.Context(), c.Name)
+		return err == nil && claims[c.Name].Quiet(10) && claims[c.Name].Phase == workload.ClaimBound
+	})
+	w.store.PutVolume(own(20))
+	within(t, 2*time.Minute, "it asks for more", func() bool { return asks(claim()) == 20 })
+}

@@ -100,6 +100,8 @@ type records interface {
 	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Volume(ctx context.Context, name string) (workload.Volume, error)
+	// Mounting lists the workloads that mount a volume by name and have not ended.
+	Mounting(ctx context.Context, v workload.Volume) ([]workload.Workload, error)
 	// SecretsOf lists those of one owner, by name.
 	SecretsOf(ctx context.Context, o secret.Owner) ([]secret.Secret, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
@@ -279,10 +281,20 @@ func mountsThere(ctx context.Context, tx Tx, w workload.Workload) error {
 	for _, m := range w.Mounts {
 		v, err := tx.Volume(ctx, m.Claim)
 		switch {
-		case fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.PendingDeletion()):
+		case fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.PendingDeletion() ||
+			m.Personal && v.Owner != w.Owner):
 			return fault.New(fault.Conflict, i18n.T("request.mount_gone", "Volume", m.Name))
 		case err != nil:
 			return err
+		case !m.Personal:
+			continue
+		}
+		users, err := tx.Mounting(ctx, v)
+		if err != nil {
+			return err
+		}
+		if other, runs := workload.RunningWith(users, w.ID); runs {
+			return fault.New(fault.Conflict, i18n.T("request.own_volume_in_use", "Volume", m.Name, "By", other.Name))
 		}
 	}
 	return nil

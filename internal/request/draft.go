@@ -66,7 +66,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	c.kserve(w)
 	c.proxied(w)
 	w.Model = c.model(d, w)
-	w.Mounts = c.mounts(mountsWith(d.Mounts, w.Model))
+	w.Mounts = append(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes)...)
 	w.Replicas = c.replicas(d, w)
 	w.Scaling = c.scaling(d, w)
 	w.Schedule = c.schedule(d)
@@ -231,7 +231,7 @@ func (c *checker) schedule(d Draft) *Scheduled {
 	return d.Schedule
 }
 
-// maxMounts is how many of the team's volumes one workload can have.
+// maxMounts is how many of the team's volumes one workload can have, and how many personal ones.
 const maxMounts = 10
 
 // mounts are the volumes by name; what they are is looked up where the spec is granted.
@@ -245,6 +245,22 @@ func (c *checker) mounts(names []string) []workload.Mount {
 	}
 	if len(mounts) > maxMounts {
 		c.problem("mounts", i18n.T("request.mounts_many", "Most", maxMounts))
+		return nil
+	}
+	return mounts
+}
+
+// volumes are personal volumes by name; whose they are is looked up where the spec is granted.
+func (c *checker) volumes(uses []VolumeUse) []workload.Mount {
+	var mounts []workload.Mount
+	for _, u := range uses {
+		if name := strings.TrimSpace(u.Name); name != "" {
+			mounts = append(mounts, workload.Mount{Personal: true,
+				TeamShare: workload.TeamShare{Name: name, ReadOnly: u.ReadOnly}})
+		}
+	}
+	if len(mounts) > maxMounts {
+		c.problem("volumes", i18n.T("request.volumes_many", "Most", maxMounts))
 		return nil
 	}
 	return mounts

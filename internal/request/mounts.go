@@ -3,16 +3,35 @@ package request
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// mounted fills in what the team's volumes are that a spec names. One of another team is one that does not exist.
-func mounted(ctx context.Context, in Reader, w *Spec) (fields []fault.Field, err error) {
+// mounted fills in what the volumes are that a spec names: the team's, and personal ones of the asker. One of another
+// team or person is one that does not exist.
+func mounted(ctx context.Context, in Reader, asker identity.PersonID, w *Spec) (fields []fault.Field, err error) {
 	var mounts []workload.Mount
 	for _, m := range w.Mounts {
+		if m.Personal {
+			own, wrong, err := ownVolume(ctx, in, asker, *w, m)
+			if err != nil {
+				return nil, err
+			}
+			same := func(have workload.Mount) bool { return have.Personal && have.Name == own.Name }
+			if wrong == nil && slices.ContainsFunc(mounts, same) {
+				wrong = &fault.Field{Name: "volumes", Reason: i18n.T("request.own_volume_twice", "Volume", own.Name)}
+			}
+			if wrong != nil {
+				fields = append(fields, *wrong)
+				continue
+			}
+			mounts = append(mounts, own)
+			continue
+		}
 		v, err := in.Volume(ctx, workload.ClaimOf(w.Tenant, m.Name))
 		switch {
 		case err != nil && !fault.Is(err, fault.NotFound):
@@ -32,4 +51,37 @@ func mounted(ctx context.Context, in Reader, w *Spec) (fields []fault.Field, err
 	}
 	w.Mounts = slices.Clip(mounts)
 	return fields, nil
+}
+
+// ownVolume looks up a personal volume of the asker: by its full name, or by what its owner calls it in the tenant. One
+// that runs in another workload is refused: pods on one node alone can have it, and nothing brings the two together.
+func ownVolume(ctx context.Context, in Reader, asker identity.PersonID, w Spec,
+	m workload.Mount) (workload.Mount, *fault.Field, error) {
+	claim := m.Name
+	if !strings.Contains(claim, ".") {
+		claim = workload.PersonalClaim(w.Tenant, asker, claim)
+	}
+	wrong := func(reason i18n.Text) (workload.Mount, *fault.Field, error) {
+		return m, &fault.Field{Name: "volumes", Reason: reason}, nil
+	}
+	v, err := in.Volume(ctx, claim)
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return m, nil, err
+	case err != nil || v.Deleted || !v.IsPersonal() || v.Owner != asker || v.Tenant != w.Tenant:
+		return wrong(i18n.T("request.own_volume_unknown", "Volume", clip(m.Name)))
+	case w.Cluster != "" && v.Cluster != w.Cluster:
+		return wrong(i18n.T("request.own_volume_elsewhere", "Volume", v.Personal.Name, "Cluster", v.Cluster, "Here",
+			w.Cluster))
+	}
+	users, err := in.Mounting(ctx, v)
+	if err != nil {
+		return m, nil, err
+	}
+	if other, runs := workload.RunningWith(users, ""); runs {
+		return wrong(i18n.T("request.own_volume_in_use", "Volume", v.Personal.Name, "By", other.Name))
+	}
+	own := v.Mounted()
+	own.ReadOnly = m.ReadOnly
+	return own, nil, nil
 }

@@ -88,7 +88,7 @@ func (p prepared) planned(a identity.Actor, c completed, out Outcome, wrong []fa
 		return *out.Workload, true
 	}
 	missing := slices.ContainsFunc(wrong, func(f fault.Field) bool {
-		return slices.Contains([]string{"cluster", "volume", "mounts", "replaces"}, f.Name)
+		return slices.Contains([]string{"cluster", "volume", "mounts", "volumes", "replaces"}, f.Name)
 	})
 	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts),
 		!missing && len(p.fields) == 0 && c.spec.Cluster != "" && c.spec.named()

@@ -27,6 +27,8 @@ func (c *checker) replicas(d Draft, w Spec) workload.Range {
 		return workload.Range{}
 	case r.Max > 1 && w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
 		c.problem("replicas", i18n.T("replicas.storage"))
+	case r.Max > 1 && workload.HasPersonal(w.Mounts):
+		c.problem("replicas", i18n.T("replicas.volumes"))
 	case r.Max > 1 && w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU:
 		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Called()))
 	}

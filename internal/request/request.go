@@ -55,6 +55,7 @@ type Draft struct {
 	// stops it.
 	Replaces workload.ID `json:",omitempty"`
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
+	Volumes  []VolumeUse `json:",omitempty"` // personal volumes of the asker
 	// Replicas of an endpoint; nil for one
 	Replicas *workload.Range `json:",omitempty"`
 	// Scaling of an endpoint; nil for a number that its owner sets
@@ -68,6 +69,12 @@ type Draft struct {
 	// name
 	Secrets []string  `json:",omitempty"`
 	Git     *GitDraft `json:",omitempty"` // nil for none
+}
+
+// VolumeUse is a personal volume that a workload shall have.
+type VolumeUse struct {
+	Name     string `json:"name"` // of the volume, or as its owner calls it in the tenant
+	ReadOnly bool   `json:"readOnly,omitempty"`
 }
 
 // Scheduled is the schedule that a workload follows: its own, its team's, or none.
@@ -87,7 +94,7 @@ type Spec struct {
 	Lease      catalog.Duration     `json:"lease"`
 	StorageGiB int                  `json:"storageGiB"`
 	Volume     string               `json:"volume,omitempty"` // kept storage to use
-	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes
+	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes and personal ones
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
 	// for an extension: the whole lease before it, when it was asked for

@@ -344,12 +344,12 @@ func (s *Service) planned(ctx context.Context, tx Tx, a identity.Actor, w worklo
 func (s *Service) mounting(ctx context.Context, tx Tx, w workload.Workload, ask *revisionAsk,
 	spec Spec) ([]fault.Field, error) {
 	name := volumeOf(ask.Model)
-	has := slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Name == name })
+	has := slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return !m.Personal && m.Name == name })
 	if name == "" || has {
 		return nil, nil
 	}
 	spec.Mounts = []workload.Mount{{TeamShare: workload.TeamShare{Name: name}}}
-	wrong, err := mounted(ctx, tx, &spec)
+	wrong, err := mounted(ctx, tx, w.Owner, &spec)
 	ask.Mounts = append(slices.Clone(w.Mounts), spec.Mounts...)
 	return wrong, err
 }
@@ -379,7 +379,7 @@ func allowed(spec Spec, replicas workload.Range, a identity.Actor, f Facts) erro
 // cluster does not tell is tried: the previous version goes on until the other one is ready.
 func notSpare(w workload.Workload, spec Spec, f Facts) i18n.Text {
 	switch {
-	case w.Volume != "" && (w.Image.Home != "" || spec.Image.Home != ""):
+	case w.Volume != "" && (w.Image.Home != "" || spec.Image.Home != ""), workload.HasPersonal(w.Mounts):
 		return i18n.T("versions.stop_storage")
 	case f.Quota.Lacks(1):
 		return i18n.T("versions.stop_quota", "Size", w.Size.Called(), "Used", f.Quota.Used, "Limit", f.Quota.Limit)

@@ -124,7 +124,7 @@ func complete(ctx context.Context, in Reader, a identity.Actor, p prepared,
 			fields = append(fields, *wrong)
 		}
 	}
-	found, err := mounted(ctx, in, w)
+	found, err := mounted(ctx, in, a.Person.ID, w)
 	if err != nil {
 		return nil, err
 	}

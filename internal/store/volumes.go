@@ -34,6 +34,7 @@ type volumeRow struct {
 	Share       document[workload.TeamShare]
 	DeleteAfter timestamp
 	Refused     document[workload.Refusal]
+	Personal    document[workload.Personal]
 }
 
 func (volumeRow) TableName() string { return "volumes" }
@@ -47,6 +48,7 @@ func fromVolume(v workload.Volume) volumeRow {
 		Version:    v.Version,
 		UnusedFrom: timestampOf(v.UnusedFrom), WarnedAt: timestampOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
 		Share: doc(v.Share), DeleteAfter: timestampOf(v.DeleteAfter), Refused: doc(v.Refused),
+		Personal: doc(v.Personal),
 	}
 }
 
@@ -59,7 +61,7 @@ func toVolume(row volumeRow) workload.Volume {
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(),
 		WarnedAt:  row.WarnedAt.time(),
 		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, DeleteAfter: row.DeleteAfter.time(),
-		Refused: row.Refused.is,
+		Refused: row.Refused.is, Personal: row.Personal.is,
 	}
 }
 
@@ -88,7 +90,7 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 	return each(rows, toVolume), err
 }
 
-// Mounting lists the workloads that have a team's volume and have not ended.
+// Mounting lists the workloads that mount a volume by name and have not ended.
 func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Workload, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where("tenant = ? AND state <> 'ended' AND mounts <> ''",
 		of.Tenant).Order("created_at, id"))
@@ -152,7 +154,7 @@ type claimRow struct {
 
 func (claimRow) TableName() string { return "volume_claims" }
 
-// Claims are what clusters last said of the claims of teams' volumes, by the volume's name; nothing of one that nobody
+// Claims are what clusters last said of the claims of volumes, by the volume's name; nothing of one that nobody
 // has looked at.
 func (v view) Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
 	rows, err := all[claimRow](v.at(ctx).Where("volume IN ?", volumes))

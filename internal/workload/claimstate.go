@@ -20,8 +20,7 @@ const (
 	ClaimLost    Phase = "Lost" // the volume behind it is gone
 )
 
-// ClaimState is the status of the PersistentVolumeClaim of a team's volume at a moment; zero before the first
-// observation.
+// ClaimState is the status of the PersistentVolumeClaim of a volume at a moment; zero before the first observation.
 type ClaimState struct {
 	Phase  Phase     `json:"phase,omitempty"`
 	Asked  int64     `json:"asked,omitempty"`  // bytes that the claim asks for
@@ -36,6 +35,12 @@ func (c ClaimState) Same(other ClaimState) bool {
 	a, errA := json.Marshal(c)
 	b, errB := json.Marshal(other)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// Quiet reports whether nothing is to be expected of the claim of a volume: there is none yet, or it is bound, as large
+// as it shall be, and has no problem.
+func (c ClaimState) Quiet(gib int) bool {
+	return c.Reason.IsZero() && (c.Phase == NoClaim || c.Phase == ClaimBound && c.Has >= int64(gib)<<30)
 }
 
 // staleAfter is three times as long as the controller leaves an unchanged state without a new time.
@@ -59,6 +64,9 @@ type Refusal struct {
 func (v Volume) RefusedBecause() i18n.Text {
 	if v.Refused.Cause == "" {
 		return i18n.Text{}
+	}
+	if v.Refused.Cause == "volume.refused_class" && v.Share.Class == "" {
+		return i18n.T("volume.refused_class_own", "GiB", v.Refused.GiB)
 	}
 	return i18n.T(v.Refused.Cause, "GiB", v.Refused.GiB, "Class", v.Share.Class)
 }

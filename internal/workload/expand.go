@@ -117,23 +117,28 @@ func (s *Service) ExpandVolume(ctx context.Context, a identity.Actor, g Expansio
 		if err := roomFor(ctx, tx, g.Team, v.Cluster, class, g.GiB-v.GiB); err != nil {
 			return err
 		}
-		e := audit.By(a, audit.VolumeExpanded, s.Now())
-		e.Tenant, e.Volume, e.Changes = v.Tenant, v.Name, audit.Changed("gib", v.GiB, g.GiB)
-		v.GiB, v.Refused, v.UpdatedAt = g.GiB, Refusal{}, s.Now()
-		if err := tx.SaveVolume(ctx, v); err != nil {
+		if out.Volume, err = s.expand(ctx, tx, a, v, g.GiB); err != nil {
 			return err
 		}
-		if err := s.affordStorage(ctx, tx, v); err != nil {
-			return err
-		}
-		v.Version++
-		out.Volume = v
-		if out.Users, err = tx.Mounting(ctx, v); err != nil {
-			return err
-		}
-		return tx.Append(ctx, e)
+		out.Users, err = tx.Mounting(ctx, v)
+		return err
 	})
 	return out, err
+}
+
+// expand writes a larger size that the team's budget has to have room for.
+func (s *Service) expand(ctx context.Context, tx Tx, a identity.Actor, v Volume, gib int) (Volume, error) {
+	e := audit.By(a, audit.VolumeExpanded, s.Now())
+	e.Tenant, e.Volume, e.Changes = v.Tenant, v.Name, audit.Changed("gib", v.GiB, gib)
+	v.GiB, v.Refused, v.UpdatedAt = gib, Refusal{}, s.Now()
+	if err := tx.SaveVolume(ctx, v); err != nil {
+		return v, err
+	}
+	if err := s.affordStorage(ctx, tx, v); err != nil {
+		return v, err
+	}
+	v.Version++
+	return v, tx.Append(ctx, e)
 }
 
 func (s Sharing) mayExpand(v Volume, g Expansion, c Class, offered bool) error {

@@ -112,7 +112,7 @@ func (s *Service) EnforceRetention(ctx context.Context, answers func(cluster str
 
 // enforceRetention looks without a lock, and once more with one where something is due.
 func (s *Service) enforceRetention(ctx context.Context, v Volume) error {
-	_, use, err := user(ctx, s.Store.Workload, v)
+	_, use, err := usersOf(ctx, s.Store, v)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Service) enforceRetention(ctx context.Context, v Volume) error {
 		if err != nil {
 			return err
 		}
-		w, use, err := user(ctx, tx.Workload, v)
+		w, use, err := usersOf(ctx, tx, v)
 		if err != nil {
 			return err
 		}
@@ -140,6 +140,19 @@ func (s *Service) enforceRetention(ctx context.Context, v Volume) error {
 		}
 		return tx.Append(ctx, *announced)
 	})
+}
+
+// usersOf is the use of a volume: of a home that of its workload, of a personal volume that of all that mount it,
+// running or stopped.
+func usersOf(ctx context.Context, in interface {
+	Workload(ctx context.Context, id ID) (Workload, error)
+	Mounting(ctx context.Context, v Volume) ([]Workload, error)
+}, v Volume) (*Workload, Use, error) {
+	if !v.IsPersonal() {
+		return user(ctx, in.Workload, v)
+	}
+	users, err := in.Mounting(ctx, v)
+	return nil, Use{Touched: v.UpdatedAt, Wanted: len(users) > 0}, err
 }
 
 // user is the workload that has the storage, nil for none, and what it makes of it.

@@ -38,9 +38,9 @@ type Store interface {
 	// SeatSharers gives the whole meter of groups that share license seats.
 	SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error)
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
-	// Mounting lists the workloads that have a team's volume and have not ended.
+	// Mounting lists the workloads that mount a volume by name and have not ended.
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
-	// Claims are what clusters last said of the claims of teams' volumes, by the volume's name.
+	// Claims are what clusters last said of the claims of volumes, by the volume's name.
 	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
 	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
 }
@@ -53,6 +53,8 @@ type Tx interface {
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
 	Checkouts(ctx context.Context) ([]license.Checkout, error)
+	// Claims are what clusters last said of the claims of volumes, by the volume's name.
+	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
 	budget.Tx
@@ -534,6 +536,18 @@ func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name strin
 			return fault.New(fault.Conflict, i18n.T("volume.of_team", "Name", v.Share.Name))
 		case v.Workload != "":
 			return fault.New(fault.Conflict, i18n.T("volume.in_use"))
+		}
+		if err := uncloned(ctx, tx, v); err != nil {
+			return err
+		}
+		if v.IsPersonal() {
+			users, err := tx.Mounting(ctx, v)
+			if err != nil {
+				return err
+			}
+			if len(users) > 0 {
+				return fault.New(fault.Conflict, i18n.T("volume.mounted", "Name", v.Personal.Name, "By", named(users)))
+			}
 		}
 		return s.releaseVolume(ctx, tx, a, v, true)
 	})

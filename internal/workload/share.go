@@ -51,15 +51,23 @@ type TeamShare struct {
 // OfTeam reports whether it is a volume of a whole team.
 func (v Volume) OfTeam() bool { return v.Share.Name != "" }
 
-// Mount is a volume of a team that a workload has at SharedDir; frozen when it is approved.
+// Mount is a volume of a team that a workload has at SharedDir, or a personal one at DataDir; frozen when it is
+// approved. A personal volume has a name and an access mode, and may be read-only for this workload.
 type Mount struct {
-	Claim string `json:"claim"` // name of the PVC
-	GiB   int    `json:"gib"`
+	Claim    string `json:"claim"` // name of the PVC
+	GiB      int    `json:"gib"`
+	Personal bool   `json:"personal,omitempty"`
+	From     string `json:"from,omitempty"` // of a personal volume: PVC that it is a clone of
 	TeamShare
 }
 
 // Mounted is the entry of the volume in a workload's list of mounts.
-func (v Volume) Mounted() Mount { return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share} }
+func (v Volume) Mounted() Mount {
+	if v.IsPersonal() {
+		return v.personalMount()
+	}
+	return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share}
+}
 
 // SharedDir is where volumes of the team are found, each in a directory of its name.
 const SharedDir = catalog.SharedDir
@@ -81,10 +89,11 @@ const (
 	maxShareNote = 300
 )
 
-// Sharing has the settings of team volumes: storage classes, sizes, and the namespaces of teams.
+// Sharing has the settings of volumes: storage classes of teams, sizes, clusters, and the namespaces of teams.
 type Sharing struct {
-	Offered []Offered
-	MostGiB int // of one volume
+	Offered  []Offered
+	MostGiB  int      // of one volume
+	Clusters []string // that personal volumes can be made on
 	// Namespace of a team; ok is false for one that does not exist or is switched off.
 	Namespace func(team string) (namespace string, ok bool)
 }

@@ -92,7 +92,7 @@ type Workload struct {
 	Replicas     Replicas
 	Revisions    Revisions      // of an endpoint; Image, Model and Mounts are those of the one that it is to run
 	Trace        string         // of the call that requested last, as trace.Parent gave it; "" without tracing
-	Mounts       []Mount        // volumes of the team
+	Mounts       []Mount        // volumes of the team, and personal ones of its owner
 	Job          *Job           // nil for what is no job
 	Model        *catalog.Model // of an endpoint; nil where its image has one
 	Result       *Result        // of a job that has ended; nil before
@@ -284,14 +284,15 @@ type Volume struct {
 	Cluster     string
 	Namespace   string
 	GiB         int
-	Workload    ID // who uses it now; "" for kept storage that nobody uses
+	Workload    ID // who has it as its home; "" for unused storage and what is mounted by name
 	Deleted     bool
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64
 	Share       TeamShare // of a team's volume
 	DeleteAfter time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
-	Refused     Refusal   // of a team's volume that was to grow
+	Refused     Refusal   // of a volume that was to grow
+	Personal    Personal  // of a personal volume
 
 	// from when the time counts for which unused storage is kept; zero while it is used or kept forever
 	UnusedFrom time.Time

@@ -29,6 +29,9 @@ func (f StartForm) Values() url.Values {
 	if len(f.Mounts) > 0 {
 		v["mounts"] = f.Mounts
 	}
+	if uses := chosen(f.Volumes); len(uses) > 0 {
+		v["volumes"] = uses
+	}
 	if len(f.Secrets) > 0 {
 		v["secrets"] = f.Secrets
 	}
@@ -51,6 +54,7 @@ type StartForm struct {
 	Storage string
 	Volume  string
 	Mounts  []string
+	Volumes []string // personal, see VolumeUses
 	Secrets []string // as secret.Secret.Reference calls them
 	Git     GitForm
 	Cluster string // "" leaves it to the portal
@@ -85,7 +89,7 @@ func ReadStartForm(v url.Values) StartForm {
 	f := StartForm{
 		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"),
 		Storage: v.Get("storage"),
-		Volume:  v.Get("volume"), Mounts: v["mounts"], Secrets: v["secrets"],
+		Volume:  v.Get("volume"), Mounts: v["mounts"], Volumes: v["volumes"], Secrets: v["secrets"],
 		Git:    GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
 		Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
@@ -114,7 +118,8 @@ func ReadStartForm(v url.Values) StartForm {
 func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
 		Lease:   f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Secrets: f.Secrets, Git: f.git(),
+		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Volumes: volumeUses(f.Volumes), Secrets: f.Secrets,
+		Git:    f.git(),
 		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
@@ -220,7 +225,7 @@ func (f StartForm) job() request.JobDraft {
 // LikeJob fills the form of a job after the pattern of another workload. Its name is made up anew.
 func (f StartForm) LikeJob(w workload.Workload) StartForm {
 	f.Tenant, f.Kind, f.Size, f.Image, f.Cluster = w.Tenant, string(catalog.Job), w.Size.Name, w.Image.Name, w.Cluster
-	f.Mounts, f.Storage = MountNames(w.Mounts), "0"
+	f.Mounts, f.Volumes, f.Storage = MountNames(w.Mounts), VolumeUses(w.Mounts), "0"
 	if w.Job == nil {
 		return f
 	}

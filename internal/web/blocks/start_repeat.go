@@ -27,6 +27,9 @@ func (f StartForm) hidden() []ui.HiddenModel {
 	for _, name := range f.Mounts {
 		fields = append(fields, ui.HiddenModel{Name: "mounts", Value: name})
 	}
+	for _, use := range chosen(f.Volumes) {
+		fields = append(fields, ui.HiddenModel{Name: "volumes", Value: use})
+	}
 	for _, name := range f.Secrets {
 		fields = append(fields, ui.HiddenModel{Name: "secrets", Value: name})
 	}
@@ -52,7 +55,8 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 		return nil, err
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
-		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Key: w.Requests.NewKey(),
+		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Volumes: VolumeUses(last.Mounts),
+		Key:     w.Requests.NewKey(),
 		Secrets: SecretNames(k.Actor.Person.ID, k.Actor.Person.ID, last.Secrets)}
 	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {

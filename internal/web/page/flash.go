@@ -31,6 +31,7 @@ var flashes = map[string]ui.Kind{
 	"delegation-created": ui.OK,
 	"delegation-ended":   ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK,
 	"file-uploaded": ui.OK,
+	"volume-added":  ui.OK,
 	"cluster-added": ui.Info, "cluster-replaced": ui.Info, "cluster-removed": ui.Info,
 	"secret-added": ui.OK, "secret-replaced": ui.OK, "secret-deleted": ui.OK,
 	"token-revoked": ui.OK, "embed-revoked": ui.OK, "key-revoked": ui.OK, "session-ended": ui.OK, "sessions-ended": ui.OK,

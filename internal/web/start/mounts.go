@@ -28,3 +28,33 @@ func (w *Pages) mountsField(k page.Call, form blocks.StartForm, problem string) 
 	}
 	return m, nil
 }
+
+// volumesFields offers personal volumes of the asker in the team, each by itself; none where there is none.
+func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string) (list []start.VolumeModel,
+	err error) {
+	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
+	if err != nil {
+		return nil, err
+	}
+	say, chosen := k.Words, form.Draft().Volumes
+	for _, v := range volumes {
+		if !v.IsPersonal() || v.Deleted || v.Tenant != form.Tenant {
+			continue
+		}
+		m := start.VolumeModel{Name: v.Name, Path: v.Mounted().Path(),
+			Hint: strings.Join([]string{say.GiB(float64(v.GiB)), v.Cluster}, " · ")}
+		if other, runs := workload.RunningWith(v.Users, ""); runs {
+			m.Hint += " · " + say.S("start.volumes_in_use", "By", other.Name)
+		}
+		for _, u := range chosen {
+			if u.Name == v.Name || u.Name == v.Personal.Name {
+				m.Chosen, m.ReadOnly = true, u.ReadOnly
+			}
+		}
+		list = append(list, m)
+	}
+	if len(list) > 0 {
+		list[0].Error = problem
+	}
+	return list, nil
+}

@@ -1,5 +1,5 @@
 // Package team has the pages of a team: members, images, quota and requests for more, working hours, shared volumes;
-// and one's own storage (storage.go).
+// and one's own storage (storage.go, volume_own.go).
 package team
 
 import (

@@ -10,6 +10,10 @@ import (
 func (w *Pages) Routes() []page.Route {
 	return []page.Route{
 		w.Shows("/storage", identity.ReadVolume, w.storagePage()),
+		w.Shows(newVolumePath, identity.AddVolume, w.volumeNewPage()),
+		page.Post(newVolumePath, identity.AddVolume, w.volumeAdd),
+		w.Shows("/storage/:name/expand", identity.ExpandVolume, w.volumeExpandPage()),
+		page.Post("/storage/:name/expand", identity.ExpandVolume, w.volumeExpand),
 		w.Shows("/storage/:name/delete", identity.DeleteVolume, w.volumeDeletePage()),
 		page.Post("/storage/:name/delete", identity.DeleteVolume, w.volumeDelete),
 		page.Post("/storage/:name/keep", identity.KeepVolume, w.volumeKeep),
@@ -39,6 +43,14 @@ func (w *Pages) Routes() []page.Route {
 
 func (w *Pages) storagePage() page.Page {
 	return page.Page{Name: "storage", Build: w.storage, Topics: page.Topics{live.TopicVolume, live.TopicWorkload}}
+}
+
+func (w *Pages) volumeNewPage() page.Page {
+	return page.Page{Name: "volume-new", Build: w.volumeNew}
+}
+
+func (w *Pages) volumeExpandPage() page.Page {
+	return page.Page{Name: "volume-expand", Build: w.volumeExpandAsk}
 }
 
 func (w *Pages) volumeDeletePage() page.Page {

@@ -19,7 +19,7 @@ import (
 // storage answers: which storage is there, and who uses it.
 func (w *Pages) storage(k page.Call) (page.View, error) {
 	onlyMine := k.Get("scope") != string(page.ScopeTeam)
-	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, onlyMine)
+	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, onlyMine)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -32,8 +32,9 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	if m.Text != "" {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
-	volumes = page.Matching(volumes, m.Text, func(v workload.Volume) string {
-		return strings.Join([]string{v.Name, v.Share.Name, v.OwnerName, v.Tenant, v.Cluster, names.Of(v.Workload)}, " ")
+	volumes = page.Matching(volumes, m.Text, func(v workload.OwnVolume) string {
+		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, v.Cluster,
+			names.Of(v.Workload)}, " ")
 	})
 	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
 		volumes, w.volumeKeys())
@@ -42,6 +43,9 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	}
 	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
 		keptFor(say, w.Workloads.Retention)}, List: m}
+	if len(w.Startable(k)) > 0 {
+		p.New = newVolumePath
+	}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
 		Parts: []page.Part{{ID: "storage-list", Draw: func(page.Words) templ.Component { return storage.List(m) }}}}, nil
 }
@@ -49,13 +53,13 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 // volumeOrders are what the list of storage can be sorted by; "until" is what goes next.
 var volumeOrders = []string{"name", "-size", "until", "-created"}
 
-func (w *Pages) volumeKeys() map[string]page.Key[workload.Volume] {
-	return map[string]page.Key[workload.Volume]{
-		"name":    page.ByText(func(v workload.Volume) string { return v.Name }),
-		"size":    page.ByNumber(func(v workload.Volume) int { return v.GiB }),
-		"created": page.ByNumber(func(v workload.Volume) int64 { return v.CreatedAt.UnixMicro() }),
-		"until": page.ByKnown(func(v workload.Volume) (int64, bool) {
-			until := w.Workloads.Retention.Until(v)
+func (w *Pages) volumeKeys() map[string]page.Key[workload.OwnVolume] {
+	return map[string]page.Key[workload.OwnVolume]{
+		"name":    page.ByText(func(v workload.OwnVolume) string { return v.Name }),
+		"size":    page.ByNumber(func(v workload.OwnVolume) int { return v.GiB }),
+		"created": page.ByNumber(func(v workload.OwnVolume) int64 { return v.CreatedAt.UnixMicro() }),
+		"until": page.ByKnown(func(v workload.OwnVolume) (int64, bool) {
+			until := w.Workloads.Retention.Until(v.Volume)
 			return until.UnixMicro(), !until.IsZero() && !v.OfTeam()
 		}),
 	}
@@ -71,16 +75,23 @@ func keptFor(say page.Words, k workload.Retention) string {
 
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
-func (w *Pages) volumeRow(k page.Call, v workload.Volume, names blocks.WorkloadNames) storage.RowModel {
+func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.WorkloadNames) storage.RowModel {
 	row := storage.RowModel{ID: "volume-" + page.Slug(v.Name), Name: v.Name,
 		Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
-		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept}
+		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept, Cost: w.monthly(k.Words, v.Volume)}
 	if v.OfTeam() {
 		row.Title, row.Href = workload.SharedDir+"/"+v.Share.Name, page.TeamVolumesPath(v.Tenant)
 		row.State = storage.OfTeam
 		return row
 	}
-	until := w.Workloads.Retention.Until(v)
+	row.Notes = ownNotes(k.Words, v)
+	if v.IsPersonal() {
+		row.Title = ownTitle(v.Volume)
+	}
+	if !v.Deleted && identity.Can(k.Actor, identity.ExpandVolume, v.Resource()) {
+		row.Expand = volumeExpandPath(v.Name)
+	}
+	until := w.Workloads.Retention.Until(v.Volume)
 	if !until.IsZero() {
 		when := k.Words.At(until)
 		row.State, row.Until, row.Warned = storage.KeptUntil, &when, !v.WarnedAt.IsZero()
@@ -91,9 +102,15 @@ func (w *Pages) volumeRow(k page.Call, v workload.Volume, names blocks.WorkloadN
 	if user, known := names[v.Workload]; known {
 		row.User = &storage.UserModel{Name: user.Name, Href: page.WorkloadPath(user.ID)}
 	}
+	for _, u := range v.Users {
+		row.Users = append(row.Users, storage.UserModel{Name: u.Name, Href: page.WorkloadPath(u.ID)})
+	}
 	switch {
 	case v.Deleted:
 		row.State = storage.Deleting
+		return row
+	case len(v.Users) > 0:
+		row.State = storage.InUse
 		return row
 	case v.Workload != "" && !until.IsZero():
 		return row

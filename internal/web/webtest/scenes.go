@@ -218,6 +218,14 @@ var storageScenes = []Scene{
 	{"storage", "mine", Anna, Busy, "/storage", nil},
 	{"storage", "none", Anna, fresh, "/storage", nil},
 	{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
+	{"storage", "personal, in each state", Anna, personal, "/storage", nil},
+	{"storage", "personal, new", Anna, personal, "/storage/new", nil},
+	{"storage", "personal, new, came back", Anna, personal, "/storage/new", url.Values{"name": {"My Data"},
+		"place": {"vision/local"}, "gib": {"0"}, "from": {"vision.none"}}},
+	{"storage", "make larger", Anna, personal, "/storage/datasets-kept/expand", nil},
+	{"storage", "make larger, came back", Anna, personal, "/storage/datasets-kept/expand", url.Values{"from": {"200"},
+		"gib": {"100"}}},
+	{"storage", "attached to a start", Anna, personal, "/start?tenant=vision", nil},
 	{"storage", "with the team's", Ben, sharing, "/storage?scope=team", nil},
 }
 

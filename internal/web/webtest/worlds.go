@@ -152,6 +152,30 @@ func sharing(s Scope) *World {
 	return w
 }
 
+// personal is a world with volumes that Anna has made: one that a workload has, one that grows, and a clone that cannot
+// be made.
+func personal(s Scope) *World {
+	w := Busy(s)
+	add := func(name, from string, gib int, c workload.ClaimState) workload.Volume {
+		v := workload.Volume{Name: workload.PersonalClaim("vision", Anna.ID, name), Tenant: "vision", Owner: Anna.ID,
+			OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: gib, CreatedAt: Now.Add(-9 * 24 * time.Hour),
+			Personal: workload.Personal{Name: name, From: from}}
+		w.PutVolume(v)
+		c.At = Now.Add(-20 * time.Second)
+		check(w.SaveClaim(bg, v.Name, c))
+		return v
+	}
+	corpus := add("corpus", "", 100, workload.ClaimState{Phase: workload.ClaimBound, Asked: 100 << 30, Has: 100 << 30})
+	add("checkpoints", "", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 150 << 30,
+		Reason: i18n.T("explain.grow_pod")})
+	add("corpus-copy", corpus.Name, 100, workload.ClaimState{Phase: workload.ClaimPending, Asked: 100 << 30,
+		Reason: i18n.T("explain.disk_clone_failed"), Detail: "the driver does not support cloning"})
+	b := w.Workload("segment", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
+	b.Mounts = []workload.Mount{corpus.Mounted()}
+	w.Add(b)
+	return w
+}
+
 // states is a world with shared storage in every state that it can be in.
 func states(s Scope) *World {
 	w := sharing(s)

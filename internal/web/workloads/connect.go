@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -105,6 +106,7 @@ func sameJob(s details) string {
 		Retries   int                  `json:"retries,omitempty"`
 		TimeLimit string               `json:"timeLimit,omitempty"`
 		Mounts    []string             `json:"mounts,omitempty"`
+		Volumes   []request.VolumeUse  `json:"volumes,omitempty"`
 		Secrets   []string             `json:"secrets,omitempty"`
 		Reason    string               `json:"reason"`
 	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Image: s.Image.Name, Reason: "once more: " + s.Name}
@@ -115,8 +117,11 @@ func sameJob(s details) string {
 		}
 	}
 	for _, m := range s.Mounts {
-		body.Mounts = append(body.Mounts, m.Name)
+		if m.Personal {
+			body.Volumes = append(body.Volumes, request.VolumeUse{Name: m.Claim, ReadOnly: m.ReadOnly})
+		}
 	}
+	body.Mounts = blocks.MountNames(s.Mounts)
 	body.Secrets = blocks.SecretNames(s.reader.Person.ID, s.Owner, s.Secrets)
 	text, err := json.MarshalIndent(body, "", "  ")
 	if err != nil { // strings and numbers

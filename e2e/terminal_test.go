@@ -73,6 +73,8 @@ func TestATerminalInThePage(t *testing.T) {
 	p.reads("[data-test=terminal-status]", "The terminal is open.")
 
 	p.passesFiles()
+	p.click("[data-test=tab-terminal]")
+	p.reads("[data-test=terminal-status]", "The terminal is open.")
 	othersHaveNoTerminal(t, page)
 
 	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)

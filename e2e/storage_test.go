@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestAPersonalVolume is made on the page, chosen in the form of a start, found in the pod at its place, made larger
+// while it is there, and made a clone of once nobody has it; a colleague can do nothing of it.
+func TestAPersonalVolume(t *testing.T) {
+	dana, devi := as(t, "dana"), as(t, "devi")
+	name := "corpus-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
+	p := signIn(t, "dana", look{})
+	p.open("/storage")
+	p.click("[data-test=volume-new]")
+	p.fill("[data-test=volume-name]", name)
+	p.fill("[data-test=volume-gib]", "5")
+	p.accessible()
+	p.shot("new")
+	p.click("[data-test=volume-save]")
+	p.reads("[data-test=volume-row]:has-text('"+name+"')", "/data/"+name)
+	t.Cleanup(func() { // the volume, then its clone
+		for _, v := range items(dana.ok(http.StatusOK, http.MethodGet, "/volumes?scope=mine", nil)) {
+			if at := str(v["path"]); at == "/data/"+name || at == "/data/"+name+"-copy" {
+				dana.call(http.MethodDelete, "/volumes/"+str(v["name"]), nil)
+			}
+		}
+	})
+	p.fitsTheWindow()
+	p.shot("made")
+
+	p.open("/start?tenant=vision&size=cpu&image=jupyterlab")
+	p.advanced()
+	choice := p.at("[data-test=volumes]:has(option[value*='" + name + "'])")
+	_, err := choice.SelectOption(playwright.SelectOptionValues{Labels: playwright.StringSlice("read and write")})
+	p.do(err)
+	p.fill("[name=lease]", "1h")
+	p.fill("[name=name]", "with-"+name)
+	p.accessible()
+	p.shot("start")
+	p.click("[data-test=send]")
+	p.sees("[data-test=workload-head]")
+	id := p.workloadAt()
+	t.Cleanup(func() { dana.remove(id) })
+	running := dana.reaches(id, "running")
+	p.reads("main", "/data/"+name)
+	p.shot("attached")
+	pod, claim := podOf(t, running), ""
+	for i, v := range pod.Spec.Volumes {
+		for _, m := range pod.Spec.Containers[0].VolumeMounts {
+			if m.Name == pod.Spec.Volumes[i].Name && m.MountPath == "/data/"+name && !m.ReadOnly {
+				claim = v.PersistentVolumeClaim.ClaimName
+			}
+		}
+	}
+	claims := kube(t).CoreV1().PersistentVolumeClaims(str(running["namespace"]))
+	has := func(claim, size string) func() bool {
+		return func() bool {
+			made, err := claims.Get(context.Background(), claim, metav1.GetOptions{})
+			return err == nil && made.Spec.Resources.Requests.Storage().String() == size
+		}
+	}
+	if claim == "" || !has(claim, "5Gi")() {
+		t.Fatalf("want a claim of 5Gi at its place, got %q of %+v", claim, pod.Spec.Containers[0].VolumeMounts)
+	}
+
+	volume := volumeAt(dana, "/data/"+name)
+	at := "/volumes/" + str(volume["name"])
+	if got := devi.call(http.MethodPost, at+"/expand", map[string]any{"from": 5, "gib": 9}); got.Status < 403 ||
+		got.Status > 404 {
+		t.Errorf("a colleague makes it larger: %d %s", got.Status, got.Raw)
+	}
+	p.open("/storage")
+	p.click("[data-test=volume-row]:has-text('" + name + "') [data-test=volume-grow]")
+	p.fill("[data-test=volume-gib]", "8")
+	p.accessible()
+	p.click("[data-test=volume-grow-confirm]")
+	p.reads("[data-test=volume-row]:has-text('"+name+"')", "8 GiB")
+	dana.until("/volumes?scope=mine", "the claim is larger", time.Minute, func(map[string]any) bool {
+		return has(claim, "8Gi")()
+	})
+
+	clone := map[string]any{"name": name + "-copy", "tenant": "vision", "gib": 8, "from": str(volume["name"])}
+	if got := dana.call(http.MethodPost, "/volumes", clone); got.Status != http.StatusConflict &&
+		got.Status != http.StatusUnprocessableEntity {
+		t.Errorf("a volume in use is cloned: %d %s", got.Status, got.Raw)
+	}
+	dana.remove(id)
+	dana.until("/volumes?scope=mine", "a clone", time.Minute, func(map[string]any) bool {
+		return dana.call(http.MethodPost, "/volumes", clone).Status == http.StatusCreated
+	})
+	made := volumeAt(dana, "/data/"+name+"-copy")
+	dana.until("/volumes?scope=mine", "the claim of the clone", time.Minute, func(map[string]any) bool {
+		c, err := claims.Get(context.Background(), str(made["name"]), metav1.GetOptions{})
+		return err == nil && c.Spec.DataSource != nil && c.Spec.DataSource.Name == claim
+	})
+}
+
+// volumeAt is one's own volume that workloads have at a path.
+func volumeAt(c client, path string) map[string]any {
+	c.t.Helper()
+	for _, v := range items(c.ok(http.StatusOK, http.MethodGet, "/volumes?scope=mine", nil)) {
+		if str(v["path"]) == path {
+			return v
+		}
+	}
+	c.t.Fatalf("there is no volume at %s", path)
+	return nil
+}

@@ -44,9 +44,8 @@ func TestFromOutside(t *testing.T) {
 	if res := w.chat("ep-anna", "{}", key...); res.StatusCode != http.StatusOK {
 		t.Errorf("from inside it goes on: %d", res.StatusCode)
 	}
-	w.change("ep-anna", func(wl *workload.Workload) {
-		wl.Reach = workload.Reach{External: true, Until: w.Now().Add(time.Hour)}
-	})
+	until := w.Now().Add(time.Hour)
+	w.change("ep-anna", func(wl *workload.Workload) { wl.Reach = workload.Reach{External: true, Until: until} })
 	saw := sawOf(t, w.out(http.MethodPost, "ep-anna", path, "{}", key...))
 	if got := saw.Header["Authorization"]; len(got) != 1 || got[0] != "Bearer pod-secret-of-ep-anna" {
 		t.Errorf("want the endpoint's own secret and nothing else, got %v", got)
@@ -65,7 +64,8 @@ func TestFromOutside(t *testing.T) {
 		}
 	}
 	w.pass(2 * time.Hour)
-	w.changeKey("a", func(k *endpointkey.Key) { k.ExpiresAt = w.Now().Add(time.Hour) })
+	later := w.Now().Add(time.Hour)
+	w.changeKey("a", func(k *endpointkey.Key) { k.ExpiresAt = later })
 	no("after its time", "ep-anna", key...)
 }
 

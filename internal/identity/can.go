@@ -155,7 +155,7 @@ var table = map[Action][]rule{
 	ReadWorkload:       {self, member, seesAll},
 	ChangeWorkload:     {self, owner, admin, system},
 	OpenWorkload:       {self, uses},
-	CloseReach:         {self, owner, approver},
+	CloseReach:         {self, owner, approver, admin},
 	ReadLogs:           {self, reads, owner, admin},
 	ReadVolume:         {self, member, seesAll},
 	DeleteVolume:       {self, owner},

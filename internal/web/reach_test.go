@@ -47,7 +47,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 	doc = read(t, w.Get(webtest.Anna, at), http.StatusOK)
 	wantText(t, doc, "reach-open", "Reachable from outside", webtest.Dora.Name)
 	wantText(t, doc, "reach-address", "https://llm-chat.models.example.com/v1")
-	doc = read(t, w.Get(webtest.Ben, at), http.StatusOK)
+	doc = read(t, w.Get(webtest.Eli, at), http.StatusOK)
 	wantAbsent(t, doc, "reach-close")
 	if got := w.Post(webtest.Olaf, at+"/reach/close", nil).Code; got != http.StatusNotFound {
 		t.Errorf("another team takes it away: %d", got)

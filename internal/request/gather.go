@@ -60,11 +60,15 @@ func replicasOf(w workload.Workload) workload.Range {
 // configuration in any case.
 func (c *core) before(ctx context.Context, t tenant.Tenant, spec Spec) Facts {
 	site := c.site()
-	return Facts{
-		Now: c.now(), ID: ID(c.newID("r-")), Beside: ID(c.newID("r-")), Workload: workload.ID(c.newID("w-")), Suffix: c.newID("")[:4],
+	f := Facts{
+		Now: c.now(), ID: ID(c.newID("r-")), Workload: workload.ID(c.newID("w-")), Suffix: c.newID("")[:4],
 		Namespace: t.NamespaceName(), Fit: c.fit(ctx, spec.Cluster, spec.Size), Policy: site.Policy, Prices: site.Prices,
 		ImageRetired: site.retired(t.Name, spec.Image), Avoid: site.avoid(spec),
 	}
+	if spec.Outside {
+		f.Beside = ID(c.newID("r-"))
+	}
+	return f
 }
 
 // gather completes the facts for a subject. Every decision, preview and offer comes through here, so that none of them

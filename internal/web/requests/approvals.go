@@ -354,8 +354,11 @@ func (w *Pages) lessModel(say page.Words, r request.Request, was typed, problems
 
 // takes is what an approval would take from others: free capacity, the team's quota, license seats.
 func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error) {
-	if r.Kind == request.QuotaKind {
+	switch r.Kind {
+	case request.QuotaKind:
 		return w.quotaTakes(k, r)
+	case request.ReachKind:
+		return requests.BarsModel{None: true}, nil
 	}
 	fit := w.fit(k.Ctx, r)
 	m := requests.BarsModel{Stock: requests.StockModel{Known: fit.Known, Free: fit.Free, Total: fit.Total,

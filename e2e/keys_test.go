@@ -110,6 +110,7 @@ func TestKeysOfAnEndpoint(t *testing.T) {
 			t.Errorf("want both secrets to open it, got %d %s", status, text)
 		}
 	}
+	reachedFromOutside(t, dana, w, next)
 	dana.ok(http.StatusOK, http.MethodDelete, keys+"/"+id, nil)
 	revoked := time.Now()
 	eventually(t, "the key opens nothing", time.Minute, func() bool {
@@ -127,6 +128,71 @@ func TestKeysOfAnEndpoint(t *testing.T) {
 		if a := as(t, who).call(http.MethodGet, keys, nil); a.Status != want {
 			t.Errorf("%s asks for the keys: want %d, got %d", who, want, a.Status)
 		}
+	}
+}
+
+// reachedFromOutside: by the external domain the key opens the endpoint once an administrator has approved that, as the
+// page says, and nothing five seconds after it was taken away.
+func reachedFromOutside(t *testing.T, dana client, w map[string]any, key string) {
+	t.Helper()
+	const hello = `{"messages":[{"role":"user","content":"hello there"}]}`
+	outside := strings.Replace(str(w["url"]), ".localhost", ".outside.localhost", 1)
+	refused := func() bool {
+		status, _, text, err := tryChat(outside, key, hello)
+		return err == nil && status == http.StatusUnauthorized && codeOf(text) == "invalid_api_key"
+	}
+	if !refused() {
+		t.Error("it is open before anybody approved that")
+	}
+	page := "/workloads/" + str(w["id"])
+	p := signIn(t, "dana", look{})
+	p.open(page)
+	p.click("[data-test=reach-ask]")
+	p.fill("[data-test=reach-reason]", "The partner's service asks it.")
+	p.accessible()
+	p.shot("ask")
+	p.click("[data-test=reach-confirm]")
+	p.reads("main", "Access from outside the company network")
+	p.shot("waits")
+	asked := p.page.URL()
+	id := asked[strings.LastIndex(asked, "/")+1:]
+	if a := as(t, "ada").call(http.MethodPost, "/requests/"+id+"/approve", map[string]any{"seen": 1}); a.Status < 400 {
+		t.Errorf("it is approved by whom it does not wait for: %d %s", a.Status, a.Raw)
+	}
+	if !refused() {
+		t.Error("it is open while the request waits")
+	}
+	pat := signIn(t, "pat", look{})
+	pat.open("/approvals/" + id)
+	pat.reads("main", "The partner's service asks it.")
+	pat.accessible()
+	pat.shot("decides")
+	pat.click("[data-test=approve]")
+	p.open(page)
+	p.reads("[data-test=reach-open]", "Reachable from outside")
+	p.accessible()
+	p.fitsTheWindow()
+	p.shot("open")
+	eventually(t, "it is open", time.Minute, func() bool {
+		status, _, _, err := tryChat(outside, key, hello)
+		return err == nil && status == http.StatusOK
+	})
+	p.click("[data-test=reach-close]")
+	p.click("[data-test=reach-close-confirm]")
+	p.reads("[data-test=workload-reach]", "from inside the company network only")
+	closed := time.Now()
+	eventually(t, "it is closed", time.Minute, func() bool {
+		before := time.Now()
+		if refused() {
+			return true
+		}
+		if before.Sub(closed) > 5*time.Second {
+			t.Fatal("want no call to pass five seconds after")
+		}
+		return false
+	})
+	if status, _, text := chat(t, str(w["url"]), key, hello); status != http.StatusOK {
+		t.Errorf("want it open from inside as before, got %d %s", status, text)
 	}
 }
 

@@ -247,6 +247,8 @@ CREATE TABLE workloads (
   revisions    TEXT    NOT NULL DEFAULT '{}',
   -- When the clock stops and starts it, and how far that was carried out.
   schedule     TEXT    NOT NULL DEFAULT '{}',
+  -- Whether an endpoint is reached from outside the company network, and until when.
+  reach        TEXT    NOT NULL DEFAULT '{}',
   -- Pods that count against quota and seats while the workload counts at all, and pods that are on a node.
   held_replicas   BIGINT NOT NULL DEFAULT 1 CHECK (held_replicas >= 0),
   placed_replicas BIGINT NOT NULL DEFAULT 0

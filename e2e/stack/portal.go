@@ -182,11 +182,13 @@ func configuration(o PortalOptions, port int, access kube.Access) map[string]any
 				"server": "devstack"}},
 		"licenseServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
 			"apiKeyFile": o.licenseKey()}},
-		"limits":           map[string]any{"minLease": minLease},
-		"terminal":         map[string]any{"enabled": true, "files": true},
-		"tunnel":           map[string]any{"enabled": true},
-		"teamImages":       []string{"registry.example.org/{team}/*"},
-		"tenantNamespaces": []string{spaces + "*"},
+		"limits":   map[string]any{"minLease": minLease},
+		"terminal": map[string]any{"enabled": true, "files": true},
+		// by it nothing is reached that nobody approved
+		"externalAppsDomain": "outside.localhost",
+		"tunnel":             map[string]any{"enabled": true},
+		"teamImages":         []string{"registry.example.org/{team}/*"},
+		"tenantNamespaces":   []string{spaces + "*"},
 	}
 	if o.Change != nil {
 		o.Change(c)

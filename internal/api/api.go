@@ -106,7 +106,9 @@ type Deps struct {
 	Levels      *logging.Levels
 	Doctor      *doctor.Service
 	AppURL      func(workload string) string // where a workload is opened
-	PortalURL   string                       // scheme and host, for addresses that people send each other
+	// ExternalURL is where programs outside the company network call an endpoint, "" where none can; nil like that.
+	ExternalURL func(workload string) string
+	PortalURL   string // scheme and host, for addresses that people send each other
 	Now         func() time.Time
 	Version     string
 	Logger      *slog.Logger   // nil: nothing is logged

@@ -36,6 +36,7 @@ type RequestBody struct {
 	Volumes []VolumeUse `json:"volumes,omitempty" maxItems:"20" doc:"My personal volumes to have at /data/<name>"`
 	Secrets []string    `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
 	Git     *Git        `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`
+	Reach   string      `json:"reach,omitempty" enum:"internal,external" doc:"Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it"`
 	Reason  string      `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
@@ -84,7 +85,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Schedule: b.Schedule.draft(), Secrets: b.Secrets, Git: b.Git.draft(), Replicas: replicas,
+	return request.Draft{Schedule: b.Schedule.draft(), Secrets: b.Secrets, Git: b.Git.draft(), Reach: b.Reach, Replicas: replicas,
 		Scaling: b.Scaling.typed(), Model: b.Model.draft(),
 		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,

@@ -118,6 +118,7 @@ func (a *API) register() {
 	a.registerLogs()
 	a.registerTunnel()
 	a.registerKeys()
+	a.registerReach()
 	a.registerGrants()
 	a.registerRevisions()
 	a.registerSchedules()

@@ -309,7 +309,7 @@ func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quo
 // Request is an ask and its decision.
 type Request struct {
 	ID           string        `json:"id"`
-	Kind         string        `json:"kind" enum:"start,extend,resume,more-quota"`
+	Kind         string        `json:"kind" enum:"start,extend,resume,more-quota,external-reach"`
 	State        string        `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Decision     Decision      `json:"decision"`
 	Tenant       string        `json:"tenant"`
@@ -328,6 +328,8 @@ type Request struct {
 	EstimateMost *Money        `json:"estimateMost,omitempty" doc:"Price with as many replicas as may be set; absent where that is the estimate"`
 	Forecast     *Forecast     `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
 	Workload     string        `json:"workload,omitempty" doc:"Id of the workload, once approved"`
+	Reach        string        `json:"reach,omitempty" enum:"external" doc:"Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked"`
+	ReachUntil   *time.Time    `json:"reachUntil,omitempty" doc:"Until when; absent for as long as the endpoint is there"`
 	Job          *Job          `json:"job,omitempty" doc:"What a job would run"`
 	Model        *Model        `json:"model,omitempty" doc:"What an endpoint would serve; absent where its image says so"`
 	Replaces     string        `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
@@ -357,6 +359,9 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 	v.Replaces, v.Job = string(r.Spec.Replaces), jobView(workload.Workload{Job: r.Spec.Job})
 	if r.Spec.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Spec.StorageGiB)
+	}
+	if r.Spec.Outside {
+		v.Reach, v.ReachUntil = request.External, moment(r.Spec.OutsideUntil)
 	}
 	if !r.DecidedAt.IsZero() {
 		v.DecidedAt = &r.DecidedAt
@@ -391,6 +396,7 @@ type Workload struct {
 	Pod        string      `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
 	URL        string      `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
 	Route      *Route      `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
+	Reach      *Reach      `json:"reach,omitempty" doc:"Of an endpoint on a site where one can be reached from outside"`
 	SSH        *SSH        `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
 	Volume     string      `json:"volume,omitempty"`
 	Mounts     []string    `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
@@ -467,6 +473,23 @@ type Kernel struct {
 	LastActivity time.Time `json:"lastActivity"`
 }
 
+// Reach is from where programs call an endpoint with its keys.
+type Reach struct {
+	From  string     `json:"from" enum:"internal,external" doc:"external: also from outside the company network"`
+	URL   string     `json:"url,omitempty" doc:"Where it is called from outside"`
+	Until *time.Time `json:"until,omitempty" doc:"When that ends by itself; absent: with the endpoint"`
+}
+
+func (a *API) reachView(w workload.Workload) *Reach {
+	if w.Kind != catalog.Endpoint || a.deps.ExternalURL == nil || a.deps.ExternalURL(w.Name) == "" {
+		return nil
+	}
+	if !w.ReachedFromOutside(a.deps.Now()) {
+		return &Reach{From: request.Internal}
+	}
+	return &Reach{From: request.External, URL: a.deps.ExternalURL(w.Name), Until: moment(w.Reach.Until)}
+}
+
 // Route is the way to an endpoint through a gateway of the site.
 type Route struct {
 	Address  string `json:"address" doc:"Base address of OpenAI clients"`
@@ -494,7 +517,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
 		Model: modelView(w.Answering().Model), Git: gitView(w.Git), SSH: sshView(w.Image.SSH),
-		Route: routeView(w),
+		Route: routeView(w), Reach: a.reachView(w),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode

@@ -104,12 +104,24 @@ const (
 	ModelSourceKindStorage ModelSourceKind = "storage"
 )
 
+// Defines values for ReachFrom.
+const (
+	ReachFromExternal ReachFrom = "external"
+	ReachFromInternal ReachFrom = "internal"
+)
+
 // Defines values for RequestKind.
 const (
-	RequestKindExtend    RequestKind = "extend"
-	RequestKindMoreQuota RequestKind = "more-quota"
-	RequestKindResume    RequestKind = "resume"
-	RequestKindStart     RequestKind = "start"
+	RequestKindExtend        RequestKind = "extend"
+	RequestKindExternalReach RequestKind = "external-reach"
+	RequestKindMoreQuota     RequestKind = "more-quota"
+	RequestKindResume        RequestKind = "resume"
+	RequestKindStart         RequestKind = "start"
+)
+
+// Defines values for RequestReach.
+const (
+	RequestReachExternal RequestReach = "external"
 )
 
 // Defines values for RequestState.
@@ -126,6 +138,12 @@ const (
 	RequestBodyKindEndpoint RequestBodyKind = "endpoint"
 	RequestBodyKindJob      RequestBodyKind = "job"
 	RequestBodyKindNotebook RequestBodyKind = "notebook"
+)
+
+// Defines values for RequestBodyReach.
+const (
+	RequestBodyReachExternal RequestBodyReach = "external"
+	RequestBodyReachInternal RequestBodyReach = "internal"
 )
 
 // Defines values for RuntimeEngine.
@@ -749,6 +767,21 @@ type Quota struct {
 	Used  int64 `json:"used"`
 }
 
+// Reach defines model for Reach.
+type Reach struct {
+	// From external: also from outside the company network
+	From ReachFrom `json:"from"`
+
+	// Until When that ends by itself; absent: with the endpoint
+	Until *time.Time `json:"until,omitempty"`
+
+	// Url Where it is called from outside
+	Url *string `json:"url,omitempty"`
+}
+
+// ReachFrom external: also from outside the company network
+type ReachFrom string
+
 // ReplicaRange defines model for ReplicaRange.
 type ReplicaRange struct {
 	// Max Examples: 3
@@ -795,7 +828,13 @@ type Request struct {
 	Lease        string      `json:"lease"`
 	Model        *Model      `json:"model,omitempty"`
 	Name         string      `json:"name"`
-	Reason       string      `json:"reason"`
+
+	// Reach Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked
+	Reach *RequestReach `json:"reach,omitempty"`
+
+	// ReachUntil Until when; absent for as long as the endpoint is there
+	ReachUntil *time.Time `json:"reachUntil,omitempty"`
+	Reason     string     `json:"reason"`
 
 	// Replaces Id of the workload in whose place it is wanted
 	Replaces *string       `json:"replaces,omitempty"`
@@ -819,6 +858,9 @@ type Request struct {
 
 // RequestKind defines model for Request.Kind.
 type RequestKind string
+
+// RequestReach Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked
+type RequestReach string
 
 // RequestState defines model for Request.State.
 type RequestState string
@@ -853,6 +895,9 @@ type RequestBody struct {
 
 	// Name Becomes part of the address; made up when absent
 	Name *string `json:"name,omitempty"`
+
+	// Reach Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it
+	Reach *RequestBodyReach `json:"reach,omitempty"`
 
 	// Reason Needed when a person decides
 	Reason *string `json:"reason,omitempty"`
@@ -892,6 +937,9 @@ type RequestBody struct {
 
 // RequestBodyKind What to start
 type RequestBodyKind string
+
+// RequestBodyReach Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it
+type RequestBodyReach string
 
 // ResumeInputBody defines model for ResumeInputBody.
 type ResumeInputBody struct {
@@ -1109,7 +1157,8 @@ type Workload struct {
 	Owner      string     `json:"owner"`
 
 	// Pod Of several replicas: one that answers, if any does
-	Pod *string `json:"pod,omitempty"`
+	Pod   *string `json:"pod,omitempty"`
+	Reach *Reach  `json:"reach,omitempty"`
 
 	// Reason In plain words, why it is in this state; empty while all is well
 	Reason   string   `json:"reason"`

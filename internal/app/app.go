@@ -553,8 +553,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Prices:  a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Quarantine: a.quarantine, Drift: a.drift,
 		Clusters: a.added,
-		Events:   a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, PortalURL: a.config.URL,
-		Now: a.now, Version: version, Logger: a.log,
+		Events:   a.store, Jobs: a.store, Levels: a.levels, Doctor: a.doctor, AppURL: a.appURL, ExternalURL: a.externalURL,
+		PortalURL: a.config.URL,
+		Now:       a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	mounts["/api/v1/"] = surface
 	a.pages = web.New(web.Deps{
@@ -569,7 +570,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Embeds: a.embeds,
 		Secrets: a.secretService, Clusters: a.added,
 		Events: a.store, Bundle: bundle, Now: a.now,
-		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
+		PortalURL: a.config.URL, AppsURL: a.appURL, ExternalURL: a.externalURL, Version: version,
+		MaxStreams: a.config.Session.Pages, Limits: a.limits,
 		LicensesEvery: a.licensesEvery(),
 		Reference:     sync.OnceValues(func() (reference.Document, error) { return referenceOf(surface) }),
 		Support:       page.Support{StatusURL: a.config.Help.StatusURL, ContactURL: a.config.Help.ContactURL()},
@@ -587,13 +589,24 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 // appURL is where a workload is opened.
 func (a *App) appURL(name string) string { return appAddress(a.config, name) }
 
-func appAddress(c config.Config, name string) string {
-	u, err := url.Parse(c.URL)
+// externalURL is where programs outside the company network call an endpoint; "" where none can.
+func (a *App) externalURL(name string) string {
+	if a.config.ExternalAppsDomain == "" {
+		return ""
+	}
+	return addressBelow(a.config.URL, a.config.ExternalAppsDomain, name)
+}
+
+func appAddress(c config.Config, name string) string { return addressBelow(c.URL, c.AppsDomain, name) }
+
+// addressBelow is the address of a name below a domain, with scheme and port as the portal's where the domain has none.
+func addressBelow(portal, domain, name string) string {
+	u, err := url.Parse(portal)
 	if err != nil {
 		return ""
 	}
-	host, port := c.AppsDomain, u.Port()
-	if h, p, err := net.SplitHostPort(c.AppsDomain); err == nil {
+	host, port := domain, u.Port()
+	if h, p, err := net.SplitHostPort(domain); err == nil {
 		host, port = h, p
 	}
 	if port != "" {
@@ -608,7 +621,8 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 		windows = a.store
 	}
 	return gateway.New(gateway.Options{
-		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
+		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, ExternalDomain: a.config.ExternalAppsDomain,
+		Workloads: a.store, Sessions: sessions{a.store, a.renewals},
 		Actors: people{a}, Keys: a.store, Windows: windows, Traffic: a.counts, Waker: a.workloads,
 		Loads: a.store, Visits: a.store,
 		ID:         newID("g-"),

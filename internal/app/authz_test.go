@@ -115,6 +115,8 @@ func (w *world) form(route string) url.Values {
 		return w.imageForm(fmt.Sprintf("Image %d", w.next()))
 	case strings.HasSuffix(path, "/members"):
 		return w.membership(false)
+	case path == "/workloads/:id/reach":
+		return url.Values{"reason": {"a test"}}
 	case strings.HasSuffix(path, "/quota"):
 		return url.Values{"size": {"cpu"}, "amount": {"2000"}, "reason": {"a test"}}
 	case path == "/settings/team":
@@ -191,6 +193,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"percent": 10}
 	case method != http.MethodPost:
 		return nil
+	case strings.HasSuffix(path, "/{id}/reach"):
+		return map[string]any{"reason": "a test"}
 	case strings.HasSuffix(path, "/disable"):
 		return map[string]any{"note": "a test"}
 	case strings.HasSuffix(path, "/transfer"):

@@ -41,7 +41,7 @@ func newSite(c config.Config) (request.Site, error) {
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
 		Clusters: clusters, KServe: kserve, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
-		GitImage: c.WorkloadSecrets.GitImage,
+		GitImage: c.WorkloadSecrets.GitImage, External: c.ExternalAppsDomain != "",
 	}, errors.Join(problems...)
 }
 

@@ -105,6 +105,8 @@ const (
 	KeyCreated          Kind = "key.created" // of an endpoint
 	KeyRotated          Kind = "key.rotated"
 	KeyRevoked          Kind = "key.revoked"
+	ReachOpened         Kind = "reach.opened" // an endpoint is reached from outside the company network
+	ReachClosed         Kind = "reach.closed" // by a person, at once
 	CatalogSaved        Kind = "catalog.saved"
 	LicenseEntered      Kind = "license.entered"
 	LicenseRemoved      Kind = "license.removed"
@@ -162,7 +164,7 @@ func Kinds() []Kind {
 		SessionsEnded,
 		PersonDisabled, PersonEnabled, HoldingsTransferred, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
 		EmbedRevoked, SecretCreated, SecretReplaced, SecretDeleted, KeyCreated, KeyRotated,
-		KeyRevoked, CatalogSaved,
+		KeyRevoked, ReachOpened, ReachClosed, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareQuarantined, QuarantineEnded, PriceAdded,
 		PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,

@@ -45,6 +45,10 @@ type Config struct {
 	// workloads answer at NAME.<appsDomain>. Another site than that of url, or their cookies reach the portal; default
 	// localhost
 	AppsDomain string `json:"appsDomain,omitempty"`
+	// programs outside the company network call endpoints that are approved for it at NAME.<externalAppsDomain>, with a
+	// key. The ingress that the Internet reaches leads here; neither below url and appsDomain nor above them; default
+	// none, and nothing is reached from outside
+	ExternalAppsDomain string `json:"externalAppsDomain,omitempty"`
 	// CIDRs of proxies whose X-Forwarded-For is believed; default none
 	TrustedProxies []string `json:"trustedProxies,omitempty"`
 	// sqlite:PATH or postgres://USER:PASSWORD@HOST/DB; default sqlite:portal.db
@@ -369,6 +373,7 @@ func (c *Config) defaults() {
 		setDefault(&c.URL, "http://localhost:"+port)
 	}
 	c.URL, c.AppsDomain = strings.TrimRight(c.URL, "/"), strings.ToLower(c.AppsDomain)
+	c.ExternalAppsDomain = strings.ToLower(c.ExternalAppsDomain)
 	if len(c.Roles) == 0 {
 		c.Roles = []string{RoleWeb, RoleGateway, RoleController}
 	}

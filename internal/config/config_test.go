@@ -187,6 +187,26 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestExternalAppsDomain: a domain of its own, which no ingress of the others leads to.
+func TestExternalAppsDomain(t *testing.T) {
+	for domain, fine := range map[string]bool{"": true, "models.example.com": true, "MODELS.example.com:8443": true,
+		"models.localhost": true, "gpu.example.org": false, "gpu-apps.net": false,
+		"out.gpu-apps.net": false, "net": false, "models.gpu.example.org": false, "example.org": false, "*.example.com": false,
+		"https://example.com": false, "gpu-apps.net:8443": false} {
+		got, err := Load(file(t, enough+"url: https://gpu.example.org\nappsDomain: gpu-apps.net\nexternalAppsDomain: '"+
+			domain+"'\n"), nothing, nil)
+		switch {
+		case fine && (err != nil || got.ExternalAppsDomain != strings.ToLower(domain)):
+			t.Errorf("%q: got %q, %v", domain, got.ExternalAppsDomain, err)
+		case !fine && (len(linesOf(err)) != 1 || !strings.HasPrefix(err.Error(), "externalAppsDomain: ")):
+			t.Errorf("%q: want one problem with it, got %v", domain, err)
+		}
+	}
+	if _, err := Load(file(t, enough+"externalAppsDomain: localhost\n"), nothing, nil); err == nil {
+		t.Error("it is appsDomain on this machine")
+	}
+}
+
 // TestClientSecretFile: a file that could not be read became a client without a secret, and every sign-in failed with
 // the provider's words.
 func TestClientSecretFile(t *testing.T) {

@@ -38,7 +38,30 @@ func (c Config) addressProblems() []error {
 		add("appsDomain: %s and the portal's own host %s must not lie in one another: workloads belong on another site, or "+
 			"their cookies reach the portal", apps, host)
 	}
-	return all
+	return append(all, externalProblems(c.ExternalAppsDomain, apps, host)...)
+}
+
+// externalProblems checks the domain for callers outside: a name that two domains have in common would be reached by
+// either of their ingresses.
+func externalProblems(external, apps, portal string) []error {
+	outside := withoutPort(external)
+	switch {
+	case external == "":
+	case !hostName(outside):
+		return []error{fmt.Errorf("externalAppsDomain: %q is not a domain such as models.example.com", external)}
+	case outside == apps, outside == portal:
+		return []error{fmt.Errorf("externalAppsDomain: %s is a domain of its own, and neither appsDomain nor the host of url",
+			outside)}
+	case here(outside):
+	default:
+		for _, other := range []string{apps, portal} {
+			if strings.HasSuffix(outside, "."+other) || strings.HasSuffix(other, "."+outside) {
+				return []error{fmt.Errorf("externalAppsDomain: %s and %s must not lie in one another: what leads callers from "+
+					"outside to the one would lead them to the other", outside, other)}
+			}
+		}
+	}
+	return nil
 }
 
 // Warnings are settings that work and are less safe, or less useful, than they could be. They are logged at the start.
@@ -72,13 +95,15 @@ func (c Config) Warnings() []string {
 }
 
 // appsHost is the apps domain without a port.
-func (c Config) appsHost() string {
-	if host, port, err := net.SplitHostPort(c.AppsDomain); err == nil {
+func (c Config) appsHost() string { return withoutPort(c.AppsDomain) }
+
+func withoutPort(domain string) string {
+	if host, port, err := net.SplitHostPort(domain); err == nil {
 		if _, err := strconv.ParseUint(port, 10, 16); err == nil {
 			return host
 		}
 	}
-	return c.AppsDomain
+	return domain
 }
 
 // here is this machine.

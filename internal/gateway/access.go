@@ -27,10 +27,14 @@ type claim struct {
 	key     identity.Credential
 	session string // of the portal, whose secret the portal has checked; "" for a call from outside
 	person  identity.PersonID
+	outside bool // it came by the external domain
 }
 
 // id tells claims apart in memory without holding a secret.
 func (c claim) id() string {
+	if c.bearer != "" && c.outside {
+		return "o " + identity.HashSecret(c.bearer) + " " + c.name
+	}
 	if c.bearer != "" {
 		return "k " + identity.HashSecret(c.bearer) + " " + c.name
 	}
@@ -52,8 +56,12 @@ func (g *Gateway) claimsOf(r *http.Request, name string) ([]claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	outside := fromOutside(r.Context())
 	if bearer != "" {
-		return []claim{{name: name, bearer: bearer, key: key}}, nil
+		return []claim{{name: name, bearer: bearer, key: key, outside: outside}}, nil
+	}
+	if outside {
+		return nil, errKey
 	}
 	var claims []claim
 	for _, value := range edge.Values(r, edge.Workload) {

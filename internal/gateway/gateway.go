@@ -55,6 +55,8 @@ type Secrets interface {
 type Options struct {
 	PortalURL  string // how browsers reach the portal: "https://gpu.example.org"
 	AppsDomain string // "apps.example.org"; may carry a port of its own, else the portal's is used. Scheme as the portal's
+	// for programs outside the company network, in the same form; "": none can call
+	ExternalDomain string
 
 	Workloads Workloads
 	Sessions  Sessions
@@ -90,6 +92,7 @@ type Gateway struct {
 	scheme  string
 	domain  string // without port
 	port    string // ":8080" or ""
+	outside site   // for programs outside the company network
 	proxy   *httputil.ReverseProxy
 	passes  passes
 	traffic keyCounts
@@ -108,12 +111,10 @@ func New(opts Options) (*Gateway, error) {
 		return nil, fmt.Errorf("gateway: %q is no address of a portal", opts.PortalURL)
 	}
 	g := &Gateway{portal: u.Scheme + "://" + u.Host, scheme: u.Scheme, passes: newPasses(), models: newModelLists()}
-	g.domain, g.port = strings.ToLower(opts.AppsDomain), u.Port()
-	if host, port, err := net.SplitHostPort(opts.AppsDomain); err == nil {
-		g.domain, g.port = strings.ToLower(host), port
-	}
-	if g.port != "" {
-		g.port = ":" + g.port
+	apps := siteOf(opts.AppsDomain, u.Port())
+	g.domain, g.port, g.outside = apps.domain, apps.port, siteOf(opts.ExternalDomain, u.Port())
+	if strings.ContainsAny(g.outside.domain, "/:@ ") || g.outside.domain == g.domain {
+		return nil, fmt.Errorf("gateway: %q cannot be the external domain beside %s", opts.ExternalDomain, g.domain)
 	}
 	if g.domain == "" || strings.ContainsAny(g.domain, "/:@ ") || strings.EqualFold(u.Hostname(), g.domain) &&
 		g.domain != "localhost" {
@@ -125,6 +126,29 @@ func New(opts Options) (*Gateway, error) {
 	g.opts = withDefaults(opts)
 	g.proxy = g.newProxy()
 	return g, nil
+}
+
+// site is a domain whose hosts are endpoints.
+type site struct {
+	domain string // without port; "" for none
+	port   string // ":8080" or ""
+}
+
+func siteOf(domain, port string) site {
+	s := site{domain: strings.ToLower(domain)}
+	if host, own, err := net.SplitHostPort(domain); err == nil {
+		s.domain, port = strings.ToLower(host), own
+	}
+	if port != "" {
+		s.port = ":" + port
+	}
+	return s
+}
+
+// name reads the workload's name out of a Host header; ok is false for anything but one label below the domain.
+func (s site) name(host string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(strings.ToLower(bare(host)), "."+s.domain)
+	return name, ok && isLabel(name) && s.domain != ""
 }
 
 func withDefaults(o Options) Options {
@@ -171,17 +195,23 @@ func peer(r *http.Request) string {
 // Serves reports whether a Host header belongs to the apps domain, so that the edge can tell its two sites apart.
 func (g *Gateway) Serves(host string) bool {
 	host = strings.ToLower(bare(host))
+	if g.external(host) {
+		return true
+	}
 	return strings.HasSuffix(host, "."+g.domain) && g.scheme+"://"+host+g.port != g.portal
+}
+
+// external reports whether a Host header belongs to the domain for programs outside the company network.
+func (g *Gateway) external(host string) bool {
+	return g.outside.domain != "" && strings.HasSuffix(strings.ToLower(bare(host)), "."+g.outside.domain)
 }
 
 // URL is where a workload answers, without a slash at the end.
 func (g *Gateway) URL(name string) string { return g.scheme + "://" + name + "." + g.domain + g.port }
 
-// workloadName reads the workload's name out of a Host header; ok is false for anything but one label below the apps
-// domain.
+// workloadName reads the workload's name out of a Host header.
 func (g *Gateway) workloadName(host string) (name string, ok bool) {
-	name, ok = strings.CutSuffix(strings.ToLower(bare(host)), "."+g.domain)
-	return name, ok && isLabel(name)
+	return site{domain: g.domain, port: g.port}.name(host)
 }
 
 // bare takes the port off a Host header.
@@ -214,6 +244,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	if g.external(r.Host) {
+		g.serveOutside(w, r)
+		return
+	}
 	name, ok := g.workloadName(r.Host)
 	switch {
 	case !ok:

@@ -106,7 +106,8 @@ func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
 		return grant{}, errKey
 	case err != nil:
 		return grant{}, err
-	case !k.Opens(w.ID) || w.Kind != catalog.Endpoint || !w.Answers():
+	case !k.Opens(w.ID) || w.Kind != catalog.Endpoint || !w.Answers(),
+		c.outside && !w.ReachedFromOutside(g.opts.Now()):
 		return grant{}, errKey
 	}
 	return g.granted(grant{workload: &w, key: &k}), nil

@@ -37,9 +37,10 @@ func followsLink(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// navigates reports whether a person's browser asks for a page, so that a page is the right answer.
+// navigates reports whether a person's browser asks for a page, so that a page is the right answer. Pages lead to
+// the portal, so callers from outside get none.
 func navigates(r *http.Request) bool {
-	if r.Method != http.MethodGet || upgrades(r) {
+	if r.Method != http.MethodGet || upgrades(r) || fromOutside(r.Context()) {
 		return false
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {

@@ -41,7 +41,7 @@ type model struct {
 // modelLists remembers for Recheck which models a key may use, and for modelsFor what servers call theirs.
 type modelLists struct {
 	mu     sync.Mutex
-	ofKey  map[string]modelList // by the hash of the whole key
+	ofKey  map[string]modelList // by the hash of the whole key, and from where it was used
 	served map[workload.ID]servedNames
 	bodies *semaphore.Weighted
 }
@@ -150,6 +150,9 @@ func (g *Gateway) modelsOf(ctx context.Context, text string, c identity.Credenti
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
 	hash, now := identity.HashSecret(text), g.opts.Now()
+	if fromOutside(ctx) {
+		hash = "outside " + hash
+	}
 	g.models.mu.Lock()
 	known, ok := g.models.ofKey[hash]
 	g.models.mu.Unlock()
@@ -185,7 +188,8 @@ func (g *Gateway) listModels(ctx context.Context, k endpointkey.Key) ([]model, e
 			continue
 		case err != nil:
 			return nil, err
-		case w.Kind != catalog.Endpoint || !w.Answers():
+		case w.Kind != catalog.Endpoint || !w.Answers(),
+			fromOutside(ctx) && !w.ReachedFromOutside(g.opts.Now()):
 			continue
 		}
 		names := g.servedBy(ctx, w)
@@ -303,7 +307,8 @@ func (g *Gateway) routeCall(w http.ResponseWriter, r *http.Request, list []model
 	}
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	r.Host = m.endpoint.Name + "." + g.domain + g.port
+	at := g.siteOfCall(r.Context())
+	r.Host = m.endpoint.Name + "." + at.domain + at.port
 	g.pass(w, r, m.endpoint.Name)
 }
 

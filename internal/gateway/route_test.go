@@ -17,8 +17,8 @@ import (
 
 // withModels has the endpoints small and large, which serve models of the hub, and ep-anna, whose server brings one;
 // the key opens all three. The pod tells which host and which body it saw.
-func withModels(t *testing.T) (w *world, key []string) {
-	w = newWorld(t)
+func withModels(t *testing.T, change ...func(*Options, *PodsOptions)) (w *world, key []string) {
+	w = newWorld(t, change...)
 	for name, model := range map[string]string{"small": "org/small-1b", "large": "org/large-70b"} {
 		ep := notebook(name, "anna")
 		ep.Kind, ep.Image.Auth = catalog.Endpoint, "bearer"

@@ -391,7 +391,12 @@ func echoWebSocket(w http.ResponseWriter, r *http.Request) {
 // call makes one call to a workload's host; headers are pairs.
 func (w *world) call(method, name, path string, body io.Reader, headers ...string) *http.Response {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+name+".apps.test"+path, body)
+	return w.callHost(method, name+".apps.test", path, body, headers...)
+}
+
+func (w *world) callHost(method, host, path string, body io.Reader, headers ...string) *http.Response {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+host+path, body)
 	if err != nil {
 		w.t.Fatal(err)
 	}

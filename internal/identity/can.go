@@ -12,17 +12,19 @@ type Action string
 
 // The actions of the portal.
 const (
-	ReadCatalog        Action = "catalog.read"
-	ReadInventory      Action = "inventory.read"
-	ReadTenant         Action = "tenant.read"
-	SubmitRequest      Action = "request.submit"
-	ReadRequest        Action = "request.read"
-	DecideRequest      Action = "request.decide"
-	WithdrawRequest    Action = "request.withdraw"
-	EditRequest        Action = "request.edit"
-	ReadWorkload       Action = "workload.read"
-	ChangeWorkload     Action = "workload.change" // stop, start, extend, share, delete
-	OpenWorkload       Action = "workload.open"
+	ReadCatalog     Action = "catalog.read"
+	ReadInventory   Action = "inventory.read"
+	ReadTenant      Action = "tenant.read"
+	SubmitRequest   Action = "request.submit"
+	ReadRequest     Action = "request.read"
+	DecideRequest   Action = "request.decide"
+	WithdrawRequest Action = "request.withdraw"
+	EditRequest     Action = "request.edit"
+	ReadWorkload    Action = "workload.read"
+	ChangeWorkload  Action = "workload.change" // stop, start, extend, share, delete
+	OpenWorkload    Action = "workload.open"
+	// take away that an endpoint is reached from outside the company network
+	CloseReach         Action = "workload.close_reach"
 	ReadLogs           Action = "workload.logs" // what its containers write
 	ReadVolume         Action = "volume.read"
 	DeleteVolume       Action = "volume.delete"
@@ -153,6 +155,7 @@ var table = map[Action][]rule{
 	ReadWorkload:       {self, member, seesAll},
 	ChangeWorkload:     {self, owner, admin, system},
 	OpenWorkload:       {self, uses},
+	CloseReach:         {self, owner, approver, admin},
 	ReadLogs:           {self, reads, owner, admin},
 	ReadVolume:         {self, member, seesAll},
 	DeleteVolume:       {self, owner},

@@ -39,7 +39,7 @@ type Rule struct {
 // Facts are the variables of rules; the cel tags are their names. They are kept with each request, so that other rules
 // can be tried on it later.
 type Facts struct {
-	Kind       string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
+	Kind       string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota", "external-reach"
 	Workload   string   `cel:"workload" json:"workload"` // "notebook", "endpoint", "job"
 	Tenant     string   `cel:"tenant" json:"tenant"`
 	Person     string   `cel:"person" json:"person"` // e-mail address of the asker

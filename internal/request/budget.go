@@ -54,7 +54,7 @@ func (f Facts) Extras(kind Kind, w Spec) usage.ExtraCosts {
 
 // estimate is what a request costs for its lease, with all that is charged.
 func (f Facts) estimate(kind Kind, w Spec) usage.Money {
-	if kind == QuotaKind {
+	if kind.free() {
 		return usage.Money{Currency: w.Size.PricePerHour.Currency}
 	}
 	beside := f.Extras(kind, w)
@@ -131,6 +131,9 @@ func overBudget(b budget.Ask) []fault.Field {
 
 // grantObstacles is what stands in the way of a request at the moment of its last approval.
 func grantObstacles(r Request, f Facts) []fault.Field {
+	if r.Kind == ReachKind {
+		return reachObstacles(r, f)
+	}
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
 	}

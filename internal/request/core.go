@@ -246,6 +246,11 @@ func (c *core) save(ctx context.Context, tx Tx, out Outcome) (Request, error) {
 			return Request{}, err
 		}
 	}
+	if out.Beside != nil {
+		if _, err := tx.SaveRequest(ctx, *out.Beside); err != nil {
+			return Request{}, err
+		}
+	}
 	return stored, tx.Append(ctx, out.Events...)
 }
 

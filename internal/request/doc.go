@@ -1,4 +1,5 @@
-// Package request decides what people ask for: to start a workload, to extend or resume one, to hold more of a size.
+// Package request decides what people ask for: to start a workload, to extend or resume one, to hold more of a size, to
+// reach an endpoint from outside.
 //
 // A [Draft] is what somebody typed; [Check] makes a [Spec] of it, and a [Request] is a Spec with its asker, its
 // [State] and its [Decision]. [Facts] are what a decision sees of quota, budget, license seats, cluster and rules. Pure

@@ -46,6 +46,7 @@ type Offering struct {
 	Proxied  []string // clusters whose workloads are reached by the API server's proxy
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
+	External bool   // endpoints can be reached from outside the company network
 }
 
 // Check turns a draft into a spec. Every problem is listed with its field and what can be changed; the spec is as
@@ -74,6 +75,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 		w.Image = w.Image.ForJob()
 	}
 	w.Git = c.git(d)
+	w.Outside = c.outside(d, w)
 	return w, c.fields
 }
 

@@ -35,7 +35,7 @@ func (r Request) subject(less Reduction, t tenant.Tenant) subject {
 	if less.Lease > 0 {
 		q.spec.Lease = less.Lease
 	}
-	if r.Kind == ExtendKind || r.Kind == ResumeKind {
+	if r.Kind == ExtendKind || r.Kind == ResumeKind || r.Kind == ReachKind {
 		q.target = r.Workload
 	}
 	return q
@@ -60,11 +60,15 @@ func replicasOf(w workload.Workload) workload.Range {
 // configuration in any case.
 func (c *core) before(ctx context.Context, t tenant.Tenant, spec Spec) Facts {
 	site := c.site()
-	return Facts{
+	f := Facts{
 		Now: c.now(), ID: ID(c.newID("r-")), Workload: workload.ID(c.newID("w-")), Suffix: c.newID("")[:4],
 		Namespace: t.NamespaceName(), Fit: c.fit(ctx, spec.Cluster, spec.Size), Policy: site.Policy, Prices: site.Prices,
 		ImageRetired: site.retired(t.Name, spec.Image), Avoid: site.avoid(spec),
 	}
+	if spec.Outside {
+		f.Beside = ID(c.newID("r-"))
+	}
+	return f
 }
 
 // gather completes the facts for a subject. Every decision, preview and offer comes through here, so that none of them
@@ -122,9 +126,9 @@ func (c *core) read(ctx context.Context, in Reader, now time.Time, q subject) (s
 	return s, c.readBudget(ctx, in, q, &s)
 }
 
-// readBudget reads what a subject is charged to; more quota takes nothing of a budget.
+// readBudget reads what a subject is charged to; what takes nothing of a budget is not looked up in one.
 func (c *core) readBudget(ctx context.Context, in Reader, q subject, s *state) (err error) {
-	if c.budgets == nil || q.kind == QuotaKind {
+	if c.budgets == nil || q.kind.free() {
 		return nil
 	}
 	if s.budget, err = c.budgets.Status(ctx, in, q.tenant.Name); err != nil || !s.budget.Set() || q.target == "" {

@@ -31,6 +31,12 @@ func quotaKey(d QuotaDraft) idempotencyKey {
 	return idempotencyKey{key, fingerprint(QuotaKind, d)}
 }
 
+func reachKey(id workload.ID, d ReachDraft) idempotencyKey {
+	key := d.Key
+	d.Key = ""
+	return idempotencyKey{key, fingerprint(ReachKind, []any{id, d})}
+}
+
 // fingerprint is of what was typed and not of what was made of it: what a name, a price or a default stands for may
 // change between two times of sending.
 func fingerprint(kind Kind, typed any) string {

@@ -106,7 +106,7 @@ func (s *Quotas) check(a identity.Actor, d QuotaDraft) (Spec, tenant.Tenant, err
 // SubmitQuota makes a request for more quota. It always needs an approval: a rule that allows a start does not say how
 // many there may be.
 func SubmitQuota(w Spec, a identity.Actor, f Facts) (Outcome, error) {
-	name, steps, err := quotaSteps(w, a, f)
+	name, steps, err := ownSteps(QuotaKind, w, a, f)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -121,12 +121,12 @@ func quotaWords(w Spec) i18n.Text {
 	return i18n.T("request.quota_asked", "Size", w.Size.Called(), "Amount", w.Amount)
 }
 
-// quotaSteps are administrators, unless a rule that speaks of more quota names others or refuses. Rules are usually
-// written about starts, and one that was must not give quota away.
-func quotaSteps(w Spec, a identity.Actor, f Facts) (rule string, steps []policy.Step, err error) {
-	v := f.Policy.Decide(PolicyFacts(QuotaKind, w, a, f, 0))
+// ownSteps are administrators, unless a rule that names this kind of request names others or refuses. Rules are usually
+// written about starts, and one that was must not give anything else away.
+func ownSteps(kind Kind, w Spec, a identity.Actor, f Facts) (rule string, steps []policy.Step, err error) {
+	v := f.Policy.Decide(PolicyFacts(kind, w, a, f, 0))
 	about := slices.ContainsFunc(f.Policy.Rules(), func(r policy.Rule) bool {
-		return r.Name == v.Rule && strings.Contains(r.When, string(QuotaKind))
+		return r.Name == v.Rule && strings.Contains(r.When, string(kind))
 	})
 	switch {
 	case about && v.Outcome == policy.Refuse:
@@ -134,7 +134,7 @@ func quotaSteps(w Spec, a identity.Actor, f Facts) (rule string, steps []policy.
 	case about && v.Outcome == policy.Approve:
 		return v.Rule, v.Steps, nil
 	}
-	return string(QuotaKind), policy.OneOf(identity.Admin), nil
+	return string(kind), policy.OneOf(identity.Admin), nil
 }
 
 // grantQuota carries out an approval. Where the tenant may hold as many already, nothing is left to raise.

@@ -28,7 +28,7 @@ func reduce(r Request, n Reduction, f Facts) (Request, *policy.Change, error) {
 		change.Size, r.Spec.Size = r.Spec.Size.Name, n.Size
 	}
 	if n.Lease > 0 && n.Lease != r.Spec.Lease {
-		if r.Kind == ResumeKind {
+		if r.Kind == ResumeKind || r.Kind == ReachKind {
 			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.resume_whole")}})
 		}
 		if n.Lease > r.Spec.Lease {

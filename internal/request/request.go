@@ -25,6 +25,9 @@ const (
 	ExtendKind Kind = "extend"
 )
 
+// free reports whether requests of a kind take nothing of a budget, and cost nothing.
+func (k Kind) free() bool { return k == QuotaKind || k == ReachKind }
+
 // State is pending, approved, rejected, withdrawn or expired.
 type State string
 
@@ -69,6 +72,9 @@ type Draft struct {
 	// name
 	Secrets []string  `json:",omitempty"`
 	Git     *GitDraft `json:",omitempty"` // nil for none
+	// Reach of an endpoint: "external" asks beside the start that it is reached from outside the company network; ""
+	// and "internal" do not
+	Reach string `json:",omitempty"`
 }
 
 // VolumeUse is a personal volume that a workload shall have.
@@ -114,9 +120,13 @@ type Spec struct {
 	// without values
 	Secrets []workload.SecretUse `json:"secrets,omitempty"`
 	Git     *workload.Git        `json:"git,omitempty"`
+	// of an endpoint that shall be reached from outside the company network: a start asks for that beside
+	Outside bool `json:"outside,omitempty"`
+	// of access from outside: until when; zero for as long as the endpoint is there
+	OutsideUntil time.Time `json:"outsideUntil,omitzero"`
 }
 
-// Request is one start, extension, resume, edit or raise of quota, from its submission to its end state.
+// Request is one start, extension, resume, edit, raise of quota or access from outside, from its submission to its end state.
 type Request struct {
 	ID        ID
 	Kind      Kind

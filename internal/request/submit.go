@@ -23,6 +23,7 @@ import (
 type Facts struct {
 	Now          time.Time
 	ID           ID          // for a new request
+	Beside       ID          // for one more that is made with it
 	Workload     workload.ID // for a new workload
 	Namespace    string
 	Suffix       string // random, four characters, for a name that was not given
@@ -34,7 +35,7 @@ type Facts struct {
 	Fit          inventory.Fit
 	NameTaken    bool
 	ImageRetired bool               // the team's owners retired the image after it was asked for
-	Extends      *workload.Workload // the workload of an extension or a resume
+	Extends      *workload.Workload // the workload that a request is about; nil for a start
 	History      AskerHistory       // of the asker
 	Budget       budget.Ask         // what this takes of the team's budget
 	Prices       usage.PriceList
@@ -75,7 +76,8 @@ func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
 type Outcome struct {
 	Request  Request
 	Workload *workload.Workload
-	Raise    *Raise // a quota that is raised with it; nil for none
+	Raise    *Raise   // a quota that is raised with it; nil for none
+	Beside   *Request // a request that is made with it; nil for none
 	Events   []audit.Event
 }
 
@@ -226,11 +228,14 @@ func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 		return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, events...)}, err
 	case ResumeKind:
 		return grantResume(r, f, approved)
+	case ReachKind:
+		return grantReach(r, f, approved)
 	}
 	w := newWorkload(r, f)
 	r.Workload = w.ID
 	created := event(r, identity.System(), audit.WorkloadCreated, f.Now, r.Decision.Sentence)
-	return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, created)}, nil
+	out := Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, created)}
+	return out.withReach(f), nil
 }
 
 // approval is the event of a decision: by the person who gave the last approval, else by the rule.

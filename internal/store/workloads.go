@@ -64,6 +64,7 @@ type workloadRow struct {
 	Model          document[*catalog.Model]
 	Result         document[*workload.Result]
 	Schedule       document[workload.Schedule]
+	Reach          document[workload.Reach]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -86,7 +87,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Job: doc(w.Job), Model: doc(w.Model), Result: doc(resultInUTC(w.Result)), Replicas: doc(w.Replicas),
 		Revisions:      doc(w.Revisions),
 		HeldReplicas:   w.Replicas.Hold(),
-		PlacedReplicas: w.Observed.Placed(), Schedule: doc(w.Schedule),
+		PlacedReplicas: w.Observed.Placed(), Schedule: doc(w.Schedule), Reach: doc(w.Reach),
 	}
 }
 
@@ -105,7 +106,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts, Job: row.Job.is, Model: row.Model.is, Result: row.Result.is,
 		Replicas: row.Replicas.is, Revisions: row.Revisions.is, Schedule: row.Schedule.is,
-		Secrets: row.Secrets, Git: row.Git.is,
+		Secrets: row.Secrets, Git: row.Git.is, Reach: row.Reach.is,
 	}
 }
 

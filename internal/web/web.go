@@ -104,6 +104,7 @@ type Deps struct {
 	Now          func() time.Time
 	PortalURL    string
 	AppsURL      func(workloadName string) string // where a workload is opened: http or https
+	ExternalURL  func(workloadName string) string // where programs outside call an endpoint; nil or "": nowhere
 	Version      string
 	Support      page.Support
 	MaxStreams   int                                // open pages per person; 64 where 0
@@ -153,7 +154,8 @@ func New(d Deps) *Web {
 		}})
 	shared := &blocks.Blocks{Frame: frame, Zone: d.Usage.Zone,
 		Workloads: d.Workloads, Requests: d.Requests, Offers: d.Offers,
-		Quotas: d.Quotas, Budgets: d.Budgets, Forecasts: d.Forecasts, Metrics: d.Metrics, AppsURL: d.AppsURL}
+		Quotas: d.Quotas, Budgets: d.Budgets, Forecasts: d.Forecasts, Metrics: d.Metrics, AppsURL: d.AppsURL,
+		ExternalURL: d.ExternalURL}
 	hardware := fleet.New(fleet.Pages{Blocks: shared, Workloads: d.Workloads, Catalog: d.Catalog, Drift: d.Drift,
 		Licenses: d.Licenses, LicensesEvery: d.LicensesEvery, Quarantine: d.Quarantine, Metrics: d.Metrics,
 		Reports: d.Reports,

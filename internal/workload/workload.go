@@ -100,6 +100,7 @@ type Workload struct {
 	Git          *Git           // cloned before it starts; nil for none
 	AvoidNodes   []string       // nodes that lacked a license when it was last told to run; avoided where possible
 	Schedule     Schedule       // when it is stopped and started by itself
+	Reach        Reach          // of an endpoint
 }
 
 // Resource is the owner and tenant by which rights are decided, without what the owner granted to others.

@@ -255,10 +255,12 @@ func Detail(m DetailModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = history("similar", "similar", ui.L(ctx).S("requests.similar"), "", ui.L(ctx).S("requests.similar_none"),
-				m.Similar).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
+			if !m.Bars.None {
+				templ_7745c5c3_Err = history("similar", "similar", ui.L(ctx).S("requests.similar"), "", ui.L(ctx).S("requests.similar_none"),
+					m.Similar).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			return nil
 		})
@@ -320,7 +322,7 @@ func Decide(m DetailModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(m.Why)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 107, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 109, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -388,7 +390,7 @@ func Decide(m DetailModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.reject_hint", "Pool", m.Decide.SeatPool))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 130, Col: 70}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 132, Col: 70}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -527,7 +529,7 @@ func less(m LessModel) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.less"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 170, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 172, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -561,6 +563,7 @@ func less(m LessModel) templ.Component {
 
 // BarsModel is what the decision would take from others: free capacity, quota, budget and seats.
 type BarsModel struct {
+	None   bool // it takes nothing from anybody
 	Stock  StockModel
 	Quota  *QuotaModel // nil for a team that is gone
 	Raise  *RaiseModel // for an ask for more quota, which takes no card from anybody
@@ -619,7 +622,7 @@ func Bars(m BarsModel) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 215, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 218, Col: 80}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
 		if templ_7745c5c3_Err != nil {
@@ -663,6 +666,9 @@ func Bars(m BarsModel) templ.Component {
 
 func bars(ctx context.Context, m BarsModel) []ui.MeterModel {
 	var list []ui.MeterModel
+	if m.None {
+		return nil
+	}
 	if m.Raise != nil {
 		if m.Quota != nil {
 			list = append(list, raiseBar(ctx, *m.Quota, *m.Raise))

@@ -25,7 +25,9 @@ type RequestModel struct {
 	TurnDown string
 	Edit     string
 	Again    string
-	Verdict  VerdictModel
+	// CloseReach takes away the access from outside that came of it.
+	CloseReach string
+	Verdict    VerdictModel
 	// Forecast is when it will be ready; nil where that is not awaited.
 	Forecast *workload.ForecastModel
 	Facts    FactsModel
@@ -75,6 +77,15 @@ func Request(m RequestModel) templ.Component {
 				Keeps: []string{ui.L(ctx).S("requests.withdraw_keeps")},
 				Confirm: ui.ButtonModel{Label: ui.L(ctx).S("requests.withdraw"), Kind: ui.DangerPrimary,
 					Test: "withdraw-confirm"}}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		if m.CloseReach != "" {
+			templ_7745c5c3_Err = ui.Dialog(ui.DialogModel{ID: "reach-close", Kind: ui.Danger, Title: ui.L(ctx).S("requests.reach_close_ask"),
+				Body: ui.L(ctx).S("reach.close_body"), Action: m.CloseReach,
+				Hidden: []ui.HiddenModel{{Name: "request", Value: m.Facts.ID}}, Keeps: []string{ui.L(ctx).S("reach.close_keeps")},
+				Confirm: ui.ButtonModel{Label: ui.L(ctx).S("reach.close"), Kind: ui.DangerPrimary, Test: "reach-close-confirm"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -250,6 +261,10 @@ func requestActions(ctx context.Context, m RequestModel) []ui.ActionModel {
 		actions = append(actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"),
 			OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
 	}
+	if m.CloseReach != "" {
+		actions = append(actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("reach.close"),
+			OpensDialog: "reach-close", Kind: ui.DangerSecondary, Test: "reach-close"}})
+	}
 	link("requests.turn_down", m.TurnDown, "cross", ui.DangerSecondary, "turn-down")
 	link("requests.edit", m.Edit, "edit", ui.Secondary, "edit")
 	link("requests.again", m.Again, "edit", ui.Secondary, "again")
@@ -273,6 +288,7 @@ const (
 	Extend    Kind = "extend"
 	Resume    Kind = "resume"
 	MoreQuota Kind = "more-quota"
+	Reach     Kind = "external-reach"
 )
 
 // FactsModel is what was asked, by whom and when.
@@ -291,7 +307,8 @@ type FactsModel struct {
 	Job                    *workload.JobModel
 	Serves                 *workload.ServesModel
 	Scaling                []ui.DefModel
-	Amount                 int // of more quota
+	Amount                 int    // of more quota
+	Reach                  string // from outside, until when; "" where that is not asked for
 	Team                   string
 	Asker                  string
 	Asked                  ui.TimeModel
@@ -313,6 +330,7 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
+	items = withReach(ctx, m, items)
 	items = append([]ui.DefModel{{Term: say.S("requests.col_size"), Component: workload.Size(m.Size)}}, items...)
 	items = append(items, ui.DefModel{Term: say.S("start.team"), Value: m.Team},
 		ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker},
@@ -339,9 +357,26 @@ func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
 	}
+	items = withReach(ctx, m, items)
 	items = append([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)}}, items...)
 	return append(items, ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"},
 		ui.DefModel{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: m.ID, Label: say.S("requests.id")})})
+}
+
+// withReach adds that access from outside is asked for; where that is all, it stands with what is served.
+func withReach(ctx context.Context, m FactsModel, items []ui.DefModel) []ui.DefModel {
+	if m.Reach == "" {
+		return items
+	}
+	say := ui.L(ctx)
+	if m.Kind == Reach {
+		items = append([]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, workload.ServesFacts(ctx, m.Serves)...)
+	}
+	fact := ui.DefModel{Term: say.S("reach.title"), Value: m.Reach, Test: "reach"}
+	if m.Kind != Reach {
+		fact.About = say.S("requests.reach_beside")
+	}
+	return append(items, fact)
 }
 
 // replicaFacts are what an approver agrees to: as many replicas as the owner may set.

@@ -88,6 +88,7 @@ func Workload(id string) workload.Workload {
 			Route:   &workload.Route{Address: "https://models.example.org/a/b", Accepted: true},
 			Pods:    []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
 		Replicas: replicas(), Revisions: workload.Revisions{Serving: 2}, Schedule: followed(),
+		Reach: workload.Reach{External: true, Since: at, Until: later(9), By: "Ada", Request: "r-2"},
 		Job: &workload.Job{Command: []string{"train"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, Retries: 2,
 			TimeLimit: catalog.Duration(time.Hour)}, Model: &Model, Result: &result,
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},

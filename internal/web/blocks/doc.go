@@ -24,6 +24,8 @@ type Blocks struct {
 	Forecasts *forecast.Service // nil: nothing is estimated
 	Metrics   Metrics
 	AppsURL   func(workloadName string) string // where a workload is opened: http or https; nil: nowhere
+	// ExternalURL is where programs outside the company network call an endpoint; nil or "": nowhere
+	ExternalURL func(workloadName string) string
 
 	counted counted
 	Zone    *time.Location // the site's

@@ -74,6 +74,7 @@ type StartForm struct {
 	Quantization string
 	Min, Max     string // replicas
 	Scaling      autoscale.Typed
+	Reach        string    // request.External asks for access from outside
 	Hours        HoursForm // whose hours it follows
 	// Like is the workload after whose pattern a job is asked for; the fields are filled from it.
 	Like string
@@ -98,6 +99,7 @@ func ReadStartForm(v url.Values) StartForm {
 		Quantization: v.Get("model.quantization"), Min: v.Get("replicas.min"), Max: v.Get("replicas.max"),
 		Scaling: autoscale.Typed{Metric: v.Get("scaling.metric"), Target: v.Get("scaling.target"),
 			ScaleDownAfter: v.Get("scaling.scaleDownAfter"), ToZeroAfter: v.Get("scaling.toZeroAfter")},
+		Reach:   v.Get("reach"),
 		Hours:   ReadHours(v, "schedule."),
 		Like:    v.Get("like"),
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
@@ -123,7 +125,7 @@ func (f StartForm) Draft() request.Draft {
 		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
-		Scaling: f.scaling(), Schedule: f.Hours.Scheduled()}
+		Scaling: f.scaling(), Reach: f.reach(), Schedule: f.Hours.Scheduled()}
 }
 
 // model is what the form says of a model; nil where it says nothing, and for other kinds.
@@ -160,6 +162,14 @@ func (f StartForm) scaling() *autoscale.Typed {
 		return nil
 	}
 	return &t
+}
+
+// reach is what the form of an endpoint says of it.
+func (f StartForm) reach() string {
+	if f.Kind != string(catalog.Endpoint) {
+		return ""
+	}
+	return f.Reach
 }
 
 // number reads a field; what is no number becomes one that nothing can be.
@@ -205,7 +215,7 @@ func (f StartForm) ofGit() map[string]string {
 // ofEndpoint are the fields that only an endpoint has, by their names in the form.
 func (f StartForm) ofEndpoint() map[string]string {
 	return map[string]string{"model.name": f.Model, "model.revision": f.Revision, "model.contextLength": f.Context,
-		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max,
+		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max, "reach": f.Reach,
 		"scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
 		"scaling.scaleDownAfter": f.Scaling.ScaleDownAfter, "scaling.toZeroAfter": f.Scaling.ToZeroAfter}
 }

@@ -25,7 +25,7 @@ var flashes = map[string]ui.Kind{
 	"version-started": ui.Info, "version-promoted": ui.Info, "version-aborted": ui.OK,
 	"version-back": ui.Info,
 	"schedule-set": ui.OK, "schedule-skipped": ui.OK, "schedule-restored": ui.OK, "team-schedule": ui.OK,
-	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
+	"extension-asked": ui.Info, "resume-asked": ui.Info, "reach-asked": ui.Info, "reach-closed": ui.OK, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
 	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK,
 	"delegation-created": ui.OK,

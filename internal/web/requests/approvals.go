@@ -165,7 +165,7 @@ func inboxWhat(say page.Words, r request.Request) string {
 	if r.Kind == request.QuotaKind {
 		return say.SizeTitle(r.Spec.Size) + " · " + blocks.RequestKind(say, r)
 	}
-	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
+	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
 		return requestName(say, r)
 	}
 	return say.SizeTitle(r.Spec.Size) + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
@@ -178,7 +178,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Facts: factsModel(say, r)}
 	m.Facts.Asked = say.Ago(r.CreatedAt)
 	for _, other := range waiting {
-		if other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
+		if r.Kind != request.ReachKind && other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
 			m.Others = append(m.Others, requests.OtherModel{Asker: other.AskerName, Team: other.Spec.Tenant,
 				Waited: say.Duration(say.Now.Sub(other.CreatedAt))})
 		}
@@ -214,6 +214,9 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 // similar are the last requests for the same size that were decided, of all that the reader may see, but not those of
 // the same asker, who stand beside.
 func (w *Pages) similar(k page.Call, r request.Request) ([]requests.RowModel, error) {
+	if r.Kind == request.ReachKind { // its size says nothing of it
+		return nil, nil
+	}
 	list, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible, request.Filter{Size: r.Spec.Size.Name,
 		States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
 	var rows []requests.RowModel
@@ -339,7 +342,7 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 
 // lessModel is for "yes, but": a smaller size, a shorter time. nil where nothing less can be granted.
 func (w *Pages) lessModel(say page.Words, r request.Request, was typed, problems []fault.Field) *requests.LessModel {
-	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
+	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
 		return nil
 	}
 	return &requests.LessModel{Open: was.Size != "" || was.Lease != "",
@@ -351,8 +354,11 @@ func (w *Pages) lessModel(say page.Words, r request.Request, was typed, problems
 
 // takes is what an approval would take from others: free capacity, the team's quota, license seats.
 func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error) {
-	if r.Kind == request.QuotaKind {
+	switch r.Kind {
+	case request.QuotaKind:
 		return w.quotaTakes(k, r)
+	case request.ReachKind:
+		return requests.BarsModel{None: true}, nil
 	}
 	fit := w.fit(k.Ctx, r)
 	m := requests.BarsModel{Stock: requests.StockModel{Known: fit.Known, Free: fit.Free, Total: fit.Total,

@@ -117,6 +117,8 @@ func requestName(say page.Words, r request.Request) string {
 			say.Money(r.Estimate))
 	case request.ResumeKind:
 		return say.S("requests.one_resume", "Name", r.Spec.Name)
+	case request.ReachKind:
+		return say.S("requests.one_reach", "Name", r.Spec.Name)
 	}
 	return r.Spec.Name
 }
@@ -131,7 +133,7 @@ func requestTitle(say page.Words, r request.Request) string {
 
 // requestPrice is empty for what costs nothing by itself.
 func requestPrice(say page.Words, r request.Request) string {
-	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
+	if r.Kind == request.QuotaKind || r.Kind == request.ReachKind || r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
 		return "–"
 	}
 	return say.Money(r.Estimate)
@@ -139,6 +141,9 @@ func requestPrice(say page.Words, r request.Request) string {
 
 // besidePrice is what of a request's price is not its size's; "" where all of it is.
 func besidePrice(say page.Words, r request.Request) string {
+	if r.Kind == request.ReachKind {
+		return ""
+	}
 	beside := r.Estimate.Minor - int64(r.Spec.Replicas.Least())*r.Spec.Size.PricePerHour.For(r.Spec.Lease.Std()).Minor
 	if beside <= 0 {
 		return ""
@@ -167,6 +172,9 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	}
 	if r.WaitsForSeat() && w.Approvals.MayReject(k.Actor, r) == nil {
 		m.TurnDown = approvalPath(r.ID)
+	}
+	if w.Requests.MayCloseReach(k.Ctx, k.Actor, r) {
+		m.CloseReach = page.WorkloadPath(r.Workload) + "/reach/close"
 	}
 	if w.Requests.MayEdit(k.Actor, r) == nil {
 		m.Edit = path + "/edit"
@@ -229,6 +237,12 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
+	if r.Spec.Outside {
+		m.Reach = say.S("requests.reach_always")
+		if until := r.Spec.OutsideUntil; !until.IsZero() {
+			m.Reach = say.S("requests.reach_until", "Until", say.At(until).Exact)
+		}
+	}
 	if r.Kind == request.ExtendKind {
 		m.Lease = blocks.LeaseChange(say, r)
 	}

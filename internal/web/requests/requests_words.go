@@ -9,7 +9,7 @@ import (
 // pendingWords say what an approval brings, and when the request expires without one.
 var pendingWords = map[request.Kind]string{request.StartKind: "requests.pending_more",
 	request.QuotaKind: "requests.pending_quota", request.ExtendKind: "requests.pending_extension",
-	request.ResumeKind: "requests.pending_resume"}
+	request.ResumeKind: "requests.pending_resume", request.ReachKind: "requests.pending_reach"}
 
 // meanwhile says how long a workload runs on while its extension is pending; "" for other requests, and where it does
 // not run.
@@ -26,7 +26,7 @@ func (w *Pages) meanwhile(k page.Call, r request.Request) string {
 
 // asksFor heads a request for those who decide it.
 func asksFor(say page.Words, r request.Request) string {
-	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind {
+	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
 		return r.AskerName + ": " + requestName(say, r)
 	}
 	return say.S("requests.asks", "Name", r.AskerName, "Size", say.SizeTitle(r.Spec.Size))

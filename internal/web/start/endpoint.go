@@ -24,6 +24,9 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 		Min: start.FieldModel{Value: page.OrElse(form.Min, "1"), Error: wrong("replicas")},
 		Max: start.FieldModel{Value: page.OrElse(form.Max, page.OrElse(form.Min, "1"))}}
 	m.Scaling = w.scalingFields(k.Words, form, wrong)
+	if problem := wrong("reach"); w.Site().External || problem != "" {
+		m.Reach = &start.FieldModel{Value: form.Reach, Error: problem}
+	}
 	if most := w.Site().Limits.MaxReplicas; most > 0 {
 		m.Most = strconv.Itoa(most)
 	}

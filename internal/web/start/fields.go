@@ -74,11 +74,12 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	m.AdvancedOpen = len(form.Mounts)+len(form.Draft().Volumes)+len(form.Secrets) > 0 || form.Git.URL != "" ||
 		m.Hours != nil && form.Hours.Mode != "" ||
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
-		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter != ""
+		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter+
+			form.Reach != ""
 	for _, name := range []string{"volume", "storage", "mounts", "volumes", "secrets", "git.url", "git.ref", "git.secret",
 		"name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
-		"scaling.toZeroAfter", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
+		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
 		"schedule.zone"} {
 		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}

@@ -53,6 +53,16 @@ func Granted(s Scope) *World {
 	return w
 }
 
+// Reached is a world whose model endpoint programs outside the company network can call for a week.
+func Reached(s Scope) *World {
+	w := Busy(s)
+	item := w.Work("w-llm-chat")
+	item.Reach = workload.Reach{External: true, Since: Now.Add(-24 * time.Hour), Until: Now.Add(6 * 24 * time.Hour),
+		By: Dora.Name}
+	w.PutWork(item)
+	return w
+}
+
 // Scaled is a world with a model endpoint of two replicas, of which one is not ready yet.
 func Scaled(s Scope) *World {
 	w := Busy(s)

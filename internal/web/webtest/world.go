@@ -267,7 +267,7 @@ func (w *World) configure() {
 	}
 	everything["h100"] = 2
 	w.Site = request.Site{Catalog: sizes, Policy: defaultRules(), Clusters: []string{"local"},
-		Limits: request.DefaultLimits(),
+		Limits: request.DefaultLimits(), External: true,
 		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
 			Seats: 4}},
 		Directory: tenant.Directory{
@@ -397,10 +397,11 @@ func (w *World) pages() {
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() },
 		Accounts:     w.newAccounts(w.now), Embeds: w.newEmbeds(), Secrets: w.newSecrets(), Clusters: w.newClusters(),
 		Events: w.Store, Bundle: w.bundle, Now: w.now,
-		PortalURL: "http://localhost:8080",
-		Reference: apiReference,
-		Support:   page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
-		AppsURL:   func(name string) string { return w.AppsURL(name) }, Version: "test", MaxStreams: MaxStreams})
+		PortalURL:   "http://localhost:8080",
+		Reference:   apiReference,
+		Support:     page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
+		AppsURL:     func(name string) string { return w.AppsURL(name) },
+		ExternalURL: func(name string) string { return "https://" + name + ".models.example.com" }, Version: "test", MaxStreams: MaxStreams})
 }
 
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {

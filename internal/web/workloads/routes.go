@@ -40,6 +40,9 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/workloads/:id/keys", identity.ChangeWorkload, w.keyCreate),
 		page.Post("/workloads/:id/keys/:key/rotate", identity.ChangeWorkload, w.keyRotate),
 		page.Post("/workloads/:id/keys/:key/revoke", identity.ChangeWorkload, w.keyRevoke),
+		w.Shows("/workloads/:id/reach", identity.ChangeWorkload, w.reachPage()),
+		page.Post("/workloads/:id/reach", identity.ChangeWorkload, w.workloadReach),
+		page.Post("/workloads/:id/reach/close", identity.CloseReach, w.workloadCloseReach),
 		w.Shows("/workloads/:id/resume", identity.ChangeWorkload, w.resumePage()),
 		page.Post("/workloads/:id/resume", identity.ChangeWorkload, w.workloadResume),
 		w.Shows("/workloads/:id/extend", identity.ChangeWorkload, w.extendPage()),
@@ -114,6 +117,8 @@ func (w *Pages) historyPage() page.Page {
 	return page.Page{Name: "history", Build: w.workloadHistory,
 		Topics: page.Topics{live.TopicWorkload, live.TopicRequest}}
 }
+
+func (w *Pages) reachPage() page.Page { return page.Page{Name: "reach", Build: w.workloadReachAsk} }
 
 func (w *Pages) resumePage() page.Page {
 	return page.Page{Name: "resume", Build: w.workloadResumeAsk}

@@ -89,6 +89,10 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	if err != nil {
 		return page.View{}, err
 	}
+	reach, err := w.reachModel(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
 	leaseCard := func(say page.Words) workloadview.LeaseCardModel {
 		m := w.leaseCard(say, s.Workload, costs(say.Now)[s.ID], longer)
 		m.Extensions = extensions
@@ -99,7 +103,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.Words, s.Workload),
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
-		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
+		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words), Reach: reach,
 		Facts: facts(k, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
@@ -129,6 +133,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		page.Part{ID: o.Schedule.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			return workloadview.Schedule(hours(say))
 		}},
+		page.Part{ID: o.Reach.ID, Draw: func(page.Words) templ.Component { return workloadview.Reach(o.Reach) }},
 		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
 		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
 			return workloadview.Activity(o.Activity)

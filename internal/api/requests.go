@@ -85,13 +85,15 @@ func (b RequestBody) Draft(key string) request.Draft {
 	if b.Replicas != nil {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
-	return request.Draft{Schedule: b.Schedule.draft(), Secrets: b.Secrets, Git: b.Git.draft(), Reach: b.Reach, Replicas: replicas,
-		Scaling: b.Scaling.typed(), Model: b.Model.draft(),
+	return request.Draft{Schedule: b.Schedule.draft(), Secrets: b.Secrets, Git: b.Git.draft(), Reach: b.Reach,
+		Replicas: replicas,
+		Scaling:  b.Scaling.typed(), Model: b.Model.draft(),
 		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image,
 		Cluster: b.Cluster,
-		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Volumes: volumeUses(b.Volumes), Reason: b.Reason,
+		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Volumes: volumeUses(b.Volumes),
+		Reason:   b.Reason,
 		Key:      key,
 		Replaces: workload.ID(b.Replaces), JobDraft: request.JobDraft{Command: b.Command, Args: b.Args, Env: b.Env,
 			Retries: b.Retries, TimeLimit: b.TimeLimit}}

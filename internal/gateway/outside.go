@@ -15,8 +15,8 @@ type outsideKey struct{}
 func fromOutside(ctx context.Context) bool { return ctx.Value(outsideKey{}) != nil }
 
 // serveOutside answers a call by the external domain. A key of an endpoint that is reached from outside is all that
-// opens anything here: cookies are not read, nobody is sent to the portal to sign in, and there are no pages for people.
-// What is not reached from outside and what does not exist look alike.
+// opens anything here: cookies are not read, nobody is sent to the portal to sign in, and there are no pages for
+// people. What is not reached from outside and what does not exist look alike.
 func (g *Gateway) serveOutside(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), outsideKey{}, true))
 	name, ok := g.outside.name(r.Host)

@@ -30,8 +30,8 @@ type Shared interface {
 const claimKind = "PersistentVolumeClaim"
 
 // tendClaims makes the claims of personal volumes, has those grow that shall be larger, and writes down what the
-// cluster says of each. It reports whether something is left to do. It can be interrupted anywhere and called again: it compares
-// rows with claims each time.
+// cluster says of each. It reports whether something is left to do. It can be interrupted anywhere and called again: it
+// compares rows with claims each time.
 func (l *loop) tendClaims(ctx context.Context) (more bool) {
 	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name})
 	if err != nil {

@@ -27,8 +27,9 @@ const (
 // ReachDraft is a request for access from outside as typed, unchecked.
 type ReachDraft struct {
 	Reason string
-	Until  string // a day such as 2026-12-31, to its end in UTC, or a time (RFC 3339); "" for as long as the endpoint is there
-	Key    string // idempotency key
+	// a day such as 2026-12-31, to its end in UTC, or a time (RFC 3339); "" for as long as the endpoint is there
+	Until string
+	Key   string // idempotency key
 }
 
 // Reach asks that an endpoint is reached from outside the company network. While a request for that waits, it is the
@@ -74,8 +75,8 @@ func (s *Service) PendingReach(ctx context.Context, a identity.Actor, w workload
 	return s.pending(ctx, ReachKind, Filter{About: w.ID})
 }
 
-// MayCloseReach reports whether an endpoint is reached from outside by a request, and the actor may take that away: also
-// who approved it and may not see the endpoint itself.
+// MayCloseReach reports whether an endpoint is reached from outside by a request, and the actor may take that away:
+// also who approved it and may not see the endpoint itself.
 func (s *Service) MayCloseReach(ctx context.Context, a identity.Actor, r Request) bool {
 	if r.Kind != ReachKind || r.State != Approved {
 		return false

@@ -126,7 +126,8 @@ type Spec struct {
 	OutsideUntil time.Time `json:"outsideUntil,omitzero"`
 }
 
-// Request is one start, extension, resume, edit, raise of quota or access from outside, from its submission to its end state.
+// Request is one start, extension, resume, edit, raise of quota or access from outside, from its submission to its end
+// state.
 type Request struct {
 	ID        ID
 	Kind      Kind

@@ -133,7 +133,8 @@ func requestTitle(say page.Words, r request.Request) string {
 
 // requestPrice is empty for what costs nothing by itself.
 func requestPrice(say page.Words, r request.Request) string {
-	if r.Kind == request.QuotaKind || r.Kind == request.ReachKind || r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
+	if r.Kind == request.QuotaKind || r.Kind == request.ReachKind ||
+		r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
 		return "–"
 	}
 	return say.Money(r.Estimate)

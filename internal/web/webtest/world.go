@@ -401,7 +401,8 @@ func (w *World) pages() {
 		Reference:   apiReference,
 		Support:     page.Support{StatusURL: "https://status.example.org", ContactURL: Contact},
 		AppsURL:     func(name string) string { return w.AppsURL(name) },
-		ExternalURL: func(name string) string { return "https://" + name + ".models.example.com" }, Version: "test", MaxStreams: MaxStreams})
+		ExternalURL: func(name string) string { return "https://" + name + ".models.example.com" },
+		Version:     "test", MaxStreams: MaxStreams})
 }
 
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {

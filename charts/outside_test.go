@@ -31,8 +31,8 @@ gateway:
 			more = append(more, name)
 		}
 	}
-	if want := []string{"HTTPRoute gpu-portal-external", "Ingress gpu-portal-external", "Route gpu-portal-external"}; !slices.
-		Equal(more, want) {
+	want := []string{"HTTPRoute gpu-portal-external", "Ingress gpu-portal-external", "Route gpu-portal-external"}
+	if !slices.Equal(more, want) {
 		t.Fatalf("want %v more, got %v", want, more)
 	}
 	const host = "*.models.example.com"

@@ -17,8 +17,8 @@ import (
 // own makes a personal volume.
 func (w *world) own(subject, team, name, from string, gib int) (workload.OwnVolume, error) {
 	w.t.Helper()
-	return w.workloads.AddVolume(w.t.Context(), w.actorOf(subject), workload.PersonalDraft{Team: team, Name: name, GiB: gib,
-		From: from})
+	return w.workloads.AddVolume(w.t.Context(), w.actorOf(subject), workload.PersonalDraft{Team: team, Name: name,
+		GiB: gib, From: from})
 }
 
 // attach is a start of somebody with personal volumes.
@@ -48,7 +48,8 @@ func TestPersonalVolume(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	claim := workload.PersonalClaim("vision", w.person(developer).ID, "corpus")
-	if a := dora.get("/storage"); !strings.Contains(a.body, "/data/corpus") || !strings.Contains(a.body, "not made it yet") {
+	if a := dora.get("/storage"); !strings.Contains(a.body, "/data/corpus") ||
+		!strings.Contains(a.body, "not made it yet") {
 		t.Error("the page does not show it, and that it is still to be made")
 	}
 	if a := dora.post("/storage/new", url.Values{"name": {"corpus"}, "place": {"vision/main"},

@@ -191,7 +191,8 @@ func TestAddresses(t *testing.T) {
 func TestExternalAppsDomain(t *testing.T) {
 	for domain, fine := range map[string]bool{"": true, "models.example.com": true, "MODELS.example.com:8443": true,
 		"models.localhost": true, "gpu.example.org": false, "gpu-apps.net": false,
-		"out.gpu-apps.net": false, "net": false, "models.gpu.example.org": false, "example.org": false, "*.example.com": false,
+		"out.gpu-apps.net": false, "net": false, "models.gpu.example.org": false, "example.org": false,
+		"*.example.com":       false,
 		"https://example.com": false, "gpu-apps.net:8443": false} {
 		got, err := Load(file(t, enough+"url: https://gpu.example.org\nappsDomain: gpu-apps.net\nexternalAppsDomain: '"+
 			domain+"'\n"), nothing, nil)

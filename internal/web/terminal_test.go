@@ -251,7 +251,8 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 		hears(t, one, "X")
 	}
 	third, _ := dial(t, w, webtest.Anna, portal)
-	if _, end := hears(t, third, ""); end != "You have 2 terminals and file transfers under way already. End one of them first." {
+	const many = "You have 2 terminals and file transfers under way already. End one of them first."
+	if _, end := hears(t, third, ""); end != many {
 		t.Errorf("a third: %q", end)
 	}
 }

@@ -137,7 +137,8 @@ func (s *Shells) root(uid string) string { return filepath.Join(s.disks, filepat
 // script runs sh -c SCRIPT NAME ARGUMENT... with the shell of this machine. An argument that is an absolute path is one
 // below the directory of the pod, which has a place for each mount of the container: so it sees its own files, and what
 // a volume keeps goes with the pod.
-func (e executor) script(ctx context.Context, container string, command []string, in io.Reader, out, errs io.Writer) error {
+func (e executor) script(ctx context.Context, container string, command []string, in io.Reader, out,
+	errs io.Writer) error {
 	root := e.shells.root(string(e.pod.UID))
 	places := []string{"/tmp"}
 	for _, c := range e.pod.Spec.Containers {

@@ -191,8 +191,19 @@ func (p *person) do(err error) {
 	p.t.Helper()
 	if err != nil {
 		p.shot("failed")
-		p.t.Fatal(err)
+		p.t.Fatalf("%v\n%s", err, p.shown())
 	}
+}
+
+// shown is where a person is and the beginning of what they read there: what one asks for first when a story fails on
+// a machine that one cannot look at.
+func (p *person) shown() string {
+	text, err := p.at("body").InnerText(playwright.LocatorInnerTextOptions{Timeout: playwright.Float(5_000)})
+	if err != nil {
+		text = err.Error()
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	return fmt.Sprintf("%s at %s reads: %.1500s", p.who, p.page.URL(), text)
 }
 
 // open goes to a page of the portal.
@@ -208,9 +219,17 @@ func (p *person) open(path string) {
 
 func (p *person) at(selector string) playwright.Locator { return p.page.Locator(selector) }
 
-func (p *person) click(selector string) { p.t.Helper(); p.do(p.at(selector).First().Click()) }
+// The driver gives each act 30 s whatever its context says, so that click and fill name their time.
 
-func (p *person) fill(selector, text string) { p.t.Helper(); p.do(p.at(selector).First().Fill(text)) }
+func (p *person) click(selector string) {
+	p.t.Helper()
+	p.do(p.at(selector).First().Click(playwright.LocatorClickOptions{Timeout: playwright.Float(patience)}))
+}
+
+func (p *person) fill(selector, text string) {
+	p.t.Helper()
+	p.do(p.at(selector).First().Fill(text, playwright.LocatorFillOptions{Timeout: playwright.Float(patience)}))
+}
 
 // sees waits until something is visible.
 func (p *person) sees(selector string) {

@@ -5,7 +5,12 @@ export const typing = 'input, textarea, select, [contenteditable], dialog[open]'
 /** single reports whether an event is a shortcut of one character that counts here. */
 export function single(event) {
   return !document.body.hasAttribute('data-keys-off') && !event.ctrlKey && !event.altKey && !event.metaKey
-    && !event.isComposing && !event.target.closest?.(typing) && !document.querySelector('dialog:modal');
+    && !event.isComposing && !typed(event.target.closest?.(typing)) && !document.querySelector('dialog:modal');
+}
+
+// the field of a dialog that has just closed keeps the focus until the next frame, and nobody types into what is hidden
+function typed(field) {
+  return field?.getClientRects().length > 0;
 }
 
 const sheet = document.getElementById('gp-shortcuts');

@@ -405,7 +405,7 @@ func (s *stirring) Write(p []byte) (int, error) {
 
 // exec runs a script with arguments and says as a fault what it ended with.
 func (f *Files) exec(ctx context.Context, script string, in io.Reader, out io.Writer, args ...string) error {
-	executor, err := f.session.executor(corev1.PodExecOptions{Stdin: in != nil, Stdout: true, Stderr: true,
+	executor, err := f.session.executor(ctx, corev1.PodExecOptions{Stdin: in != nil, Stdout: true, Stderr: true,
 		Command: append([]string{"sh", "-c", script, "sh"}, args...)})
 	if err != nil {
 		return err

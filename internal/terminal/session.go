@@ -123,7 +123,7 @@ func (s *Session) run(ctx context.Context, client Client) (End, error) {
 	defer life.Stop()
 	ctx = life.Context()
 
-	executor, err := s.executor(corev1.PodExecOptions{Stdin: true, Stdout: true, TTY: true, Command: shell})
+	executor, err := s.executor(ctx, corev1.PodExecOptions{Stdin: true, Stdout: true, TTY: true, Command: shell})
 	if err != nil {
 		return End{}, err
 	}
@@ -181,16 +181,20 @@ func (s *Session) check(ctx context.Context) Reason {
 	return ""
 }
 
-func (s *Session) executor(o corev1.PodExecOptions) (remotecommand.Executor, error) {
+func (s *Session) executor(ctx context.Context, o corev1.PodExecOptions) (remotecommand.Executor, error) {
 	cluster := s.service.o.Clusters[s.workload.Cluster]
 	o.Container = kube.MainContainer(s.workload)
 	at := cluster.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.workload.Namespace).
 		Name(s.workload.Observed.Pod).SubResource("exec").VersionedParams(&o, scheme.ParameterCodec).URL()
-	sockets, err := remotecommand.NewWebSocketExecutor(cluster.Config, http.MethodGet, at.String())
+	config, at, err := pinned(ctx, cluster.Config, at)
 	if err != nil {
 		return nil, err
 	}
-	spdy, err := remotecommand.NewSPDYExecutor(cluster.Config, http.MethodPost, at)
+	sockets, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, at.String())
+	if err != nil {
+		return nil, err
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, at)
 	if err != nil {
 		return nil, err
 	}

@@ -34,10 +34,12 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 }
 
 // TestSizingWithoutScripts: the questions are a form that asks, so a browser without scripts has them all; in German,
-// with the German comma, on a telephone.
+// with the German comma, on a telephone. The bar at the foot is at its tallest there, with a reason to give, and what
+// leads to the questions is not left behind it.
 func TestSizingWithoutScripts(t *testing.T) {
 	p := signIn(t, "dana", look{NoScript: true, Language: "de-DE", Width: 360})
-	p.open("/start?kind=notebook")
+	p.open("/start?kind=notebook&size=h100&lease=4h")
+	p.sees("[data-test=bar] [name=reason]")
 	p.click("[data-test=sizing-open]")
 	p.do(p.at("[data-test=work-train]").Check())
 	p.fill("[name=billions]", "0,3")

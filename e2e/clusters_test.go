@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +92,78 @@ func (c client) page(path string) string {
 	return string(text)
 }
 
+// addedInTheBrowser: what the form refuses is said beside its field, and nothing that opens a cluster is shown again.
+func (a annex) addedInTheBrowser(p *stack.Portal) {
+	t, shared := a.t, portal
+	portal = p
+	defer func() { portal = shared }()
+	pat := signIn(t, "pat", look{Width: 1366})
+	pat.open("/admin/clusters")
+	pat.expecting("422") // what the form refuses
+	pat.reads("[data-test=cluster-row]", "main")
+	pat.fill("[data-test=cluster-name]", "annex")
+	pat.fill("[data-test=cluster-kubeconfig]", "clusters: []")
+	pat.click("[data-test=cluster-save]")
+	pat.sees("#kubeconfig-error")
+	pat.accessible()
+	pat.fill("[data-test=cluster-kubeconfig]", a.body["kubeconfig"].(string))
+	pat.fill("[data-test=cluster-settings]", a.body["settings"].(string))
+	pat.click("[data-test=cluster-save]")
+	pat.reads("#cluster-annex", "annex")
+	pat.reads("#cluster-annex [data-test=cluster-state]", "Answers") // the page follows what the portal finds
+	pat.do(pat.assert.Locator(pat.at("[data-test=cluster-kubeconfig]")).ToHaveValue(""))
+	pat.do(pat.assert.Locator(pat.at("[data-test=cluster-name]")).ToHaveValue("")) // no draft of what was taken
+	kept, err := pat.page.Evaluate("() => JSON.stringify({...sessionStorage, ...localStorage})")
+	pat.do(err)
+	if strings.Contains(fmt.Sprint(kept), "token") {
+		t.Errorf("the browser keeps what opens the cluster: %v", kept)
+	}
+	pat.accessible()
+	pat.shot("clusters")
+	dana := signIn(t, "dana", look{Dark: true, Width: 390})
+	dana.open("/start?kind=notebook")
+	dana.advanced()
+	dana.reads("[name=cluster]", "annex")
+	dana.fitsTheWindow()
+	dana.shot("start")
+	for _, them := range []*person{pat, dana} { // the portal is killed later, under open pages
+		them.do(them.context.Close())
+	}
+}
+
+// quotaOfOneCluster: a limit of the second cluster refuses what the quota of all clusters would allow, and says where;
+// where nobody chose a cluster, the first one takes it.
+func (a annex) quotaOfOneCluster(pat, dana client) {
+	t := a.t
+	team := pat.ok(http.StatusOK, http.MethodGet, "/tenants/vision", nil)
+	was, limited := team["quota"].(map[string]any), map[string]any{}
+	for size, n := range was {
+		limited[size] = n
+	}
+	limited["gpu-shared@annex"] = 0
+	save := func(quota map[string]any) {
+		now := pat.ok(http.StatusOK, http.MethodGet, "/tenants/vision", nil)
+		pat.ok(http.StatusOK, http.MethodPut, "/tenants/vision", map[string]any{"quota": quota, "base": now["version"]})
+	}
+	save(limited)
+	asks := map[string]any{"kind": "notebook", "tenant": "vision", "size": "gpu-shared", "image": "jupyterlab",
+		"lease": "8h", "storage": "", "reason": "end-to-end test", "cluster": "annex"}
+	if r := dana.call(http.MethodPost, "/requests", asks); r.Status != http.StatusUnprocessableEntity ||
+		!strings.Contains(string(r.Raw), "on cluster annex") {
+		t.Errorf("a size that the team may not hold there: got %d %s", r.Status, r.Raw)
+	}
+	asks["cluster"] = ""
+	if v := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", asks); len(v["problems"].([]any)) > 0 {
+		t.Errorf("want the cluster that has quota to be taken, got %v", v["problems"])
+	}
+	limited["gpu-shared@moon"] = 1
+	if r := pat.call(http.MethodPut, "/tenants/vision", map[string]any{"quota": limited, "base": 1}); r.Status !=
+		http.StatusUnprocessableEntity || !strings.Contains(string(r.Raw), "moon") {
+		t.Errorf("a cluster that does not exist: got %d %s", r.Status, r.Raw)
+	}
+	save(was)
+}
+
 // TestAClusterThatHangs: an administrator adds a second cluster in the portal, which goes on answering meanwhile. Then
 // the API server of that one is frozen, so that connections to it open and nothing answers. The other one starts, stops
 // and measures as ever, also after the portal itself was started anew; what is asked of the frozen one is taken, and
@@ -108,18 +180,12 @@ func TestAClusterThatHangs(t *testing.T) {
 			t.Errorf("rights: %v", f)
 		}
 	}
-	pat.ok(http.StatusCreated, http.MethodPost, "/clusters", a.body)
-	listed := func(state string) {
-		pat.until("/clusters", "the annex as "+state, time.Minute, func(list map[string]any) bool {
-			return slices.ContainsFunc(items(list), func(c map[string]any) bool {
-				return c["name"] == "annex" && c["state"] == state
-			})
-		})
-	}
-	listed("unknown") // the portal works with it, and has not looked yet
+	a.addedInTheBrowser(p)
 	on := func(cluster string) map[string]any { return map[string]any{"cluster": cluster, "storage": ""} }
 	there := str(dana.running("cpu", on("annex"))["id"])
 	here := str(dana.running("gpu-shared", on("main"))["id"])
+
+	a.quotaOfOneCluster(pat, dana)
 
 	a.tell("/freeze/apiserver")
 	frozen := true

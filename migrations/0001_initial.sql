@@ -263,7 +263,7 @@ CREATE INDEX workloads_newest ON workloads (created_at, id);
 CREATE INDEX workloads_by_state ON workloads ((CASE state WHEN 'failed' THEN 0 WHEN 'starting' THEN 1 WHEN 'queued' THEN 1 WHEN 'running' THEN 2 WHEN 'asleep' THEN 2 ELSE 3 END), created_at DESC, id DESC, state) WHERE state <> 'ended';
 CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
-CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';
+CREATE INDEX workloads_holding ON workloads (tenant, size_name, cluster, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';
 CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats, held_replicas) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
 -- When people were inside workloads last, through the gateway.

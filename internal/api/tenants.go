@@ -18,7 +18,7 @@ type TenantEntry struct {
 	Title     string              `json:"title"`
 	Namespace string              `json:"namespace"`
 	Groups    map[string][]string `json:"groups" doc:"Group rules by role; * in one stands for any characters. Empty for members who are no owners"`
-	Quota     map[string]int      `json:"quota" doc:"By size; * stands for each size that is not listed"`
+	Quota     map[string]int      `json:"quota" doc:"By size; * stands for each size that is not listed. size@cluster counts on one cluster, beside that"`
 	Disabled  bool                `json:"disabled" doc:"Keeps its data and starts nothing; what runs goes on until it is stopped"`
 	Defaults  TenantDefaults      `json:"defaults"`
 	From      string              `json:"from" enum:"configuration,portal,both" doc:"Who says so; with both, what was saved in the portal counts over the configuration"`
@@ -146,6 +146,7 @@ type ComparedStart struct {
 // QuotaExceeding is a size of which a team holds too many.
 type QuotaExceeding struct {
 	Size    string          `json:"size"`
+	Cluster string          `json:"cluster,omitempty" doc:"Where it is counted; left out for all clusters together"`
 	Holds   int             `json:"holds"`
 	Limit   int             `json:"limit"`
 	Started []ComparedStart `json:"started" doc:"The last ones over the limit, newest first"`
@@ -154,7 +155,7 @@ type QuotaExceeding struct {
 type checkQuotaInput struct {
 	Name string `path:"name" maxLength:"63"`
 	Body struct {
-		Quota map[string]int `json:"quota" doc:"How many of a size at once, by name; * for all others"`
+		Quota map[string]int `json:"quota" doc:"How many of a size at once, by name; * for all others, size@cluster on one cluster"`
 	}
 }
 
@@ -168,7 +169,7 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{},
 		Waiting: c.Waiting, Blocked: comparedStarts(c.Blocked)}
 	for _, o := range c.Excesses {
-		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Spec.Size.Name, Holds: o.Holds, Limit: o.Limit,
+		v.Over = append(v.Over, QuotaExceeding{Size: o.Size.Name, Cluster: o.Cluster, Holds: o.Holds, Limit: o.Limit,
 			Started: comparedStarts(o.Started)})
 	}
 	return reply(v, nil)

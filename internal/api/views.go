@@ -290,7 +290,7 @@ type Tenant struct {
 	Title     string           `json:"title"`
 	Namespace string           `json:"namespace"`
 	Roles     []string         `json:"roles" doc:"The caller's roles in it"`
-	Quota     map[string]Quota `json:"quota" doc:"By size"`
+	Quota     map[string]Quota `json:"quota" doc:"By size; by size@cluster where one cluster has a limit"`
 	Disabled  bool             `json:"disabled"`
 }
 

@@ -351,6 +351,7 @@ func (a *App) services() {
 		Seen: a.devicesSeen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, Initial: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
+		Clusters:            func() []string { return a.site.Clusters },
 		Holidays:            a.config.Schedule.Holidays,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,
 		Resolve: a.resolveImage, Taken: a.teamsTaken, Now: a.now, Logger: a.log})

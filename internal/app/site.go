@@ -89,7 +89,7 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 	var problems []error
 	for _, t := range a.site.Directory.Tenants {
 		for _, size := range slices.Sorted(maps.Keys(t.Quota)) {
-			if size == tenant.EverySize {
+			if size, _ = tenant.ParseQuotaKey(size); size == tenant.EverySize {
 				continue
 			}
 			_, was := first.Size(size)
@@ -204,9 +204,9 @@ func (a *App) sharing() workload.Sharing {
 // limits lets workload.Service ask what a team may hold.
 type limits struct{ site func() request.Site }
 
-func (l limits) QuotaLimit(name, size string) int {
+func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
 	t, _ := l.site().Directory.ByName(name)
-	return t.QuotaOf(size)
+	return t.Limits(size, cluster)
 }
 
 func (l limits) Pools() []license.Pool { return l.site().Pools }

@@ -190,9 +190,9 @@ func teamName(i int) string { return fmt.Sprintf("team-%03d", i) }
 
 type limits struct{ site func() request.Site }
 
-func (l limits) QuotaLimit(name, size string) int {
+func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
 	t, _ := l.site().Directory.ByName(name)
-	return t.Quota[size]
+	return t.Limits(size, cluster)
 }
 func (l limits) Pools() []license.Pool      { return l.site().Pools }
 func (l limits) TenantDisabled(string) bool { return false }

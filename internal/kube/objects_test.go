@@ -490,6 +490,22 @@ func TestTenantQuotaCountsClaims(t *testing.T) {
 	}
 }
 
+// TestTheQuotaOfACluster: the ResourceQuota of a cluster has the cluster's own limit where it is lower.
+func TestTheQuotaOfACluster(t *testing.T) {
+	c := catalog.Catalog{Sizes: []catalog.Size{{Name: "h100", Technology: catalog.Full,
+		Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 1}}}}
+	team := tenant.Tenant{Name: "vision", Quota: map[string]int{"h100": 5, "h100@west": 2, "h100@east": 9, "*@south": 0}}
+	for cluster, want := range map[string]string{"main": "5", "west": "2", "east": "5", "south": "0"} {
+		objects, err := TenantObjects(team, c, Site{Instance: "default", Cluster: cluster})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hard(objects, "portal-gpu")["requests.nvidia.com/gpu"]; got != want {
+			t.Errorf("%s: want %s, got %q", cluster, want, got)
+		}
+	}
+}
+
 func hard(objects []Object, name string) map[string]string {
 	got := map[string]string{}
 	for _, o := range objects {

@@ -187,7 +187,7 @@ func (n space) mayHold(s catalog.Size) int64 {
 	if n.tenant.Disabled || !s.OfferedTo(n.tenant.Name) || n.site.Cluster != "" && !s.OfferedOn(n.site.Cluster) {
 		return 0
 	}
-	return int64(n.tenant.QuotaOf(s.Name))
+	return int64(n.tenant.QuotaOn(s.Name, n.site.Cluster))
 }
 
 // classLines are the two ways to a device of a class: by a claim, and by the name that each class has as an extended

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type QuotaComparison struct {
 // QuotaExcess is a size of which a tenant holds more than its quota.
 type QuotaExcess struct {
 	Size    catalog.Size
+	Cluster string // where it is counted; "" for all clusters together
 	Holds   int
 	Limit   int
 	Started []Compared // the last ones over the limit, newest first; what runs goes on
@@ -90,7 +92,9 @@ func (c *QuotaComparison) count(then tenant.Tenant, r Request) {
 		return
 	}
 	c.Seen++
-	if f := r.Decision.Facts; f.QuotaUsed+int64(r.Spec.Replicas.Least()) > int64(then.QuotaOf(r.Spec.Size.Name)) {
+	// what was held then is kept for the limit that left the least, and compared with the lower one of now
+	limit := int64(then.QuotaOn(r.Spec.Size.Name, r.Spec.Cluster))
+	if f := r.Decision.Facts; f.QuotaUsed+int64(r.Spec.Replicas.Least()) > limit {
 		c.Refused = append(c.Refused, r.compared())
 	}
 }
@@ -100,7 +104,7 @@ func (c *QuotaComparison) countWaiting(then tenant.Tenant, r Request, holdings [
 		return
 	}
 	c.Waiting++
-	if QuotaOf(then, r.Spec.Size.Name, holdings).Lacks(r.Spec.Replicas.Least()) {
+	if QuotaOf(then, r.Spec.Size.Name, r.Spec.Cluster, holdings).Lacks(r.Spec.Replicas.Least()) {
 		c.Blocked = append(c.Blocked, r.compared())
 	}
 }
@@ -111,7 +115,7 @@ func (c *QuotaComparison) countRefused(then tenant.Tenant, r Refused) {
 	}
 	c.Seen++
 	after := r.Facts.QuotaUsed + int64(r.Spec.Replicas.Least())
-	if after > r.Facts.QuotaLimit && after <= int64(then.QuotaOf(r.Spec.Size.Name)) {
+	if after > r.Facts.QuotaLimit && after <= int64(then.QuotaOn(r.Spec.Size.Name, r.Spec.Cluster)) {
 		c.Allowed = append(c.Allowed, r.compared())
 	}
 }
@@ -119,17 +123,39 @@ func (c *QuotaComparison) countRefused(then tenant.Tenant, r Refused) {
 // quotaExcesses are the sizes above the quota that a tenant then has, with what it holds, newest first.
 func quotaExcesses(then tenant.Tenant, held map[string][]Compared, holdings []workload.Holding) (list []QuotaExcess) {
 	for size, of := range held {
-		q := QuotaOf(then, size, holdings)
-		if q.Used <= q.Limit {
-			continue
+		clusters := []string{""}
+		for _, r := range of {
+			if !slices.Contains(clusters, r.Spec.Cluster) {
+				clusters = append(clusters, r.Spec.Cluster)
+			}
 		}
-		over, started := q.Used-q.Limit, 0
-		for over > 0 && started < len(of) {
-			over -= of[started].Spec.Replicas.Least()
-			started++
+		for _, cluster := range clusters {
+			if e, over := quotaExcess(then, size, cluster, of, holdings); over {
+				list = append(list, e)
+			}
 		}
-		list = append(list, QuotaExcess{Size: of[0].Spec.Size, Holds: q.Used, Limit: q.Limit, Started: of[:started]})
 	}
-	slices.SortFunc(list, func(a, b QuotaExcess) int { return strings.Compare(a.Size.Name, b.Size.Name) })
+	slices.SortFunc(list, func(a, b QuotaExcess) int {
+		return cmp.Or(strings.Compare(a.Size.Name, b.Size.Name), strings.Compare(a.Cluster, b.Cluster))
+	})
 	return list
+}
+
+// quotaExcess looks at the limit of a size on all clusters together, or at that of one cluster alone.
+func quotaExcess(then tenant.Tenant, size, cluster string, of []Compared, holdings []workload.Holding) (QuotaExcess,
+	bool) {
+	limits := then.Limits(size, cluster)
+	last := limits[len(limits)-1]
+	q := workload.QuotaOf(then.Name, size, []tenant.Limit{last}, holdings)
+	if last.Cluster != cluster || q.Used <= q.Limit {
+		return QuotaExcess{}, false
+	}
+	e := QuotaExcess{Size: of[0].Spec.Size, Cluster: cluster, Holds: q.Used, Limit: q.Limit}
+	for over := q.Used - q.Limit; over > 0 && len(of) > 0; of = of[1:] {
+		if cluster == "" || of[0].Spec.Cluster == cluster {
+			e.Started = append(e.Started, of[0])
+			over -= of[0].Spec.Replicas.Least()
+		}
+	}
+	return e, true
 }

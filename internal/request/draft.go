@@ -139,7 +139,8 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 	for _, known := range c.offering.Clusters {
 		switch {
 		case !size.OfferedOn(known):
-		case (!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)) && c.opens(image, known):
+		case c.offering.Tenant.QuotaOn(size.Name, known) > 0 && c.opens(image, known) &&
+			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)):
 			return known
 		case usual == "":
 			usual = known

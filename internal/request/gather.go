@@ -144,7 +144,7 @@ func (c *core) readBudget(ctx context.Context, in Reader, q subject, s *state) (
 // facts is what follows from what was read.
 func (c *core) facts(f Facts, q subject, s state) Facts {
 	f.Owner, f.Extends = cmp.Or(q.owner, q.asker), s.target
-	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, s.holdings)
+	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, q.spec.Cluster, s.holdings)
 	f.Seats = c.seats(q.spec.Size, s.checkouts)
 	f.SeatLine = queueLength(s.line, f.Seats, q.own)
 	f.History, f.NameTaken = s.history, s.nameTaken

@@ -67,7 +67,8 @@ func (s *Quotas) Ask(ctx context.Context, a identity.Actor, d QuotaDraft) (Reque
 	return s.ask(ctx, a, sent, q, func(f Facts) (Outcome, error) { return SubmitQuota(w, a, f) })
 }
 
-// Of is what a tenant holds and may hold, by size, in the order of the catalog.
+// Of is what a tenant holds and may hold, by size; on one cluster by tenant.QuotaKey, where the quota names the size
+// there or something of it is held under a limit of the cluster.
 func (s *Quotas) Of(ctx context.Context, t tenant.Tenant) (map[string]Quota, error) {
 	holdings, err := s.store.Holdings(ctx, t.Name)
 	if err != nil {
@@ -75,8 +76,18 @@ func (s *Quotas) Of(ctx context.Context, t tenant.Tenant) (map[string]Quota, err
 	}
 	quotas := map[string]Quota{}
 	for _, size := range s.site().Catalog.Sizes {
-		if q := QuotaOf(t, size.Name, holdings); q.Limit > 0 || q.Used > 0 {
+		if q := QuotaOf(t, size.Name, "", holdings); q.Limit > 0 || q.Used > 0 {
 			quotas[size.Name] = q
+		}
+		for _, cluster := range s.site().Clusters {
+			key := tenant.QuotaKey(size.Name, cluster)
+			_, named := t.Quota[key]
+			for _, l := range t.Limits(size.Name, cluster)[1:] {
+				q := workload.QuotaOf(t.Name, size.Name, []tenant.Limit{l}, holdings)
+				if named || q.Used > 0 {
+					quotas[key] = q
+				}
+			}
 		}
 	}
 	return quotas, nil

@@ -57,16 +57,13 @@ func (c *checker) scaling(d Draft, w Spec) autoscale.Policy {
 	return p
 }
 
-// Lacks reports whether so many more are beyond the limit.
-func (q Quota) Lacks(more int) bool { return q.Used+more > q.Limit }
-
 // quotaShort says that the quota has no room for what a spec starts with.
 func quotaShort(w Spec, q Quota) fault.Field {
 	if n := w.Replicas.Least(); n > 1 {
-		return fault.Field{Name: "replicas", Reason: i18n.T("replicas.quota_short", "Size", w.Size.Called(), "Used", q.Used,
+		return fault.Field{Name: "replicas", Reason: i18n.T("replicas.quota_short", "Size", q.Names(w.Size), "Used", q.Used,
 			"Limit", q.Limit, "Replicas", n)}
 	}
-	return fault.Field{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Called(), "Used", q.Used, "Limit",
+	return fault.Field{Name: "size", Reason: i18n.T("request.quota_full", "Size", q.Names(w.Size), "Used", q.Used, "Limit",
 		q.Limit)}
 }
 

@@ -382,7 +382,7 @@ func notSpare(w workload.Workload, spec Spec, f Facts) i18n.Text {
 	case w.Volume != "" && (w.Image.Home != "" || spec.Image.Home != ""), workload.HasPersonal(w.Mounts):
 		return i18n.T("versions.stop_storage")
 	case f.Quota.Lacks(1):
-		return i18n.T("versions.stop_quota", "Size", w.Size.Called(), "Used", f.Quota.Used, "Limit", f.Quota.Limit)
+		return i18n.T("versions.stop_quota", "Size", f.Quota.Names(w.Size), "Used", f.Quota.Used, "Limit", f.Quota.Limit)
 	case w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU, f.seatsMissing(spec):
 		return i18n.T("versions.stop_seat")
 	case f.Fit.Known && f.Fit.Free < 1:

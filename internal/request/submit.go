@@ -42,12 +42,6 @@ type Facts struct {
 	Policy       *policy.Policy
 }
 
-// Quota is how much of a size a tenant holds and may hold.
-type Quota struct {
-	Used  int
-	Limit int
-}
-
 // AskerHistory is what a person was granted in the last days, for rules that limit it.
 type AskerHistory struct {
 	Requests int
@@ -57,18 +51,12 @@ type AskerHistory struct {
 // HistoryDays is how far back the rules and the preview of a change see.
 const HistoryDays = 30
 
-// Full reports whether nothing more can be granted.
-func (q Quota) Full() bool { return q.Used >= q.Limit }
+// Quota is how much of a size a tenant holds and may hold.
+type Quota = workload.Quota
 
-// QuotaOf counts what a tenant holds of a size.
-func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
-	q := Quota{Limit: t.QuotaOf(size)}
-	for _, h := range holdings {
-		if h.Tenant == t.Name && h.Size == size {
-			q.Used += h.Count
-		}
-	}
-	return q
+// QuotaOf counts what a tenant holds of a size; with a cluster it is the quota that leaves the least there.
+func QuotaOf(t tenant.Tenant, size, cluster string, holdings []workload.Holding) Quota {
+	return workload.QuotaOf(t.Name, size, t.Limits(size, cluster), holdings)
 }
 
 // Outcome is what a submission or a decision leads to: the request, the workload that is to be saved with it (nil for
@@ -307,7 +295,7 @@ func obstacles(w Spec, f Facts) []fault.Field {
 func shortages(w Spec, f Facts) []fault.Field {
 	switch {
 	case f.Quota.Limit == 0:
-		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Called())}}
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", f.Quota.Names(w.Size))}}
 	case f.Quota.Lacks(w.Replicas.Least()):
 		return []fault.Field{quotaShort(w, f.Quota)}
 	case f.seatRefused(w):

@@ -274,12 +274,13 @@ func (v view) ScalingEndpoints(ctx context.Context) ([]workload.Workload, error)
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
 // databases answer from them.
-const holdings = `SELECT tenant, size_name, license_pool, sum(held_replicas), sum(license_seats * held_replicas)
+const holdings = `SELECT tenant, size_name, cluster, license_pool, sum(held_replicas),
+		sum(license_seats * held_replicas)
 	FROM workloads
 	WHERE tenant = ?
 	AND (desired = 'running' OR state = 'stopping')
-	GROUP BY tenant, size_name, license_pool
-	UNION ALL SELECT '', '', license_pool, sum(held_replicas), sum(license_seats * held_replicas) FROM workloads
+	GROUP BY tenant, size_name, cluster, license_pool
+	UNION ALL SELECT '', '', '', license_pool, sum(held_replicas), sum(license_seats * held_replicas) FROM workloads
 		WHERE license_pool <> ''
 		AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY license_pool`
@@ -295,7 +296,7 @@ func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, 
 	var list []workload.Holding
 	for rows.Next() {
 		var h workload.Holding
-		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicensePool, &h.Count, &h.Seats); err != nil {
+		if err := rows.Scan(&h.Tenant, &h.Size, &h.Cluster, &h.LicensePool, &h.Count, &h.Seats); err != nil {
 			return nil, failure(err)
 		}
 		list = append(list, h)

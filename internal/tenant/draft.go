@@ -41,7 +41,7 @@ const (
 const QuotaField = "quota."
 
 // check lists what is wrong with a draft; d is what counts now.
-func (f Draft) check(d Directory, known func(size string) bool) []fault.Field {
+func (f Draft) check(d Directory, known func(size string) bool, clusters []string) []fault.Field {
 	var fields []fault.Field
 	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
 	if f.New {
@@ -64,14 +64,17 @@ func (f Draft) check(d Directory, known func(size string) bool) []fault.Field {
 		}
 	}
 	was, _ := d.ByName(f.Name)
-	for _, size := range slices.Sorted(maps.Keys(f.Quota)) {
-		n := f.Quota[size]
-		_, had := was.Quota[size]
+	for _, key := range slices.Sorted(maps.Keys(f.Quota)) {
+		n := f.Quota[key]
+		size, cluster := ParseQuotaKey(key)
+		_, had := was.Quota[key]
 		switch {
 		case size != EverySize && !had && !known(size):
-			problem(QuotaField+size, i18n.T("tenant.quota_size", "Size", clip(size)))
+			problem(QuotaField+key, i18n.T("tenant.quota_size", "Size", clip(size)))
+		case key != QuotaKey(size, cluster), cluster != "" && !had && !slices.Contains(clusters, cluster):
+			problem(QuotaField+key, i18n.T("tenant.quota_cluster", "Cluster", clip(cluster)))
 		case n < 0 || n > maxQuota:
-			problem(QuotaField+size, i18n.T("tenant.quota_number", "Size", clip(size), "Most", maxQuota))
+			problem(QuotaField+key, i18n.T("tenant.quota_number", "Size", clip(key), "Most", maxQuota))
 		}
 	}
 	if len(f.Quota) > maxEntries {

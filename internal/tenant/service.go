@@ -50,6 +50,8 @@ type Options struct {
 	Initial Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // in effect; what a team's images are started like
+	// Clusters are those that a quota may name; nil: none.
+	Clusters func() []string
 	// Resolve gives the digest of an image's tag, see registry.Client.Resolve; nil: images need a digest.
 	Resolve func(ctx context.Context, team, reference string) (registry.Manifest, error)
 	// Holidays are the site's, for the hours of every team.
@@ -264,7 +266,7 @@ func (s *Service) checked(a identity.Actor, d Draft) (now Entry, trimmed Draft, 
 			return now, d, err
 		}
 	}
-	return now, d, fault.InvalidFields(d.check(s.Directory(), s.o.Known))
+	return now, d, fault.InvalidFields(d.check(s.Directory(), s.o.Known, s.clusters()))
 }
 
 func (f Draft) trimmed() Draft {
@@ -292,6 +294,13 @@ func (s *Service) save(ctx context.Context, a identity.Actor, now Entry, d Draft
 		saved.Namespace = d.Namespace
 	}
 	return s.write(ctx, a, now, d.Name, d.Base, saved, i18n.Literal(d.Note))
+}
+
+func (s *Service) clusters() []string {
+	if s.o.Clusters == nil {
+		return nil
+	}
+	return s.o.Clusters()
 }
 
 // SaveDefaults changes what the members' starts begin with.

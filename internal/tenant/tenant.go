@@ -15,7 +15,8 @@ type Tenant struct {
 	Namespace string `json:"namespace,omitempty"` // its namespace on every cluster; default gpu-NAME
 	// by role (developer, owner, approver): names of groups as the provider spells them, "*" for any characters
 	Groups map[identity.Role][]string `json:"groups"`
-	// how many of a size at once; "*" speaks for sizes that are not listed, which are not allowed without it
+	// how many of a size at once; "*" speaks for sizes that are not listed, which are not allowed without it. "h100@edge"
+	// limits a size on one cluster beside that, "*@edge" each size there
 	Quota    map[string]int `json:"quota"`
 	Disabled bool           `json:"disabled,omitempty"` // keeps its data, starts nothing
 	Defaults Defaults       `json:"defaults,omitzero"`  // what the form for a start begins with
@@ -34,13 +35,59 @@ type Defaults struct {
 // later.
 const EverySize = "*"
 
-// QuotaOf is how many of a size the tenant may hold at once.
+// QuotaOf is how many of a size the tenant may hold at once, on all clusters together.
 func (t Tenant) QuotaOf(size string) int {
 	limit, listed := t.Quota[size]
 	if !listed {
 		limit = t.Quota[EverySize]
 	}
 	return max(0, limit)
+}
+
+// QuotaKey is the entry of a quota that counts a size on one cluster, beside the entry that counts it on all of them;
+// cluster "" is that one.
+func QuotaKey(size, cluster string) string {
+	if cluster == "" {
+		return size
+	}
+	return size + "@" + cluster
+}
+
+// ParseQuotaKey takes a key of a quota apart.
+func ParseQuotaKey(key string) (size, cluster string) {
+	size, cluster, _ = strings.Cut(key, "@")
+	return size, cluster
+}
+
+// Limit is how many of a size a tenant may hold at once.
+type Limit struct {
+	Most    int
+	Cluster string // where; "" for all clusters together
+}
+
+// Limits of a size on a cluster: the one of all clusters together, then that of the cluster where there is one.
+func (t Tenant) Limits(size, cluster string) []Limit {
+	list := []Limit{{Most: t.QuotaOf(size)}}
+	if cluster == "" {
+		return list
+	}
+	most, listed := t.Quota[QuotaKey(size, cluster)]
+	if !listed {
+		most, listed = t.Quota[QuotaKey(EverySize, cluster)]
+	}
+	if listed {
+		list = append(list, Limit{Most: max(0, most), Cluster: cluster})
+	}
+	return list
+}
+
+// QuotaOn is how many of a size the tenant may hold at once on a cluster.
+func (t Tenant) QuotaOn(size, cluster string) int {
+	most := t.QuotaOf(size)
+	for _, l := range t.Limits(size, cluster) {
+		most = min(most, l.Most)
+	}
+	return most
 }
 
 // Display is the title, or the name where there is none.

@@ -91,14 +91,18 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		"groups.owner":         {Name: "vision", Groups: map[identity.Role][]string{identity.Owner: {"**"}}},
 		"groups.admin":         {Name: "vision", Groups: map[identity.Role][]string{identity.Admin: {"abc"}}},
 		"quota.none":           {Name: "vision", Quota: map[string]int{"none": 1}},
+		"quota.none@main":      {Name: "vision", Quota: map[string]int{"none@main": 1}},
+		"quota.cpu@west":       {Name: "vision", Quota: map[string]int{"cpu@west": 1}},
+		"quota.cpu@":           {Name: "vision", Quota: map[string]int{"cpu@": 1}},
+		"quota.cpu@main below": {Name: "vision", Quota: map[string]int{"cpu@main": -1, "*@main": 0}},
 		"quota.cpu below zero": {Name: "vision", Quota: map[string]int{"cpu": -1}},
 	} {
-		got := draft.check(d, known)
+		got := draft.check(d, known, []string{"main"})
 		if (want == "") != (len(got) == 0) || want != "" && got[0].Name != firstWord(want) {
 			t.Errorf("%s: got %v", want, got)
 		}
 	}
-	if got := (Draft{Name: "vision", Quota: map[string]int{"gone": 0}}).check(d, known); len(got) > 0 {
+	if got := (Draft{Name: "vision", Quota: map[string]int{"gone": 0}}).check(d, known, []string{"main"}); len(got) > 0 {
 		t.Errorf("a size that the team has, and the catalog has no more, cannot be kept: %v", got)
 	}
 }

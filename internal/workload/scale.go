@@ -92,7 +92,8 @@ func (s *Service) scaled(ctx context.Context, tx Tx, a identity.Actor, w Workloa
 	if err != nil {
 		return out, err
 	}
-	out.Limit, out.Used = s.Limits.QuotaLimit(w.Tenant, w.Size.Name), usedOf(holdings, w)
+	quota := QuotaOf(w.Tenant, w.Size.Name, s.Limits.QuotaLimits(w.Tenant, w.Size.Name, w.Cluster), holdings)
+	out.Limit, out.Used = quota.Limit, quota.Used
 	if !w.Holds() {
 		return out, nil
 	}
@@ -108,7 +109,7 @@ func (s *Service) scaled(ctx context.Context, tx Tx, a identity.Actor, w Workloa
 	}
 	switch {
 	case more > 0 && out.Used > out.Limit:
-		return out, fault.New(fault.Conflict, i18n.T("replicas.over_quota", "Size", w.Size.Called(), "Used",
+		return out, fault.New(fault.Conflict, i18n.T("replicas.over_quota", "Size", quota.Names(w.Size), "Used",
 			out.Used-wanted+w.Replicas.Hold(), "Limit", out.Limit, "Most", max(w.Replicas.Want(), wanted-out.Used+out.Limit)))
 	case wanted > w.Replicas.Want() && !out.Budget.Fits():
 		return out, fault.New(fault.Conflict, out.Budget.Sentence("replicas.over_budget"))
@@ -149,16 +150,6 @@ func (s *Service) scaleSeats(ctx context.Context, tx Tx, w Workload, more int) e
 	}
 	return fault.New(fault.Conflict, i18n.T("replicas.over_seats", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats,
 		"Most", w.Replicas.Hold()+possible))
-}
-
-// usedOf is how many of the size of a workload its team holds.
-func usedOf(holdings []Holding, w Workload) (used int) {
-	for _, h := range holdings {
-		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
-			used += h.Count
-		}
-	}
-	return used
 }
 
 // seats are those of the pool that a workload takes of, and how many others wait for them; nil where it takes none.

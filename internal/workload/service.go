@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -99,7 +100,7 @@ type VolumeFilter struct {
 // Limits says what a tenant may hold and how many seats there are; the service asks it when a stopped workload is
 // resumed.
 type Limits interface {
-	QuotaLimit(tenant, size string) int
+	QuotaLimits(tenant, size, cluster string) []tenant.Limit // never empty
 	Pools() []license.Pool
 	TenantDisabled(tenant string) bool
 }
@@ -446,10 +447,10 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	if err != nil {
 		return nil, err
 	}
-	used := usedOf(holdings, w)
-	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used+w.Replicas.Want() > limit {
-		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Called(), "Used", used, "Limit",
-			limit))
+	quota := QuotaOf(w.Tenant, w.Size.Name, s.Limits.QuotaLimits(w.Tenant, w.Size.Name, w.Cluster), holdings)
+	if quota.Lacks(w.Replicas.Want()) {
+		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", quota.Names(w.Size), "Used", quota.Used,
+			"Limit", quota.Limit))
 	}
 	seats, ahead, err := s.seats(ctx, tx, w)
 	if err != nil || seats == nil {

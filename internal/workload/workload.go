@@ -266,11 +266,12 @@ type Kernel struct {
 	Connections  int       `json:"connections"`
 }
 
-// Holding is how many workloads of a tenant hold a size, and with it seats of the pool. Where only seats count, Tenant
-// and Size are empty.
+// Holding is how many workloads of a tenant hold a size on a cluster, and with it seats of the pool. Where only seats
+// count, Tenant, Size and Cluster are empty.
 type Holding struct {
 	Tenant      string
 	Size        string
+	Cluster     string
 	LicensePool string
 	Count       int
 	Seats       int // of LicensePool, all of them together

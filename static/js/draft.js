@@ -1,9 +1,9 @@
 // Keeps what was typed when the session has ended: the page stays, a dialog offers to sign in again, and the forms are
 // filled as they were when the same person comes back to the same page in the same tab. Forms with data-draft are kept
-// over a reload as well, until they are sent.
+// over a reload as well, until they are sent. Fields with data-secret are kept nowhere.
 const key = 'gp-draft';
 const person = document.body.dataset.person;
-const kept = 'input:not([type="hidden"]:not([data-kept]), [type="password"], [type="file"], [type="submit"]), select, textarea';
+const kept = 'input:not([type="hidden"]:not([data-kept]), [type="password"], [type="file"], [type="submit"], [data-secret]), select, textarea:not([data-secret])';
 const longest = 60 * 60_000; // ms; what is older is somebody's abandoned attempt
 
 // Filling a form tells htmx, which listens to it only once the page is complete.
@@ -30,12 +30,12 @@ for (const type of ['pointerdown', 'pointerup', 'pointercancel']) {
 
 function ended() {
   waiting = false;
-  keep();
+  keep(true);
   const dialog = document.getElementById('gp-session-ended');
   if (!dialog?.open) dialog?.showModal();
 }
 
-// a form that is sent whole meets the sign-in page; where it got through, the next page throws this away
+// a form that is sent whole may meet the sign-in page; where it got through, the next page throws this away
 let sent = false;
 document.addEventListener('submit', (event) => {
   if (event.defaultPrevented || event.target.method !== 'post') return;
@@ -60,11 +60,11 @@ document.addEventListener('change', (event) => { touched ||= Boolean(event.targe
 document.addEventListener('input', (event) => { touched ||= Boolean(event.target.closest?.('form[data-draft]')); });
 document.addEventListener('click', (event) => { touched ||= Boolean(event.target.closest?.('form[data-draft] button[name]')); });
 
-function keep() {
+function keep(over = false) {
   if (!person) return;
   const forms = [...document.querySelectorAll('#content form[method="post"]')]
     .map((form, index) => ({ index, id: form.id, values: values(form) })).filter(({ values }) => values.length > 0);
-  store(key, { person, path: location.pathname, at: Date.now(), forms });
+  store(key, { person, path: location.pathname, at: Date.now(), forms, over });
 }
 
 function store(name, draft) {
@@ -98,7 +98,10 @@ function choice(field) {
 }
 
 function restore() {
-  const draft = take(key) ?? reloaded();
+  const unsent = take(key);
+  const signedIn = sessionStorage.getItem(signedOut);
+  const draft = (unsent?.over || signedIn) && unsent || reloaded();
+  sessionStorage.removeItem(signedOut);
   if (!draft) return;
   const forms = document.querySelectorAll('#content form[method="post"]');
   for (const { index, id, values } of draft.forms) {
@@ -113,7 +116,6 @@ function reloaded() {
   if (!form) return null;
   const draft = take(own);
   const back = sessionStorage.getItem(signedOut) ?? (performance.getEntriesByType('navigation')[0]?.type === 'reload' ? '1' : null);
-  sessionStorage.removeItem(signedOut);
   const refused = document.querySelector('[data-test="form-errors"]');
   if (!draft || !back || refused || draft.search !== location.search) return null;
   touched = true;

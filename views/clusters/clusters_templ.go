@@ -625,7 +625,8 @@ func form(m FormModel) templ.Component {
 				}
 				templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "kubeconfig", Name: "kubeconfig", Kind: ui.TextareaField, Rows: 10, Mono: true,
 					Label: ui.L(ctx).S("clusters.kubeconfig"), Hint: ui.L(ctx).S("clusters.kubeconfig_hint"), Required: true,
-					Error: m.KubeconfigFail, MaxLength: m.MostKubeconfig, Autocomplete: "off", Test: "cluster-kubeconfig"}).Render(ctx, templ_7745c5c3_Buffer)
+					Error: m.KubeconfigFail, MaxLength: m.MostKubeconfig, Autocomplete: "off", Attrs: ui.Secret,
+					Test: "cluster-kubeconfig"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -739,7 +739,7 @@ func field(ctx context.Context, kind string, f FieldModel) ui.FieldModel {
 	}
 	switch {
 	case f.Lines:
-		m.Kind, m.Rows, m.MaxLength = ui.TextareaField, 5, 64<<10
+		m.Kind, m.Rows, m.MaxLength, m.Attrs = ui.TextareaField, 5, 64<<10, ui.Secret
 	case f.Secret:
 		m.Kind, m.Autocomplete = ui.PasswordField, "new-password"
 	}

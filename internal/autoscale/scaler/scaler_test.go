@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -31,9 +32,12 @@ type world struct {
 	queueTold bool
 }
 
-func (w *world) QuotaLimit(string, string) int { return w.limit }
-func (*world) Pools() []license.Pool           { return nil }
-func (*world) TenantDisabled(string) bool      { return false }
+func (w *world) QuotaLimits(string, string, string) []tenant.Limit {
+	return []tenant.Limit{{Most: w.limit}}
+}
+
+func (*world) Pools() []license.Pool      { return nil }
+func (*world) TenantDisabled(string) bool { return false }
 
 const id workload.ID = "w-1"
 

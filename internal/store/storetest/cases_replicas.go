@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,8 +49,17 @@ var replicaCases = cases{
 		back := got(s.Workload(ctx, "w-1"))(t)
 		equal(t, w.Revisions, back.Revisions)
 		equal(t, w.Observed.Rollout, back.Observed.Rollout)
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 4, Seats: 8}},
-			got(s.Holdings(ctx, "vision"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx",
+			Count: 4, Seats: 8}}, got(s.Holdings(ctx, "vision"))(t))
+	},
+	"what is held is told by cluster": func(t *testing.T, s *store.Store) {
+		elsewhere := three("w-2")
+		elsewhere.Cluster = "east"
+		saveWorkload(t, s, three("w-1"), elsewhere)
+		list := got(s.Holdings(context.Background(), "vision"))(t)
+		slices.SortFunc(list, func(a, b workload.Holding) int { return strings.Compare(a.Cluster, b.Cluster) })
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", Cluster: "east", LicensePool: "rtx", Count: 3,
+			Seats: 6}, {Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx", Count: 3, Seats: 6}}, list)
 	},
 	"each replica counts against quota and seats": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
@@ -56,8 +67,8 @@ var replicaCases = cases{
 		shrinks.Replicas.Wanted, shrinks.Replicas.Held = 1, 2
 		stopped.Desired, stopped.State = workload.WantStopped, workload.Stopped
 		saveWorkload(t, s, three("w-1"), shrinks, stopped)
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 5, Seats: 10}},
-			got(s.Holdings(ctx, "vision"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx",
+			Count: 5, Seats: 10}}, got(s.Holdings(ctx, "vision"))(t))
 		equal(t, []workload.Holding{{LicensePool: "rtx", Count: 5, Seats: 10}}, got(s.Holdings(ctx, "speech"))(t))
 		nodes := map[string][]string{}
 		for _, c := range got(s.Checkouts(ctx))(t) {
@@ -73,8 +84,8 @@ var replicaCases = cases{
 		asleep.Observed = workload.Observation{}
 		ending.State, ending.Replicas.Asleep, ending.Replicas.Held = workload.Asleep, true, 2 // pods that are not gone yet
 		saveWorkload(t, s, asleep, ending)
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: 2, Seats: 4}},
-			got(s.Holdings(ctx, "vision"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx",
+			Count: 2, Seats: 4}}, got(s.Holdings(ctx, "vision"))(t))
 		for _, c := range got(s.Checkouts(ctx))(t) {
 			equal(t, "w-2", c.Workload)
 		}

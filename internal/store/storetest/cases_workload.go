@@ -182,10 +182,12 @@ var workloadCases = cases{
 			return cmp.Or(strings.Compare(a.LicensePool, b.LicensePool), strings.Compare(b.Tenant, a.Tenant))
 		}
 		for tenant, want := range map[string][]workload.Holding{
-			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "vision", Size: "mig-10gb",
-				LicensePool: "rtx", Count: 3, Seats: 6}, {LicensePool: "rtx", Count: 1, Seats: 2}},
-			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "speech", Size: "mig-10gb",
-				LicensePool: "rtx", Count: 1, Seats: 2}, {LicensePool: "rtx", Count: 3, Seats: 6}},
+			"vision": {{Tenant: "vision", Size: "mig-10gb", Cluster: "west", Count: 1, Seats: 2},
+				{Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx", Count: 3, Seats: 6},
+				{LicensePool: "rtx", Count: 1, Seats: 2}},
+			"speech": {{Tenant: "speech", Size: "mig-10gb", Cluster: "west", Count: 1, Seats: 2},
+				{Tenant: "speech", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx", Count: 1, Seats: 2},
+				{LicensePool: "rtx", Count: 3, Seats: 6}},
 			"": {{LicensePool: "rtx", Count: 4, Seats: 8}},
 		} {
 			holdings := got(s.Holdings(context.Background(), tenant))(t)
@@ -206,8 +208,8 @@ var workloadCases = cases{
 				}
 			}
 		}
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: want, Seats: 2 * want}},
-			got(s.Holdings(context.Background(), "vision"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", Cluster: "west", LicensePool: "rtx", Count: want,
+			Seats: 2 * want}}, got(s.Holdings(context.Background(), "vision"))(t))
 		equal(t, []workload.Holding{{LicensePool: "rtx", Count: want, Seats: 2 * want}},
 			got(s.Holdings(context.Background(), "speech"))(t))
 	},

@@ -96,36 +96,72 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
 			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
 			Then: strconv.Itoa(withoutEntry(e, name)), From: limitSource(say, e, name)}
+		if _, cluster := tenant.ParseQuotaKey(name); cluster != "" { // without an entry there is no limit there
+			_, l.Held = held[name]
+			if _, listed := e.Quota[name]; !listed {
+				l.Limit, l.Then, l.From = l.Used, "", say.S("tenants.limit_none")
+			}
+		}
 		return l
 	}
 	every := row(tenant.EverySize, say.S("tenants.every_size"))
 	every.Code, every.Held, every.Limit = "", false, 0
 	m.Rows = []tenants.LimitModel{every}
-	for _, s := range w.quotaSizes(say, f) {
-		l := row(s.Value, s.Label)
-		if _, listed := e.Quota[s.Value]; listed || l.Value != "" || l.Used > 0 || l.Error != "" {
-			m.Rows = append(m.Rows, l)
-		} else {
-			m.Rest = append(m.Rest, l)
+	add := func(list []ui.OptionModel, rest *[]tenants.LimitModel) {
+		for _, s := range list {
+			l := row(s.Value, s.Label)
+			into := rest
+			if _, listed := e.Quota[s.Value]; listed || l.Value != "" || l.Used > 0 || l.Error != "" {
+				into = &m.Rows
+			}
+			*into = append(*into, l)
 		}
 	}
+	sizes, onClusters := w.quotaSizes(say, f)
+	add(sizes, &m.Rest)
+	add(onClusters, &m.Clusters)
 	return m, nil
 }
 
-// quotaSizes are the sizes of the catalog, then those that only the quota still names.
-func (w *Pages) quotaSizes(say page.Words, f tenantForm) []ui.OptionModel {
-	var list []ui.OptionModel
+// mostOnClusters bounds the table of limits on one cluster: beyond it sizes are limited there as text.
+const mostOnClusters = 200
+
+// quotaSizes are the sizes of the catalog, then those that only the quota still names; and where there are several
+// clusters, or the quota names one, the sizes on each of them.
+func (w *Pages) quotaSizes(say page.Words, f tenantForm) (sizes, onClusters []ui.OptionModel) {
+	site := w.Site()
 	known := map[string]bool{tenant.EverySize: true}
-	for _, s := range w.Site().Catalog.Sizes {
-		known[s.Name] = true
-		list = append(list, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s)})
+	titles := map[string]string{tenant.EverySize: say.S("tenants.every_size")}
+	for _, s := range site.Catalog.Sizes {
+		known[s.Name], titles[s.Name] = true, say.SizeTitle(s)
+		sizes = append(sizes, ui.OptionModel{Value: s.Name, Label: titles[s.Name]})
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.quota.limits)) {
-		if !known[name] {
-			list = append(list, ui.OptionModel{Value: name, Label: name})
+	on := func(size, cluster string) {
+		key := tenant.QuotaKey(size, cluster)
+		known[key] = true
+		onClusters = append(onClusters, ui.OptionModel{Value: key,
+			Label: sizeOn(say, cmp.Or(titles[size], size), cluster)})
+	}
+	if len(site.Clusters) > 1 {
+		for _, cluster := range site.Clusters {
+			on(tenant.EverySize, cluster)
+			for _, s := range site.Catalog.Sizes {
+				if s.OfferedOn(cluster) && len(site.Clusters)*len(sizes) <= mostOnClusters {
+					on(s.Name, cluster)
+				}
+			}
 		}
 	}
-	return list
+	for _, name := range slices.Sorted(maps.Keys(f.quota.limits)) {
+		switch size, cluster := tenant.ParseQuotaKey(name); {
+		case known[name]:
+		case cluster != "":
+			on(size, cluster)
+		default:
+			sizes = append(sizes, ui.OptionModel{Value: name, Label: name})
+		}
+	}
+	return sizes, onClusters
 }
 
 // withoutEntry is what counts for a size of which nothing is saved.
@@ -191,7 +227,9 @@ func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]ui.ChangeModel, error
 	maps.Copy(names, f.Quota)
 	var list []ui.ChangeModel
 	for _, size := range slices.Sorted(maps.Keys(names)) {
-		c := ui.ChangeModel{Name: cmp.Or(titles[size], size), Old: limit(e.Quota, size), New: limit(f.Quota, size)}
+		of, cluster := tenant.ParseQuotaKey(size)
+		c := ui.ChangeModel{Name: sizeOn(k.Words, cmp.Or(titles[of], of), cluster), Old: limit(e.Quota, size),
+			New: limit(f.Quota, size)}
 		if c.New == "" && e.Configured != nil {
 			c.New = limit(e.Configured.Quota, size)
 		}
@@ -200,6 +238,14 @@ func (w *Pages) quotaChanges(k page.Call, f tenantForm) ([]ui.ChangeModel, error
 		}
 	}
 	return list, nil
+}
+
+// sizeOn names a size, with the cluster where a limit counts it alone.
+func sizeOn(say page.Words, title, cluster string) string {
+	if cluster == "" {
+		return title
+	}
+	return say.S("workload.size_on", "Size", title, "Cluster", cluster)
 }
 
 func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
@@ -230,8 +276,8 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	}
 	for _, o := range q.Excesses {
 		m.Running.Body = say.S("tenants.over_body")
-		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", say.SizeTitle(o.Size),
-			"Holds", o.Holds, "Limit", o.Limit))
+		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size",
+			sizeOn(say, say.SizeTitle(o.Size), o.Cluster), "Holds", o.Holds, "Limit", o.Limit))
 		m.Affected = add(m.Affected, o.Started, inside, outside)
 	}
 	m.Waiting = &rules.VerdictModel{Title: say.S("tenants.blocked", "Blocked", len(q.Blocked), "Count", q.Waiting),

@@ -32,6 +32,12 @@ func (w *Blocks) QuotaParts(k page.Call, t tenant.Tenant) (bars, others []ui.Met
 		default:
 			others = append(others, bar)
 		}
+		for _, cluster := range w.Site().Clusters {
+			if q, ok := quotas[tenant.QuotaKey(size.Name, cluster)]; ok {
+				bars = append(bars, quotaBar(k.Words, k.Words.S("workload.size_on", "Size", k.Words.SizeTitle(size), "Cluster",
+					cluster), q))
+			}
+		}
 	}
 	return bars, others, nil
 }

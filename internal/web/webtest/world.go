@@ -318,7 +318,8 @@ func (w *World) decisions() {
 	w.Delegations = delegation.New(delegation.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
 		Decides: w.RequestService.Approvals.Decides, Now: w.now, NewID: w.newID})
 	w.Tenants = tenant.NewService(tenant.Options{Store: w.Store, Initial: w.Site.Directory,
-		Catalog: func() catalog.Catalog { return w.Site.Catalog }, Known: w.knowsSize, Now: w.now})
+		Catalog: func() catalog.Catalog { return w.Site.Catalog }, Known: w.knowsSize,
+		Clusters: func() []string { return w.Site.Clusters }, Now: w.now})
 }
 
 func (w *World) knowsSize(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok }
@@ -426,9 +427,9 @@ func (w *World) outages() []page.Outage {
 // limits is the configuration's side of the workload service.
 type limits struct{ site func() request.Site }
 
-func (l limits) QuotaLimit(tenant, size string) int {
-	t, _ := l.site().Directory.ByName(tenant)
-	return t.QuotaOf(size)
+func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
+	t, _ := l.site().Directory.ByName(name)
+	return t.Limits(size, cluster)
 }
 
 func (l limits) TenantDisabled(tenant string) bool {

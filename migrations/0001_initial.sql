@@ -266,7 +266,7 @@ CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
 CREATE INDEX workloads_holding ON workloads (tenant, size_name, cluster, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';
 CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats, held_replicas) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
--- When people were inside workloads last, through the gateway.
+-- When people were inside workloads last, through the gateway, a terminal or a tunnel.
 CREATE TABLE visits (
   workload TEXT   NOT NULL,
   person   TEXT   NOT NULL,
@@ -866,13 +866,17 @@ CREATE TABLE idle_observed (
 );
 
 -- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use
--- is in hundredths of a per cent.
+-- is in hundredths of a per cent; of what is judged by its pods it is in thousandths of a core and in bytes per second.
 CREATE TABLE idle_records (
   workload   TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
   generation BIGINT NOT NULL,
   below      BIGINT NOT NULL,
   since_at   BIGINT,
   high       BIGINT NOT NULL,
+  below_cpu     BIGINT NOT NULL,
+  below_network BIGINT NOT NULL,
+  high_cpu      BIGINT NOT NULL,
+  high_network  BIGINT NOT NULL,
   warned_at  BIGINT,
   stops_at   BIGINT,
   keep_alive_until BIGINT,

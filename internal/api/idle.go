@@ -15,10 +15,12 @@ import (
 
 // IdleSetting is what counts as idle and what follows.
 type IdleSetting struct {
-	Action    string `json:"action" enum:"off,warn,stop" doc:"stop: its owner is told, and later it is stopped with its storage kept"`
-	After     string `json:"after,omitempty" maxLength:"32" example:"8h" doc:"Idle for so long without a gap: the warning, or the end. The warning of an end comes earlier by a quarter of that, and by an hour at most"`
-	Below     int    `json:"belowPercent,omitempty" minimum:"0" maximum:"100" doc:"Idle is what never reaches this use of the engine, not even in one sample"`
-	KeepAlive string `json:"keepAlive,omitempty" maxLength:"32" example:"8h" doc:"For how long somebody's word holds that they still need it"`
+	Action    string  `json:"action" enum:"off,warn,stop" doc:"stop: its owner is told, and later it is stopped with its storage kept"`
+	After     string  `json:"after,omitempty" maxLength:"32" example:"8h" doc:"Idle for so long without a gap: the warning, or the end. The warning of an end comes earlier by a quarter of that, and by an hour at most"`
+	Below     int     `json:"belowPercent,omitempty" minimum:"0" maximum:"100" doc:"Idle is what never reaches this use of the engine, not even in one sample"`
+	Cores     float64 `json:"belowCores,omitempty" minimum:"0" maximum:"4" example:"0.05" doc:"Of what has no device with values of its own (no GPU, a share of a card): idle is a pod whose CPU stays below this, and its network below belowBytesPerSecond. Without both that is never judged; one alone has the usual one beside it"`
+	Network   int     `json:"belowBytesPerSecond,omitempty" minimum:"0" maximum:"100000000" example:"10000" doc:"Received and sent by a pod"`
+	KeepAlive string  `json:"keepAlive,omitempty" maxLength:"32" example:"8h" doc:"For how long somebody's word holds that they still need it"`
 }
 
 // IdleSettings are all that counts. A team's comes before a size's, and that before the general one.
@@ -60,7 +62,7 @@ func (a *API) readIdle(actor identity.Actor, in *idleInput) (idle.Settings, erro
 func idleView(r idle.Revision) IdleSettings {
 	v := IdleSettings{Version: r.Version, By: r.AuthorName, At: moment(r.At)}
 	one := func(s idle.Setting) IdleSetting {
-		is := IdleSetting{Action: string(s.Action), Below: s.Below}
+		is := IdleSetting{Action: string(s.Action), Below: s.Below, Cores: s.CPU, Network: s.Network}
 		for from, to := range map[*catalog.Duration]*string{&s.After: &is.After, &s.KeepAlive: &is.KeepAlive} {
 			if *from > 0 {
 				*to = from.String()
@@ -97,8 +99,9 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 			}
 			return d
 		}
-		return idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below,
-			KeepAlive: read("keepAlive", is.KeepAlive)}
+		of := idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below, CPU: is.Cores,
+			Network: is.Network, KeepAlive: read("keepAlive", is.KeepAlive)}
+		return of.WithUsual()
 	}
 	if v.All != nil {
 		all := one("all", *v.All)
@@ -116,17 +119,18 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 
 // IdleState is what is known of one workload's idle time.
 type IdleState struct {
-	Setting        IdleSetting `json:"setting" doc:"What counts for it"`
-	Never          string      `json:"never,omitempty" enum:"no_gpu,shared,sleeps" doc:"Why it can never be judged"`
-	AsOf           *time.Time  `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
-	Stale          bool        `json:"stale" doc:"That is too long ago for anything to follow"`
-	IdleSeconds    float64     `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`
-	Since          *time.Time  `json:"since,omitempty"`
-	High           *float64    `json:"highPercent,omitempty" doc:"The highest use of the engine in that time"`
-	WarnedAt       *time.Time  `json:"warnedAt,omitempty"`
-	StopsAt        *time.Time  `json:"stopsAt,omitempty" doc:"Announced by the warning"`
-	KeepAliveUntil *time.Time  `json:"keepAliveUntil,omitempty" doc:"Somebody still needs it"`
-	KeepAliveBy    string      `json:"keepAliveBy,omitempty"`
+	Setting        IdleSetting  `json:"setting" doc:"What counts for it"`
+	Never          string       `json:"never,omitempty" enum:"no_gpu,shared,sleeps" doc:"Why it is never judged"`
+	AsOf           *time.Time   `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
+	Stale          bool         `json:"stale" doc:"That is too long ago for anything to follow"`
+	IdleSeconds    float64      `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`
+	Since          *time.Time   `json:"since,omitempty"`
+	High           *float64     `json:"highPercent,omitempty" doc:"The highest use of the engine in that time, where its devices are judged"`
+	Signals        []IdleSignal `json:"signals,omitempty" doc:"What it is judged by: it is idle while all of them lie below"`
+	WarnedAt       *time.Time   `json:"warnedAt,omitempty"`
+	StopsAt        *time.Time   `json:"stopsAt,omitempty" doc:"Announced by the warning"`
+	KeepAliveUntil *time.Time   `json:"keepAliveUntil,omitempty" doc:"Somebody still needs it"`
+	KeepAliveBy    string       `json:"keepAliveBy,omitempty"`
 }
 
 func idleState(is idle.State) IdleState {
@@ -135,10 +139,24 @@ func idleState(is idle.State) IdleState {
 		Since:    moment(is.Since),
 		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeepAliveUntil: moment(is.KeepAliveUntil),
 		KeepAliveBy: is.KeepAliveBy}
-	if is.Idle > 0 {
+	if is.Idle > 0 && !is.ByPods {
 		v.High = &is.High
 	}
+	for _, s := range is.Signals() {
+		one := IdleSignal{Name: string(s.Name), Below: s.Below}
+		if is.Idle > 0 {
+			one.High = &s.High
+		}
+		v.Signals = append(v.Signals, one)
+	}
 	return v
+}
+
+// IdleSignal is one of the values that a workload is judged by.
+type IdleSignal struct {
+	Name  string   `json:"name" enum:"gpu,cpu,network" doc:"gpu in per cent of the engine, cpu in cores, network in bytes per second"`
+	Below float64  `json:"below" doc:"Idle is what stays below it"`
+	High  *float64 `json:"high,omitempty" doc:"The highest in the idle time"`
 }
 
 func (a *API) idleOf(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
@@ -181,7 +199,7 @@ type IdlePreviewRow struct {
 	At       *time.Time `json:"at,omitempty" doc:"When it would be stopped, or would have been warned or stopped"`
 	Idle     float64    `json:"idleSeconds" doc:"For how long it is idle, or the longest that it was"`
 	Known    float64    `json:"knownPercent" doc:"Of its time"`
-	Why      string     `json:"why,omitempty" enum:"no_gpu,shared,unmeasured,partly,unclear" doc:"Why nothing can be said of the rest"`
+	Why      string     `json:"why,omitempty" enum:"no_gpu,shared,sleeps,unmeasured,cpu_unmeasured,network_unmeasured,partly,unclear" doc:"Why nothing can be said of the rest"`
 	Unknown  bool       `json:"unknown" doc:"Too little is known to say that nothing would happen"`
 	Recorded float64    `json:"recordedIdleSeconds" doc:"Of the past: how long statements say that its GPUs were idle, since recordedSince"`
 	Cost     Money      `json:"recordedIdleCost" doc:"Of that time"`

@@ -385,10 +385,10 @@ func (a *App) services() {
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
 		Hidden: a.secretService.Hidden, Alive: a.sessionAlive, Now: a.now})
-	a.terminals = terminal.New(terminal.Options{Workloads: a.workloads, Record: a.store, Clusters: a.clusters.terminals,
-		Rules: terminalRules(a.config.Terminal), Alive: a.sessionAlive, Ended: a.meters.terminalEnded, Now: a.now,
-		Logger: a.log})
-	a.tunnels = tunnel.New(tunnel.Options{Workloads: a.workloads, Pods: a.pods, Record: a.store,
+	a.terminals = terminal.New(terminal.Options{Workloads: a.workloads, Record: a.store, Visits: a.store,
+		Clusters: a.clusters.terminals, Rules: terminalRules(a.config.Terminal), Alive: a.sessionAlive,
+		Ended: a.meters.terminalEnded, Now: a.now, Logger: a.log})
+	a.tunnels = tunnel.New(tunnel.Options{Workloads: a.workloads, Pods: a.pods, Record: a.store, Visits: a.store,
 		Rules: tunnelRules(a.config.Tunnel), Alive: a.sessionAlive, Ended: a.meters.tunnelEnded, Now: a.now,
 		Logger: a.log})
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,

@@ -3,6 +3,7 @@ package idle
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +17,9 @@ import (
 )
 
 // Draft is one setting as typed, in a form or as text. Empty fields have defaults: 5 per cent, and a keep-alive as long
-// as the idle time.
-type Draft struct{ Action, After, Below, KeepAlive string }
+// as the idle time. Of CPU and network one alone has the usual threshold beside it; without both nothing is judged by
+// them.
+type Draft struct{ Action, After, Below, CPU, Network, KeepAlive string }
 
 // Setting reads a draft; problems are named by the field of the setting.
 func (d Draft) Setting(field string) (s Setting, problems []fault.Field) {
@@ -42,8 +44,25 @@ func (d Draft) Setting(field string) (s Setting, problems []fault.Field) {
 			wrong("below", i18n.T("idle.bad_below", "Most", MostBelow))
 		}
 	}
+	if d.CPU == "" && d.Network == "" {
+		return s, problems
+	}
+	if s.CPU = UsualCPU; d.CPU != "" {
+		if s.CPU, err = strconv.ParseFloat(d.CPU, 64); err != nil || !(s.CPU > 0) {
+			wrong("cpu", i18n.T("idle.bad_cpu", "Least", cores(LeastCPU), "Most", cores(MostCPU)))
+		}
+		s.CPU = math.Round(s.CPU*1000) / 1000
+	}
+	if s.Network = UsualNetwork; d.Network != "" {
+		if s.Network, err = strconv.Atoi(d.Network); err != nil || s.Network == 0 {
+			wrong("network", i18n.T("idle.bad_network", "Most", MostNetwork))
+		}
+	}
 	return s, problems
 }
+
+// cores is a number of cores as it is typed.
+func cores(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // Put adds the setting of a field: "all", or "sizes." or "teams." and a name.
 func (s *Settings) Put(field string, of Setting) {
@@ -68,8 +87,11 @@ func (s Settings) YAML() string {
 	write := func(indent string, of Setting) {
 		fmt.Fprintf(&b, "%saction: %s\n", indent, quoted(string(of.Action)))
 		if of.On() {
-			fmt.Fprintf(&b, "%[1]safter: %[2]s\n%[1]sbelow: %[3]d\n%[1]skeepAlive: %[4]s\n", indent, of.After, of.Below,
-				of.KeepAlive)
+			fmt.Fprintf(&b, "%[1]safter: %[2]s\n%[1]sbelow: %[3]d\n", indent, of.After, of.Below)
+			if of.ByPod() {
+				fmt.Fprintf(&b, "%[1]scpu: %[2]s\n%[1]snetwork: %[3]d\n", indent, cores(of.CPU), of.Network)
+			}
+			fmt.Fprintf(&b, "%skeepAlive: %s\n", indent, of.KeepAlive)
 		}
 	}
 	if s.All != nil {
@@ -113,10 +135,10 @@ func ReadYAML(text string) (Settings, *yamltext.Text) {
 	var problems []fault.Field
 	read := func(path string, n *yaml.Node) {
 		var d Draft
-		t.Members(n, path, []string{"action", "after", "below", "keepAlive"}, func(name, path string, v *yaml.Node) {
-			*map[string]*string{"action": &d.Action, "after": &d.After, "below": &d.Below,
-				"keepAlive": &d.KeepAlive}[name] = t.Word(v, path)
-		})
+		into := map[string]*string{"action": &d.Action, "after": &d.After, "below": &d.Below, "cpu": &d.CPU,
+			"network": &d.Network, "keepAlive": &d.KeepAlive}
+		t.Members(n, path, []string{"action", "after", "below", "cpu", "network", "keepAlive"},
+			func(name, path string, v *yaml.Node) { *into[name] = t.Word(v, path) })
 		of, wrong := d.Setting(path)
 		problems = append(problems, wrong...)
 		s.Put(path, of)

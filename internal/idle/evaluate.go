@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -113,11 +115,11 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 	if d := s.o.Now().Sub(theirs); d.Abs() > maxSkew {
 		return nil, fmt.Errorf("the clocks of portal and Prometheus are %s apart: nothing is judged", d.Round(time.Second))
 	}
-	works, err := source.PodUtilization(ctx, s.o.Namespaces(), from, until, s.o.Every, step(s.o.Every))
+	pods := judgedByPods(running, settings, cluster)
+	measured, err := s.ask(ctx, source, pods, from, until, s.o.Every, step(s.o.Every))
 	if err != nil {
 		return nil, err
 	}
-	byNamespace := byNamespace(works)
 	err = s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
 		due = nil
 		looks, err := tx.IdleObserved(ctx)
@@ -131,6 +133,12 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 		if err != nil {
 			return err
 		}
+		var visits map[workload.ID]time.Time
+		if pods {
+			if visits, err = tx.LastVisits(ctx); err != nil {
+				return err
+			}
+		}
 		seen := map[workload.ID]bool{}
 		now := s.o.Now()
 		for _, w := range running {
@@ -142,10 +150,10 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 			was := records[w.ID]
 			m := was
 			m.Workload, m.Until = w.ID, looks[cluster]
-			for _, l := range Observe(w, byNamespace[w.Namespace], from, until, s.o.Every) {
+			for _, l := range Observe(w, of, measured[w.Namespace], from, until, s.o.Every) {
 				m = Accumulate(m, w, of, l)
 			}
-			m = ApplyActivity(m, w, now)
+			m = ApplyVisit(ApplyActivity(m, w, now), w, visits[w.ID])
 			if m.Verdict(of, now, s.fresh()) != Off {
 				due = append(due, w.ID)
 			}
@@ -200,12 +208,41 @@ func worth(was, is Record) bool {
 	return was != is
 }
 
-func byNamespace(works []gpumetrics.PodUtilization) map[string][]gpumetrics.PodUtilization {
-	all := map[string][]gpumetrics.PodUtilization{}
-	for _, w := range works {
-		all[w.Namespace] = append(all[w.Namespace], w)
+// judgedByPods reports whether anything that runs on a cluster is judged by its pods.
+func judgedByPods(running []workload.Workload, settings Settings, cluster string) bool {
+	return slices.ContainsFunc(running, func(w workload.Workload) bool {
+		of := settings.Of(w.Tenant, w.Size.Name)
+		return w.Cluster == cluster && of.On() && byPods(w) && Unmeasurable(w, of) == ""
+	})
+}
+
+// ask asks a cluster's metrics of a stretch of time, of pods only where something is judged by them, and gives the
+// answer by namespace. Of two questions of which one has no answer nothing is known.
+func (s *Service) ask(ctx context.Context, source Source, pods bool, from, until time.Time,
+	slot, step time.Duration) (map[string]Measured, error) {
+	devices, err := source.PodUtilization(ctx, s.o.Namespaces(), from, until, slot, step)
+	if err != nil {
+		return nil, err
 	}
-	return all
+	all := map[string]Measured{}
+	for _, d := range devices {
+		m := all[d.Namespace]
+		m.Devices = append(m.Devices, d)
+		all[d.Namespace] = m
+	}
+	if !pods {
+		return all, nil
+	}
+	usage, err := source.PodUsage(ctx, s.o.Namespaces(), from, until, slot, step)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range usage {
+		m := all[u.Namespace]
+		m.Pods = append(m.Pods, u)
+		all[u.Namespace] = m
+	}
+	return all, nil
 }
 
 // act looks once more, in a transaction that nothing else changes the workload beside, and does what is due.
@@ -223,18 +260,22 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 		if err != nil || w.State != workload.Running || w.Desired != workload.WantRunning || w.Generation != m.Generation {
 			return err
 		}
+		visits, err := tx.LastVisits(ctx, id)
+		if err != nil {
+			return err
+		}
 		now, of := s.o.Now(), settings.Settings.Of(w.Tenant, w.Size.Name)
-		switch ApplyActivity(m, w, now).Verdict(of, now, s.fresh()) {
+		switch ApplyVisit(ApplyActivity(m, w, now), w, visits[id]).Verdict(of, now, s.fresh()) {
 		case Warn:
 			if m = m.Warned(of, now); !m.StopsAt.IsZero() {
 				m.StopsAt = s.o.Quiet(m.StopsAt)
 			}
-			return tx.SaveIdleRecord(ctx, m, s.warning(w, m, of, now))
+			return tx.SaveIdleRecord(ctx, m, s.warning(w, m, now))
 		case Stop:
 			if s.o.Quiet(now).After(now) { // it was due before them, and nobody looked
 				return nil
 			}
-			next, event := workload.StopIdle(w, span(m.Idle()), facts(m, of), now)
+			next, event := workload.StopIdle(w, stopReason(m), facts(m), now)
 			if err := tx.SaveWorkload(ctx, next); err != nil {
 				return err
 			}
@@ -251,6 +292,8 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 type reader interface {
 	IdleRecords(ctx context.Context, ids ...workload.ID) (map[workload.ID]Record, error)
 	IdleObserved(ctx context.Context) (map[string]time.Time, error)
+	// LastVisits is when somebody was inside the given workloads last, inside all where none is given.
+	LastVisits(ctx context.Context, ids ...workload.ID) (map[workload.ID]time.Time, error)
 }
 
 // record is a workload's, known up to when its cluster was looked at.
@@ -265,19 +308,40 @@ func (s *Service) record(ctx context.Context, from reader, w workload.Workload) 
 	return m, err
 }
 
-func (s *Service) warning(w workload.Workload, m Record, of Setting, now time.Time) audit.Event {
+func (s *Service) warning(w workload.Workload, m Record, now time.Time) audit.Event {
 	e := audit.By(identity.System(), audit.WorkloadIdle, now)
-	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), facts(m, of)
+	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), facts(m)
 	if !m.StopsAt.IsZero() {
 		e.Detail.ID, e.Detail.Args["At"] = "idle.facts_end", stamp(m.StopsAt)
+		if m.PodBelow != (PodUse{}) {
+			e.Detail.ID = "idle.pod_facts_end"
+		}
 	}
 	return e
 }
 
 // facts are what was measured, as the audit keeps it.
-func facts(m Record, of Setting) i18n.Text {
+func facts(m Record) i18n.Text {
+	if m.PodBelow != (PodUse{}) {
+		return i18n.T("idle.pod_facts", "For", span(m.Idle()), "Since", stamp(m.from()),
+			"CPU", cores(math.Ceil(m.PodHigh.CPU*1000)/1000), "BelowCPU", cores(m.PodBelow.CPU),
+			"Network", kilobytes(m.PodHigh.Network), "BelowNetwork", kilobytes(m.PodBelow.Network))
+	}
 	return i18n.T("idle.facts", "For", span(m.Idle()), "Since", stamp(m.from()), "High", fmt.Sprintf("%.1f", m.High),
-		"Below", of.Below)
+		"Below", m.Below)
+}
+
+// stopReason is what is said of a workload that is stopped for being idle.
+func stopReason(m Record) i18n.Text {
+	if m.PodBelow != (PodUse{}) {
+		return i18n.T("workload.stopped_unused", "For", span(m.Idle()))
+	}
+	return i18n.T("workload.stopped_idle", "For", span(m.Idle()))
+}
+
+// kilobytes are thousands of bytes, rounded up to a tenth.
+func kilobytes(bytes float64) string {
+	return strconv.FormatFloat(math.Ceil(bytes/100)/10, 'f', -1, 64)
 }
 
 // span is a length of time without more of it than tells something.

@@ -32,13 +32,15 @@ var (
 type world struct {
 	*testing.T
 	*idle.Service
-	store *store.Store
-	now   time.Time
-	skew  time.Duration      // of Prometheus's clock
-	uses  map[string]float64 // per cent, by workload; those that are missing are not measured
-	err   error
-	asked int
-	quiet time.Time // nothing is stopped before
+	store     *store.Store
+	now       time.Time
+	skew      time.Duration      // of Prometheus's clock
+	uses      map[string]float64 // per cent, by workload; those that are missing are not measured
+	pods      map[string]idle.PodUse
+	err       error
+	asked     int
+	askedPods int
+	quiet     time.Time // nothing is stopped before
 }
 
 func newWorld(t *testing.T) *world {
@@ -108,6 +110,25 @@ func (w *world) PodUtilization(_ context.Context, _ []string, from, until time.T
 		for end := from.Add(of); !end.After(until); end = end.Add(of) {
 			one.Slots = append(one.Slots, gpumetrics.UtilizationSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
 				Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
+		}
+		list = append(list, one)
+	}
+	return list, w.err
+}
+
+// PodUsage is one pod for each workload that has no device of its own.
+func (w *world) PodUsage(_ context.Context, _ []string, from, until time.Time, of,
+	_ time.Duration) ([]gpumetrics.PodUsage, error) {
+	w.askedPods++
+	var list []gpumetrics.PodUsage
+	for name, use := range w.pods {
+		one := gpumetrics.PodUsage{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z"}
+		for end := from.Add(of); !end.After(until); end = end.Add(of) {
+			s := gpumetrics.UsageSlot{Until: end, CPU: gpumetrics.Rate{Value: use.CPU, Known: of}}
+			if use.Network >= 0 { // less: it is not measured
+				s.Network = gpumetrics.Rate{Value: use.Network, Known: of}
+			}
+			one.Slots = append(one.Slots, s)
 		}
 		list = append(list, one)
 	}
@@ -230,6 +251,138 @@ func TestWhatKeepsItRunning(t *testing.T) {
 				t.Errorf("want no end, got %v", got)
 			}
 		})
+	}
+}
+
+// sharing is a world in which both have no device of their own, and are judged by CPU and network. The lazy one is a
+// share of a card, the other one has no GPU.
+func sharing(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.uses = map[string]float64{"lazy": 90, "busy": 90} // of others on the card
+	w.pods = map[string]idle.PodUse{"lazy": {CPU: 0.01, Network: 300}, "busy": {CPU: 1.5, Network: 300}}
+	for name, technology := range map[string]catalog.Technology{"lazy": catalog.TimeSlicing, "busy": catalog.CPUOnly} {
+		item := w.item(name)
+		if item.Size.Technology = technology; technology == catalog.CPUOnly {
+			item.Size.Accelerator = catalog.Accelerator{}
+		}
+		if err := w.store.SaveObserved(t.Context(), item, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// byPods has CPU and network judged from now on.
+func (w *world) byPods() {
+	w.Helper()
+	now, err := w.Settings(context.Background(), admin)
+	if err != nil {
+		w.Fatal(err)
+	}
+	of := *now.Settings.All
+	of.CPU, of.Network = idle.UsualCPU, idle.UsualNetwork
+	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, now.Version); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestWhatHasNoDeviceOfItsOwnIsJudgedByItsPods: as the story above, once the setting has thresholds for it; before that
+// nothing happens, and nobody asks for pods.
+func TestWhatHasNoDeviceOfItsOwnIsJudgedByItsPods(t *testing.T) {
+	w := sharing(t)
+	w.pass(2 * time.Hour)
+	w.wants(workload.WantRunning, 0, "while the setting has no thresholds for it")
+	if is, err := w.Of(t.Context(), dana, "w-lazy"); err != nil || is.Never != idle.Shared || w.askedPods != 0 {
+		t.Errorf("want it never judged, and no pods asked for, got %+v %v, %d", is, err, w.askedPods)
+	}
+	w.byPods()
+	w.pass(40 * time.Minute)
+	w.wants(workload.WantRunning, 0, "before anything is due")
+	w.pass(10 * time.Minute)
+	w.wants(workload.WantRunning, 1, "after three quarters of the time")
+	is, err := w.Of(t.Context(), dana, "w-lazy")
+	if err != nil || is.Never != "" || !is.ByPods || is.Idle < 45*time.Minute ||
+		is.PodHigh != (idle.PodUse{CPU: 0.01, Network: 300}) {
+		t.Errorf("want what is known on its page, got %+v %v", is, err)
+	}
+	list, _, err := w.store.Events(t.Context(), audit.Filter{Kinds: []audit.Kind{audit.WorkloadIdle}, Limit: 9})
+	if err != nil || len(list) != 1 || list[0].Detail.ID != "idle.pod_facts_end" ||
+		list[0].Detail.Args["BelowNetwork"] != "10" || list[0].Detail.Args["CPU"] != "0.01" {
+		t.Errorf("want what was measured on record, got %+v %v", list, err)
+	}
+	w.pass(20 * time.Minute)
+	w.wants(workload.WantStopped, 1, "after all of it")
+	if item := w.item("lazy"); item.Reason.ID != "workload.stopped_unused" {
+		t.Errorf("want it stopped for being idle, got %+v", item.Reason)
+	}
+}
+
+// TestWhatKeepsPodsRunning: a signal that says work, or says nothing, or somebody inside.
+func TestWhatKeepsPodsRunning(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"the CPU works":          func(w *world) { w.pods["lazy"] = idle.PodUse{CPU: 0.05, Network: 300} },
+		"the network works":      func(w *world) { w.pods["lazy"] = idle.PodUse{CPU: 0.01, Network: 10_000} },
+		"nobody counts network":  func(w *world) { w.pods["lazy"] = idle.PodUse{CPU: 0.01, Network: -1} },
+		"nothing is measured":    func(w *world) { delete(w.pods, "lazy") },
+		"Prometheus is away":     func(w *world) { w.err = errors.New("away") },
+		"somebody starts it":     again,
+		"somebody needs it":      needs,
+		"somebody is inside now": func(w *world) { visit(w, w.now.Add(30*time.Minute)) },
+		"it is judged no more":   func(w *world) { w.set(idle.Stop, time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := sharing(t)
+			w.byPods()
+			w.pass(50 * time.Minute)
+			w.wants(workload.WantRunning, 1, "warned")
+			change(w)
+			w.pass(30 * time.Minute)
+			w.wants(workload.WantRunning, 1, "afterwards")
+			if got := w.events(audit.WorkloadIdleStopped); len(got) > 0 {
+				t.Errorf("want no end, got %v", got)
+			}
+		})
+	}
+}
+
+// visit has somebody inside up to a moment.
+func visit(w *world, at time.Time) {
+	w.Helper()
+	if err := w.store.SaveVisits(context.Background(), []workload.Visit{{Workload: "w-lazy", Person: "p-dana",
+		At: at}}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestAPreviewCoversPods: the same path says whom thresholds of pods would affect, now and in the past; without them
+// both are out of its reach.
+func TestAPreviewCoversPods(t *testing.T) {
+	w := sharing(t)
+	w.now = noon.Add(3 * time.Hour)
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 5, CPU: idle.UsualCPU,
+		Network: idle.UsualNetwork, KeepAlive: catalog.Duration(time.Hour)}
+	p, err := w.Preview(t.Context(), admin, idle.Settings{All: &of})
+	if err != nil || p.RunningTally != (idle.Tally{Seen: 2, Stopped: 1}) || p.Running[0].Workload.Name != "lazy" ||
+		len(p.Unaffected) != 1 || p.Unaffected[0].Workload.Name != "busy" {
+		t.Errorf("want the lazy one stopped and the busy one not, got %+v %v", p, err)
+	}
+	visit(w, w.now.Add(-time.Minute))
+	if p, err = w.Preview(t.Context(), admin, idle.Settings{All: &of}); err != nil || p.RunningTally.Stopped != 0 {
+		t.Errorf("somebody is inside, got %+v %v", p.RunningTally, err)
+	}
+	w.pods["lazy"] = idle.PodUse{CPU: 0.01, Network: -1}
+	p, err = w.Preview(t.Context(), admin, idle.Settings{All: &of})
+	if err != nil || p.RunningTally != (idle.Tally{Seen: 2, Unknown: 1}) || p.Running[0].Reason != idle.NetworkUnmeasured {
+		t.Errorf("want it unknown for want of its network, got %+v %v", p, err)
+	}
+	of.CPU, of.Network = 0, 0
+	asked := w.askedPods
+	p, err = w.Preview(t.Context(), admin, idle.Settings{All: &of})
+	if err != nil || p.RunningTally != (idle.Tally{Seen: 1, Unknown: 1}) || p.Running[0].Reason != idle.Shared ||
+		w.askedPods != asked {
+		t.Errorf("want the share of a card unknown and what has no GPU left out, got %+v %v", p, err)
 	}
 }
 

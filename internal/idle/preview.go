@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -105,7 +104,7 @@ func replay(w workload.Workload, s Setting, looks []Observation, slot time.Durat
 }
 
 // now is what would follow for what runs: it is warned, and where the settings say so stopped once it was told.
-func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at time.Time,
+func now(w workload.Workload, s Setting, looks []Observation, kept, visited, at time.Time,
 	slot time.Duration) PreviewRow {
 	c := PreviewRow{Workload: w, Outcome: Off, KeptAlive: at.Before(kept)}
 	m, known := Record{}, 0
@@ -120,7 +119,7 @@ func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at
 	if len(looks) > 0 {
 		c.Known = float64(known) / float64(len(looks))
 	}
-	m = ApplyActivity(m, w, at)
+	m = ApplyVisit(ApplyActivity(m, w, at), w, visited)
 	m.KeepAliveUntil = kept
 	c.Idle = m.Idle()
 	if !c.KeptAlive && m.Verdict(s, at, max(3*slot, at.Sub(m.Until))) == Warn {
@@ -148,6 +147,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 	if err != nil {
 		return p, err
 	}
+	visits, err := s.o.Store.LastVisits(ctx)
+	if err != nil {
+		return p, err
+	}
 	meters, err := s.o.Store.Intervals(ctx, ids(past))
 	if err != nil {
 		return p, err
@@ -164,12 +167,14 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		}
 		recent, told := s.recent(asking, source, settings, mine(running), at)
 		for _, w := range mine(running) {
-			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}),
-				records[w.ID].KeepAliveUntil, at, recent.slot))
+			of := settings.Of(w.Tenant, w.Size.Name)
+			p.Running = append(p.Running, now(w, of, recent.of(w, of, time.Time{}), records[w.ID].KeepAliveUntil, visits[w.ID],
+				at, recent.slot))
 		}
-		long, all := s.long(asking, source, mine(past), p.From, at)
+		long, all := s.long(asking, source, settings, mine(past), p.From, at)
 		for _, w := range mine(past) {
-			c := replay(w, settings.Of(w.Tenant, w.Size.Name), whileHeld(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot)
+			of := settings.Of(w.Tenant, w.Size.Name)
+			c := replay(w, of, whileHeld(long.of(w, of, w.CreatedAt), meters[w.ID], at), long.slot)
 			c.Recorded = recorded[w.ID]
 			p.Past = append(p.Past, c)
 		}
@@ -214,7 +219,7 @@ func (s *Service) all(ctx context.Context, settings Settings,
 			return nil, nil, err
 		}
 		for _, w := range page {
-			if !settings.Of(w.Tenant, w.Size.Name).On() || w.Size.Devices() == 0 {
+			if of := settings.Of(w.Tenant, w.Size.Name); !of.On() || Unmeasurable(w, of) == NoGPU {
 				continue
 			}
 			if w.State == workload.Running && w.Desired == workload.WantRunning {
@@ -235,15 +240,15 @@ func (s *Service) all(ctx context.Context, settings Settings,
 type answers struct {
 	from, until time.Time
 	slot        time.Duration
-	works       map[string][]gpumetrics.PodUtilization // by namespace
+	measured    map[string]Measured // by namespace
 }
 
 // of are the looks at one workload, from when it was made.
-func (a answers) of(w workload.Workload, made time.Time) []Observation {
+func (a answers) of(w workload.Workload, s Setting, made time.Time) []Observation {
 	if a.slot == 0 {
 		return nil
 	}
-	looks := Observe(w, a.works[w.Namespace], a.from, a.until, a.slot)
+	looks := Observe(w, s, a.measured[w.Namespace], a.from, a.until, a.slot)
 	return slices.DeleteFunc(looks, func(l Observation) bool { return l.From.Before(made) })
 }
 
@@ -281,21 +286,23 @@ func (s *Service) recent(ctx context.Context, source Source, settings Settings, 
 		_, until, _ = slots(time.Time{}, at, s.o.Every)
 	}
 	a := answers{from: until.Add(-(span + span/8 + slot - 1) / slot * slot), until: until, slot: slot}
-	works, err := source.PodUtilization(ctx, s.o.Namespaces(), a.from, a.until, slot, step(min(slot, s.o.Every)))
-	a.works = byNamespace(works)
+	measured, err := s.ask(ctx, source, judgedByPods(items, settings, items[0].Cluster), a.from, a.until, slot,
+		step(min(slot, s.o.Every)))
+	a.measured = measured
 	return a, err == nil
 }
 
 // long asks for all of the past, a day with each call and the newest first. What cannot be had in time is not known;
 // all is false then.
-func (s *Service) long(ctx context.Context, source Source, items []workload.Workload, from,
+func (s *Service) long(ctx context.Context, source Source, settings Settings, items []workload.Workload, from,
 	at time.Time) (a answers, all bool) {
 	if len(items) == 0 {
 		return answers{}, true
 	}
 	slot := cut(aCall, max(pastSlot, s.o.Every))
 	_, until, _ := slots(time.Time{}, at, slot)
-	a = answers{until: until, from: until, slot: slot, works: map[string][]gpumetrics.PodUtilization{}}
+	a = answers{until: until, from: until, slot: slot, measured: map[string]Measured{}}
+	pods := judgedByPods(items, settings, items[0].Cluster)
 	oldest := at
 	for _, w := range items {
 		if w.CreatedAt.Before(oldest) {
@@ -304,15 +311,15 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 	}
 	for a.from.After(from) && a.from.After(oldest) {
 		begin := a.from.Add(-aCall / slot * slot)
-		works, err := source.PodUtilization(ctx, s.o.Namespaces(), begin, a.from, slot,
-			step(min(slot, max(pastSlot, s.o.Every))))
+		measured, err := s.ask(ctx, source, pods, begin, a.from, slot, step(min(slot, max(pastSlot, s.o.Every))))
 		if err != nil {
 			// all of it was wanted: what is missing counts as unknown
 			a.from = until.Add(-until.Sub(latest(from, oldest)) / slot * slot)
 			return a, false
 		}
-		for namespace, list := range byNamespace(works) {
-			a.works[namespace] = append(a.works[namespace], list...)
+		for namespace, more := range measured {
+			was := a.measured[namespace]
+			a.measured[namespace] = Measured{append(was.Devices, more.Devices...), append(was.Pods, more.Pods...)}
 		}
 		a.from = begin
 	}

@@ -78,7 +78,8 @@ func TestLooks(t *testing.T) {
 		"no GPU": {cpu, []gpumetrics.PodUtilization{work("nb-0", "A", percent(0), slot)}, Observation{Reason: NoGPU}},
 	} {
 		c.want.From, c.want.Until = noon, until
-		if diff := cmp.Diff([]Observation{c.want}, Observe(c.of, c.works, noon, until, slot)); diff != "" {
+		if diff := cmp.Diff([]Observation{c.want}, Observe(c.of, stopAfter(time.Hour),
+			Measured{Devices: c.works}, noon, until, slot)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -89,9 +90,162 @@ func quiet(w workload.Workload, s Setting, n int) Record {
 	m := Record{}
 	for i := range n {
 		from := noon.Add(time.Duration(i) * slot)
-		m = Accumulate(m, w, s, Observation{From: from, Until: from.Add(slot), High: 1})
+		m = Accumulate(m, w, s, Observation{From: from, Until: from.Add(slot), High: 1, Pod: PodUse{0.01, 300}})
 	}
 	return m
+}
+
+// TestLooksAtPods: what has no device of its own is judged by CPU and network of its pods, where the setting says so.
+// Without one of them, or with a part of the time, nothing is known.
+func TestLooksAtPods(t *testing.T) {
+	until := noon.Add(slot)
+	rate := func(v float64) gpumetrics.Rate { return gpumetrics.Rate{Value: v, Known: slot} }
+	pod := func(name string, cpu, network gpumetrics.Rate) gpumetrics.PodUsage {
+		return gpumetrics.PodUsage{Namespace: "gpu-vision", Pod: name, Slots: []gpumetrics.UsageSlot{{Until: until, CPU: cpu,
+			Network: network}}}
+	}
+	quiet := pod("nb-0", rate(0.01), rate(300))
+	is := func(cpu, network float64, r Reason) Observation {
+		return Observation{Pod: PodUse{cpu, network}, Reason: r}
+	}
+	shared := slice()
+	shared.Size.Technology = catalog.TimeSlicing
+	replicas := cpuOnly()
+	replicas.Kind, replicas.Replicas.Wanted = catalog.Endpoint, 2
+	first, second := "nb-7d9c5b6f7c-5wq8z", "nb-7d9c5b6f7c-8x2kp"
+	sleeps := cpuOnly()
+	sleeps.Replicas.Scaling.ToZeroAfter = catalog.Duration(time.Hour)
+	on := thresholds(stopAfter(time.Hour))
+	for name, c := range map[string]struct {
+		of   workload.Workload
+		s    Setting
+		pods []gpumetrics.PodUsage
+		want Observation
+	}{
+		"a share of a card": {shared, on, []gpumetrics.PodUsage{quiet}, is(0.01, 300, "")},
+		"no GPU":            {cpuOnly(), on, []gpumetrics.PodUsage{quiet}, is(0.01, 300, "")},
+		"a share, and nobody has set it": {shared, stopAfter(time.Hour), []gpumetrics.PodUsage{quiet},
+			Observation{Reason: Shared}},
+		"no GPU, and nobody has set it": {cpuOnly(), stopAfter(time.Hour), []gpumetrics.PodUsage{quiet},
+			Observation{Reason: NoGPU}},
+		"a device of its own is judged by that": {slice(), on, []gpumetrics.PodUsage{quiet},
+			Observation{Reason: Unmeasured}},
+		"it sleeps by itself": {sleeps, on, []gpumetrics.PodUsage{quiet}, Observation{Reason: Sleeps}},
+		"nothing at all":      {shared, on, nil, Observation{Reason: Unmeasured}},
+		"no CPU": {shared, on, []gpumetrics.PodUsage{pod("nb-0", gpumetrics.Rate{}, rate(300))},
+			is(0, 300, CPUUnmeasured)},
+		"no network": {shared, on, []gpumetrics.PodUsage{pod("nb-0", rate(0.01), gpumetrics.Rate{})},
+			is(0.01, 0, NetworkUnmeasured)},
+		"neither": {shared, on, []gpumetrics.PodUsage{pod("nb-0", gpumetrics.Rate{}, gpumetrics.Rate{})},
+			is(0, 0, Unmeasured)},
+		"a gap of the CPU": {shared, on, []gpumetrics.PodUsage{pod("nb-0", gpumetrics.Rate{Value: 0.01,
+			Known: slot - time.Second}, rate(300))}, is(0.01, 300, Partly)},
+		"a gap of the network": {shared, on, []gpumetrics.PodUsage{pod("nb-0", rate(0.01), gpumetrics.Rate{Value: 300,
+			Known: slot - time.Second})}, is(0.01, 300, Partly)},
+		"a value that cannot be": {shared, on, []gpumetrics.PodUsage{pod("nb-0", rate(math.NaN()), rate(300))},
+			is(0, 0, Unclear)},
+		"somebody else's pod": {shared, on, []gpumetrics.PodUsage{pod("nb-2-0", rate(0), rate(0))},
+			Observation{Reason: Unmeasured}},
+		"the busiest of each counts": {replicas, on, []gpumetrics.PodUsage{pod(first, rate(0.01), rate(300)),
+			pod(second, rate(0.9), rate(20))}, is(0.9, 300, "")},
+		"one of two replicas is missing": {replicas, on, []gpumetrics.PodUsage{pod(first, rate(0.01), rate(300))},
+			is(0.01, 300, Partly)},
+		"a pod that ended within it": {replicas, on, []gpumetrics.PodUsage{pod(first, rate(0.01), rate(300)),
+			pod(second, rate(0.01), rate(300)), pod("nb-7d9c5b6f7c-zzzzz", gpumetrics.Rate{Value: 0.01, Known: slot / 2},
+				rate(300))}, is(0.01, 300, Partly)},
+	} {
+		c.want.From, c.want.Until = noon, until
+		got := Observe(c.of, c.s, Measured{Pods: c.pods}, noon, until, slot)
+		if diff := cmp.Diff([]Observation{c.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPodsAreIdleOnlyBelowBoth: CPU and network both have to lie below, all of the time, under the same thresholds.
+func TestPodsAreIdleOnlyBelowBoth(t *testing.T) {
+	w, s := cpuOnly(), thresholds(stopAfter(time.Hour)) // 0.05 cores, 5 kB/s
+	higher := s
+	higher.Network = 6000
+	look := func(n int, of PodUse, r Reason) Observation {
+		from := noon.Add(time.Duration(n) * slot)
+		return Observation{From: from, Until: from.Add(slot), Pod: of, Reason: r}
+	}
+	calm := PodUse{0.01, 300}
+	for name, c := range map[string]struct {
+		second Observation
+		s      Setting
+		want   time.Time // idle since, after a third that is calm; zero for not
+	}{
+		"calm all the time":        {look(1, PodUse{0.02, 100}, ""), s, noon},
+		"the CPU works":            {look(1, PodUse{0.05, 0}, ""), s, noon.Add(2 * slot)},
+		"the network works":        {look(1, PodUse{0, 5000}, ""), s, noon.Add(2 * slot)},
+		"the CPU is not known":     {look(1, calm, CPUUnmeasured), s, noon.Add(2 * slot)},
+		"the network is not known": {look(1, calm, NetworkUnmeasured), s, noon.Add(2 * slot)},
+		"a restart":                {look(1, calm, Partly), s, noon.Add(2 * slot)},
+		"not a number":             {look(1, PodUse{math.NaN(), 0}, ""), s, noon.Add(2 * slot)},
+		"other thresholds":         {look(1, calm, ""), higher, noon.Add(2 * slot)},
+	} {
+		m := Accumulate(Record{Until: noon}, w, s, look(0, calm, ""))
+		m = Accumulate(m, w, c.s, c.second)
+		m = Accumulate(m, w, s, look(2, calm, ""))
+		if !m.Since.Equal(c.want) {
+			t.Errorf("%s: want idle since %v, got %v", name, c.want, m.Since)
+		}
+	}
+	late := Accumulate(Accumulate(Record{Until: noon}, w, s, look(0, calm, "")), w, s, look(2, calm, ""))
+	if !late.Since.Equal(noon.Add(2 * slot)) {
+		t.Errorf("a gap: want the time begun anew, got %v", late.Since)
+	}
+	m := Accumulate(Record{Until: noon}, w, s, look(0, PodUse{0.01, 400}, ""))
+	m = Accumulate(m, w, s, look(1, PodUse{0.03, 9}, ""))
+	if (m.PodHigh != PodUse{0.03, 400}) {
+		t.Errorf("want the highest of each, got %+v", m.PodHigh)
+	}
+	off := s
+	off.CPU, off.Network = 0, 0
+	for name, of := range map[string]Setting{"nobody wants that judged any more": off, "other thresholds": higher} {
+		if got := m.Verdict(of, m.Until.Add(time.Minute), time.Hour*24); got != Off {
+			t.Errorf("%s: want nothing, got %s", name, got)
+		}
+	}
+	early := s
+	early.After = catalog.Duration(2 * slot)
+	if got := m.Verdict(early, m.Until.Add(time.Minute), time.Hour); got != Warn {
+		t.Errorf("want a warning, got %s", got)
+	}
+}
+
+// TestWhoIsInsideUses: a terminal, a tunnel or an open connection is use of what is judged by its pods.
+func TestWhoIsInsideUses(t *testing.T) {
+	s := thresholds(stopAfter(time.Hour))
+	for name, c := range map[string]struct {
+		last time.Duration // since noon; 0 for never
+		want time.Duration // likewise, idle since; -1 for not
+	}{
+		"nobody ever":   {0, 0},
+		"before":        {-time.Hour, 0},
+		"in between":    {10 * time.Minute, 11 * time.Minute},
+		"still":         {45 * time.Minute, -1},
+		"after the end": {50 * time.Minute, -1},
+	} {
+		w := cpuOnly()
+		m := quiet(w, s, 9)
+		var last time.Time
+		if c.last != 0 {
+			last = noon.Add(c.last)
+		}
+		want := noon.Add(c.want)
+		if c.want < 0 {
+			want = time.Time{}
+		}
+		if got := ApplyVisit(m, w, last).Since; !got.Equal(want) {
+			t.Errorf("%s: want idle since %v, got %v", name, want, got)
+		}
+	}
+	if w := slice(); !ApplyVisit(quiet(w, s, 9), w, noon.Add(time.Hour)).Since.Equal(noon) {
+		t.Error("a window that is open is no work of a GPU")
+	}
 }
 
 func TestVerdicts(t *testing.T) {
@@ -191,12 +345,13 @@ type moment struct {
 	needs bool
 }
 
+// history has its use in both ways: of a device, and of a pod, whose CPU or network tells it.
 func history(r *rand.Rand) []moment {
 	s, gen, at := stopAfter(time.Duration(1+r.IntN(6))*10*time.Minute), int64(1), noon
 	idler := r.IntN(4) > 0
 	var list []moment
 	for range 60 {
-		reasons := []Reason{NoGPU, Shared, Sleeps, Unmeasured, Partly, Unclear}
+		reasons := []Reason{NoGPU, Shared, Sleeps, Unmeasured, CPUUnmeasured, NetworkUnmeasured, Partly, Unclear}
 		l := Observation{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
 		switch n := r.IntN(24); {
 		case n == 0 || !idler && n < 8:
@@ -218,9 +373,33 @@ func history(r *rand.Rand) []moment {
 		case 4:
 			m.now = m.now.Add(time.Duration(r.IntN(48)-24) * time.Hour)
 		}
+		if m.s = thresholds(m.s); r.IntN(2) == 0 {
+			l.Pod.CPU = l.High / 100
+		} else {
+			l.Pod.Network = l.High * 1000
+		}
 		list, at = append(list, m), at.Add(slot)
 	}
 	return list
+}
+
+// thresholds has those of a pod beside that of a device, such that one is passed where the other is.
+func thresholds(s Setting) Setting {
+	s.CPU, s.Network = float64(s.Below)/100, s.Below*1000
+	return s
+}
+
+// judged are workloads of both kinds.
+func judged() []workload.Workload {
+	shared := slice()
+	shared.Size.Technology = catalog.TimeSlicing
+	return []workload.Workload{slice(), shared, cpuOnly()}
+}
+
+func cpuOnly() workload.Workload {
+	w := slice()
+	w.Size = catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}
+	return w
 }
 
 // TestNothingIsStoppedOnDoubt holds the judge against whoever reads all of the past afresh each time: what is stopped
@@ -233,7 +412,7 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 		var m Record
 		told, kept := time.Time{}, time.Time{}
 		for i, now := range past {
-			w := slice()
+			w := judged()[seed%3]
 			w.Generation = now.gen
 			if now.look != nil {
 				if m = Accumulate(m, w, now.s, *now.look); m.KeepAliveUntil.IsZero() {
@@ -297,12 +476,12 @@ func TestABusySampleAlwaysHelps(t *testing.T) {
 		run := func(extra bool) int {
 			var m Record
 			for i, now := range past {
-				w := slice()
+				w := judged()[seed%3]
 				w.Generation = now.gen
 				if now.look != nil {
 					l := *now.look
 					if extra && i == busy {
-						l.High = 100
+						l.High, l.Pod.CPU = 100, 1
 					}
 					m = Accumulate(m, w, now.s, l)
 				}

@@ -20,6 +20,9 @@ type Source interface {
 	// PodUtilization is how hard the pods of some namespaces worked, slot by slot, with one call.
 	PodUtilization(ctx context.Context, namespaces []string, from, until time.Time, slot,
 		step time.Duration) ([]gpumetrics.PodUtilization, error)
+	// PodUsage is how much CPU and network they used, likewise.
+	PodUsage(ctx context.Context, namespaces []string, from, until time.Time, slot,
+		step time.Duration) ([]gpumetrics.PodUsage, error)
 	// Clock is what time it is there.
 	Clock(ctx context.Context) (time.Time, error)
 }
@@ -160,10 +163,12 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings,
 // State is the idle state of one workload, for people.
 type State struct {
 	Setting        Setting
-	Never          Reason        // why it can never be judged; "" where it can
+	Never          Reason        // why it is never judged; "" where it is
+	ByPods         bool          // judged by CPU and network of its pods, not by its devices
 	Idle           time.Duration // as far as is known; 0 where it is at work, or nothing is known
 	Since          time.Time
 	High           float64   // per cent, the highest use in that time
+	PodHigh        PodUse    // the same of a pod's CPU and network
 	AsOf           time.Time // up to when that is known; zero for never
 	Stale          bool      // AsOf is too long ago to follow anything from
 	Warned         time.Time // zero for not
@@ -171,6 +176,34 @@ type State struct {
 	StopsAt        time.Time // zero where no end was announced
 	KeepAliveUntil time.Time // zero where nobody keeps it, or that is over
 	KeepAliveBy    string
+}
+
+// SignalName is what a workload is judged by.
+type SignalName string
+
+// The signals.
+const (
+	GPUSignal     SignalName = "gpu"     // per cent of the engine of the busiest device
+	CPUSignal     SignalName = "cpu"     // cores of the busiest pod
+	NetworkSignal SignalName = "network" // bytes per second of the busiest pod
+)
+
+// Signal is one of the values that a workload is judged by: its threshold, and the highest in the idle time.
+type Signal struct {
+	Name        SignalName
+	Below, High float64
+}
+
+// Signals are what a workload is judged by, none where it never is.
+func (is State) Signals() []Signal {
+	switch {
+	case is.Never != "" || !is.Setting.On():
+		return nil
+	case is.ByPods:
+		return []Signal{{CPUSignal, is.Setting.CPU, is.PodHigh.CPU},
+			{NetworkSignal, float64(is.Setting.Network), is.PodHigh.Network}}
+	}
+	return []Signal{{GPUSignal, float64(is.Setting.Below), is.High}}
 }
 
 // Of is what is known of one workload. What the actor may not read does not exist.
@@ -187,7 +220,7 @@ func (s *Service) Of(ctx context.Context, a identity.Actor, id workload.ID) (Sta
 		return State{}, err
 	}
 	if is == nil {
-		return State{Setting: Setting{Action: Off}, Never: Unmeasurable(w)}, nil
+		return State{Setting: Setting{Action: Off}, Never: Unmeasurable(w, Setting{}), ByPods: byPods(w)}, nil
 	}
 	return is[w.ID], nil
 }
@@ -218,18 +251,19 @@ func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[w
 
 func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 	now := s.o.Now()
-	is := State{Setting: of, Never: Unmeasurable(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() ||
-		now.Before(m.Until)}
+	is := State{Setting: of, Never: Unmeasurable(w, of), ByPods: byPods(w), AsOf: m.Until,
+		Stale: now.Sub(m.Until) > s.fresh() || now.Before(m.Until)}
 	if !of.On() || w.State != workload.Running || w.Generation != m.Generation {
 		return is
 	}
 	if now.Before(m.KeepAliveUntil) {
 		is.KeepAliveUntil, is.KeepAliveBy = m.KeepAliveUntil, m.KeepAliveBy
 	}
-	if m.Below != of.Below || m.Since.IsZero() {
+	if !m.under(of) || m.Since.IsZero() {
 		return is
 	}
-	is.Idle, is.Since, is.High, is.Warned, is.StopsAt = m.Idle(), m.from(), m.High, m.WarnedAt, m.StopsAt
+	is.Idle, is.Since, is.Warned, is.StopsAt = m.Idle(), m.from(), m.WarnedAt, m.StopsAt
+	is.High, is.PodHigh = m.High, m.PodHigh
 	if m.WarnedAt.IsZero() {
 		is.WarnsAt = m.from().Add(of.warnAfter())
 	}
@@ -262,8 +296,8 @@ func (s *Service) KeepAlive(ctx context.Context, a identity.Actor, id workload.I
 		}
 		now := s.o.Now()
 		was := m.KeepAliveUntil
-		m.Generation, m.Below = w.Generation, of.Below
-		m = m.KeepAlive(now.Add(of.KeepAlive.Std()), a.Person.Name)
+		m.Generation = w.Generation
+		m = m.judgedBy(w, of).KeepAlive(now.Add(of.KeepAlive.Std()), a.Person.Name)
 		e := audit.By(a, audit.WorkloadKeptAlive, now)
 		e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), i18n.T("idle.kept_until", "Until", stamp(m.KeepAliveUntil))
 		e.Changes = audit.Changed("keep.until", when(was), stamp(m.KeepAliveUntil))

@@ -32,6 +32,10 @@ type Setting struct {
 	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
 	// per cent of the engine: idle is what never reaches it, not even in one sample
 	Below int `json:"below,omitempty"`
+	// cores and bytes per second of a pod: idle is, of what has no device with values of its own, what stays below both;
+	// 0 where that is never judged
+	CPU     float64 `json:"cpu,omitempty"`
+	Network int     `json:"network,omitempty"`
 	// for how long "I still need it" holds; idle time counts again after it
 	KeepAlive catalog.Duration `json:"keepAlive,omitempty"`
 }
@@ -41,11 +45,33 @@ const (
 	Longest       = 30 * 24 * time.Hour
 	MostBelow     = 50
 	UsualBelow    = usage.IdleBelow // as in statements
+	LeastCPU      = 0.001           // cores
+	MostCPU       = 4
+	UsualCPU      = 0.05 // a notebook server without a kernel needs less
+	MostNetwork   = 100_000_000
+	UsualNetwork  = 10_000 // bytes per second; probes and scrapes of metrics need less
 	longestNotice = time.Hour
 )
 
 // On reports whether anything follows.
 func (s Setting) On() bool { return s.Action == Warn || s.Action == Stop }
+
+// ByPod reports whether sizes are judged as well whose devices have no values of their own.
+func (s Setting) ByPod() bool { return s.CPU > 0 && s.Network > 0 }
+
+// WithUsual fills in the usual threshold of CPU or network where the other one alone is set.
+func (s Setting) WithUsual() Setting {
+	switch {
+	case s.CPU == 0 && s.Network != 0:
+		s.CPU = UsualCPU
+	case s.CPU != 0 && s.Network == 0:
+		s.Network = UsualNetwork
+	}
+	return s
+}
+
+// podLimit is the thresholds of a pod.
+func (s Setting) podLimit() PodUse { return PodUse{CPU: s.CPU, Network: float64(s.Network)} }
 
 // Notice is how long before the end the warning comes: a quarter of the time, and an hour at most.
 func (s Setting) Notice() time.Duration { return min(longestNotice, s.After.Std()/4) }
@@ -132,6 +158,15 @@ func (s Settings) problems(shortest time.Duration, known func(field string) bool
 		if of.Below < 1 || of.Below > MostBelow {
 			add(field+".below", i18n.T("idle.bad_below", "Most", MostBelow))
 		}
+		if of.CPU == 0 && of.Network == 0 {
+			return
+		}
+		if !(of.CPU >= LeastCPU && of.CPU <= MostCPU) {
+			add(field+".cpu", i18n.T("idle.bad_cpu", "Least", cores(LeastCPU), "Most", cores(MostCPU)))
+		}
+		if of.Network < 1 || of.Network > MostNetwork {
+			add(field+".network", i18n.T("idle.bad_network", "Most", MostNetwork))
+		}
 	})
 	return list
 }
@@ -143,6 +178,9 @@ func (s Settings) flat() map[string]string {
 		all[field] = string(of.Action)
 		if of.On() {
 			all[field] += fmt.Sprintf(" after %s below %d%% keep %s", of.After, of.Below, of.KeepAlive)
+			if of.ByPod() {
+				all[field] += fmt.Sprintf(" cpu %s network %d", cores(of.CPU), of.Network)
+			}
 		}
 	})
 	return all

@@ -85,7 +85,7 @@ func reasons(t *testing.T) (list []i18n.Text) {
 		`Reason = i18n\.T\("([a-z._]+)"|State, w\.Reason = Stopping, i18n\.T\("([a-z._]+)"`), "../workload/*.go") {
 		list = append(list, filled(id, all[id]))
 	}
-	return append(list, i18n.T("workload.stopped_idle", "For", "1d2h"))
+	return append(list, i18n.T("workload.stopped_idle", "For", "1d2h"), i18n.T("workload.stopped_unused", "For", "1d2h"))
 }
 
 // ids are those that a pattern finds in files of the code.
@@ -153,8 +153,9 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.ScheduleMissed:   {i18n.T("workload.gone")},
 		audit.LeaseWarned:      nil, audit.LeaseEnded: nil, audit.WorkloadStopped: nil, audit.WorkloadDeleted: nil,
 		audit.WorkloadIdle: {i18n.T("idle.facts_end", "For", "1d2h", "At", machineTime),
-			i18n.T("idle.facts", "For", "45m")},
-		audit.WorkloadIdleStopped: {i18n.T("idle.facts", "For", "45m")},
+			i18n.T("idle.facts", "For", "45m"), i18n.T("idle.pod_facts_end", "For", "1d2h", "At", machineTime),
+			i18n.T("idle.pod_facts", "For", "45m")},
+		audit.WorkloadIdleStopped: {i18n.T("idle.facts", "For", "45m"), i18n.T("idle.pod_facts", "For", "45m")},
 		audit.BudgetWarned:        {budgetWarned(budget.GPUHours), budgetWarned("EUR")},
 		audit.StatementSent: {totals(), i18n.T("usage.monthly", "Month", "2026-11", "Cost",
 			usage.Money{Minor: 5, Currency: "EUR"}.Text(), "Rest", i18n.Text{})},

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Limits are the bounds of a site.
@@ -138,6 +139,28 @@ func (p *Pool) Enter(id identity.PersonID) (leave func(), err error) {
 
 // Check looks again whether a session may go on: NoLonger, PodGone, or "" where it may.
 type Check func(ctx context.Context) Reason
+
+// Visits writes down who is inside workloads; see store.Store.
+type Visits interface {
+	SaveVisits(ctx context.Context, visits []workload.Visit) error
+}
+
+// Present is a check that writes down as well, from time to time, that somebody is inside a workload, as the gateway
+// does for those who come through it. What cannot be written is tried again with the next look.
+func Present(check Check, visits Visits, who identity.PersonID, where workload.ID, now func() time.Time) Check {
+	if visits == nil {
+		return check
+	}
+	var written time.Time
+	return func(ctx context.Context) Reason {
+		reason, at := check(ctx), now()
+		if reason == "" && at.Sub(written) >= workload.Inside/3 &&
+			visits.SaveVisits(ctx, []workload.Visit{{Workload: where, Person: who, At: at}}) == nil {
+			written = at
+		}
+		return reason
+	}
+}
 
 // Denied reports whether an error says that there is no right any more. Others say nothing: a store that is away ends
 // no session.

@@ -45,6 +45,10 @@ type idleRecordRow struct {
 	Below          int64
 	SinceAt        timestamp
 	High           int64 // hundredths of a per cent
+	BelowCPU       int64 // thousandths of a core, as HighCPU
+	BelowNetwork   int64 // bytes per second, as HighNetwork
+	HighCPU        int64
+	HighNetwork    int64
 	WarnedAt       timestamp
 	StopsAt        timestamp
 	KeepAliveUntil timestamp
@@ -56,6 +60,8 @@ func (idleRecordRow) TableName() string { return "idle_records" }
 func toIdleRecord(r idleRecordRow) idle.Record {
 	return idle.Record{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
 		Since: r.SinceAt.time(), High: float64(r.High) / 100,
+		PodBelow: idle.PodUse{CPU: float64(r.BelowCPU) / 1000, Network: float64(r.BelowNetwork)},
+		PodHigh:  idle.PodUse{CPU: float64(r.HighCPU) / 1000, Network: float64(r.HighNetwork)},
 		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(),
 		KeepAliveBy: r.KeepAliveBy}
 }
@@ -63,6 +69,8 @@ func toIdleRecord(r idleRecordRow) idle.Record {
 func fromIdleRecord(m idle.Record) idleRecordRow {
 	return idleRecordRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
 		SinceAt: timestampOf(m.Since), High: int64(math.Ceil(m.High * 100)),
+		BelowCPU: int64(math.Round(m.PodBelow.CPU * 1000)), BelowNetwork: int64(m.PodBelow.Network),
+		HighCPU: int64(math.Ceil(m.PodHigh.CPU * 1000)), HighNetwork: int64(math.Ceil(m.PodHigh.Network)),
 		WarnedAt: timestampOf(m.WarnedAt), StopsAt: timestampOf(m.StopsAt), KeepAliveUntil: timestampOf(m.KeepAliveUntil),
 		KeepAliveBy: m.KeepAliveBy}
 }

@@ -49,3 +49,17 @@ func (v view) Visits(ctx context.Context, id workload.ID, most int) ([]workload.
 	}
 	return list, failure(err)
 }
+
+// LastVisits is when somebody was inside the given workloads last, inside all where none is given.
+func (v view) LastVisits(ctx context.Context, ids ...workload.ID) (map[workload.ID]time.Time, error) {
+	query := v.at(ctx).Model(&visitRow{}).Select("workload, max(seen_at) AS seen_at").Group("workload")
+	if len(ids) > 0 {
+		query = query.Where("workload IN ?", ids)
+	}
+	rows, err := all[visitRow](query)
+	last := make(map[workload.ID]time.Time, len(rows))
+	for _, r := range rows {
+		last[workload.ID(r.Workload)] = r.SeenAt.time()
+	}
+	return last, err
+}

@@ -49,6 +49,7 @@ func NewCluster(config *rest.Config) (Cluster, error) {
 type Options struct {
 	Workloads Workloads
 	Record    Record
+	Visits    session.Visits     // who is inside; nil: nobody notes it
 	Clusters  map[string]Cluster // by name
 	Rules     Rules
 	Alive     func(ctx context.Context) bool // whether the caller is still signed in, as when the session began

@@ -119,7 +119,8 @@ func (s *Session) record(ctx context.Context, kind audit.Kind, detail i18n.Text)
 }
 
 func (s *Session) run(ctx context.Context, client Client) (End, error) {
-	life := s.service.pool.Begin(ctx, s.check)
+	life := s.service.pool.Begin(ctx, session.Present(s.check, s.service.o.Visits, s.actor.Person.ID,
+		s.workload.ID, s.service.o.Now))
 	defer life.Stop()
 	ctx = life.Context()
 

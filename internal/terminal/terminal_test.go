@@ -327,6 +327,31 @@ func TestHowASessionEnds(t *testing.T) {
 	}
 }
 
+// visitors tells of each visit.
+type visitors chan workload.Visit
+
+func (v visitors) SaveVisits(_ context.Context, list []workload.Visit) error {
+	for _, one := range list {
+		v <- one
+	}
+	return nil
+}
+
+// TestWhoHasATerminalIsInside: it is written down as it is of those who come through the gateway.
+func TestWhoHasATerminalIsInside(t *testing.T) {
+	seen := make(visitors, 1)
+	w, c := newWorld(t, func(o *terminal.Options) { o.Visits = seen }), newClient()
+	w.shell = func(e exec) {
+		if one := <-seen; one.Workload != "w-1" || one.Person != "p-dana" || time.Since(one.At).Abs() > time.Minute {
+			t.Errorf("want Dana inside, got %+v", one)
+		}
+		e.exits("0")
+	}
+	if end := run(t, w, c); end.Reason != terminal.Exited {
+		t.Errorf("want it over, got %+v", end)
+	}
+}
+
 // TestWhoMayHaveATerminal: the owner and with whom it is shared for use, in a session of their own, where the site
 // allows it.
 func TestWhoMayHaveATerminal(t *testing.T) {

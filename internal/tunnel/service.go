@@ -38,6 +38,7 @@ type Options struct {
 	Workloads Workloads
 	Pods      Pods
 	Record    Record
+	Visits    session.Visits // who is inside; nil: nobody notes it
 	Rules     Rules
 	Alive     func(ctx context.Context) bool // whether the caller is still signed in, as when the session began
 	Ended     func(Reason)                   // told of each end, for metrics; nil: nobody counts

@@ -83,7 +83,8 @@ func (s *Session) record(ctx context.Context, kind audit.Kind, detail i18n.Text)
 
 func (s *Session) pass(ctx context.Context, client Client) End {
 	o := s.service.o
-	life := s.service.pool.Begin(ctx, s.check)
+	life := s.service.pool.Begin(ctx, session.Present(s.check, s.service.o.Visits, s.actor.Person.ID,
+		s.workload.ID, s.service.o.Now))
 	defer life.Stop()
 	var passed, sent, received atomic.Int64
 	way := func(from, to net.Conn, count *atomic.Int64, gone, unreachable Reason) *copying {

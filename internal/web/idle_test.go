@@ -4,10 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -79,6 +83,7 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	page := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantText(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
+	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
 	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
@@ -90,6 +95,57 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	w.IdleLooked(webtest.Now.Add(-time.Hour))
 	wantAbsent(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "idle")
+}
+
+// TestAShareOfACardSaysWhatItWasJudgedBy: CPU and network with their thresholds, and nothing of a GPU that others use.
+func TestAShareOfACardSaysWhatItWasJudgedBy(t *testing.T) {
+	w := webtest.Busy(t)
+	w.EndsWhenIdle(6 * time.Hour)
+	w.IsIdleByPods("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	wantText(t, doc, "idle", "Idle for", "stops at", "CPU and network stayed below", "What was judged")
+	if text := textOf(part(doc, "idle")); strings.Contains(text, "GPU") {
+		t.Errorf("want nothing of a GPU, got %q", text)
+	}
+	var rows []string
+	part(doc, "idle-signal").Each(func(_ int, row *goquery.Selection) { rows = append(rows, textOf(row)) })
+	if want := []string{"CPU 0.013 cores 0.05 cores", "Network 0.4 kB/s 10 kB/s"}; !slices.Equal(rows, want) {
+		t.Errorf("want %q, got %q", want, rows)
+	}
+	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet", "Idle for")
+}
+
+// TestThresholdsOfPodsAreTriedAndSaved: a share of a card is out of reach until the form has thresholds for it; then
+// the preview has it by the same rules.
+func TestThresholdsOfPodsAreTriedAndSaved(t *testing.T) {
+	w := webtest.Busy(t)
+	w.SharesItsCard("w-train-resnet")
+	item := w.Work("w-train-resnet")
+	item.Image.Auth = "" // no Jupyter server that says what it does
+	w.PutWork(item)
+	w.Idle.Did = func(time.Time) float64 { return 90 }
+	w.Idle.Pod = func(time.Time) idle.PodUse { return idle.PodUse{CPU: 0.01, Network: 300} }
+	wantText(t, read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK), "preview",
+		"Others share its card")
+	pods := idleForm(url.Values{"cpu-0": {"0.05"}, "network-0": {""}})
+	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", pods), http.StatusOK)
+	wantText(t, doc, "idle-hits", "1 would be stopped")
+	wantText(t, doc, "case", "train-resnet", "Is warned, then stopped")
+	wantText(t, doc, "changes", "CPU below 0.05 cores and network below 10000 B/s")
+	for _, wrong := range []url.Values{{"cpu-0": {"many"}}, {"cpu-0": {"9"}}, {"network-0": {"1.5"}},
+		{"network-0": {"-1"}}} {
+		doc := read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(wrong)), http.StatusUnprocessableEntity)
+		if part(doc, "form-errors").Length() == 0 {
+			t.Errorf("%v: want what is wrong said", wrong)
+		}
+	}
+	nothingSet(t, w, "a preview or what is wrong wrote")
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", pods))
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "0.05 cores, 10000 B/s")
+	form := formOf(read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK), "idle-form")
+	if form.Get("cpu-0") != "0.05" || form.Get("network-0") != "10000" {
+		t.Errorf("want the form to show what is saved, got %v", form)
+	}
 }
 
 // Settings are typed as text as well, by the same rules, and a preview says which of them would be others.

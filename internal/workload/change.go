@@ -32,11 +32,11 @@ func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event,
 		WantStopped))}, nil
 }
 
-// StopIdle is Stop for a GPU that was left idle for so long. Facts are what was measured. The caller has seen that it
-// runs.
-func StopIdle(w Workload, long string, facts i18n.Text, now time.Time) (Workload, audit.Event) {
+// StopIdle is Stop for what was left idle. Reason says that and for how long, facts what was measured. The caller has
+// seen that it runs.
+func StopIdle(w Workload, reason, facts i18n.Text, now time.Time) (Workload, audit.Event) {
 	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
-	w.State, w.Reason = Stopping, i18n.T("workload.stopped_idle", "For", long)
+	w.State, w.Reason = Stopping, reason
 	return w, changed(w, identity.System(), audit.WorkloadIdleStopped, now, facts, audit.Changed("desired", WantRunning,
 		WantStopped))
 }

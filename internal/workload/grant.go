@@ -134,7 +134,7 @@ func (g Grant) terms() string {
 	return string(g.Permission) + " until " + stamp(g.Until)
 }
 
-// Visit is a person's last use of a workload through the gateway.
+// Visit is a person's last use of a workload, through the gateway, a terminal or a tunnel.
 type Visit struct {
 	Workload ID
 	Person   identity.PersonID

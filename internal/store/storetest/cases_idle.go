@@ -14,11 +14,12 @@ import (
 
 func idleRecord(id string) idle.Record {
 	return idle.Record{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2),
-		StopsAt: later(3), KeepAliveUntil: later(4), KeepAliveBy: "Ada Lovelace"}
+		StopsAt: later(3), KeepAliveUntil: later(4), KeepAliveBy: "Ada Lovelace",
+		PodBelow: idle.PodUse{CPU: 0.05, Network: 10000}, PodHigh: idle.PodUse{CPU: 0.013, Network: 321}}
 }
 
 func idleSettings(version int64) idle.Revision {
-	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(4 * time.Hour), Below: 5,
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(4 * time.Hour), Below: 5, CPU: 0.05, Network: 10000,
 		KeepAlive: catalog.Duration(8 * time.Hour)}
 	return idle.Revision{Version: version, Settings: idle.Settings{All: &of, Sizes: map[string]idle.Setting{"h100": of},
 		Teams: map[string]idle.Setting{"vision": {Action: idle.Off}}},

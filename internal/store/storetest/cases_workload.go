@@ -122,6 +122,9 @@ var workloadCases = cases{
 		equal(t, []workload.Visit{{Workload: "w-1", Person: "p-a", Name: "Np-a", At: later(2)}, {Workload: "w-1",
 			Person: "p-b", Name: "Np-b", At: later(1)}}, got(s.Visits(ctx, "w-1", 9))(t))
 		equal(t, 1, len(got(s.Visits(ctx, "w-1", 1))(t)))
+		equal(t, map[workload.ID]time.Time{"w-1": later(2), "w-2": later(0)}, got(s.LastVisits(ctx))(t))
+		equal(t, map[workload.ID]time.Time{"w-1": later(2)}, got(s.LastVisits(ctx, "w-1", "w-none"))(t))
+		equal(t, map[workload.ID]time.Time{}, got(s.LastVisits(ctx, "w-none"))(t))
 	},
 	"a state that does not exist is not saved": func(t *testing.T, s *store.Store) {
 		w := Workload("w-1")

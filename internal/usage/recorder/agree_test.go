@@ -250,6 +250,11 @@ func (forgetful) PodUtilization(context.Context, []string, time.Time, time.Time,
 	return nil, nil
 }
 
+func (forgetful) PodUsage(context.Context, []string, time.Time, time.Time, time.Duration,
+	time.Duration) ([]gpumetrics.PodUsage, error) {
+	return nil, nil
+}
+
 func (forgetful) Clock(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // TestThePreviewTellsWhatPrometheusForgot: where the samples of the past are gone, the preview of idle GPUs cannot say

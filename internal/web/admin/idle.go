@@ -23,7 +23,7 @@ import (
 
 // idleLine is one group of the form as it was typed. For is "all", or "sizes." or "teams." and a name; "" for a group
 // that nobody uses.
-type idleLine struct{ For, Action, After, Below, Keep string }
+type idleLine struct{ For, Action, After, Below, CPU, Network, Keep string }
 
 // idleForm is all of the form.
 type idleForm struct {
@@ -47,7 +47,7 @@ func idleFormOf(values url.Values) idleForm {
 		}
 		trimmed := func(name string) string { return strings.TrimSpace(values.Get(name + n)) }
 		f.lines = append(f.lines, idleLine{trimmed("for"), trimmed("action"), trimmed("after"), trimmed("below"),
-			trimmed("keepAlive")})
+			trimmed("cpu"), trimmed("network"), trimmed("keepAlive")})
 	}
 	return f
 }
@@ -59,6 +59,9 @@ func idleFormFor(r idle.Revision) idleForm {
 		l := idleLine{For: whom, Action: string(s.Action)}
 		if s.On() {
 			l.After, l.Below, l.Keep = s.After.String(), strconv.Itoa(s.Below), s.KeepAlive.String()
+			if s.ByPod() {
+				l.CPU, l.Network = strconv.FormatFloat(s.CPU, 'f', -1, 64), strconv.Itoa(s.Network)
+			}
 		}
 		f.lines = append(f.lines, l)
 	}
@@ -91,7 +94,8 @@ func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
 			continue
 		}
 		seen[l.For] = true
-		of, wrong := idle.Draft{Action: l.Action, After: l.After, Below: l.Below, KeepAlive: l.Keep}.Setting(l.For)
+		of, wrong := idle.Draft{Action: l.Action, After: l.After, Below: l.Below, CPU: l.CPU, Network: l.Network,
+			KeepAlive: l.Keep}.Setting(l.For)
 		problems = append(problems, wrong...)
 		s.Put(l.For, of)
 	}
@@ -173,7 +177,8 @@ func (w *Pages) idleFields(say page.Words, f *idleForm, problems []fault.Field) 
 		wrong[p.Name] = say.Text(p.Reason)
 	}
 	m := &idleview.FormModel{Action: page.IdlePath, Check: page.IdlePath + "/preview",
-		Base: strconv.FormatInt(f.base, 10), Below: strconv.Itoa(idle.UsualBelow)}
+		Base: strconv.FormatInt(f.base, 10), Below: strconv.Itoa(idle.UsualBelow),
+		CPU: strconv.FormatFloat(idle.UsualCPU, 'f', -1, 64), Network: strconv.Itoa(idle.UsualNetwork)}
 	for _, a := range idle.Actions() {
 		m.Actions = append(m.Actions, idleview.Action(a))
 	}
@@ -186,7 +191,8 @@ func (w *Pages) idleFields(say page.Words, f *idleForm, problems []fault.Field) 
 			return idleview.FieldModel{Value: value, Error: wrong[name+"-"+strconv.Itoa(i)]}
 		}
 		g := idleview.GroupModel{For: field("for", l.For), Whom: w.idleScopes(say, l.For), Action: field("action", l.Action),
-			After: field("after", l.After), Below: field("below", l.Below), Keep: field("keepAlive", l.Keep)}
+			After: field("after", l.After), Below: field("below", l.Below), CPU: field("cpu", l.CPU),
+			Network: field("network", l.Network), Keep: field("keepAlive", l.Keep)}
 		if l.For != "" {
 			g.Title = w.idleWhom(say, l.For)
 		}
@@ -200,9 +206,7 @@ func (w *Pages) idleScopes(say page.Words, now string) []ui.OptionModel {
 	list := []ui.OptionModel{{Value: "", Label: say.S("idle.nobody")}, {Value: "all", Label: say.S("idle.everybody")}}
 	site := w.Site()
 	for _, s := range site.Catalog.Sizes {
-		if s.Devices() > 0 {
-			list = append(list, ui.OptionModel{Value: "sizes." + s.Name, Label: say.S("idle.of_size", "Size", say.SizeTitle(s))})
-		}
+		list = append(list, ui.OptionModel{Value: "sizes." + s.Name, Label: say.S("idle.of_size", "Size", say.SizeTitle(s))})
 	}
 	for _, t := range site.Directory.Tenants {
 		list = append(list, ui.OptionModel{Value: "teams." + t.Name, Label: say.S("idle.of_team", "Team", t.Display())})
@@ -226,9 +230,12 @@ func (w *Pages) idleRows(say page.Words, r idle.Revision) []idleview.RowModel {
 	var rows []idleview.RowModel
 	for _, l := range idleFormFor(r).lines {
 		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: idleview.Action(l.Action), After: "–", Below: "–",
-			Keep: "–"}
+			Pods: "–", Keep: "–"}
 		if l.After != "" {
 			row.After, row.Below, row.Keep = l.After, say.S("ui.percent", "N", l.Below), l.Keep
+		}
+		if l.CPU != "" {
+			row.Pods = say.S("idle.pods_below", "CPU", l.CPU, "Network", l.Network)
 		}
 		rows = append(rows, row)
 	}
@@ -254,6 +261,9 @@ func settingWords(say page.Words, s idle.Settings) map[string]string {
 	for _, l := range idleFormFor(idle.Revision{Settings: s}).lines {
 		if words[l.For] = say.S("idle.action_" + l.Action); l.After != "" {
 			words[l.For] = say.S("idle.in_words", "Action", words[l.For], "After", l.After, "Below", l.Below, "Keep", l.Keep)
+		}
+		if l.CPU != "" {
+			words[l.For] = say.S("idle.in_words_pods", "Words", words[l.For], "CPU", l.CPU, "Network", l.Network)
 		}
 	}
 	return words

@@ -1,9 +1,12 @@
 package blocks
 
 import (
+	"math"
+
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
@@ -18,7 +21,11 @@ func IdleModel(say page.Words, item workload.Workload, is idle.State, change boo
 		return nil
 	}
 	m := &workloadview.IdleNoticeModel{For: say.Duration(is.Idle), Since: page.ClockOn(say, is.Since),
-		Below: is.Setting.Below, High: say.Percent(is.High)}
+		Below: is.Setting.Below, High: say.Percent(is.High), ByPods: is.ByPods}
+	for _, s := range is.Signals() {
+		m.Signals = append(m.Signals, workloadview.IdleSignalModel{Name: say.S("idle.signal_" + string(s.Name)),
+			High: idleAmount(say, s.Name, s.High), Limit: idleAmount(say, s.Name, s.Below)})
+	}
 	if !is.StopsAt.IsZero() {
 		m.StopsAt = page.ClockOn(say, is.StopsAt)
 	}
@@ -26,4 +33,19 @@ func IdleModel(say page.Words, item workload.Workload, is idle.State, change boo
 		m.KeepFor, m.Keep = say.Duration(is.Setting.KeepAlive.Std()), page.WorkloadPath(item.ID)+"/keep-alive"
 	}
 	return m
+}
+
+// idleAmount is a value of a signal in its unit; use is rounded up, so that it never reads as less than it was.
+func idleAmount(say page.Words, of idle.SignalName, v float64) string {
+	switch of {
+	case idle.CPUSignal:
+		thousandths, digits := math.Ceil(v*1000-1e-6), 3
+		if math.Mod(thousandths, 10) == 0 {
+			digits = 2
+		}
+		return say.S("idle.cores", "N", ui.Number(say.Localizer, thousandths/1000, digits))
+	case idle.NetworkSignal:
+		return say.Number(math.Ceil(v/100)/10) + " kB/s"
+	}
+	return say.Percent(v)
 }

@@ -19,7 +19,8 @@ import (
 type Idle struct {
 	// Did is what everything that runs did: the highest use of a stretch; nil: nothing is known
 	Did  func(until time.Time) float64
-	Away bool // it does not answer
+	Pod  func(until time.Time) idle.PodUse // the same of CPU and network of a pod
+	Away bool                              // it does not answer
 }
 
 // idleSource is Prometheus.
@@ -50,6 +51,26 @@ func (s idleSource) PodUtilization(_ context.Context, _ []string, from, until ti
 	return list, nil
 }
 
+// PodUsage tells of the pods of everything that runs.
+func (s idleSource) PodUsage(_ context.Context, _ []string, from, until time.Time, slot,
+	_ time.Duration) ([]gpumetrics.PodUsage, error) {
+	prometheus := s.world.Idle
+	if prometheus.Away {
+		return nil, fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable"))
+	}
+	var list []gpumetrics.PodUsage
+	for _, w := range s.world.Works() {
+		one := gpumetrics.PodUsage{Namespace: w.Namespace, Pod: w.Name + "-0"}
+		for end := from.Add(slot); prometheus.Pod != nil && !end.After(until); end = end.Add(slot) {
+			use := prometheus.Pod(end)
+			one.Slots = append(one.Slots, gpumetrics.UsageSlot{Until: end, CPU: gpumetrics.Rate{Value: use.CPU, Known: slot},
+				Network: gpumetrics.Rate{Value: use.Network, Known: slot}})
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
 // EndsWhenIdle has what nobody uses stopped after a time, for everybody.
 func (w *World) EndsWhenIdle(after time.Duration) {
 	check(w.SaveIdleSettings(bg, idle.Revision{Version: 1, AuthorName: "Pat", At: Now.Add(-48 * time.Hour),
@@ -66,6 +87,25 @@ func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
 		m = m.Warned(*have(w.IdleSettings(bg)).Settings.All, warned)
 	}
 	w.putIdleRecord(m)
+}
+
+// IsIdleByPods is IsIdle for a share of a card: its pods are judged by thresholds that everybody has from now on.
+func (w *World) IsIdleByPods(id workload.ID, since, warned time.Time) {
+	of := *have(w.IdleSettings(bg)).Settings.All
+	of.CPU, of.Network = idle.UsualCPU, idle.UsualNetwork
+	check(w.SaveIdleSettings(bg, idle.Revision{Version: 2, AuthorName: "Pat", At: Now.Add(-24 * time.Hour),
+		Settings: idle.Settings{All: &of}}))
+	w.SharesItsCard(id)
+	w.putIdleRecord(idle.Record{Workload: id, PodBelow: idle.PodUse{CPU: of.CPU, Network: float64(of.Network)},
+		PodHigh: idle.PodUse{CPU: 0.013, Network: 321}, Since: since, Until: have(w.IdleObserved(bg))["local"],
+		Generation: w.Work(id).Generation}.Warned(of, warned))
+}
+
+// SharesItsCard has a workload's card be one that others use as well.
+func (w *World) SharesItsCard(id workload.ID) {
+	item := w.Work(id)
+	item.Size.Technology = catalog.TimeSlicing
+	w.PutWork(item)
 }
 
 func (w *World) putIdleRecord(m idle.Record) {
@@ -91,6 +131,14 @@ func idling(s Scope) *World {
 		Person: Anna.ID, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1,
 		UpdatedAt: Now.Add(-7 * time.Minute)})
 	w.Idle.Did = func(time.Time) float64 { return 1.2 }
+	return w
+}
+
+// idlingPods is a world in which a share of a card is idle by CPU and network of its pod, and its owner was told.
+func idlingPods(s Scope) *World {
+	w := Busy(s)
+	w.EndsWhenIdle(6 * time.Hour)
+	w.IsIdleByPods("w-train-resnet", Now.Add(-5*time.Hour-10*time.Minute), Now.Add(-8*time.Minute))
 	return w
 }
 

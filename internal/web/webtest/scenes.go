@@ -316,6 +316,7 @@ var idleScenes = []Scene{
 	{"idle", "as text, with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "text": {"all:\n" +
 		"  action: stop\n  after: soon\n"}}},
 	{"idle", "a workload is stopped soon", Anna, idling, "/workloads/w-train-resnet", nil},
+	{"idle", "a share of a card is stopped soon", Anna, idlingPods, "/workloads/w-train-resnet", nil},
 	{"idle", "a workload that is kept", Anna, needed, "/workloads/w-train-resnet", nil},
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/playwright-community/playwright-go"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -151,6 +152,24 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.shot("made")
 	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes",
 		map[string]any{"name": stiff, "cluster": "main", "class": "rigid-" + runID, "gib": 5})
+	set := "set-" + name
+	otto.click("[data-test=tab-datasets]")
+	otto.fill("[data-test=dataset-name]", set)
+	otto.fill("[data-test=dataset-title]", "Street scenes")
+	_, err := otto.at("[data-test=dataset-source]").SelectOption(playwright.SelectOptionValues{
+		Values: playwright.StringSlice("volume/" + name)})
+	otto.do(err)
+	otto.fill("[data-test=dataset-sub-path]", "images/../2012")
+	otto.expecting("422")
+	otto.click("[data-test=dataset-save]")
+	otto.sees("[data-test=form-errors]")
+	otto.accessible()
+	otto.fill("[data-test=dataset-sub-path]", "images/2012")
+	otto.click("[data-test=dataset-save]")
+	otto.reads("[data-test=dataset]:has-text('/datasets/"+set+"')", "/shared/"+name+"/images/2012")
+	otto.accessible()
+	otto.fitsTheWindow()
+	otto.shot("dataset")
 
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
 	ticked := func() { // neither the way to the questions and back nor an error loses it
@@ -158,17 +177,20 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		for _, n := range []string{name, stiff} {
 			dana.do(dana.assert.Locator(dana.at("[data-test=mount-" + n + "]")).ToBeChecked())
 		}
+		dana.do(dana.assert.Locator(dana.at("[data-test=dataset-" + set + "]")).ToBeChecked())
 	}
 	dana.advanced()
 	dana.do(dana.at("[data-test=mount-" + name + "]").Check())
 	dana.do(dana.at("[data-test=mount-" + stiff + "]").Check())
+	dana.do(dana.at("[data-test=dataset-" + set + "]").Check())
 	dana.click("[data-test=sizing-open]")
 	dana.sees("[data-test=sizing]")
 	dana.click("[data-test=ask]")
 	dana.click("[data-test=take]")
 	dana.sees("[data-test=start-form]")
 	ticked()
-	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab&mounts=" + name + "&mounts=" + stiff)
+	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab&mounts=" + name + "&mounts=" + stiff +
+		"&datasets=" + set)
 	dana.fill("[name=lease]", "soon")
 	dana.expecting("422")
 	dana.click("[data-test=send]")
@@ -184,13 +206,23 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	t.Cleanup(func() { as(t, "dana").remove(id) })
 	running := as(t, "dana").reaches(id, "running")
 	pod := podOf(t, running)
-	has := false
+	has, reads := false, false
 	for i, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim {
 			for _, m := range pod.Spec.Containers[0].VolumeMounts {
 				has = has || m.Name == pod.Spec.Volumes[i].Name && m.MountPath == "/shared/"+name && !m.ReadOnly
+				reads = reads || m.Name == pod.Spec.Volumes[i].Name && m.MountPath == "/datasets/"+set && m.ReadOnly &&
+					m.SubPath == "images/2012"
 			}
 		}
+	}
+	if !reads {
+		t.Errorf("the pod does not have the data set: %+v", pod.Spec.Containers[0].VolumeMounts)
+	}
+	dana.reads("main", "/datasets/"+set)
+	if a := as(t, "otto").call(http.MethodDelete, "/tenants/vision/datasets/"+set, nil); a.Status !=
+		http.StatusConflict || !strings.Contains(string(a.Raw), "with-"+name) {
+		t.Errorf("a data set goes while a workload has it: %d %s", a.Status, a.Raw)
 	}
 	if !has || pod.Spec.SecurityContext.FSGroup == nil || *pod.Spec.SecurityContext.FSGroup != 100 {
 		t.Errorf("the pod does not have it: %+v, group %v", pod.Spec.Containers[0].VolumeMounts,
@@ -203,8 +235,10 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	}
 
 	nora := as(t, "nora")
-	if a := nora.call(http.MethodGet, "/tenants/vision/volumes", nil); a.Status != http.StatusNotFound {
-		t.Errorf("another team reads the list: %d", a.Status)
+	for _, list := range []string{"volumes", "datasets"} {
+		if a := nora.call(http.MethodGet, "/tenants/vision/"+list, nil); a.Status != http.StatusNotFound {
+			t.Errorf("another team reads the list of %s: %d", list, a.Status)
+		}
 	}
 	spec := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab", "lease": "1h",
 		"mounts": []string{name}}
@@ -278,6 +312,14 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		return len(find(t, items(as(t, "otto").ok(http.StatusOK, http.MethodGet, "/tenants/vision/volumes", nil)), "name",
 			name)["usedBy"].([]any)) == 0
 	})
+	dana.open("/storage")
+	dana.reads("[data-test=dataset]:has-text('/datasets/"+set+"')", "Street scenes")
+	dana.shot("datasets")
+	otto.open("/team/vision/datasets")
+	otto.click("[data-test=dataset]:has-text('" + set + "') [data-test=dataset-withdraw]")
+	otto.accessible()
+	otto.click("[data-test=dataset-withdraw-confirm]")
+	otto.reads("[data-test=flash]", "The files stay")
 	deletes := func() {
 		otto.open("/team/vision/volumes")
 		otto.click(row + " [data-test=delete]")
@@ -299,7 +341,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		volume(name)["deleteAfter"] != nil {
 		t.Errorf("it was taken back: %v %v", err, volume(name))
 	}
-	_, err := dana.page.Goto("about:blank") // whose page would miss the portal
+	_, err = dana.page.Goto("about:blank") // whose page would miss the portal
 	dana.do(err)
 	own.Stop() // with another time of grace; deleting counts from now on
 	again(t, own, "grace: "+long, "grace: "+short)

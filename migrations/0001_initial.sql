@@ -428,6 +428,21 @@ CREATE TABLE volume_claims (
   seen_at BIGINT NOT NULL
 );
 
+-- What a team offers its members to read.
+CREATE TABLE datasets (
+  tenant     TEXT   NOT NULL,
+  name       TEXT   NOT NULL,
+  title      TEXT   NOT NULL, -- '' for the name
+  note       TEXT   NOT NULL,
+  source     TEXT   NOT NULL, -- JSON: the claim, its cluster, and the directory on it
+  offered_by TEXT   NOT NULL,
+  by_name    TEXT   NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  version    BIGINT NOT NULL,
+  PRIMARY KEY (tenant, name)
+);
+
 CREATE TABLE meter_intervals (
   workload       TEXT   NOT NULL,
   tenant         TEXT   NOT NULL,
@@ -1034,6 +1049,7 @@ DROP TABLE storage_intervals;
 DROP TABLE engine_watermarks;
 DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
+DROP TABLE datasets;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
 DROP TABLE visits;

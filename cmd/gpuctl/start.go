@@ -20,7 +20,7 @@ import (
 type asked struct {
 	file, kind, size, image, lease, name, team, reason string
 	storage, volume, model, timeLimit, key             string
-	mounts, secrets                                    []string
+	mounts, data, datasets, secrets                    []string
 	env                                                []string
 	retries                                            int64
 	dryRun, wait                                       bool
@@ -83,6 +83,8 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.StringVar(&a.storage, "storage", "", "new storage, such as 10Gi")
 	f.StringVar(&a.volume, "volume", "", "kept storage to use instead of new")
 	f.StringArrayVar(&a.mounts, "mount", nil, "volume of the team to have at /shared/NAME; may be repeated")
+	f.StringArrayVar(&a.data, "data", nil, "personal volume to have at /data/NAME, NAME:ro to read alone; may be repeated")
+	f.StringArrayVar(&a.datasets, "dataset", nil, "data set of the team to read at /datasets/NAME; may be repeated")
 	f.StringArrayVar(&a.secrets, "secret", nil, "secret that it gets, team:NAME for one of the team; may be repeated")
 	f.StringVar(&a.model, "model", "", "model that an endpoint serves, such as owner/name")
 	f.StringArrayVar(&a.env, "env", nil, "variable of a job, NAME=VALUE; may be repeated")
@@ -146,6 +148,11 @@ func (a *asked) body(ctx context.Context, c *cli, client *apiclient.Client,
 		b.Model = &apiclient.Model{Name: &a.model}
 	}
 	b.Mounts, b.Secrets = append(b.Mounts, a.mounts...), append(b.Secrets, a.secrets...)
+	b.Datasets = append(b.Datasets, a.datasets...)
+	for _, text := range a.data {
+		name, readOnly := strings.CutSuffix(text, ":ro")
+		b.Volumes = append(b.Volumes, apiclient.VolumeUse{Name: name, ReadOnly: &readOnly})
+	}
 	if len(command) > 0 {
 		b.Command, b.Args = command, nil
 	}

@@ -19,6 +19,7 @@ func (a *API) register() {
 	a.registerTeamImages()
 	a.registerTeamVolumes()
 	a.registerVolumes()
+	a.registerDatasets()
 	a.registerPeople()
 	a.registerEmbeds()
 	a.registerSecrets()

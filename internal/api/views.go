@@ -401,6 +401,7 @@ type Workload struct {
 	Volume     string      `json:"volume,omitempty"`
 	Mounts     []string    `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
 	Volumes    []VolumeUse `json:"volumes,omitempty" doc:"Personal volumes that it has at /data/<name>"`
+	Datasets   []string    `json:"datasets,omitempty" doc:"Names of the team's data sets that it has at /datasets/<name>, read-only"`
 	Secrets    []string    `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
 	Git        *Git        `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
 	Shared     bool        `json:"shared"`
@@ -528,6 +529,10 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 	for _, m := range w.Mounts {
 		if m.Personal {
 			v.Volumes = append(v.Volumes, VolumeUse{Name: m.Claim, ReadOnly: m.ReadOnly})
+			continue
+		}
+		if m.Dataset != "" {
+			v.Datasets = append(v.Datasets, m.Dataset)
 			continue
 		}
 		v.Mounts = append(v.Mounts, m.Name)

@@ -874,6 +874,9 @@ type RequestBody struct {
 	// Command Of a job: the program, in place of the image's; needed where the image starts a server
 	Command []string `json:"command,omitempty"`
 
+	// Datasets Names of data sets that the team offers, to read at /datasets/<name>
+	Datasets []string `json:"datasets,omitempty"`
+
 	// Env Of a job: variables of its environment
 	Env map[string]string `json:"env,omitempty"`
 	Git *Git              `json:"git,omitempty"`
@@ -1123,6 +1126,9 @@ type Workload struct {
 	Cluster   string    `json:"cluster"`
 	Cost      Money     `json:"cost"`
 	CreatedAt time.Time `json:"createdAt"`
+
+	// Datasets Names of the team's data sets that it has at /datasets/<name>, read-only
+	Datasets []string `json:"datasets,omitempty"`
 
 	// Desired finished: a job that has ended by itself
 	Desired WorkloadDesired `json:"desired"`

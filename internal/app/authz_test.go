@@ -111,6 +111,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {fmt.Sprintf("own-%d", w.next())}, "place": {"vision/main"}, "gib": {"10"}}
 	case path == "/team/:name/volumes":
 		return url.Values{"name": {fmt.Sprintf("data-%d", w.next())}, "class": {"main/nfs"}, "gib": {"10"}}
+	case path == "/team/:name/datasets", path == "/team/:name/datasets/:dataset":
+		return url.Values{"name": {fmt.Sprintf("set-%d", w.next())}, "source": {"claim/main"}, "claim": {"archive-nfs"}}
 	case strings.HasPrefix(path, "/team/:name/images"):
 		return w.imageForm(fmt.Sprintf("Image %d", w.next()))
 	case strings.HasSuffix(path, "/members"):
@@ -183,6 +185,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "8h"}
 	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
 		return w.imageBody("")
+	case path == "/api/v1/tenants/{name}/datasets/{dataset}" && method == http.MethodPut:
+		return map[string]any{"title": "Archive", "source": map[string]any{"claim": "archive-nfs"}}
 	case strings.HasSuffix(path, "/{id}/schedule") && method == http.MethodPut:
 		return map[string]any{"mode": "none"}
 	case path == "/api/v1/tenants/{name}/schedule" && method == http.MethodPut:
@@ -207,6 +211,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"name": fmt.Sprintf("own-%d", w.next()), "tenant": "vision", "gib": 10}
 	case path == "/api/v1/tenants/{name}/volumes":
 		return map[string]any{"name": fmt.Sprintf("data-%d", w.next()), "cluster": "main", "class": "nfs", "gib": 10}
+	case path == "/api/v1/tenants/{name}/datasets":
+		return map[string]any{"name": fmt.Sprintf("set-%d", w.next()), "source": map[string]any{"claim": "archive-nfs"}}
 	case path == "/api/v1/tenants/{name}/images":
 		return w.imageBody(fmt.Sprintf("image-%d", w.next()))
 	case path == "/api/v1/tenants":
@@ -302,6 +308,9 @@ func (w *world) fill(path, subject, team string) string {
 			confirm = "?confirm=" + name
 		}
 		return strings.NewReplacer(":name", team, ":volume", name, "{name}", team, "{volume}", name).Replace(path) + confirm
+	case strings.Contains(path, "/datasets/"):
+		name := w.dataset(team)
+		return strings.NewReplacer(":name", team, ":dataset", name, "{name}", team, "{dataset}", name).Replace(path)
 	case strings.Contains(path, "/images/"):
 		name := w.teamImage(team)
 		return strings.NewReplacer(":name", team, ":image", name, "{name}", team, "{image}", name).Replace(path)

@@ -85,6 +85,9 @@ const (
 	VolumeWarned        Kind = "volume.warned" // unused storage will be reclaimed
 	VolumeKept          Kind = "volume.kept"   // somebody keeps it for longer
 	VolumeReclaimed     Kind = "volume.reclaimed"
+	DatasetOffered      Kind = "dataset.offered" // to a team; the detail has its name, the volume is its claim
+	DatasetChanged      Kind = "dataset.changed"
+	DatasetWithdrawn    Kind = "dataset.withdrawn"
 	SignedIn            Kind = "session.started"
 	SignInRefused       Kind = "session.refused"
 	SignedOut           Kind = "session.ended"
@@ -160,7 +163,8 @@ func Kinds() []Kind {
 		WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeAdded, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted,
-		VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded,
+		VolumeWarned, VolumeKept, VolumeReclaimed, DatasetOffered, DatasetChanged, DatasetWithdrawn,
+		SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded,
 		SessionsEnded,
 		PersonDisabled, PersonEnabled, HoldingsTransferred, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,
 		EmbedRevoked, SecretCreated, SecretReplaced, SecretDeleted, KeyCreated, KeyRotated,

@@ -86,12 +86,14 @@ func Objects(in Input) ([]Object, error) {
 	if r.hasVolume() {
 		objects = append(objects, r.claim())
 	}
-	for _, m := range in.Workload.Mounts {
-		if m.Personal {
+	for i, m := range in.Workload.Mounts {
+		switch {
+		case m.Foreign() || r.firstOf(m.Claim) != i:
+		case m.Personal:
 			objects = append(objects, PersonalClaim(r.Site, r.Workload.Tenant, r.Workload.Namespace, r.Workload.Owner, m))
-			continue
+		default:
+			objects = append(objects, r.sharedClaim(m))
 		}
-		objects = append(objects, r.sharedClaim(m))
 	}
 	if r.claimsDevices() {
 		objects = append(objects, r.claimTemplate())
@@ -238,7 +240,12 @@ func (in Input) check() error {
 		switch {
 		case m.Personal && (!personal || name != m.Name || len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0):
 			add("personal volume %q cannot be rendered", m.Claim)
-		case m.Personal:
+		case m.Dataset != "" && (m.Personal || !m.ReadOnly || len(validation.IsDNS1123Label(m.Dataset)) > 0 ||
+			!workload.ValidSubPath(m.SubPath)):
+			add("data set %q cannot be rendered", m.Dataset)
+		case m.Foreign() && len(validation.IsDNS1123Label(m.Claim)) > 0:
+			add("claim %q of the data set %q is not a DNS label", m.Claim, m.Dataset)
+		case m.Personal, m.Foreign():
 		case len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
 			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "":
 			add("volume %q of the team cannot be rendered", m.Claim)

@@ -290,6 +290,21 @@ func TestObjectsRefuse(t *testing.T) {
 			in.Workload.Mounts = []workload.Mount{{Claim: "vision.../x", GiB: 1, TeamShare: workload.TeamShare{Name: "../x",
 				Class: "nfs", Access: workload.ManyNodes}}}
 		}, "volume"},
+		"a data set that can be written": {func(in *Input) {
+			in.Workload.Mounts = []workload.Mount{{Claim: "archive", Dataset: "x"}}
+		}, "data set"},
+		"a data set that climbs": {func(in *Input) {
+			in.Workload.Mounts = []workload.Mount{{Claim: "archive", Dataset: "x", SubPath: "a/../../x",
+				TeamShare: workload.TeamShare{ReadOnly: true}}}
+		}, "data set"},
+		"a data set on a personal volume": {func(in *Input) {
+			in.Workload.Mounts = []workload.Mount{{Claim: "vision.corpus.80a351e4", Dataset: "x",
+				TeamShare: workload.TeamShare{ReadOnly: true}}}
+		}, "not a DNS label"},
+		"a data set on another team's volume": {func(in *Input) {
+			in.Workload.Mounts = []workload.Mount{{Claim: "speech.data", GiB: 1, Dataset: "x",
+				TeamShare: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true}}}
+		}, "volume"},
 		"a secret that climbs": {func(in *Input) {
 			in.Workload.Secrets = []workload.SecretUse{{ID: "s-1", Name: "../x", Files: []string{"token"}}}
 		}, "secret"},

@@ -235,8 +235,12 @@ func (r renderer) volumes() []corev1.Volume {
 		}})
 	}
 	for i, m := range r.Workload.Mounts {
+		if r.firstOf(m.Claim) != i {
+			continue
+		}
 		volumes = append(volumes, corev1.Volume{Name: mountVolume(i, m), VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim, ReadOnly: m.ReadOnly},
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim,
+				ReadOnly: !r.written(m.Claim)},
 		}})
 	}
 	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
@@ -249,10 +253,24 @@ func (r renderer) volumes() []corev1.Volume {
 	return append(volumes, emptyDir(tempVolume))
 }
 
+// firstOf is the first mount of a claim. A pod has each claim once: kubelets wait for ever for the second volume of
+// one. Data sets can lie on the same volume, and on one that the workload has by its own name.
+func (r renderer) firstOf(claim string) int {
+	return slices.IndexFunc(r.Workload.Mounts, func(m workload.Mount) bool { return m.Claim == claim })
+}
+
+// written reports whether the pod may write to a claim by one of its mounts.
+func (r renderer) written(claim string) bool {
+	return slices.ContainsFunc(r.Workload.Mounts, func(m workload.Mount) bool { return m.Claim == claim && !m.ReadOnly })
+}
+
 // mountVolume is the name of a volume in the pod: that of its claim has a dot, which is not allowed there.
 func mountVolume(i int, m workload.Mount) string {
-	if m.Personal {
+	switch {
+	case m.Personal:
 		return "data-" + strconv.Itoa(i)
+	case m.Dataset != "":
+		return "dataset-" + strconv.Itoa(i)
 	}
 	return "team-" + strconv.Itoa(i)
 }
@@ -269,8 +287,10 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	if r.shared != nil {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
 	}
-	for i, m := range r.Workload.Mounts {
-		mounts = append(mounts, corev1.VolumeMount{Name: mountVolume(i, m), MountPath: m.Path(), ReadOnly: m.ReadOnly})
+	for _, m := range r.Workload.Mounts {
+		first := r.firstOf(m.Claim)
+		mounts = append(mounts, corev1.VolumeMount{Name: mountVolume(first, r.Workload.Mounts[first]), MountPath: m.Path(),
+			SubPath: m.SubPath, ReadOnly: m.ReadOnly})
 	}
 	if m := r.Workload.Model; m != nil && m.Source == catalog.FromOCI {
 		mounts = append(mounts, corev1.VolumeMount{Name: modelVolume, MountPath: catalog.ModelDir, ReadOnly: true})

@@ -102,6 +102,7 @@ type records interface {
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	// Mounting lists the workloads that mount a volume by name and have not ended.
 	Mounting(ctx context.Context, v workload.Volume) ([]workload.Workload, error)
+	Dataset(ctx context.Context, team, name string) (workload.Dataset, error)
 	// SecretsOf lists those of one owner, by name.
 	SecretsOf(ctx context.Context, o secret.Owner) ([]secret.Secret, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
@@ -284,6 +285,18 @@ func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 
 func mountsThere(ctx context.Context, tx Tx, w workload.Workload) error {
 	for _, m := range w.Mounts {
+		if m.Dataset != "" {
+			_, err := tx.Dataset(ctx, w.Tenant, m.Dataset)
+			if fault.Is(err, fault.NotFound) {
+				return fault.New(fault.Conflict, i18n.T("request.dataset_gone", "Dataset", m.Dataset))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if m.Foreign() {
+			continue
+		}
 		v, err := tx.Volume(ctx, m.Claim)
 		switch {
 		case fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.PendingDeletion() ||

@@ -67,7 +67,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	c.kserve(w)
 	c.proxied(w)
 	w.Model = c.model(d, w)
-	w.Mounts = append(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes)...)
+	w.Mounts = slices.Concat(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes), c.datasets(d.Datasets))
 	w.Replicas = c.replicas(d, w)
 	w.Scaling = c.scaling(d, w)
 	w.Schedule = c.schedule(d)
@@ -234,7 +234,7 @@ func (c *checker) schedule(d Draft) *Scheduled {
 	return d.Schedule
 }
 
-// maxMounts is how many of the team's volumes one workload can have, and how many personal ones.
+// maxMounts is how many of the team's volumes one workload can have, how many personal ones, and how many data sets.
 const maxMounts = 10
 
 // mounts are the volumes by name; what they are is looked up where the spec is granted.
@@ -264,6 +264,22 @@ func (c *checker) volumes(uses []VolumeUse) []workload.Mount {
 	}
 	if len(mounts) > maxMounts {
 		c.problem("volumes", i18n.T("request.volumes_many", "Most", maxMounts))
+		return nil
+	}
+	return mounts
+}
+
+// datasets are data sets by name; where they lie is looked up where the spec is granted.
+func (c *checker) datasets(names []string) []workload.Mount {
+	var mounts []workload.Mount
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" &&
+			!slices.ContainsFunc(mounts, func(m workload.Mount) bool { return m.Dataset == name }) {
+			mounts = append(mounts, workload.Mount{Dataset: name})
+		}
+	}
+	if len(mounts) > maxMounts {
+		c.problem("datasets", i18n.T("request.datasets_many", "Most", maxMounts))
 		return nil
 	}
 	return mounts

@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// mounted fills in what the volumes are that a spec names: the team's, and personal ones of the asker. One of another
-// team or person is one that does not exist.
+// mounted fills in what the volumes are that a spec names: the team's, personal ones of the asker, and data sets. One
+// of another team or person is one that does not exist.
 func mounted(ctx context.Context, in Reader, asker identity.PersonID, w *Spec) (fields []fault.Field, err error) {
 	var mounts []workload.Mount
 	for _, m := range w.Mounts {
@@ -30,6 +30,18 @@ func mounted(ctx context.Context, in Reader, asker identity.PersonID, w *Spec) (
 				continue
 			}
 			mounts = append(mounts, own)
+			continue
+		}
+		if m.Dataset != "" {
+			set, wrong, err := dataset(ctx, in, *w, m.Dataset)
+			if err != nil {
+				return nil, err
+			}
+			if wrong.IsZero() {
+				mounts = append(mounts, set)
+			} else {
+				fields = append(fields, fault.Field{Name: "datasets", Reason: wrong})
+			}
 			continue
 		}
 		v, err := in.Volume(ctx, workload.ClaimOf(w.Tenant, m.Name))
@@ -84,4 +96,31 @@ func ownVolume(ctx context.Context, in Reader, asker identity.PersonID, w Spec,
 	own := v.Mounted()
 	own.ReadOnly = m.ReadOnly
 	return own, nil, nil
+}
+
+// dataset looks up a data set that the team offers, and why a workload cannot have it; zero where it can.
+func dataset(ctx context.Context, in Reader, w Spec, name string) (m workload.Mount, wrong i18n.Text, err error) {
+	d, err := in.Dataset(ctx, w.Tenant, name)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return m, i18n.T("request.dataset_unknown", "Dataset", clip(name)), nil
+	case err != nil:
+		return m, wrong, err
+	case w.Cluster != "" && d.Source.Cluster != w.Cluster:
+		return m, i18n.T("request.dataset_elsewhere", "Dataset", name, "Cluster", d.Source.Cluster, "Here", w.Cluster), nil
+	case d.Source.Volume == "":
+		ours, err := workload.OurClaim(ctx, in, d.Source.Claim)
+		if ours {
+			wrong = i18n.T("request.dataset_gone", "Dataset", name)
+		}
+		return d.Mounted(workload.Volume{}), wrong, err
+	}
+	v, err := in.Volume(ctx, d.PVC())
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return m, wrong, err
+	case err != nil || v.Deleted || v.PendingDeletion() || !v.OfTeam() || v.Tenant != w.Tenant:
+		return m, i18n.T("request.dataset_gone", "Dataset", name), nil
+	}
+	return d.Mounted(v), wrong, nil
 }

@@ -59,6 +59,7 @@ type Draft struct {
 	Replaces workload.ID `json:",omitempty"`
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 	Volumes  []VolumeUse `json:",omitempty"` // personal volumes of the asker
+	Datasets []string    `json:",omitempty"` // names of data sets that the team offers
 	// Replicas of an endpoint; nil for one
 	Replicas *workload.Range `json:",omitempty"`
 	// Scaling of an endpoint; nil for a number that its owner sets
@@ -100,7 +101,7 @@ type Spec struct {
 	Lease      catalog.Duration     `json:"lease"`
 	StorageGiB int                  `json:"storageGiB"`
 	Volume     string               `json:"volume,omitempty"` // kept storage to use
-	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes and personal ones
+	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes, personal ones and data sets
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
 	// for an extension: the whole lease before it, when it was asked for

@@ -344,7 +344,7 @@ func (s *Service) planned(ctx context.Context, tx Tx, a identity.Actor, w worklo
 func (s *Service) mounting(ctx context.Context, tx Tx, w workload.Workload, ask *revisionAsk,
 	spec Spec) ([]fault.Field, error) {
 	name := volumeOf(ask.Model)
-	has := slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return !m.Personal && m.Name == name })
+	has := slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.OfTeam() && m.Name == name })
 	if name == "" || has {
 		return nil, nil
 	}

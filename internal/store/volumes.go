@@ -92,14 +92,18 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 
 // Mounting lists the workloads that mount a volume by name and have not ended.
 func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Workload, error) {
+	return v.mounting(ctx, of.Tenant, func(m workload.Mount) bool { return m.Claim == of.Name })
+}
+
+func (v view) mounting(ctx context.Context, tenant string, is func(workload.Mount) bool) ([]workload.Workload, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where("tenant = ? AND state <> 'ended' AND mounts <> ''",
-		of.Tenant).Order("created_at, id"))
+		tenant).Order("created_at, id"))
 	if err != nil {
 		return nil, err
 	}
 	var list []workload.Workload
 	for _, w := range each(rows, toWorkload) {
-		if !w.Over() && slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == of.Name }) {
+		if !w.Over() && slices.ContainsFunc(w.Mounts, is) {
 			list = append(list, w)
 		}
 	}

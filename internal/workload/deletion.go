@@ -38,6 +38,12 @@ func (s *Service) EndVolume(ctx context.Context, a identity.Actor, team, name, t
 		if len(users) > 0 {
 			return fault.New(fault.Conflict, i18n.T("volume.mounted", "Name", name, "By", named(users)))
 		}
+		switch sets, err := lieOn(ctx, tx, v); {
+		case err != nil:
+			return err
+		case sets != "":
+			return fault.New(fault.Conflict, i18n.T("volume.has_datasets", "Name", name, "Datasets", sets))
+		}
 		if s.Grace <= 0 {
 			return s.releaseVolume(ctx, tx, a, v, true)
 		}

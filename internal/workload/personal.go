@@ -52,7 +52,10 @@ func (v Volume) personalMount() Mount {
 
 // Path is where the workload finds it.
 func (m Mount) Path() string {
-	if m.Personal {
+	switch {
+	case m.Dataset != "":
+		return path.Join(DatasetsDir, m.Dataset)
+	case m.Personal:
 		return path.Join(DataDir, m.Name)
 	}
 	return path.Join(SharedDir, m.Name)

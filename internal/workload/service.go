@@ -43,6 +43,10 @@ type Store interface {
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	// Claims are what clusters last said of the claims of volumes, by the volume's name.
 	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
+	// Datasets lists those of some teams, nil for all, by team and name.
+	Datasets(ctx context.Context, teams []string) ([]Dataset, error)
+	// WithDataset lists the workloads that have a data set of a team and have not ended.
+	WithDataset(ctx context.Context, team, name string) ([]Workload, error)
 	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
 }
 
@@ -56,6 +60,12 @@ type Tx interface {
 	Checkouts(ctx context.Context) ([]license.Checkout, error)
 	// Claims are what clusters last said of the claims of volumes, by the volume's name.
 	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
+	Dataset(ctx context.Context, team, name string) (Dataset, error)
+	Datasets(ctx context.Context, teams []string) ([]Dataset, error)
+	WithDataset(ctx context.Context, team, name string) ([]Workload, error)
+	SaveDataset(ctx context.Context, d Dataset) error
+	// DeleteDataset is a Conflict for a lost race.
+	DeleteDataset(ctx context.Context, d Dataset) error
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
 	budget.Tx

@@ -51,13 +51,17 @@ type TeamShare struct {
 // OfTeam reports whether it is a volume of a whole team.
 func (v Volume) OfTeam() bool { return v.Share.Name != "" }
 
-// Mount is a volume of a team that a workload has at SharedDir, or a personal one at DataDir; frozen when it is
-// approved. A personal volume has a name and an access mode, and may be read-only for this workload.
+// Mount is a volume of a team that a workload has at SharedDir, a personal one at DataDir, or a data set at
+// DatasetsDir; frozen when it is approved. A personal volume has a name and an access mode, and may be read-only for
+// this workload. A data set is read-only, and has the name and class of the team's volume that it lies on, if it lies
+// on one.
 type Mount struct {
 	Claim    string `json:"claim"` // name of the PVC
 	GiB      int    `json:"gib"`
 	Personal bool   `json:"personal,omitempty"`
-	From     string `json:"from,omitempty"` // of a personal volume: PVC that it is a clone of
+	From     string `json:"from,omitempty"`    // of a personal volume: PVC that it is a clone of
+	Dataset  string `json:"dataset,omitempty"` // name of the data set
+	SubPath  string `json:"subPath,omitempty"` // of a data set: directory on the volume
 	TeamShare
 }
 
@@ -68,6 +72,12 @@ func (v Volume) Mounted() Mount {
 	}
 	return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share}
 }
+
+// OfTeam reports whether it is a volume of the team by its own name.
+func (m Mount) OfTeam() bool { return !m.Personal && m.Dataset == "" }
+
+// Foreign reports whether the portal has not made what it lies on.
+func (m Mount) Foreign() bool { return m.Dataset != "" && m.Name == "" }
 
 // SharedDir is where volumes of the team are found, each in a directory of its name.
 const SharedDir = catalog.SharedDir

@@ -25,8 +25,19 @@ func AccessWords(say page.Words, s workload.TeamShare) (word, about string) {
 func MountNames(mounts []workload.Mount) []string {
 	var names []string
 	for _, m := range mounts {
-		if !m.Personal {
+		if m.OfTeam() {
 			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// DatasetNames are the data sets that a workload has.
+func DatasetNames(mounts []workload.Mount) []string {
+	var names []string
+	for _, m := range mounts {
+		if m.Dataset != "" {
+			names = append(names, m.Dataset)
 		}
 	}
 	return names

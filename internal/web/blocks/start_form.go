@@ -32,6 +32,9 @@ func (f StartForm) Values() url.Values {
 	if uses := chosen(f.Volumes); len(uses) > 0 {
 		v["volumes"] = uses
 	}
+	if len(f.Datasets) > 0 {
+		v["datasets"] = f.Datasets
+	}
 	if len(f.Secrets) > 0 {
 		v["secrets"] = f.Secrets
 	}
@@ -46,20 +49,21 @@ func (f StartForm) Values() url.Values {
 
 // StartForm is what was typed on the start page, as it was typed.
 type StartForm struct {
-	Tenant  string
-	Kind    string
-	Size    string
-	Image   string
-	Lease   string
-	Storage string
-	Volume  string
-	Mounts  []string
-	Volumes []string // personal, see VolumeUses
-	Secrets []string // as secret.Secret.Reference calls them
-	Git     GitForm
-	Cluster string // "" leaves it to the portal
-	Reason  string
-	Name    string
+	Tenant   string
+	Kind     string
+	Size     string
+	Image    string
+	Lease    string
+	Storage  string
+	Volume   string
+	Mounts   []string
+	Volumes  []string // personal, see VolumeUses
+	Datasets []string
+	Secrets  []string // as secret.Secret.Reference calls them
+	Git      GitForm
+	Cluster  string // "" leaves it to the portal
+	Reason   string
+	Name     string
 	// Replaces is the workload in whose place this one is wanted.
 	Replaces string
 	// of a job alone
@@ -90,9 +94,10 @@ func ReadStartForm(v url.Values) StartForm {
 	f := StartForm{
 		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"),
 		Storage: v.Get("storage"),
-		Volume:  v.Get("volume"), Mounts: v["mounts"], Volumes: v["volumes"], Secrets: v["secrets"],
-		Git:    GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
-		Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
+		Volume:  v.Get("volume"), Mounts: v["mounts"], Volumes: v["volumes"], Datasets: v["datasets"],
+		Secrets: v["secrets"],
+		Git:     GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
+		Reason:  v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
 		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
 		Model: v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
@@ -120,8 +125,8 @@ func ReadStartForm(v url.Values) StartForm {
 func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
 		Lease:   f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Volumes: volumeUses(f.Volumes), Secrets: f.Secrets,
-		Git:    f.git(),
+		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Volumes: volumeUses(f.Volumes),
+		Datasets: f.Datasets, Secrets: f.Secrets, Git: f.git(),
 		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
 		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
@@ -236,6 +241,7 @@ func (f StartForm) job() request.JobDraft {
 func (f StartForm) LikeJob(w workload.Workload) StartForm {
 	f.Tenant, f.Kind, f.Size, f.Image, f.Cluster = w.Tenant, string(catalog.Job), w.Size.Name, w.Image.Name, w.Cluster
 	f.Mounts, f.Volumes, f.Storage = MountNames(w.Mounts), VolumeUses(w.Mounts), "0"
+	f.Datasets = DatasetNames(w.Mounts)
 	if w.Job == nil {
 		return f
 	}

@@ -30,6 +30,9 @@ func (f StartForm) hidden() []ui.HiddenModel {
 	for _, use := range chosen(f.Volumes) {
 		fields = append(fields, ui.HiddenModel{Name: "volumes", Value: use})
 	}
+	for _, name := range f.Datasets {
+		fields = append(fields, ui.HiddenModel{Name: "datasets", Value: name})
+	}
 	for _, name := range f.Secrets {
 		fields = append(fields, ui.HiddenModel{Name: "secrets", Value: name})
 	}
@@ -56,7 +59,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	}
 	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
 		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Volumes: VolumeUses(last.Mounts),
-		Key:     w.Requests.NewKey(),
+		Datasets: DatasetNames(last.Mounts), Key: w.Requests.NewKey(),
 		Secrets: SecretNames(k.Actor.Person.ID, k.Actor.Person.ID, last.Secrets)}
 	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {

@@ -17,6 +17,7 @@ func TeamTabs(k page.Call, team, current string) ui.TabsModel {
 		identity.ReadMembers}, {"budget", page.BudgetPath(team), "budget", identity.ReadBudget},
 		{"images", page.TeamImagesPath(team), "image", identity.ReadTenant},
 		{"volumes", page.TeamVolumesPath(team), "storage", identity.ReadTenant},
+		{"datasets", page.DatasetsPath(team), "image", identity.ReadTenant},
 		{"secrets", page.TeamSecretsPath(team), "lock", identity.ReadSecrets}} {
 		if identity.Can(k.Actor, t.action, identity.Resource{Tenant: team}) {
 			m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("team." + t.id), Href: t.path, Icon: t.icon,

@@ -41,6 +41,7 @@ var flashes = map[string]ui.Kind{
 	"hardware-quarantine-ended": ui.OK,
 	"catalog-saved":             ui.OK,
 	"tenant-saved":              ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK,
+	"dataset-offered": ui.OK, "dataset-changed": ui.OK, "dataset-withdrawn": ui.Info,
 	"volume-shared": ui.OK, "volume-expanded": ui.OK, "volume-pending-deletion": ui.Info, "volume-restored": ui.OK,
 	"image-retired": ui.OK,
 	"budget-saved":  ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,

@@ -63,6 +63,9 @@ func TeamQuotaPath(team string) string { return "/team?name=" + url.QueryEscape(
 // TeamVolumesPath is where the shared storage of a team is.
 func TeamVolumesPath(team string) string { return TeamPath(team) + "/volumes" }
 
+// DatasetsPath is where the data sets are that a team offers.
+func DatasetsPath(team string) string { return TeamPath(team) + "/datasets" }
+
 // TeamPath is where a team is.
 func TeamPath(name string) string { return "/team/" + url.PathEscape(name) }
 

@@ -191,7 +191,8 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
 		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
-		"mounts": blocks.MountNames(r.Spec.Mounts), "volumes": blocks.VolumeUses(r.Spec.Mounts)}
+		"mounts": blocks.MountNames(r.Spec.Mounts), "volumes": blocks.VolumeUses(r.Spec.Mounts),
+		"datasets": blocks.DatasetNames(r.Spec.Mounts)}
 	for _, name := range blocks.SecretNames(r.Asker, r.Asker, r.Spec.Secrets) {
 		q.Add("secrets", name)
 	}

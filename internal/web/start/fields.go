@@ -70,14 +70,18 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	if m.Volumes, err = w.volumesFields(k, form, wrong("volumes")); err != nil {
 		return m, err
 	}
+	if m.Datasets, err = w.datasetsField(k, form, wrong("datasets")); err != nil {
+		return m, err
+	}
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
-	m.AdvancedOpen = len(form.Mounts)+len(form.Draft().Volumes)+len(form.Secrets) > 0 || form.Git.URL != "" ||
+	m.AdvancedOpen = len(form.Mounts)+len(form.Datasets)+len(form.Draft().Volumes)+len(form.Secrets) > 0 ||
+		form.Git.URL != "" ||
 		m.Hours != nil && form.Hours.Mode != "" ||
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter+
 			form.Reach != ""
-	for _, name := range []string{"volume", "storage", "mounts", "volumes", "secrets", "git.url", "git.ref", "git.secret",
-		"name", "cluster", "model.revision",
+	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url", "git.ref",
+		"git.secret", "name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
 		"schedule.zone"} {

@@ -58,3 +58,21 @@ func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string
 	}
 	return list, nil
 }
+
+// datasetsField offers the team's data sets; nil where there are none.
+func (w *Pages) datasetsField(k page.Call, form blocks.StartForm, problem string) (*start.ChoiceModel, error) {
+	sets, err := w.Workloads.Datasets(k.Ctx, k.Actor, form.Tenant)
+	if err != nil || len(sets) == 0 && problem == "" {
+		return nil, err
+	}
+	m := &start.ChoiceModel{Error: problem}
+	for _, d := range sets {
+		about := []string{d.Called(), d.Source.Cluster}
+		if d.Note != "" {
+			about = append(about, d.Note)
+		}
+		m.Options = append(m.Options, ui.OptionModel{Value: d.Name, Label: d.Path(), Hint: strings.Join(about, " · "),
+			Selected: slices.Contains(form.Datasets, d.Name), Test: "dataset-" + d.Name})
+	}
+	return m, nil
+}

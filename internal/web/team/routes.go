@@ -36,6 +36,12 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/team/:name/volumes/:volume/restore", identity.ChangeAssets, w.teamVolumeRestore),
 		w.Shows("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDeletePage()),
 		page.Post("/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDelete),
+		w.Shows("/team/:name/datasets", identity.ReadTenant, w.datasetsPage()),
+		page.Post("/team/:name/datasets", identity.ChangeAssets, w.datasetAdd),
+		w.Shows("/team/:name/datasets/:dataset", identity.ChangeAssets, w.datasetPage()),
+		page.Post("/team/:name/datasets/:dataset", identity.ChangeAssets, w.datasetSave),
+		w.Shows("/team/:name/datasets/:dataset/delete", identity.ChangeAssets, w.datasetWithdrawPage()),
+		page.Post("/team/:name/datasets/:dataset/delete", identity.ChangeAssets, w.datasetWithdraw),
 		w.Shows("/team/:name/quota", identity.SubmitRequest, w.moreQuotaPage()),
 		page.Post("/team/:name/quota", identity.SubmitRequest, w.moreQuotaAsk),
 	}
@@ -71,6 +77,18 @@ func (w *Pages) teamImagesPage() page.Page {
 
 func (w *Pages) teamVolumesPage() page.Page {
 	return page.Page{Name: "team-volumes", Build: w.teamVolumes}
+}
+
+func (w *Pages) datasetsPage() page.Page {
+	return page.Page{Name: "datasets", Build: w.datasets}
+}
+
+func (w *Pages) datasetPage() page.Page {
+	return page.Page{Name: "dataset", Build: w.datasetEdit}
+}
+
+func (w *Pages) datasetWithdrawPage() page.Page {
+	return page.Page{Name: "dataset-withdraw", Build: w.datasetWithdrawAsk}
 }
 
 func (w *Pages) moreQuotaPage() page.Page {

@@ -46,6 +46,16 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	if len(w.Startable(k)) > 0 {
 		p.New = newVolumePath
 	}
+	sets, err := w.Workloads.AllDatasets(k.Ctx, k.Actor)
+	if err != nil {
+		return page.View{}, err
+	}
+	for _, d := range sets {
+		row := datasetModel(k, d)
+		row.Href = page.DatasetsPath(d.Team)
+		row.Path += " · " + d.Team
+		p.Datasets = append(p.Datasets, row)
+	}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
 		Parts: []page.Part{{ID: "storage-list", Draw: func(page.Words) templ.Component { return storage.List(m) }}}}, nil
 }

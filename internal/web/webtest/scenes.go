@@ -230,6 +230,8 @@ var storageScenes = []Scene{
 		"gib": {"100"}}},
 	{"storage", "attached to a start", Anna, personal, "/start?tenant=vision", nil},
 	{"storage", "with the team's", Ben, sharing, "/storage?scope=team", nil},
+	{"storage", "data sets of one's teams", Anna, offering, "/storage", nil},
+	{"storage", "data sets for a start", Anna, offering, "/start?tenant=vision&datasets=imagenet", nil},
 }
 
 var usageScenes = []Scene{
@@ -372,6 +374,16 @@ var teamScenes = []Scene{
 	{"team", "images, came back", Ben, imaged, "/team/vision/images",
 		url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
 	{"team", "images, a member's look", Anna, imaged, "/team/vision/images", nil},
+	{"team", "data sets, an owner's look", Ben, offering, "/team/vision/datasets", nil},
+	{"team", "data sets, a member's look", Anna, offering, "/team/vision/datasets", nil},
+	{"team", "data sets, none", Ben, Busy, "/team/vision/datasets", nil},
+	{"team", "data sets, came back", Ben, offering, "/team/vision/datasets", url.Values{"name": {"Image Net"},
+		"source": {"claim/local"}, "claim": {"datasets-kept"}, "subPath": {"../x"}}},
+	{"team", "data set, change", Ben, offering, "/team/vision/datasets/imagenet", nil},
+	{"team", "data set, change, came back", Ben, offering, "/team/vision/datasets/archive", url.Values{
+		"title": {"Archive"}, "source": {"volume/none"}}},
+	{"team", "data set, withdraw", Ben, offering, "/team/vision/datasets/archive/delete", nil},
+	{"team", "data set, withdraw what is in use", Ben, offering, "/team/vision/datasets/imagenet/delete", url.Values{}},
 	{"team", "shared storage, an owner's look", Ben, sharing, "/team/vision/volumes", nil},
 	{"team", "shared storage, came back", Ben, sharing, "/team/vision/volumes", url.Values{"name": {"Data Sets"},
 		"class": {"local/nfs"}, "gib": {"9000"}}},

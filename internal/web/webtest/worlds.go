@@ -152,6 +152,28 @@ func sharing(s Scope) *World {
 	return w
 }
 
+// offering is a world with data sets: a directory of shared storage that a workload has, and a claim that somebody else
+// has made.
+func offering(s Scope) *World {
+	w := sharing(s)
+	d := workload.Dataset{Team: "vision", Name: "imagenet", Title: "ImageNet 2012", Note: "For research alone.",
+		Source: workload.DatasetSource{Volume: "data", Cluster: "local", SubPath: "images/2012"}, By: Ben.ID,
+		ByName: Ben.Name, CreatedAt: Now.Add(-40 * 24 * time.Hour), UpdatedAt: Now.Add(-40 * 24 * time.Hour)}
+	archive := d
+	archive.Name, archive.Title, archive.Note = "archive", "", ""
+	archive.Source = workload.DatasetSource{Claim: "archive-nfs", Cluster: "local"}
+	check(w.ChangeExclusively(bg, func(tx workload.Tx) error {
+		if err := tx.SaveDataset(bg, d); err != nil {
+			return err
+		}
+		return tx.SaveDataset(bg, archive)
+	}))
+	b := w.Workload("classify", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
+	b.Mounts = []workload.Mount{d.Mounted(w.Volume("vision.data"))}
+	w.Add(b)
+	return w
+}
+
 // personal is a world with volumes that Anna has made: one that a workload has, one that grows, and a clone that cannot
 // be made.
 func personal(s Scope) *World {

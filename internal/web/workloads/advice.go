@@ -197,7 +197,7 @@ func takePath(k page.Call, a advice.Advice) string {
 func inPlaceOf(k page.Call, w workload.Workload) url.Values {
 	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {w.Size.Name}, "image": {w.Image.Name},
 		"replaces": {string(w.ID)}, "mounts": blocks.MountNames(w.Mounts),
-		"volumes": blocks.VolumeUses(w.Mounts)}
+		"volumes": blocks.VolumeUses(w.Mounts), "datasets": blocks.DatasetNames(w.Mounts)}
 	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
 		q["secrets"] = names
 	}

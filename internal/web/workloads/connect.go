@@ -107,6 +107,7 @@ func sameJob(s details) string {
 		TimeLimit string               `json:"timeLimit,omitempty"`
 		Mounts    []string             `json:"mounts,omitempty"`
 		Volumes   []request.VolumeUse  `json:"volumes,omitempty"`
+		Datasets  []string             `json:"datasets,omitempty"`
 		Secrets   []string             `json:"secrets,omitempty"`
 		Reason    string               `json:"reason"`
 	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Image: s.Image.Name, Reason: "once more: " + s.Name}
@@ -121,7 +122,7 @@ func sameJob(s details) string {
 			body.Volumes = append(body.Volumes, request.VolumeUse{Name: m.Claim, ReadOnly: m.ReadOnly})
 		}
 	}
-	body.Mounts = blocks.MountNames(s.Mounts)
+	body.Mounts, body.Datasets = blocks.MountNames(s.Mounts), blocks.DatasetNames(s.Mounts)
 	body.Secrets = blocks.SecretNames(s.reader.Person.ID, s.Owner, s.Secrets)
 	text, err := json.MarshalIndent(body, "", "  ")
 	if err != nil { // strings and numbers

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,8 @@ import (
 
 // TestHighAvailability: two processes for pages, two controllers, one PostgreSQL. The leader is frozen, another is cut
 // off from the database, a process for pages is killed and another cut off. Callers who try again with the same
-// Idempotency-Key get each request once, each workload runs as one pod, and the record has each event once.
+// Idempotency-Key get each request once, each workload runs as one pod, and the record has each event once. A cluster
+// that is added at one process is taken up by all.
 func TestHighAvailability(t *testing.T) {
 	s := newSite(t)
 	pods := countPods(t, spaces("ha")+"vision")
@@ -84,8 +86,28 @@ func TestHighAvailability(t *testing.T) {
 			t.Errorf("want each event of %s once, got %v", id, counts)
 		}
 	}
+	s.takesUp(newAnnex(t, "ha"))
 	for _, id := range asked {
 		client{t, s.pages[1], "dana"}.remove(id)
+	}
+}
+
+// takesUp: a cluster that is added at one process for pages is taken up by all of them, and by the controllers.
+func (s *site) takesUp(a annex) {
+	t := s.t
+	client{t, s.pages[0], "pat"}.ok(http.StatusCreated, http.MethodPost, "/clusters", a.body)
+	for _, p := range s.pages {
+		client{t, p, "pat"}.until("/clusters", "the annex answers", 3*time.Minute, func(list map[string]any) bool {
+			return slices.ContainsFunc(items(list), func(c map[string]any) bool {
+				return c["name"] == "annex" && c["state"] == "reachable"
+			})
+		})
+	}
+	dana := client{t, s.pages[1], "dana"}
+	id := str(dana.running("cpu", map[string]any{"cluster": "annex", "storage": ""})["id"])
+	if w := (client{t, s.pages[0], "dana"}).ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil); w["cluster"] !=
+		"annex" || w["state"] != "running" {
+		t.Errorf("want it to run on the annex for the other process too, got %v on %v", w["state"], w["cluster"])
 	}
 }
 
@@ -114,7 +136,9 @@ func newSite(t *testing.T) *site {
 		w := newWay(t, socket)
 		p := ownPortal(t, "ha", func(o *stack.PortalOptions) {
 			o.Database = fmt.Sprintf("postgres://portal@%s%s?sslmode=disable", w.listener.Addr(), database.Path)
-			o.Change = func(c map[string]any) { c["roles"], c["secretKeyFile"] = roles, key }
+			o.Change = func(c map[string]any) {
+				c["roles"], c["secretKeyFile"], c["clusterNetworks"] = roles, key, []string{"127.0.0.0/8"}
+			}
 		})
 		s.ways[p] = w
 		return p

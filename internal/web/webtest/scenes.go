@@ -396,6 +396,7 @@ var teamScenes = []Scene{
 	{"team", "shared storage, delete", Ben, sharing, "/team/vision/volumes/scratch/delete", nil},
 	{"team", "shared storage, delete what is in use", Ben, sharing, "/team/vision/volumes/data/delete",
 		url.Values{"confirm": {"data"}}},
+	{"team", "with a limit of a cluster", Anna, twoClusters, "/team", nil},
 	{"team", "more quota", Anna, Busy, "/team/vision/quota?size=h100", nil},
 	{"team", "more quota, came back", Anna, Busy, "/team/vision/quota", url.Values{"size": {"h100"}, "amount": {"0"}}},
 }
@@ -417,6 +418,7 @@ var tenantsScenes = []Scene{
 		url.Values{"name": {"vision"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"4"}}},
 	{"tenants", "one, its quota as text", Dora, Busy, "/admin/tenants/edit",
 		url.Values{"name": {"speech"}, "base": {"0"}, "turn": {"text"}, "quota.h100": {"1"}, "quota.cpu": {"2"}}},
+	{"tenants", "one, with limits of a cluster", Dora, twoClusters, "/admin/tenants/edit?name=vision", nil},
 	{"tenants", "people", Dora, Busy, "/admin/people", nil},
 	{"tenants", "many people", Dora, many, "/admin/people?sort=-seen", nil},
 	{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},

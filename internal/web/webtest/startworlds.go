@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +18,20 @@ func EverySize(s Scope) *World {
 	every.Images = w.Site.Catalog.Images
 	w.Site.Catalog = every
 	w.Site.Directory.Tenants[0].Quota = map[string]int{tenant.EverySize: 4}
+	return w
+}
+
+// twoClusters has a second cluster, of which a team may hold less.
+func twoClusters(s Scope) *World {
+	w := Busy(s)
+	w.Site.Clusters = append(slices.Clone(w.Site.Clusters), "edge")
+	_, err := w.Tenants.Save(bg, w.Actor(Dora), tenant.Draft{Name: "vision", Title: "Vision",
+		Quota: map[string]int{tenant.QuotaKey("h100", "edge"): 1, tenant.QuotaKey(tenant.EverySize, "edge"): 2}})
+	check(err)
+	w.Site.Directory.Tenants = slices.Clone(w.Site.Directory.Tenants)
+	quota := maps.Clone(w.Site.Directory.Tenants[0].Quota)
+	quota[tenant.QuotaKey("h100", "edge")] = 1
+	w.Site.Directory.Tenants[0].Quota = quota
 	return w
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -106,8 +107,9 @@ func credentials(t *testing.T, st *store.Store) (session, token map[string]strin
 }
 
 // TestReplicasAreRolled: T-UPG. Two replicas on one PostgreSQL are replaced one after the other, each twice, while
-// clients read and write. Nothing was released, so old and new are of one build. Clients see no error: reads may be
-// sent again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
+// clients read and write. Nothing was released, so old and new are of one build; then the database gets what the first
+// pod of a next version would do to it, and the replicas of this one go on until they are replaced. Clients see no
+// error: reads may be sent again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
 func TestReplicasAreRolled(t *testing.T) {
 	t.Parallel()
 	folder, address := portalFolder(t)
@@ -128,7 +130,7 @@ func TestReplicasAreRolled(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	var reads, again atomic.Int64
+	var reads, again, writes atomic.Int64
 	load := func(once func()) {
 		group.Go(func() {
 			for pace := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-pace.C {
@@ -164,6 +166,7 @@ func TestReplicasAreRolled(t *testing.T) {
 			return
 		}
 		acknowledged[r.ID] = true
+		writes.Add(1)
 		a, err = e.send(http.MethodPost, "/api/v1/requests/"+r.ID+"/withdraw", nil, token)
 		if err != nil || a.status >= 300 {
 			t.Errorf("withdraw %s: %d %v %s", r.ID, a.status, err, a.body)
@@ -182,8 +185,22 @@ func TestReplicasAreRolled(t *testing.T) {
 		replica()
 		eventually(t, "clients go on", func() bool { return reads.Load() > before+10 })
 	}
+	migrateFurther(t, address)
+	before, written := reads.Load(), writes.Load()
+	eventually(t, "clients go on while a newer version has migrated", func() bool {
+		return reads.Load() > before+30 && writes.Load() > written+5
+	})
 	stop()
 	group.Wait()
+	late := startPortal(t, folder)
+	select {
+	case <-late.ended:
+	case <-time.After(time.Minute):
+		t.Error("a replica of this version started on a database of a newer one")
+	}
+	if late.countLogLines("belongs to a newer version") == 0 {
+		t.Error("a replica that may not start does not say why")
+	}
 	t.Logf("%d reads, %d of them sent again; %d writes", reads.Load(), again.Load(), len(acknowledged))
 	if len(acknowledged) < 10 {
 		t.Errorf("only %d requests were written", len(acknowledged))
@@ -198,5 +215,39 @@ func TestReplicasAreRolled(t *testing.T) {
 		eventually(t, "one of the new replicas leads", func() bool {
 			return e.list[0].countLogLines(tookTheLead)+e.list[1].countLogLines(tookTheLead) > 0
 		})
+	}
+}
+
+// migrateFurther does what a migration of the next version may do while this one runs: each table gets a column. One
+// table at a time: a transaction that locks two waits for what runs, and that for it.
+func migrateFurther(t *testing.T, address string) {
+	t.Helper()
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	const altered = `SELECT format('ALTER TABLE %I ADD COLUMN of_the_next_version int NOT NULL DEFAULT 0', tablename)
+		FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'goose_db_version'`
+	rows, err := db.QueryContext(t.Context(), altered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements := []string{`INSERT INTO goose_db_version (version_id, is_applied)
+		SELECT max(version_id) + 1, true FROM goose_db_version`}
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			t.Fatal(err)
+		}
+		statements = append(statements, one)
+	}
+	if err := rows.Err(); err != nil || len(statements) < 20 {
+		t.Fatalf("%d tables, %v", len(statements)-1, err)
+	}
+	for _, one := range statements {
+		if _, err := db.ExecContext(t.Context(), one); err != nil {
+			t.Fatalf("%s: %v", one, err)
+		}
 	}
 }

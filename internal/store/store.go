@@ -135,8 +135,10 @@ func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
 }
 
 func (o Options) gormConfig() *gorm.Config {
+	// QueryFields: with SELECT * a column that a newer version adds breaks every prepared statement of those who still
+	// run, "cached plan must not change result type"
 	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement, o.OnSQL}, TranslateError: true,
-		SkipDefaultTransaction: true}
+		SkipDefaultTransaction: true, QueryFields: true}
 }
 
 // statements is a logger that counts and writes nothing.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
@@ -24,9 +25,20 @@ func TestAnEndedSessionKeepsTheStartForm(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/start?kind=notebook&tenant=vision&size=mig-1g.10gb")
 	p.advanced()
-	p.fill("[name=name]", "typed-before-the-end")
+	_, err := p.page.ExpectResponse(regexp.MustCompile("/start/summary"), func() error {
+		p.fill("[name=name]", "typed")
+		return nil
+	}, playwright.PageExpectResponseOptions{Timeout: playwright.Float(patience)})
+	p.do(err)
 	p.reads("[data-test=summary]", "Starts now")
 	p.shows("mig-3g.40gb")
+	// typed and not asked about yet; on a slow machine a pause in typing would be over before the press
+	_, err = p.page.Evaluate(`() => {
+		const name = document.querySelector('[name=name]')
+		name.value = 'typed-before-the-end'
+		addEventListener('pointerdown', () => name.dispatchEvent(new Event('change', {bubbles: true})), {once: true})
+	}`)
+	p.do(err)
 	back := p.session()
 	p.expecting("401")
 	// a press as long as a person's: the name's field is left, and its answer is there, before the button is let go

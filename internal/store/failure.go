@@ -48,7 +48,10 @@ func failure(err error) error {
 	return fmt.Errorf("database: %w", err)
 }
 
-func lostRace() error { return fault.New(fault.Conflict, i18n.T("store.lost_race")) }
+// errLostRace: a row is no longer at the version that was read.
+var errLostRace = errors.New("the row was changed since it was read")
+
+func lostRace() error { return fault.Wrap(fault.Conflict, errLostRace, i18n.T("store.lost_race")) }
 
 // Codes of PostgreSQL, https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -31,8 +32,8 @@ type tx struct {
 }
 
 // DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
-// written. It may run fn again when the database rolled it back for the sake of another transaction, so fn must not
-// leave anything behind.
+// written. It may run fn again when the database rolled it back for the sake of another transaction, or when something
+// that no grant is, such as what a controller observes, changed a row that fn read: fn must not leave anything behind.
 func (s *Store) DecideExclusively(ctx context.Context, fn func(request.Tx) error) error {
 	return s.exclusively(ctx, "decide", func(t *tx) error { return fn(t) })
 }
@@ -57,16 +58,21 @@ func (s *Store) exclusively(ctx context.Context, what string, fn func(*tx) error
 		return failure(err)
 	}
 	defer leave()
-	return s.write(ctx, func(t *tx) error {
-		if err := s.lockGrants(t.at(ctx)); err != nil {
+	for attempt := 1; ; attempt++ {
+		err = s.write(ctx, func(t *tx) error {
+			if err := s.lockGrants(t.at(ctx)); err != nil {
+				return err
+			}
+			if err := t.loadHolds(ctx); err != nil {
+				return err
+			}
+			t.trace, t.span = trace.Parent(ctx), &span
+			return fn(t)
+		})
+		if attempt == attempts || !errors.Is(err, errLostRace) || !pause(ctx, attempt) {
 			return err
 		}
-		if err := t.loadHolds(ctx); err != nil {
-			return err
-		}
-		t.trace, t.span = trace.Parent(ctx), &span
-		return fn(t)
-	})
+	}
 }
 
 // Append writes events that belong to no other change.

@@ -29,11 +29,16 @@ var (
 		`]?\s*(=|in\s*\()`)
 	literals = regexp.MustCompile(`'(?:[^']|\'\')*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?\b`)
 	lists    = regexp.MustCompile(`\(\?(?:\s*,\s*\?)+\)`)
+	// columns are all those of a row type, as gorm lists them: table.column,table.column
+	columns = regexp.MustCompile(`^SELECT ([a-z_]+)\.[a-z_]+(?:,[a-z_]+\.[a-z_]+)+ FROM ([a-z_]+)\b`)
 )
 
-// shape is a statement without its values, so that each is told once.
+// shape is a statement without its values and with * for all columns, so that each is told once.
 func shape(sql string) string {
 	sql = strings.ReplaceAll(sql, "`", "")
+	if m := columns.FindStringSubmatch(sql); m != nil && m[1] == m[2] {
+		sql = columns.ReplaceAllString(sql, "SELECT * FROM $2")
+	}
 	sql = lists.ReplaceAllString(literals.ReplaceAllString(sql, "?"), "(?)")
 	return strings.Join(strings.Fields(sql), " ")
 }
@@ -133,6 +138,9 @@ func TestWhatIsUnbounded(t *testing.T) {
 	}
 	if got := shape("SELECT * FROM `a` WHERE id IN ('x','it''s', 3) LIMIT 20"); got !=
 		"SELECT * FROM a WHERE id IN (?) LIMIT ?" {
+		t.Error(got)
+	}
+	if got := shape("SELECT `a`.`id`,`a`.`tenant` FROM `a` WHERE id = 'x'"); got != "SELECT * FROM a WHERE id = ?" {
 		t.Error(got)
 	}
 }

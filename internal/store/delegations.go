@@ -32,7 +32,8 @@ func (v view) Delegations(ctx context.Context, after time.Time) ([]delegation.De
 		Name, DelegateName string
 	}
 	err := v.at(ctx).Raw(
-		`SELECT s.id, s.person, s.delegate, s.from_at, s.until_at, s.created_at, p.name AS name, t.name AS delegate_name FROM delegations s JOIN people p ON p.id = s.person
+		`SELECT s.id, s.person, s.delegate, s.from_at, s.until_at, s.created_at, p.name AS name, t.name AS delegate_name
+			FROM delegations s JOIN people p ON p.id = s.person
 			JOIN people t ON t.id = s.delegate
 		WHERE s.until_at > ? ORDER BY s.from_at, s.id`, timestampOf(after)).Scan(&rows).Error
 	list := make([]delegation.Delegation, len(rows))

@@ -209,6 +209,9 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 		return len(events)
 	}
 	eventually(t, "what is due is done", func() bool { return expired() == 1 })
+	waittest.Within(t, 2*time.Minute, "it is frozen for three times the lease", func() bool {
+		return time.Since(frozen) > 90*time.Second
+	})
 
 	first.signal(syscall.SIGCONT)
 	eventually(t, "the first one knows", func() bool { return first.countLogLines(leadsNoMore) == 1 })

@@ -109,7 +109,8 @@ func credentials(t *testing.T, st *store.Store) (session, token map[string]strin
 // TestReplicasAreRolled: T-UPG. Two replicas on one PostgreSQL are replaced one after the other, each twice, while
 // clients read and write. Nothing was released, so old and new are of one build; then the database gets what the first
 // pod of a next version would do to it, and the replicas of this one go on until they are replaced. Clients see no
-// error: reads may be sent again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
+// error: reads may be sent again, writes are not. Sessions and tokens go on, streams end whole, and what was
+// acknowledged is there once.
 func TestReplicasAreRolled(t *testing.T) {
 	t.Parallel()
 	folder, address := portalFolder(t)
@@ -176,7 +177,16 @@ func TestReplicasAreRolled(t *testing.T) {
 		before := reads.Load()
 		p := e.remove()
 		eventually(t, "its calls are answered", func() bool { return !e.busy(p) })
+		ended := pageStream(t, p, session)
 		p.signal(syscall.SIGTERM)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("an open page's stream is torn off: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("an open page's stream goes on after SIGTERM")
+		}
 		select {
 		case <-p.ended:
 		case <-time.After(2 * time.Minute):
@@ -216,6 +226,29 @@ func TestReplicasAreRolled(t *testing.T) {
 			return e.list[0].countLogLines(tookTheLead)+e.list[1].countLogLines(tookTheLead) > 0
 		})
 	}
+}
+
+// pageStream opens the stream of a page at one replica; the channel tells how it ended.
+func pageStream(t *testing.T, p *portal, session map[string]string) <-chan error {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, p.url()+"/live?page=storage", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range session {
+		r.Header.Set(name, value)
+	}
+	answer, err := noRedirect.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("a page's stream: %v %v", answer, err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		defer func() { _ = answer.Body.Close() }()
+		_, err := io.Copy(io.Discard, answer.Body)
+		ended <- err
+	}()
+	return ended
 }
 
 // migrateFurther does what a migration of the next version may do while this one runs: each table gets a column. One

@@ -27,7 +27,8 @@ func (p *person) budgets(amount, atLimit string) {
 }
 
 // addsUp reads the transactions on the page: each moves an amount between left, held, spent and refunded, or changes
-// what is left alone, which is the budget itself; they come to the balance, and the balance to the budget of so many cents.
+// what is left alone, which is the budget itself; they come to the balance, and the balance to the budget of so many
+// cents.
 func (p *person) addsUp(budget int) {
 	p.t.Helper()
 	read, err := p.page.Evaluate(`() => {

@@ -157,8 +157,9 @@ func TestDatasetsAreTheTeams(t *testing.T) {
 		"both":                  {workload.DatasetDraft{Volume: "a", Claim: "b"}, "source", "dataset.source_wrong"},
 		"a path that climbs":    {workload.DatasetDraft{Claim: "x", SubPath: "a/../.."}, "subPath", "dataset.sub_path_wrong"},
 		"a path from the root":  {workload.DatasetDraft{Claim: "x", SubPath: "/etc"}, "subPath", "dataset.sub_path_wrong"},
-		"a long title":          {workload.DatasetDraft{Claim: "x", Title: strings.Repeat("é", 81)}, "title", "tenant.text_too_long"},
-		"a cluster of nobody":   {workload.DatasetDraft{Claim: "x", Cluster: "moon"}, "cluster", "volume.cluster_unknown"},
+		"a long title": {workload.DatasetDraft{Claim: "x", Title: strings.Repeat("é", 81)}, "title",
+			"tenant.text_too_long"},
+		"a cluster of nobody": {workload.DatasetDraft{Claim: "x", Cluster: "moon"}, "cluster", "volume.cluster_unknown"},
 	} {
 		c.draft.Team, c.draft.Name = "vision", "set"
 		if _, err := w.workloads.OfferDataset(t.Context(), w.actorOf(owner), c.draft); wrongField(err, c.field) != c.wrong {
@@ -173,7 +174,8 @@ func TestDatasetsAreTheTeams(t *testing.T) {
 			return err
 		}
 		return tx.SaveDataset(t.Context(), workload.Dataset{Team: "vision", Name: "far",
-			CreatedAt: w.clock.now(), UpdatedAt: w.clock.now(), Source: workload.DatasetSource{Claim: "far-nfs", Cluster: "moon"}})
+			CreatedAt: w.clock.now(), UpdatedAt: w.clock.now(),
+			Source: workload.DatasetSource{Claim: "far-nfs", Cluster: "moon"}})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 	for _, known := range c.offering.Clusters {
 		switch {
 		case !size.OfferedOn(known):
-		case c.offering.Tenant.QuotaOn(size.Name, known) > 0 && c.opens(image, known) &&
+		case c.mayHold(size, known) && c.opens(image, known) &&
 			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)):
 			return known
 		case usual == "":
@@ -147,6 +147,12 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 		}
 	}
 	return usual
+}
+
+// mayHold reports whether the quota of a cluster leaves a size there; of a size that is allowed nowhere none is better.
+func (c *checker) mayHold(size catalog.Size, cluster string) bool {
+	t := c.offering.Tenant
+	return t.QuotaOf(size.Name) == 0 || t.QuotaOn(size.Name, cluster) > 0
 }
 
 // kserve refuses what KServe cannot do: it is not on every cluster, and it calls its own Deployments after endpoints.

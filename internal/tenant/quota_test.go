@@ -20,8 +20,8 @@ func TestQuotaOf(t *testing.T) {
 	}
 }
 
-// TestLimitsOfACluster: a cluster's limit stands beside the one of all clusters together, and only where the quota names
-// the size, or each size, there.
+// TestLimitsOfACluster: a cluster's limit stands beside the one of all clusters together, and only where the quota
+// names the size, or each size, there.
 func TestLimitsOfACluster(t *testing.T) {
 	with := Tenant{Quota: map[string]int{"h100": 4, "h100@west": 1, EverySize: 2, EverySize + "@east": 0, "cpu@east": 9,
 		"a10@west": -3}}

@@ -9,7 +9,8 @@ import (
 
 func TestQuotaOfACluster(t *testing.T) {
 	held := []Holding{{Tenant: "vision", Size: "h100", Cluster: "main", Count: 2},
-		{Tenant: "vision", Size: "h100", Cluster: "west", Count: 1}, {Tenant: "vision", Size: "cpu", Cluster: "west", Count: 7},
+		{Tenant: "vision", Size: "h100", Cluster: "west", Count: 1},
+		{Tenant: "vision", Size: "cpu", Cluster: "west", Count: 7},
 		{Tenant: "speech", Size: "h100", Cluster: "west", Count: 5}, {LicensePool: "rtx", Count: 3}}
 	for name, c := range map[string]struct {
 		limits []tenant.Limit

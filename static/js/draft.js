@@ -3,7 +3,8 @@
 // over a reload as well, until they are sent. Fields with data-secret are kept nowhere.
 const key = 'gp-draft';
 const person = document.body.dataset.person;
-const kept = 'input:not([type="hidden"]:not([data-kept]), [type="password"], [type="file"], [type="submit"], [data-secret]), select, textarea:not([data-secret])';
+const kept = 'input:not([type="hidden"]:not([data-kept]), [type="password"], [type="file"], [type="submit"], [data-secret]), '
+  + 'select, textarea:not([data-secret])';
 const longest = 60 * 60_000; // ms; what is older is somebody's abandoned attempt
 
 // Filling a form tells htmx, which listens to it only once the page is complete.

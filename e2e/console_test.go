@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,20 +88,25 @@ func openShift(t *testing.T, token, language, theme string) string {
 		_, _ = w.Write(script)
 	})
 	mux.Handle("/patternfly/", http.StripPrefix("/patternfly/",
-		http.FileServer(http.Dir(filepath.Join(root, "static", "vendor", "patternfly-6.6.1")))))
+		http.FileServer(http.Dir(filepath.Join(root, "e2e", "console", "node_modules", "@patternfly", "patternfly")))))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "csrf-token", Value: csrf, Path: "/", SameSite: http.SameSiteStrictMode})
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "+
 			"data:; frame-src 'none'; object-src 'none'")
 		fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q class=%q><head><meta charset="utf-8"><title>OpenShift</title>
 			<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-			<link rel="stylesheet" href="/patternfly/patternfly.css"></head>
-			<body class="pf-v6-c-page"><div id="app"></div><script type="module" src="/host.js"></script></body></html>`, language, theme)
+			<link rel="stylesheet" href="/patternfly/patternfly.css"><style>%s</style></head>
+			<body><div id="app"></div><script type="module" src="/host.js"></script></body></html>`, language, theme, consoleStyle)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() }) // streams end with their pages, which are open
 	return strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 }
+
+// consoleStyle is what the frame of the host page needs beside PatternFly.
+const consoleStyle = `html, body, #app { height: 100%; margin: 0 }
+	.host-brand { font: 600 1.25rem "Red Hat Display", system-ui, sans-serif }
+	@media (max-width: 48rem) { .host-sidebar { display: none } }`
 
 // hostScript is the host page with the console's real loader.
 func hostScript(t *testing.T) []byte {
@@ -162,6 +170,33 @@ func TestTheManifestIsOneOfTheConsole(t *testing.T) {
 	}
 }
 
+// TestTheConsoleHasOurColours: the pages draw with the PatternFly of the console, which is older than the portal's.
+func TestTheConsoleHasOurColours(t *testing.T) {
+	theirs, err := os.ReadFile(filepath.Join(root, "e2e", "console", "node_modules", "@patternfly", "patternfly", "patternfly.css"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get("http://" + consoleAddress + "/console-plugin/plugin.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	ours, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := regexp.MustCompile(`var\((--pf-[a-z0-9-]+)\)`) // one with a second choice after it may be missing
+	used := token.FindAllSubmatch(ours, -1)
+	if len(used) < 10 {
+		t.Fatalf("only %d tokens of PatternFly in plugin.css", len(used))
+	}
+	for _, u := range used {
+		if !bytes.Contains(theirs, append(slices.Clone(u[1]), ':')) {
+			t.Errorf("the console has no %s", u[1])
+		}
+	}
+}
+
 // TestInTheConsole: a notebook from the console's pages, with what changes by itself, and nothing of the portal's
 // session.
 func TestInTheConsole(t *testing.T) {
@@ -172,6 +207,7 @@ func TestInTheConsole(t *testing.T) {
 	dana.do(dana.assert.Locator(dana.at("[data-test=gpu-portal-approvals]")).ToHaveCount(0))
 	dana.click("[data-test=gpu-portal-start]")
 	dana.sees("[data-test=gpu-portal] form [data-test=send]")
+	dana.do(dana.assert.Locator(dana.page.Locator("nav[aria-label=Console] [aria-current=page]")).ToHaveText("Start"))
 	dana.accessible()
 	dana.shot("start")
 	dana.click("[data-test=gpu-portal] [data-test=size-cpu]")
@@ -182,6 +218,7 @@ func TestInTheConsole(t *testing.T) {
 	dana.reads("[data-test=workload-head] [data-test=state]", "Running") // by the stream: nobody loads the page again
 	id := strings.TrimPrefix(mustPath(t, dana.page.URL()), "/gpus/workloads/")
 	t.Cleanup(func() { as(t, "dana").remove(id) })
+	dana.do(dana.assert.Locator(dana.page.Locator("nav[aria-label=Console] [aria-current=page]")).ToHaveText("My GPUs")) // and no other
 	dana.shot("workload")
 	dana.accessible()
 	dana.click("[data-test=gpu-portal] [data-test=stop]")

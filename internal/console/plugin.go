@@ -94,6 +94,10 @@ func manifestOf(o Options) manifest {
 		return extension{"console.navigation/href", map[string]any{"id": "gpu-portal-" + key, "perspective": "admin",
 			"section": section, "name": text(key), "href": path}, nil}
 	}
+	// The console marks an entry whose path the reader's begins with, so the first page has a path of its own: /gpus would
+	// be marked on every page (navItemHrefIsActive of openshift/console).
+	mine := link("mine", "/gpus/mine")
+	mine.Properties["startsWith"] = []string{"gpus/workloads", "gpus/requests", "gpus/storage"}
 	approvals := link("approvals", "/gpus/approvals")
 	approvals.Flags = map[string][]string{"required": {"GPU_PORTAL_APPROVER"}}
 	code := func(name string) map[string]string { return map[string]string{"$codeRef": name} }
@@ -104,7 +108,7 @@ func manifestOf(o Options) manifest {
 		Extensions: []extension{
 			{"console.navigation/section", map[string]any{"id": section, "perspective": "admin", "name": text("gpus"),
 				"insertAfter": "workloads"}, nil},
-			link("mine", "/gpus"), link("start", "/gpus/start"), approvals,
+			mine, link("start", "/gpus/start"), approvals,
 			link("fleet", "/gpus/fleet"), link("licenses", "/gpus/licenses"),
 			{"console.page/route", map[string]any{"exact": false, "path": "/gpus", "component": code("Page")}, nil},
 			{"console.flag", map[string]any{"handler": code("approver")}, nil},

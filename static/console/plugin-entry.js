@@ -5,6 +5,7 @@ const { plugin, portal } = settings;
 const proxy = `/api/proxy/plugin/${plugin}/portal`;
 const files = `/api/plugins/${plugin}`;
 const root = '/gpus';
+const home = `${root}/mine`; // the portal's first page; root alone leads there too
 
 let shared;
 
@@ -31,8 +32,8 @@ async function call(path, init = {}) {
   return fetch(proxy + path, { ...init, headers, credentials: 'same-origin' });
 }
 
-const inPortal = (pathname) => pathname.slice(root.length) || '/';
-const inConsole = (path) => (path === '/' ? root : path.startsWith('/?') ? root + path.slice(1) : root + path);
+const inPortal = (pathname) => (pathname === home ? '/' : pathname.slice(root.length) || '/');
+const inConsole = (path) => (path === '/' || path.startsWith('/?') ? home + path.slice(1) : root + path);
 
 /* ---- one page ---- */
 
@@ -254,7 +255,7 @@ const modules = {
       }, [projectName]);
       if (!found) return null;
       return React.createElement('div', { className: 'co-inventory-card__item', 'data-test': 'gpu-workloads' },
-        React.createElement(router.Link, { to: root }, found.text));
+        React.createElement(router.Link, { to: home }, found.text));
     } };
   },
 

@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // doctor runs the portal's own command and gives what it printed with its exit status.
@@ -67,4 +70,25 @@ func TestTheDoctorLooksAtASite(t *testing.T) {
 	if status != 2 || !strings.Contains(out, "listen:") || strings.Contains(out, "canary-6c1f") {
 		t.Errorf("want exit status 2 and the setting named, got %d: %s", status, out)
 	}
+}
+
+// TestTheSystemTellsItsQueues: those of the database and, within half a minute of the election, the leader's of each
+// cluster.
+func TestTheSystemTellsItsQueues(t *testing.T) {
+	pat := as(t, "pat")
+	waittest.Until(t, "the leader's queue", func() error {
+		names := map[string]bool{}
+		queues, _ := pat.ok(http.StatusOK, http.MethodGet, "/system", nil)["queues"].([]any)
+		for _, q := range queues {
+			queue := q.(map[string]any)
+			cluster, _ := queue["cluster"].(string)
+			names[strings.Trim(str(queue["name"])+"/"+cluster, "/")] = true
+		}
+		for _, name := range []string{"approvals", "license-seats", "gpus", "events", "messages", "reconciliation/main"} {
+			if !names[name] {
+				return fmt.Errorf("no %s among %v", name, names)
+			}
+		}
+		return nil
+	})
 }

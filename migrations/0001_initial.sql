@@ -651,6 +651,7 @@ CREATE TABLE processes (
   leads      BOOLEAN NOT NULL,
   wanted_at  BIGINT,
   checked_at BIGINT,
+  load       TEXT    NOT NULL,
   facts      TEXT    NOT NULL
 );
 

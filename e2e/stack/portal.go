@@ -72,7 +72,7 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 		return nil, err
 	}
 	p.Account = rights.Access.Account
-	if err := os.WriteFile(o.licenseKey(), []byte("devstack\n"), 0o600); err != nil {
+	if err := os.WriteFile(o.licenseKey(), []byte("key-of-the-devstack\n"), 0o600); err != nil {
 		return nil, err
 	}
 	text, err := yaml.Marshal(configuration(o, port, rights.Access))

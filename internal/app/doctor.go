@@ -223,8 +223,21 @@ func (a *App) firstSpace() (namespace string) {
 func (a *App) newDoctor(version string) *doctor.Service {
 	a.process = doctor.Process{Name: processName(), Version: version, Roles: a.config.Roles, Started: a.now().UTC()}
 	return doctor.NewService(doctor.ServiceOptions{Store: a.store, Process: a.process, ID: newID("p-"), Gather: a.gather,
-		Leads: a.meters.leads.Load, Levels: a.levels, Now: a.now, Logger: a.log, Settings: a.config.Masked,
+		Heartbeat: a.heartbeat, Levels: a.levels, Now: a.now, Logger: a.log, Settings: a.config.Masked,
 		Secrets: a.config.Secrets})
+}
+
+func (a *App) heartbeat() doctor.Heartbeat {
+	h := doctor.Heartbeat{Leads: a.meters.leads.Load()}
+	if h.Leads && a.controller != nil {
+		h.Reconcile = a.controller.Waiting()
+	}
+	for _, c := range a.watchdog.Checks() {
+		if c.Hung {
+			h.Hung = append(h.Hung, c.Name)
+		}
+	}
+	return h
 }
 
 // followSystem looks now and then, and when another process is asked to.

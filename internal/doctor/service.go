@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -18,10 +19,38 @@ import (
 type Report struct {
 	ID        string // of the process
 	SeenAt    time.Time
-	Leads     bool
+	Heartbeat
 	WantedAt  time.Time // when somebody asked for checks; zero: nobody did
 	CheckedAt time.Time // zero: it has not looked yet
 	Facts     Facts
+}
+
+// Heartbeat is what a process says of itself every half minute.
+type Heartbeat struct {
+	Leads     bool
+	Reconcile map[string]int // length of the leader's work queue of each cluster
+	Hung      []string       // loops that give no sign of life, by the names of /healthz?verbose
+}
+
+// QueueName says what waits in a queue.
+type QueueName string
+
+// The queues.
+const (
+	Approvals      QueueName = "approvals"      // requests that wait for an approver
+	LicenseSeats   QueueName = "license-seats"  // requests that wait for a seat of a license
+	GPUs           QueueName = "gpus"           // granted workloads that wait for a place in a cluster
+	Reconciliation QueueName = "reconciliation" // workloads that wait for a pass of the controller
+	Events         QueueName = "events"         // audit events that nobody has looked at yet for messages
+	Messages       QueueName = "messages"       // messages that are due or on their way
+)
+
+// Queue is how much waits somewhere.
+type Queue struct {
+	Name    QueueName
+	Cluster string // of Reconciliation
+	Length  int
+	Oldest  time.Time // since when the first one waits; zero: not known, or nothing waits
 }
 
 // Checking reports whether checks were asked for that are not done.
@@ -31,9 +60,11 @@ func (r Report) Checking() bool { return r.WantedAt.After(r.CheckedAt) }
 type Store interface {
 	Reports(ctx context.Context, since time.Time) ([]Report, error)
 	SaveReport(ctx context.Context, r Report, forget time.Time) error
-	SeeProcess(ctx context.Context, id string, at time.Time, leads bool) error
+	SeeProcess(ctx context.Context, id string, at time.Time, h Heartbeat) error
 	WantChecks(ctx context.Context, at time.Time) error
 	JobRuns(ctx context.Context) ([]jobs.Run, error)
+	// Queues lists what waits in the database, over all tenants.
+	Queues(ctx context.Context) ([]Queue, error)
 }
 
 // How often a process looks, and for how long one that is not seen is still listed.
@@ -50,7 +81,8 @@ type ServiceOptions struct {
 	Process Process
 	ID      string
 	Gather  func(ctx context.Context) Facts
-	Leads   func() bool
+	// Heartbeat is asked twice a minute.
+	Heartbeat func() Heartbeat
 	Levels  *logging.Levels
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -82,7 +114,7 @@ func (s *Service) Run(ctx context.Context, changed <-chan struct{}) error {
 		case <-next.C:
 			look = true
 		case <-see.C:
-			if err := s.o.Store.SeeProcess(ctx, s.o.ID, s.o.Now(), s.o.Leads()); err != nil && ctx.Err() == nil {
+			if err := s.o.Store.SeeProcess(ctx, s.o.ID, s.o.Now(), s.o.Heartbeat()); err != nil && ctx.Err() == nil {
 				s.o.Logger.DebugContext(ctx, "note that this process lives", "error", err)
 			}
 		case <-changed:
@@ -117,8 +149,8 @@ func (s *Service) look(ctx context.Context) time.Time {
 
 func (s *Service) save(ctx context.Context, f Facts, checked time.Time) error {
 	now := s.o.Now()
-	return s.o.Store.SaveReport(ctx, Report{ID: s.o.ID, SeenAt: now, Leads: s.o.Leads(), CheckedAt: checked, Facts: f},
-		now.Add(-gone))
+	return s.o.Store.SaveReport(ctx, Report{ID: s.o.ID, SeenAt: now, Heartbeat: s.o.Heartbeat(), CheckedAt: checked,
+		Facts: f}, now.Add(-gone))
 }
 
 // Status is the whole of the page System.
@@ -130,6 +162,7 @@ type Status struct {
 	Findings  []Finding
 	Processes []Report
 	Jobs      []jobs.Run
+	Queues    []Queue
 	Log       logging.Status
 	MayCheck  bool
 }
@@ -146,6 +179,9 @@ func (s *Service) Status(ctx context.Context, a identity.Actor) (Status, error) 
 		return out, err
 	}
 	if out.Jobs, err = s.o.Store.JobRuns(ctx); err != nil {
+		return out, err
+	}
+	if out.Queues, err = s.queues(ctx, out.Processes); err != nil {
 		return out, err
 	}
 	redact := Redactor(s.o.Secrets())
@@ -168,6 +204,25 @@ func (s *Service) Status(ctx context.Context, a identity.Actor) (Status, error) 
 	}
 	out.Findings = Merge(facts)
 	return out, nil
+}
+
+// queues are those of the database, and the leader's of each cluster.
+func (s *Service) queues(ctx context.Context, processes []Report) ([]Queue, error) {
+	list, err := s.o.Store.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, q := range list {
+		if q.Oldest.After(s.o.Now()) { // it is to be tried again later
+			list[i].Oldest = time.Time{}
+		}
+	}
+	for _, p := range processes {
+		for _, cluster := range slices.Sorted(maps.Keys(p.Reconcile)) {
+			list = append(list, Queue{Name: Reconciliation, Cluster: cluster, Length: p.Reconcile[cluster]})
+		}
+	}
+	return list, nil
 }
 
 // Check asks every process to look again; what they find follows within seconds.

@@ -23,6 +23,7 @@ type System struct {
 	Checks    []Line          `json:"checks"`
 	Processes []SystemProcess `json:"processes"`
 	Jobs      []SystemJob     `json:"jobs"`
+	Queues    []SystemQueue   `json:"queues"`
 	LogLevel  string          `json:"logLevel" enum:"debug,info,warn,error"`
 }
 
@@ -35,6 +36,15 @@ type SystemProcess struct {
 	StartedAt time.Time  `json:"startedAt"`
 	SeenAt    time.Time  `json:"seenAt"`
 	CheckedAt *time.Time `json:"checkedAt,omitempty"`
+	Hung      []string   `json:"hungLoops" doc:"Loops that give no sign of life"`
+}
+
+// SystemQueue is how much waits somewhere.
+type SystemQueue struct {
+	Name    QueueName  `json:"name" enum:"approvals,license-seats,gpus,reconciliation,events,messages"`
+	Cluster string     `json:"cluster,omitempty"`
+	Length  int        `json:"length"`
+	Oldest  *time.Time `json:"oldestAt,omitempty" doc:"Since when the first one waits, where that is known"`
 }
 
 // SystemJob is the last run of one of the leader's jobs.
@@ -51,11 +61,16 @@ type SystemJob struct {
 // System puts a status into words.
 func (s Status) System(l *i18n.Localizer) System {
 	out := System{Version: s.Version, CheckedAt: moment(s.CheckedAt), Checking: s.Checking, State: Worst(s.Findings),
-		Checks: Lines(l, s.Findings), Processes: []SystemProcess{}, Jobs: []SystemJob{}, LogLevel: s.Log.Level}
+		Checks: Lines(l, s.Findings), Processes: []SystemProcess{}, Jobs: []SystemJob{}, Queues: []SystemQueue{},
+		LogLevel: s.Log.Level}
 	for _, p := range s.Processes {
 		out.Processes = append(out.Processes, SystemProcess{Name: p.Facts.Process.Name, Version: p.Facts.Process.Version,
 			Roles: append([]string{}, p.Facts.Process.Roles...), Leader: p.Leads, StartedAt: p.Facts.Process.Started.UTC(),
-			SeenAt: p.SeenAt.UTC(), CheckedAt: moment(p.CheckedAt)})
+			SeenAt: p.SeenAt.UTC(), CheckedAt: moment(p.CheckedAt), Hung: append([]string{}, p.Hung...)})
+	}
+	for _, q := range s.Queues {
+		out.Queues = append(out.Queues, SystemQueue{Name: q.Name, Cluster: q.Cluster, Length: q.Length,
+			Oldest: moment(q.Oldest)})
 	}
 	for _, r := range s.Jobs {
 		out.Jobs = append(out.Jobs, SystemJob{Job: r.Job, StartedAt: r.Started.UTC(), Seconds: r.Took.Seconds(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -39,6 +40,9 @@ var backlogCases = cases{
 		equal(t, later(3), b.OldestDue)
 		equal(t, int64(1), b.UnprocessedEvents)
 		equal(t, got(s.LastChange(ctx))(t), b.Changes)
+		equal(t, []doctor.Queue{{Name: doctor.Approvals, Length: 2}, {Name: doctor.LicenseSeats, Length: 1},
+			{Name: doctor.GPUs}, {Name: doctor.Events, Length: 1}, {Name: doctor.Messages, Length: 2, Oldest: later(3)}},
+			got(s.Queues(ctx))(t))
 	},
 	"the first change after a number has a time, and none has none": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

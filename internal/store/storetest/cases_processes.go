@@ -13,7 +13,8 @@ var processCases = cases{
 	"what each process found is kept whole, and the oldest processes are forgotten": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		report := func(id string, seconds int) doctor.Report {
-			return doctor.Report{ID: id, SeenAt: later(seconds), Leads: true, CheckedAt: later(seconds),
+			return doctor.Report{ID: id, SeenAt: later(seconds), CheckedAt: later(seconds),
+				Heartbeat: doctor.Heartbeat{Leads: true, Reconcile: map[string]int{"main": seconds}},
 				Facts: doctor.Facts{At: later(seconds), Took: time.Second, Process: doctor.Process{Name: id, Version: "1",
 					Roles: []string{"web"}, Started: later(0)}, Clusters: []doctor.Cluster{{Name: "main", Err: "away\x00"}}}}
 		}
@@ -28,9 +29,10 @@ var processCases = cases{
 		equal(t, []doctor.Report{second}, got(s.Reports(ctx, later(30)))(t))
 
 		must(t, s.WantChecks(ctx, later(70)))
-		must(t, s.SeeProcess(ctx, "a", later(80), false))
+		late := doctor.Heartbeat{Hung: []string{"leader election"}}
+		must(t, s.SeeProcess(ctx, "a", later(80), late))
 		first.WantedAt, second.WantedAt = later(70), later(70)
-		first.SeenAt, first.Leads = later(80), false
+		first.SeenAt, first.Heartbeat = later(80), late
 		equal(t, []doctor.Report{first, second}, got(s.Reports(ctx, later(-60)))(t))
 
 		again := report("a", 90)

@@ -67,6 +67,9 @@ func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
 	for _, p := range s.Processes {
 		m.Processes = append(m.Processes, processModel(say, p))
 	}
+	for _, q := range s.Queues {
+		m.Queues = append(m.Queues, queueModel(say, q))
+	}
 	for _, r := range s.Jobs {
 		m.Jobs = append(m.Jobs, jobModel(say, r))
 	}
@@ -125,6 +128,18 @@ func processModel(say page.Words, r doctor.Report) systemview.ProcessModel {
 		Started: say.Ago(p.Started), Seen: say.Ago(r.SeenAt)}
 	if r.Leads {
 		m.Leader = say.S("system.leader")
+	}
+	if len(r.Hung) > 0 {
+		m.Hung = say.S("system.hung", "Loops", strings.Join(r.Hung, ", "))
+	}
+	return m
+}
+
+func queueModel(say page.Words, q doctor.Queue) systemview.QueueModel {
+	m := systemview.QueueModel{Name: ui.StackModel{Title: say.S("system.queue." + string(q.Name)), Detail: q.Cluster},
+		Length: say.Number(float64(q.Length))}
+	if !q.Oldest.IsZero() {
+		m.Oldest = new(say.Ago(q.Oldest))
 	}
 	return m
 }

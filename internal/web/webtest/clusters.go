@@ -45,7 +45,7 @@ func severalClusters(s Scope) *World {
 	annex.Nodes.Resources = map[string]int64{"nvidia.com/gpu": 8, "nvidia.com/mig-1g.10gb": 14}
 	lab := doctor.Cluster{Name: "lab", Err: "dial tcp 10.20.0.5:6443: connect: no route to host"}
 	f.Clusters = append(f.Clusters, annex, lab)
-	w.reported(true, f)
+	w.reported(leading(), f)
 	return w
 }
 

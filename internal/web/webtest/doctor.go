@@ -39,9 +39,9 @@ func facts(name string, roles ...string) doctor.Facts {
 		Licenses: []doctor.License{{Name: "cls", Features: 2}}}
 }
 
-func (w *World) reported(leads bool, f doctor.Facts) {
+func (w *World) reported(h doctor.Heartbeat, f doctor.Facts) {
 	check(w.Store.SaveReport(bg, doctor.Report{ID: "p-" + f.Process.Name, SeenAt: Now.Add(-10 * time.Second),
-		Leads: leads, CheckedAt: f.At, Facts: f}, Now.Add(-time.Hour)))
+		Heartbeat: h, CheckedAt: f.At, Facts: f}, Now.Add(-time.Hour)))
 }
 
 func (w *World) ran(list ...jobs.Run) {
@@ -54,10 +54,14 @@ func ranWell(name string, ago, took time.Duration) jobs.Run {
 	return jobs.Run{Job: name, Started: Now.Add(-ago), Took: took, Outcome: jobs.Done, LastDone: Now.Add(-ago)}
 }
 
+func leading() doctor.Heartbeat {
+	return doctor.Heartbeat{Leads: true, Reconcile: map[string]int{"local": 2}}
+}
+
 // healthy is a site where every check is well.
 func healthy(s Scope) *World {
 	w := Busy(s)
-	w.reported(true, facts("portal-0", "web", "gateway", "controller"))
+	w.reported(leading(), facts("portal-0", "web", "gateway", "controller"))
 	w.ran(ranWell("budgets-settle", 40*time.Second, 12*time.Millisecond),
 		ranWell("leases-extend", 20*time.Second, 4*time.Millisecond))
 	return w
@@ -79,8 +83,8 @@ func ailing(s Scope) *World {
 		f.Clusters[0].Metrics.Views = []doctor.View{{Name: "work", State: "partly",
 			Missing: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE"}}}
 	}
-	w.reported(false, web)
-	w.reported(true, controller)
+	w.reported(doctor.Heartbeat{Hung: []string{"notifications"}}, web)
+	w.reported(leading(), controller)
 	w.ran(ranWell("budgets-settle", 40*time.Second, 12*time.Millisecond), jobs.Run{Job: "licenses-poll",
 		Started: Now.Add(-30 * time.Second), Took: 20 * time.Second, Outcome: jobs.Failed, Failures: 4,
 		Error: "license server cls: 401 Unauthorized", LastDone: Now.Add(-5 * time.Hour)},

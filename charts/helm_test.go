@@ -95,12 +95,12 @@ func (h helm) served() (settings string, volume bool) {
 	return settings, err == nil
 }
 
-// runs starts the portal as a process with the settings and the service account of the release; only addresses and
-// files of a pod become those of this machine.
-func (h helm) runs() {
+// prepare builds the portal and writes the settings of the release for a process with the release's account; only
+// addresses and files of a pod become those of this machine.
+func (h helm) prepare() (program, file, address string) {
 	h.t.Helper()
 	dir := h.t.TempDir()
-	program := filepath.Join(dir, "portal")
+	program = filepath.Join(dir, "portal")
 	if said, err := exec.Command("go", "build", "-o", program, "../cmd/portal").CombinedOutput(); err != nil {
 		h.t.Fatalf("%v\n%s", err, said)
 	}
@@ -113,19 +113,31 @@ func (h helm) runs() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	address := l.Addr().String()
+	address = l.Addr().String()
 	_ = l.Close()
 	settings["listen"], settings["metricsListen"] = address, ""
 	settings["database"] = "sqlite:" + filepath.Join(dir, "portal.db")
-	settings["clusters"].([]any)[0].(map[string]any)["kubeconfig"] = h.kubeconfig(dir)
-	file := filepath.Join(dir, "portal.yaml")
+	provider := settings["oidc"].(map[string]any)
+	provider["issuer"] = "http://127.0.0.1:9"
+	delete(provider, "clientSecretFile")
+	cluster := settings["clusters"].([]any)[0].(map[string]any)
+	cluster["kubeconfig"] = h.kubeconfig(dir)
+	delete(cluster, "prometheus")
+	file = filepath.Join(dir, "portal.yaml")
 	if text, err := yaml.Marshal(settings); err != nil || os.WriteFile(file, text, 0o600) != nil {
 		h.t.Fatal(err)
 	}
+	return program, file, address
+}
+
+// runs starts the portal as a process with the settings and the service account of the release.
+func (h helm) runs() {
+	h.t.Helper()
+	program, file, address := h.prepare()
 	var said strings.Builder
 	run := exec.Command(program, "serve", "--config", file)
 	run.Stdout, run.Stderr = &said, &said
-	asSomebody(h.t, run, dir)
+	asSomebody(h.t, run, filepath.Dir(file))
 	if err := run.Start(); err != nil {
 		h.t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 // The commands of the pages are run here, all those of a page in one shell, in order. portal is the real program:
 // `portal serve` is the process that every curl talks to, the others run on a database of their own. A cluster, a
-// registry and a PostgreSQL are not there, so
+// registry and a PostgreSQL are not there (package charts installs by install.md on a real control plane), so
 //
 //	helm             renders the chart with the values of the page and reads the settings that come out
 //	kubectl          is checked word by word (standins_test.go), reads what is piped into it, and `exec … -- portal` runs

@@ -200,7 +200,8 @@ func TestTheManifestNamesWhatTheScriptHas(t *testing.T) {
 		}
 	}
 	if get("locales/fr/plugin__gpu-portal.json") != get("locales/en/plugin__gpu-portal.json") ||
-		get("locales/ko/plugin__gpu-portal.json") == get("locales/en/plugin__gpu-portal.json") {
+		get("locales/ko/plugin__gpu-portal.json") == get("locales/en/plugin__gpu-portal.json") ||
+		get("locales/de/plugin__gpu-portal.json") == get("locales/en/plugin__gpu-portal.json") {
 		t.Error("French readers get English words, Korean readers their own")
 	}
 	for version, want := range map[string]string{"v1.2.3": "1.2.3", "0769798-dirty": "0.0.0-build-0769798-dirty",

@@ -21,8 +21,9 @@ type file struct {
 	content []byte
 }
 
-// consoleLanguages are those that the console has; where the portal has no words, it gets English ones.
-var consoleLanguages = []string{"en", "es", "fr", "ja", "ko", "zh"}
+// consoleLanguages are those that the console has and those of the portal: the console asks for the browser's first.
+// Where the portal has no words, it gets English ones.
+var consoleLanguages = []string{"de", "en", "es", "fr", "ja", "ko", "zh"}
 
 // texts of the extensions, by the key that %plugin__NAME~KEY% names.
 var texts = []string{"gpus", "mine", "start", "approvals", "fleet", "licenses", "utilization"}

@@ -43,7 +43,7 @@ func TestWhatIsMade(t *testing.T) {
 			"ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant", "ClusterRole gpu-gpu-portal-terminal",
 			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "ConfigMap gpu-portal-dashboard",
 			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal",
-			"Ingress gpu-portal", "NetworkPolicy gpu-portal",
+			"Ingress gpu-portal", "Job gpu-portal-migrate", "NetworkPolicy gpu-portal",
 			"NetworkPolicy gpu-portal-agent", "PodDisruptionBudget gpu-portal-controller", "PodDisruptionBudget gpu-portal-web",
 			"PodMonitor gpu-portal-agent",
 			"PrometheusRule gpu-portal", "Role gpu-portal-agents", "RoleBinding gpu-portal-agents", "Route gpu-portal",

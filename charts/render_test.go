@@ -7,6 +7,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -45,7 +46,7 @@ secrets:
   key: {existingSecret: portal-key}
   oidc: {existingSecret: portal-oidc}
   extra: [{name: far, secret: far-kubeconfig, path: /etc/gpu-portal/far}]
-database: {existingSecret: portal-database}
+database: {existingSecret: portal-database, migration: {existingSecret: portal-owner, grantTo: portal}}
 trustedCA: {existingConfigMap: ca}
 extraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://tempo:4318"}]
 priorityClassName: system-cluster-critical
@@ -112,6 +113,7 @@ var typed = map[string]func() any{
 	"PodDisruptionBudget":              func() any { return &policyv1.PodDisruptionBudget{} },
 	"NetworkPolicy":                    func() any { return &networkingv1.NetworkPolicy{} },
 	"Ingress":                          func() any { return &networkingv1.Ingress{} },
+	"Job":                              func() any { return &batchv1.Job{} },
 	"HorizontalPodAutoscaler":          func() any { return &autoscalingv2.HorizontalPodAutoscaler{} },
 }
 

@@ -17,8 +17,8 @@ import (
 
 // Report is what one process found, and when it was last seen.
 type Report struct {
-	ID        string // of the process
-	SeenAt    time.Time
+	ID     string // of the process
+	SeenAt time.Time
 	Heartbeat
 	WantedAt  time.Time // when somebody asked for checks; zero: nobody did
 	CheckedAt time.Time // zero: it has not looked yet
@@ -83,9 +83,9 @@ type ServiceOptions struct {
 	Gather  func(ctx context.Context) Facts
 	// Heartbeat is asked twice a minute.
 	Heartbeat func() Heartbeat
-	Levels  *logging.Levels
-	Now     func() time.Time
-	Logger  *slog.Logger
+	Levels    *logging.Levels
+	Now       func() time.Time
+	Logger    *slog.Logger
 	// Settings are those of this process as YAML, without secrets.
 	Settings func() (string, error)
 	Secrets  func() []string

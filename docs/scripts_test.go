@@ -63,11 +63,11 @@ func (m *machine) asked() string {
 }
 
 // everything that .ci/needs looks for, and the packages that bring it.
-var everything = map[string]string{"gcc": "cc", "chromium": "chromium", "curl": "curl", "jq": "jq",
+var everything = map[string]string{"gcc": "cc", "chromium-headless-shell": "chromium-headless-shell", "curl": "curl", "jq": "jq",
 	"jupyter-notebook": "jupyter-notebook", "openssh-client": "ssh", "openssh-server": "sshd", "postgresql": "postgres"}
 
 func TestNeedsInstallsWhatIsMissingOnDebian(t *testing.T) {
-	m := newMachine(t, "chromium")
+	m := newMachine(t, "chromium-headless-shell")
 	m.user(0)
 	m.apt(everything)
 	said, err := m.needs()
@@ -76,7 +76,7 @@ func TestNeedsInstallsWhatIsMissingOnDebian(t *testing.T) {
 	}
 	asked := m.asked()
 	for pkg := range everything {
-		if got := strings.Contains(asked, " "+pkg); got == (pkg == "chromium") {
+		if got := strings.Contains(asked, " "+pkg); got == (pkg == "chromium-headless-shell") {
 			t.Errorf("%s: want it asked for unless it is there, got %q", pkg, asked)
 		}
 	}
@@ -85,6 +85,16 @@ func TestNeedsInstallsWhatIsMissingOnDebian(t *testing.T) {
 	}
 	if _, err := m.needs(); err != nil || m.asked() != asked {
 		t.Errorf("where nothing is missing nothing is asked for: %v, %q", err, m.asked())
+	}
+}
+
+// TestNeedsTakesTheChromiumThatIsThere: whoever has a desktop's needs no second one.
+func TestNeedsTakesTheChromiumThatIsThere(t *testing.T) {
+	m := newMachine(t, "chromium")
+	m.user(0)
+	m.apt(everything)
+	if said, err := m.needs(); err != nil || m.asked() == "" || strings.Contains(m.asked(), "chromium") {
+		t.Errorf("want the others alone asked for, got %v %q %q", err, said, m.asked())
 	}
 }
 
@@ -108,7 +118,8 @@ func TestNeedsSaysInOneLineWhatToInstallElsewhere(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(m.dir, "postgresql", "17", "bin"), 0o755))
 	must(t, os.WriteFile(filepath.Join(m.dir, "postgresql", "17", "bin", "postgres"), nil, 0o755))
 	said, err := m.needs()
-	if want := "Missing: chromium. Install what has them, on Debian: apt-get install chromium\n"; err == nil ||
+	if want := "Missing: chromium-headless-shell. Install what has them, on Debian: apt-get install " +
+		"chromium-headless-shell\n"; err == nil ||
 		said != want {
 		t.Errorf("want %q, got %v %q", want, err, said)
 	}
@@ -119,7 +130,7 @@ func TestNeedsTellsWhenInstallingDidNotHelp(t *testing.T) {
 	m.user(0)
 	m.apt(map[string]string{"gcc": "cc"})
 	if said, err := m.needs(); err == nil || !strings.Contains(said, "Still missing after installing") ||
-		!strings.Contains(said, "chromium") {
+		!strings.Contains(said, "chromium-headless-shell") {
 		t.Errorf("want it told, got %v %q", err, said)
 	}
 }

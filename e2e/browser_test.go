@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
+
+	"github.com/gpu-portal/gpu-portal/internal/chromium"
 )
 
 // The driver and Chromium are started once, when the first browser test asks.
@@ -43,7 +45,7 @@ func startBrowser() {
 		return
 	}
 	_ = os.Setenv("PLAYWRIGHT_NODEJS_PATH", node)
-	chromium, err := exec.LookPath("chromium")
+	program, err := chromium.Find()
 	if err != nil {
 		browserErr = err
 		return
@@ -53,7 +55,7 @@ func startBrowser() {
 		return
 	}
 	browser, browserErr = driver.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: playwright.String(chromium), Args: flags})
+		ExecutablePath: playwright.String(program), Args: flags})
 }
 
 func closeBrowser() {

@@ -2,7 +2,7 @@
 //
 //	go run ./cmd/storybook            then open the address it prints
 //
-//	go run ./cmd/storybook -pictures docs/pictures   makes the pictures of the documents, with the browser chromium
+//	go run ./cmd/storybook -pictures docs/pictures   makes the pictures of the documents, with a headless Chromium
 //
 // ?theme=dark|light and ?lang=de choose how to look at it; ?lang=en-XA stretches every text.
 package main
@@ -14,15 +14,24 @@ import (
 	"log"
 	"net/http"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/chromium"
 )
 
 func main() {
 	addr := flag.String("listen", "127.0.0.1:8090", "address to listen on")
 	pictures := flag.String("pictures", "", "folder to make the pictures of the documents in, and end")
-	browser := flag.String("browser", "chromium", "program that makes them")
+	browser := flag.String("browser", "", "program that makes them (default: the headless shell of Chromium, or Chromium)")
 	flag.Parse()
 	if *pictures != "" {
-		if err := takePictures(context.Background(), *browser, *pictures); err != nil {
+		program, err := *browser, error(nil)
+		if program == "" {
+			program, err = chromium.Find()
+		}
+		if err == nil {
+			err = takePictures(context.Background(), program, *pictures)
+		}
+		if err != nil {
 			log.Fatal(err)
 		}
 		return

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/chromium"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/views/story"
 )
@@ -37,9 +38,9 @@ func TestStretchedTextsFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("minutes in a browser")
 	}
-	chromium, err := exec.LookPath("chromium")
+	program, err := chromium.Find()
 	if err != nil {
-		t.Fatal("chromium is missing: .ci/needs installs it")
+		t.Fatal(err)
 	}
 	var pages []string
 	for _, st := range story.All() {
@@ -57,7 +58,7 @@ func TestStretchedTextsFit(t *testing.T) {
 	defer func() { _ = os.RemoveAll(profile) }() // not t.TempDir: a helper of the browser may still write when it is ended
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	browser := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+	browser := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion",
 		"--window-size=1500,1000", "--user-data-dir="+profile, "--remote-debugging-port=0", server.URL+"/harness")
 	if err := browser.Start(); err != nil {

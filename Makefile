@@ -47,7 +47,7 @@ agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA drive
 
 # Compilers, linkers, tests and the worlds beside them live for minutes: to collect later takes memory, and less of the
 # processor, of which a whole run has too little. Demo and benchmarks keep Go's own 100 %.
-test check: export GOGC ?= 400
+test check: export GOGC ?= 200
 
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser

@@ -141,8 +141,8 @@ func (a *asked) body(ctx context.Context, c *cli, client *apiclient.Client,
 	for _, f := range []struct {
 		flag  string
 		field **string
-	}{{a.image, &b.Image}, {a.lease, &b.Lease}, {a.name, &b.Name}, {a.reason, &b.Reason}, {a.storage, &b.Storage}, {a.volume, &b.Volume},
-		{a.timeLimit, &b.TimeLimit}} {
+	}{{a.image, &b.Image}, {a.lease, &b.Lease}, {a.name, &b.Name}, {a.reason, &b.Reason}, {a.storage, &b.Storage},
+		{a.volume, &b.Volume}, {a.timeLimit, &b.TimeLimit}} {
 		if f.flag != "" {
 			*f.field = &f.flag
 		}

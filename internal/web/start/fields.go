@@ -85,7 +85,8 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter+
 			form.Reach != ""
-	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url", blocks.CustomRefField, "git.ref",
+	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url",
+		blocks.CustomRefField, "git.ref",
 		"git.secret", "name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",

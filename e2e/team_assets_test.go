@@ -20,8 +20,8 @@ import (
 )
 
 // TestATeamsOwnImage: an owner adds an image in the browser, a member starts a notebook with it and the pod has it by
-// its digest; another team neither sees nor starts it; when the owner retires it, what runs goes on and nothing new
-// starts.
+// its digest, then one with an image that the member names, once the owner has allowed that; another team neither sees
+// nor starts the team's; when the owner retires it, what runs goes on and nothing new starts.
 func TestATeamsOwnImage(t *testing.T) {
 	// an image is retired and never removed, and the test may run again
 	mark := strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
@@ -58,6 +58,35 @@ func TestATeamsOwnImage(t *testing.T) {
 	t.Cleanup(func() { as(t, "dana").remove(id) })
 	running := as(t, "dana").reaches(id, "running")
 	if got := podOf(t, running).Spec.Containers[0].Image; got != reference {
+		t.Errorf("the pod has %s", got)
+	}
+
+	own := strings.Replace(reference, "train:1.4", "mine:2", 1)
+	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
+	dana.advanced()
+	dana.reads("[data-test=custom-off]", "An owner of the team can allow it")
+	otto.click("[data-test=custom-turn]")
+	otto.reads("[data-test=custom-state]", "allowed")
+	t.Cleanup(func() {
+		as(t, "otto").ok(http.StatusOK, http.MethodPut, "/tenants/vision/custom-images", map[string]any{"allowed": false})
+	})
+	otto.accessible()
+	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
+	dana.advanced()
+	dana.fill("[data-test=custom-reference]", strings.Replace(own, "/vision/", "/speech/", 1))
+	dana.fill("[name=name]", "mine-"+mark)
+	dana.expecting("422")
+	dana.click("[data-test=send]")
+	dana.reads("[data-test=form-errors]", "registry.example.org/vision/*")
+	dana.accessible()
+	dana.fill("[data-test=custom-reference]", own)
+	dana.shot("own")
+	dana.click("[data-test=send]")
+	dana.sees("[data-test=workload-head]")
+	mine := dana.workloadAt()
+	t.Cleanup(func() { as(t, "dana").remove(mine) })
+	dana.reads("[data-test=workload-facts] [data-test=image]", "mine:2 (own image, like jupyterlab)")
+	if got := podOf(t, as(t, "dana").reaches(mine, "running")).Spec.Containers[0].Image; got != own {
 		t.Errorf("the pod has %s", got)
 	}
 

@@ -20,6 +20,7 @@ import (
 type asked struct {
 	file, kind, size, image, lease, name, team, reason string
 	storage, volume, model, timeLimit, key             string
+	imageRef, like                                     string
 	mounts, data, datasets, secrets                    []string
 	env                                                []string
 	retries                                            int64
@@ -76,6 +77,8 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.StringVar(&a.kind, "kind", "", "notebook, endpoint or job (default notebook)")
 	f.StringVar(&a.size, "size", "", "size; gpuctl sizes lists them")
 	f.StringVar(&a.image, "image", "", "image; gpuctl images lists them")
+	f.StringVar(&a.imageRef, "image-ref", "", "image of one's own in place of --image: registry/repository:tag")
+	f.StringVar(&a.like, "like", "", "image of the catalog that --image-ref is started like")
 	f.StringVar(&a.lease, "lease", "", "how long, such as 8h (default: the size's)")
 	f.StringVar(&a.name, "name", "", "part of the address (default: made up)")
 	f.StringVar(&a.team, "team", "", "team that pays (default: yours, if there is one)")
@@ -95,6 +98,7 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.BoolVar(&a.wait, "wait", false, "until it runs; a job: until it has ended")
 	f.DurationVar(&a.within, "wait-timeout", 30*time.Minute, "how long --wait waits")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "wait")
+	cmd.MarkFlagsMutuallyExclusive("image", "image-ref")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"notebook", "endpoint", "job"},
 		cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("size", c.completeNames(func(ctx context.Context,
@@ -105,7 +109,7 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 		}
 		return names, err
 	}))
-	_ = cmd.RegisterFlagCompletionFunc("image", c.completeNames(func(ctx context.Context,
+	images := c.completeNames(func(ctx context.Context,
 		client *apiclient.Client) (names []string, err error) {
 		l, err := listImages(ctx, client, a.team)
 		for _, i := range l.items {
@@ -114,7 +118,9 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 			}
 		}
 		return names, err
-	}))
+	})
+	_ = cmd.RegisterFlagCompletionFunc("image", images)
+	_ = cmd.RegisterFlagCompletionFunc("like", images)
 }
 
 // body is what is sent: the file, flags above it, and what is the only choice.
@@ -127,7 +133,7 @@ func (a *asked) body(ctx context.Context, c *cli, client *apiclient.Client,
 	for _, f := range []struct {
 		flag  string
 		field *string
-	}{{a.kind, (*string)(&b.Kind)}, {a.size, &b.Size}, {a.image, &b.Image}, {a.team, &b.Tenant}} {
+	}{{a.kind, (*string)(&b.Kind)}, {a.size, &b.Size}, {a.team, &b.Tenant}} {
 		if f.flag != "" {
 			*f.field = f.flag
 		}
@@ -135,11 +141,23 @@ func (a *asked) body(ctx context.Context, c *cli, client *apiclient.Client,
 	for _, f := range []struct {
 		flag  string
 		field **string
-	}{{a.lease, &b.Lease}, {a.name, &b.Name}, {a.reason, &b.Reason}, {a.storage, &b.Storage}, {a.volume, &b.Volume},
-		{a.timeLimit, &b.TimeLimit}} {
+	}{{a.image, &b.Image}, {a.lease, &b.Lease}, {a.name, &b.Name}, {a.reason, &b.Reason}, {a.storage, &b.Storage},
+		{a.volume, &b.Volume}, {a.timeLimit, &b.TimeLimit}} {
 		if f.flag != "" {
 			*f.field = &f.flag
 		}
+	}
+	switch {
+	case a.image != "":
+		b.CustomImage = nil
+	case a.imageRef != "":
+		b.CustomImage, b.Image = &apiclient.CustomImage{Reference: a.imageRef}, nil
+	}
+	if a.like != "" {
+		if b.CustomImage == nil {
+			return b, exitf(wrong, "--like is for --image-ref.")
+		}
+		b.CustomImage.Like = a.like
 	}
 	if a.retries != 0 {
 		b.Retries = &a.retries
@@ -208,21 +226,30 @@ func complete(ctx context.Context, client *apiclient.Client, b *apiclient.Reques
 		}
 		b.Tenant = teams[0]
 	}
-	if b.Image == "" {
+	missing, flag := value(b.Image) == "", "--image"
+	if b.CustomImage != nil {
+		missing, flag = b.CustomImage.Like == "", "--like"
+	}
+	if missing {
 		l, err := listImages(ctx, client, b.Tenant)
 		if err != nil {
 			return err
 		}
 		var names []string
 		for _, i := range l.items {
-			if string(i.Kind) == string(b.Kind) {
+			own := strings.Contains(i.Name, ".") // of a team; the catalog alone says how an image is started
+			if string(i.Kind) == string(b.Kind) && !(own && b.CustomImage != nil) {
 				names = append(names, i.Name)
 			}
 		}
 		if len(names) != 1 {
-			return exitf(wrong, "--image is missing. For a %s there are: %s", b.Kind, strings.Join(names, ", "))
+			return exitf(wrong, "%s is missing. For a %s there are: %s", flag, b.Kind, strings.Join(names, ", "))
 		}
-		b.Image = names[0]
+		if b.CustomImage != nil {
+			b.CustomImage.Like = names[0]
+		} else {
+			b.Image = &names[0]
+		}
 	}
 	return nil
 }

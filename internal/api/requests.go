@@ -23,22 +23,24 @@ func reply[T any](v T, err error) (*output[T], error) {
 
 // RequestBody is what is posted to ask for something.
 type RequestBody struct {
-	Kind     string      `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
-	Tenant   string      `json:"tenant" maxLength:"63" doc:"The team that pays"`
-	Size     string      `json:"size" maxLength:"100" example:"mig-1g.10gb"`
-	Image    string      `json:"image" maxLength:"100" example:"jupyterlab"`
-	Name     string      `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
-	Cluster  string      `json:"cluster,omitempty" maxLength:"63"`
-	Lease    string      `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
-	Storage  string      `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
-	Volume   string      `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
-	Mounts   []string    `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
-	Volumes  []VolumeUse `json:"volumes,omitempty" maxItems:"20" doc:"My personal volumes to have at /data/<name>"`
-	Datasets []string    `json:"datasets,omitempty" maxItems:"20" doc:"Names of data sets that the team offers, to read at /datasets/<name>"`
-	Secrets  []string    `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
-	Git      *Git        `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`
-	Reach    string      `json:"reach,omitempty" enum:"internal,external" doc:"Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it"`
-	Reason   string      `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
+	Kind   string `json:"kind" enum:"notebook,endpoint,job" doc:"What to start"`
+	Tenant string `json:"tenant" maxLength:"63" doc:"The team that pays"`
+	Size   string `json:"size" maxLength:"100" example:"mig-1g.10gb"`
+	Image  string `json:"image,omitempty" maxLength:"100" example:"jupyterlab" doc:"Of the catalog or the team; absent with customImage"`
+	// Custom stands in the place of Image.
+	Custom   *CustomImage `json:"customImage,omitempty" doc:"An image of one's own in place of image, where the team's owners allow that and the administrator its repository"`
+	Name     string       `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
+	Cluster  string       `json:"cluster,omitempty" maxLength:"63"`
+	Lease    string       `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
+	Storage  string       `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
+	Volume   string       `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
+	Mounts   []string     `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
+	Volumes  []VolumeUse  `json:"volumes,omitempty" maxItems:"20" doc:"My personal volumes to have at /data/<name>"`
+	Datasets []string     `json:"datasets,omitempty" maxItems:"20" doc:"Names of data sets that the team offers, to read at /datasets/<name>"`
+	Secrets  []string     `json:"secrets,omitempty" maxItems:"20" doc:"Names of my secrets, or of the team's, that it gets as variables and in /secrets/<name>; team:<name> where I have one of the same name"`
+	Git      *Git         `json:"git,omitempty" doc:"A repository to clone into its home before it starts"`
+	Reach    string       `json:"reach,omitempty" enum:"internal,external" doc:"Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it"`
+	Reason   string       `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 
@@ -51,6 +53,28 @@ type RequestBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
 	Retries   int               `json:"retries,omitempty" doc:"Of a job: how often it is started again after a failure, at most 20"`
 	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
+}
+
+// CustomImage is an image that neither the catalog nor the team has.
+type CustomImage struct {
+	Reference string `json:"reference" maxLength:"500" example:"registry.example.org/vision/train:1.4" doc:"With registry; a tag is pinned to the digest that it has when the request is sent"`
+	Like      string `json:"like" maxLength:"100" example:"jupyterlab" doc:"The catalog's image that it is started like: command, variables, port, user"`
+}
+
+func (c *CustomImage) draft() *request.CustomImage {
+	if c == nil {
+		return nil
+	}
+	return &request.CustomImage{Reference: c.Reference, Like: c.Like}
+}
+
+// customView is what a member has named; nil for an image of the catalog or the team.
+func customView(i catalog.Image) *CustomImage {
+	_, c := request.CustomOf(i)
+	if c == nil {
+		return nil
+	}
+	return &CustomImage{Reference: c.Reference, Like: c.Like}
 }
 
 // VolumeUse is a personal volume that a workload has.
@@ -91,7 +115,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 		Scaling:  b.Scaling.typed(), Model: b.Model.draft(),
 		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
-		Size: b.Size, Image: b.Image,
+		Size: b.Size, Image: b.Image, CustomImage: b.Custom.draft(),
 		Cluster: b.Cluster,
 		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Volumes: volumeUses(b.Volumes),
 		Datasets: b.Datasets,

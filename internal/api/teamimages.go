@@ -102,6 +102,21 @@ func teamImageReply(o tenant.Own, err error) (*output[TeamImage], error) {
 	return reply(teamImageView(o), nil)
 }
 
+type customImagesInput struct {
+	Name string `path:"name" maxLength:"63"`
+	Body struct {
+		Allowed bool `json:"allowed" doc:"Members may start images of their own"`
+	}
+}
+
+func (a *API) saveCustomImages(ctx context.Context, actor identity.Actor,
+	in *customImagesInput) (*output[TenantEntry], error) {
+	if _, err := a.deps.Tenants.SaveCustomImages(ctx, actor, in.Name, in.Body.Allowed); err != nil {
+		return nil, err
+	}
+	return a.tenantEntry(ctx, actor, &tenantInput{Name: in.Name})
+}
+
 // registerTeamImages is the part of the surface that is about a team's own images.
 func (a *API) registerTeamImages() {
 	const tag = "Teams"
@@ -116,4 +131,7 @@ func (a *API) registerTeamImages() {
 		"Start nothing new with it; what runs goes on", tag), identity.ChangeAssets, a.retireTeamImage)
 	add(a, op(http.MethodPost, "/tenants/{name}/images/{image}/offer", "offer-team-image", "Offer a retired image again",
 		tag), identity.ChangeAssets, a.offerTeamImage)
+	add(a, op(http.MethodPut, "/tenants/{name}/custom-images", "save-custom-images",
+		"Let members start images of their own, or not any more; what runs goes on", tag), identity.ChangeAssets,
+		a.saveCustomImages)
 }

@@ -21,6 +21,7 @@ type TenantEntry struct {
 	Quota     map[string]int      `json:"quota" doc:"By size; * stands for each size that is not listed. size@cluster counts on one cluster, beside that"`
 	Disabled  bool                `json:"disabled" doc:"Keeps its data and starts nothing; what runs goes on until it is stopped"`
 	Defaults  TenantDefaults      `json:"defaults"`
+	Custom    bool                `json:"customImages" doc:"Members may start images of their own, of repositories that the administrator allows"`
 	From      string              `json:"from" enum:"configuration,portal,both" doc:"Who says so; with both, what was saved in the portal counts over the configuration"`
 	Version   int64               `json:"version" doc:"Send it back as base"`
 }
@@ -35,7 +36,7 @@ type TenantDefaults struct {
 func tenantEntryView(e tenant.Entry) TenantEntry {
 	v := TenantEntry{Name: e.Name, Title: e.Display(), Namespace: e.NamespaceName(), Groups: map[string][]string{},
 		Quota: map[string]int{}, Disabled: e.Disabled,
-		Defaults: TenantDefaults(e.Defaults), Version: e.Version(), From: "both"}
+		Defaults: TenantDefaults(e.Defaults), Custom: e.CustomImages, Version: e.Version(), From: "both"}
 	switch {
 	case e.Configured == nil:
 		v.From = "portal"

@@ -317,7 +317,8 @@ type Request struct {
 	Name         string        `json:"name"`
 	Size         string        `json:"size"`
 	Amount       int           `json:"amount,omitempty" doc:"For more quota: how many of the size the team may hold then"`
-	Image        string        `json:"image"`
+	Image        string        `json:"image" doc:"custom_<image of the catalog> where it is customImage"`
+	Custom       *CustomImage  `json:"customImage,omitempty" doc:"The asker's own image with its digest; absent for one of the catalog or the team"`
 	Cluster      string        `json:"cluster"`
 	Lease        string        `json:"lease"`
 	Storage      string        `json:"storage,omitempty"`
@@ -350,7 +351,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
-	v.Replicas, v.Model = rangeView(r.Spec.Replicas), modelView(r.Spec.Model)
+	v.Replicas, v.Model, v.Custom = rangeView(r.Spec.Replicas), modelView(r.Spec.Model), customView(r.Spec.Image)
 	v.Scaling = scalingView(r.Spec.Scaling)
 	if most := r.AtMost(); most != r.Estimate {
 		view := money(most)
@@ -374,48 +375,49 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 
 // Workload is what runs.
 type Workload struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Kind       string      `json:"kind" enum:"notebook,endpoint,job"`
-	Tenant     string      `json:"tenant"`
-	Owner      string      `json:"owner"`
-	Size       string      `json:"size"`
-	Image      string      `json:"image"`
-	Cluster    string      `json:"cluster"`
-	Namespace  string      `json:"namespace"`
-	Desired    string      `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
-	State      string      `json:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
-	Reason     string      `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
-	Detail     string      `json:"detail,omitempty" doc:"The cluster's own words"`
-	Forecast   *Forecast   `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
-	Replicas   Replicas    `json:"replicas"`
-	Scaling    *Scaling    `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
-	Revision   int         `json:"revision,omitempty" doc:"Of an endpoint: the version that serves, or that did last"`
-	Rollout    *Rollout    `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
-	Node       string      `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
-	Pod        string      `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
-	URL        string      `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
-	Route      *Route      `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
-	Reach      *Reach      `json:"reach,omitempty" doc:"Of an endpoint on a site where one can be reached from outside"`
-	SSH        *SSH        `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
-	Volume     string      `json:"volume,omitempty"`
-	Mounts     []string    `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
-	Volumes    []VolumeUse `json:"volumes,omitempty" doc:"Personal volumes that it has at /data/<name>"`
-	Datasets   []string    `json:"datasets,omitempty" doc:"Names of the team's data sets that it has at /datasets/<name>, read-only"`
-	Secrets    []string    `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
-	Git        *Git        `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
-	Shared     bool        `json:"shared"`
-	Lease      Lease       `json:"lease"`
-	Cost       Money       `json:"cost" doc:"So far"`
-	Request    string      `json:"request"`
-	WaitsIn    string      `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
-	Job        *Job        `json:"job,omitempty" doc:"Only of a job"`
-	Model      *Model      `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
-	ExitCode   *int32      `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
-	Activity   *Activity   `json:"activity,omitempty"`
-	Edits      []Edit      `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
-	ObservedAt *time.Time  `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
-	CreatedAt  time.Time   `json:"createdAt"`
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	Kind       string       `json:"kind" enum:"notebook,endpoint,job"`
+	Tenant     string       `json:"tenant"`
+	Owner      string       `json:"owner"`
+	Size       string       `json:"size"`
+	Image      string       `json:"image" doc:"custom_<image of the catalog> where it is customImage"`
+	Custom     *CustomImage `json:"customImage,omitempty" doc:"The owner's own image with its digest; absent for one of the catalog or the team"`
+	Cluster    string       `json:"cluster"`
+	Namespace  string       `json:"namespace"`
+	Desired    string       `json:"desired" enum:"running,stopped,deleted,finished" doc:"finished: a job that has ended by itself"`
+	State      string       `json:"state" enum:"queued,starting,running,asleep,stopping,stopped,ended,failed,succeeded" doc:"succeeded, and failed with desired finished: the end of a job"`
+	Reason     string       `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
+	Detail     string       `json:"detail,omitempty" doc:"The cluster's own words"`
+	Forecast   *Forecast    `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
+	Replicas   Replicas     `json:"replicas"`
+	Scaling    *Scaling     `json:"scaling,omitempty" doc:"Only of an endpoint that scales by itself"`
+	Revision   int          `json:"revision,omitempty" doc:"Of an endpoint: the version that serves, or that did last"`
+	Rollout    *Rollout     `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
+	Node       string       `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
+	Pod        string       `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
+	URL        string       `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
+	Route      *Route       `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
+	Reach      *Reach       `json:"reach,omitempty" doc:"Of an endpoint on a site where one can be reached from outside"`
+	SSH        *SSH         `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
+	Volume     string       `json:"volume,omitempty"`
+	Mounts     []string     `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
+	Volumes    []VolumeUse  `json:"volumes,omitempty" doc:"Personal volumes that it has at /data/<name>"`
+	Datasets   []string     `json:"datasets,omitempty" doc:"Names of the team's data sets that it has at /datasets/<name>, read-only"`
+	Secrets    []string     `json:"secrets,omitempty" doc:"Those that it was asked for with, as a request names them; the owner's own only to the owner and to admins"`
+	Git        *Git         `json:"git,omitempty" doc:"The repository that is cloned before it starts"`
+	Shared     bool         `json:"shared"`
+	Lease      Lease        `json:"lease"`
+	Cost       Money        `json:"cost" doc:"So far"`
+	Request    string       `json:"request"`
+	WaitsIn    string       `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
+	Job        *Job         `json:"job,omitempty" doc:"Only of a job"`
+	Model      *Model       `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
+	ExitCode   *int32       `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
+	Activity   *Activity    `json:"activity,omitempty"`
+	Edits      []Edit       `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
+	ObservedAt *time.Time   `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
+	CreatedAt  time.Time    `json:"createdAt"`
 }
 
 // Job is what a job runs, and how it ended. The values of its variables are not told again.
@@ -509,7 +511,7 @@ func routeView(w workload.Workload) *Route {
 func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Localizer) Workload {
 	v := Workload{
 		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name,
-		Image:   w.Answering().Image.Name,
+		Image: w.Answering().Image.Name, Custom: customView(w.Answering().Image),
 		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State),
 		Reason: l.Say(w.Reason),
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,

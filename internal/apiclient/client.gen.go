@@ -343,6 +343,19 @@ type Consent struct {
 	Note *string `json:"note,omitempty"`
 }
 
+// CustomImage defines model for CustomImage.
+type CustomImage struct {
+	// Like The catalog's image that it is started like: command, variables, port, user
+	//
+	// Examples: jupyterlab
+	Like string `json:"like"`
+
+	// Reference With registry; a tag is pinned to the digest that it has when the request is sent
+	//
+	// Examples: registry.example.org/vision/train:1.4
+	Reference string `json:"reference"`
+}
+
 // DecideInputBody defines model for DecideInputBody.
 type DecideInputBody struct {
 	Note *string `json:"note,omitempty"`
@@ -811,23 +824,26 @@ type Replicas struct {
 // Request defines model for Request.
 type Request struct {
 	// Amount For more quota: how many of the size the team may hold then
-	Amount       *int64      `json:"amount,omitempty"`
-	Asker        string      `json:"asker"`
-	Cluster      string      `json:"cluster"`
-	CreatedAt    time.Time   `json:"createdAt"`
-	DecidedAt    *time.Time  `json:"decidedAt,omitempty"`
-	Decision     Decision    `json:"decision"`
-	Estimate     Money       `json:"estimate"`
-	EstimateMost *Money      `json:"estimateMost,omitempty"`
-	ExpiresAt    time.Time   `json:"expiresAt"`
-	Forecast     *Forecast   `json:"forecast,omitempty"`
-	Id           string      `json:"id"`
-	Image        string      `json:"image"`
-	Job          *Job        `json:"job,omitempty"`
-	Kind         RequestKind `json:"kind"`
-	Lease        string      `json:"lease"`
-	Model        *Model      `json:"model,omitempty"`
-	Name         string      `json:"name"`
+	Amount       *int64       `json:"amount,omitempty"`
+	Asker        string       `json:"asker"`
+	Cluster      string       `json:"cluster"`
+	CreatedAt    time.Time    `json:"createdAt"`
+	CustomImage  *CustomImage `json:"customImage,omitempty"`
+	DecidedAt    *time.Time   `json:"decidedAt,omitempty"`
+	Decision     Decision     `json:"decision"`
+	Estimate     Money        `json:"estimate"`
+	EstimateMost *Money       `json:"estimateMost,omitempty"`
+	ExpiresAt    time.Time    `json:"expiresAt"`
+	Forecast     *Forecast    `json:"forecast,omitempty"`
+	Id           string       `json:"id"`
+
+	// Image custom_<image of the catalog> where it is customImage
+	Image string      `json:"image"`
+	Job   *Job        `json:"job,omitempty"`
+	Kind  RequestKind `json:"kind"`
+	Lease string      `json:"lease"`
+	Model *Model      `json:"model,omitempty"`
+	Name  string      `json:"name"`
 
 	// Reach Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked
 	Reach *RequestReach `json:"reach,omitempty"`
@@ -872,7 +888,8 @@ type RequestBody struct {
 	Cluster *string  `json:"cluster,omitempty"`
 
 	// Command Of a job: the program, in place of the image's; needed where the image starts a server
-	Command []string `json:"command,omitempty"`
+	Command     []string     `json:"command,omitempty"`
+	CustomImage *CustomImage `json:"customImage,omitempty"`
 
 	// Datasets Names of data sets that the team offers, to read at /datasets/<name>
 	Datasets []string `json:"datasets,omitempty"`
@@ -881,8 +898,10 @@ type RequestBody struct {
 	Env map[string]string `json:"env,omitempty"`
 	Git *Git              `json:"git,omitempty"`
 
-	// Image Examples: jupyterlab
-	Image string `json:"image"`
+	// Image Of the catalog or the team; absent with customImage
+	//
+	// Examples: jupyterlab
+	Image *string `json:"image,omitempty"`
 
 	// Kind What to start
 	Kind RequestBodyKind `json:"kind"`
@@ -1122,10 +1141,11 @@ type VolumeUse struct {
 
 // Workload defines model for Workload.
 type Workload struct {
-	Activity  *Activity `json:"activity,omitempty"`
-	Cluster   string    `json:"cluster"`
-	Cost      Money     `json:"cost"`
-	CreatedAt time.Time `json:"createdAt"`
+	Activity    *Activity    `json:"activity,omitempty"`
+	Cluster     string       `json:"cluster"`
+	Cost        Money        `json:"cost"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	CustomImage *CustomImage `json:"customImage,omitempty"`
 
 	// Datasets Names of the team's data sets that it has at /datasets/<name>, read-only
 	Datasets []string `json:"datasets,omitempty"`
@@ -1140,15 +1160,17 @@ type Workload struct {
 	Edits []Edit `json:"edits,omitempty"`
 
 	// ExitCode Of a job that has ended; absent where its program did not end by itself
-	ExitCode *int32       `json:"exitCode,omitempty"`
-	Forecast *Forecast    `json:"forecast,omitempty"`
-	Git      *Git         `json:"git,omitempty"`
-	Id       string       `json:"id"`
-	Image    string       `json:"image"`
-	Job      *Job         `json:"job,omitempty"`
-	Kind     WorkloadKind `json:"kind"`
-	Lease    Lease        `json:"lease"`
-	Model    *Model       `json:"model,omitempty"`
+	ExitCode *int32    `json:"exitCode,omitempty"`
+	Forecast *Forecast `json:"forecast,omitempty"`
+	Git      *Git      `json:"git,omitempty"`
+	Id       string    `json:"id"`
+
+	// Image custom_<image of the catalog> where it is customImage
+	Image string       `json:"image"`
+	Job   *Job         `json:"job,omitempty"`
+	Kind  WorkloadKind `json:"kind"`
+	Lease Lease        `json:"lease"`
+	Model *Model       `json:"model,omitempty"`
 
 	// Mounts Names of the team's volumes that it has at /shared/<name>
 	Mounts    []string `json:"mounts,omitempty"`

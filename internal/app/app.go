@@ -358,7 +358,7 @@ func (a *App) services() {
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
 		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
 	a.requests = request.New(request.Options{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
-		Snapshots: a.store, Renderer: a,
+		Snapshots: a.store, Renderer: a, PinImage: a.tenants.PinImage,
 		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID})
 	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor,
 		Decides: a.requests.Approvals.Decides,

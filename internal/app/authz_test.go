@@ -185,6 +185,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "8h"}
 	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
 		return w.imageBody("")
+	case path == "/api/v1/tenants/{name}/custom-images":
+		return map[string]any{"allowed": true}
 	case path == "/api/v1/tenants/{name}/datasets/{dataset}" && method == http.MethodPut:
 		return map[string]any{"title": "Archive", "source": map[string]any{"claim": "archive-nfs"}}
 	case strings.HasSuffix(path, "/{id}/schedule") && method == http.MethodPut:

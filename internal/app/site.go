@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -210,6 +211,10 @@ func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
 }
 
 func (l limits) Pools() []license.Pool { return l.site().Pools }
+
+func (l limits) ImageGone(name string, i catalog.Image) i18n.Text {
+	return l.site().CustomGone(name, i)
+}
 
 func (l limits) TenantDisabled(name string) bool {
 	t, ok := l.site().Directory.ByName(name)

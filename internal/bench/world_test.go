@@ -197,6 +197,8 @@ func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
 func (l limits) Pools() []license.Pool      { return l.site().Pools }
 func (l limits) TenantDisabled(string) bool { return false }
 
+func (l limits) ImageGone(string, catalog.Image) i18n.Text { return i18n.Text{} }
+
 func ids() func(string) string {
 	next := make(chan string, 16)
 	go func() {

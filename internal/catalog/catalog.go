@@ -305,6 +305,29 @@ func TeamImage(team, name string) string { return team + "." + name }
 // OfTeam reports whether the image is a team's own, which the catalog does not have.
 func (i Image) OfTeam() bool { return strings.Contains(i.Name, ".") }
 
+// customPrefix begins the names of custom images. DNS labels have no underscore.
+const customPrefix = "custom_"
+
+// Custom is the image with another reference, which a member has named for one workload alone. Command, variables, port
+// and user stay those that were looked at once.
+func (i Image) Custom(reference string) Image {
+	i.Name, i.Title, i.Reference = customPrefix+i.Name, shortReference(reference), reference
+	i.Titles, i.Tenants, i.Hidden, i.Deprecated = nil, nil, false, nil
+	return i
+}
+
+// IsCustom reports whether a member has named the reference: neither the catalog nor the team has the image.
+func (i Image) IsCustom() bool { return strings.HasPrefix(i.Name, customPrefix) }
+
+// Like is the name of the catalog's image that a custom one is started like; of any other its own.
+func (i Image) Like() string { return strings.TrimPrefix(i.Name, customPrefix) }
+
+// shortReference is the last part of a repository, with its tag.
+func shortReference(reference string) string {
+	name, _, _ := strings.Cut(reference, "@")
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
 // TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a
 // catalog adds its own, so that a technology which is "a resource name and annotations" needs no program.
 type TechnologyRule struct {

@@ -76,7 +76,8 @@ type Config struct {
 	TenantNamespaces []string `json:"tenantNamespaces,omitempty"`
 	// groups of every tenant, by role: owner: ["gpu-{team}-owners"]
 	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
-	// repositories that owners may take images from: ["registry.example.org/{team}/*"]; default none
+	// repositories that owners, and members where owners allow it, may take images from:
+	// ["registry.example.org/{team}/*"]; default none
 	TeamImages []string `json:"teamImages,omitempty"`
 	// a registry with copies, for a site without the Internet: images of workloads are pulled from it
 	ImageMirror catalog.Mirror `json:"imageMirror,omitzero"`

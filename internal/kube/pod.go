@@ -46,7 +46,7 @@ func (r renderer) template() corev1.PodTemplateSpec {
 	if !w.IsJob() {
 		labels[ExposedKey] = "true"
 	}
-	labels["app.kubernetes.io/name"] = w.Image.Name
+	labels["app.kubernetes.io/name"] = w.Image.Like()
 	if n := w.Revision(); n > 1 {
 		labels[RevisionKey] = strconv.Itoa(n)
 	}

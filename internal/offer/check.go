@@ -100,7 +100,7 @@ func removals(c catalog.Catalog, uses []Use) []Removal {
 		if _, ok := c.Size(u.Size.Name); !ok {
 			gone(Sizes, u.Size.Name, u.Size.Called(), u.Count)
 		}
-		if _, ok := c.Image(u.Image.Name); !ok && !u.Image.OfTeam() {
+		if _, ok := c.Image(u.Image.Name); !ok && !u.Image.OfTeam() && !u.Image.IsCustom() {
 			gone(Images, u.Image.Name, u.Image.Called(), u.Count)
 		}
 	}

@@ -80,6 +80,8 @@ type Facts struct {
 	ReplicasMax int64 `cel:"replicas_max" json:"replicasMax"` // as many as its owner may set
 	// what an endpoint serves; empty for everything else, and where the image brings its model
 	Model Model `cel:"model" json:"model,omitzero"`
+	// whether the asker named the image's reference: neither the catalog nor the team has it
+	CustomImage bool `cel:"custom_image" json:"customImage,omitempty"`
 }
 
 // Model is the model of an endpoint, as rules see it.

@@ -7,7 +7,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -137,8 +136,8 @@ func grantObstacles(r Request, f Facts) []fault.Field {
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
 	}
-	if r.Kind == StartKind && f.ImageRetired {
-		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Spec.Image.Called())}}
+	if !f.ImageGone.IsZero() && (r.Kind == StartKind || r.Kind == ResumeKind && r.Spec.Image.IsCustom()) {
+		return []fault.Field{{Name: "image", Reason: f.ImageGone}}
 	}
 	if r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds() {
 		if fields := shortages(r.Spec, f); len(fields) > 0 {

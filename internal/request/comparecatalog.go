@@ -86,8 +86,8 @@ func again(site Site, w Spec) []fault.Field {
 	c := checker{offering: Offering{Catalog: site.Catalog, Tenant: tenant.Tenant{Name: w.Tenant}, Clusters: site.Clusters,
 		Limits: site.Limits}}
 	size := c.size(w.Size.Name)
-	if !w.Image.OfTeam() {
-		c.image(w.Image.Name, w.Kind)
+	if !w.Image.OfTeam() && !w.Image.IsCustom() {
+		c.image("image", w.Image.Name, w.Kind)
 	}
 	if size.Name != "" {
 		c.lease(w.Lease.String(), size)

@@ -28,6 +28,9 @@ type Options struct {
 	Refusals  *audit.Aggregator                                        // nil: each is written
 	People    People                                                   // who may be given a request
 	Actor     func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
+	// PinImage gives a reference with the digest that its tag has now, see tenant.Service.PinImage; nil: only references
+	// with a digest can be started.
+	PinImage func(ctx context.Context, team, reference string) (string, error)
 	// Raised applies a quota that was just raised; nil where the site is read anew anyway.
 	Raised func(ctx context.Context) error
 	Now    func() time.Time
@@ -50,7 +53,7 @@ func New(o Options) Services {
 		newID: o.NewID}
 	offers := &Offers{core: c, store: o.Store}
 	return Services{
-		Requests: &Service{core: c, store: o.Store, offers: offers, renderer: o.Renderer},
+		Requests: &Service{core: c, store: o.Store, offers: offers, renderer: o.Renderer, pin: o.PinImage},
 		Approvals: &Approvals{core: c, store: o.Store, people: o.People, actor: o.Actor,
 			raised: o.Raised, due: make(chan struct{}, 1)},
 		Offers: offers, Quotas: &Quotas{core: c, store: o.Store}, Seats: &SeatQueue{core: c, store: o.Store},

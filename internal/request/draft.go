@@ -47,6 +47,8 @@ type Offering struct {
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
 	External bool   // endpoints can be reached from outside the company network
+	// CustomRefused is why the asker cannot start an image of their own with a reference; zero where they can
+	CustomRefused func(reference string) i18n.Text
 }
 
 // Check turns a draft into a spec. Every problem is listed with its field and what can be changed; the spec is as
@@ -58,7 +60,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 		c.problem("kind", i18n.T("request.kind_unknown"))
 	}
 	w.Size = c.size(d.Size)
-	w.Image = c.image(d.Image, d.Kind)
+	w.Image = c.imageOf(d)
 	w.Cluster = c.cluster(d.Cluster, w.Size, w.Image)
 	w.Lease = c.lease(d.Lease, w.Size)
 	w.StorageGiB = c.storage(d.Storage)
@@ -108,19 +110,49 @@ func offered(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-func (c *checker) image(name string, kind catalog.WorkloadKind) catalog.Image {
+// imageOf is the image that a draft names, of the catalog, the team or the asker. The reference of the last has no
+// digest yet where none was typed.
+func (c *checker) imageOf(d Draft) catalog.Image {
+	if d.CustomImage == nil {
+		return c.image("image", d.Image, d.Kind)
+	}
+	const field = "customImage.reference"
+	if strings.TrimSpace(d.Image) != "" {
+		c.problem("image", i18n.T("request.custom_or_image"))
+	}
+	like := c.image("customImage.like", d.CustomImage.Like, d.Kind)
+	if like.OfTeam() {
+		c.problem("customImage.like", i18n.T("tenant.image_like"))
+	}
+	reference := strings.TrimSpace(d.CustomImage.Reference)
+	refused := i18n.T("request.custom_refused", "Why", i18n.T("tenant.custom_off"))
+	if c.offering.CustomRefused != nil {
+		refused = c.offering.CustomRefused(reference)
+	}
+	switch {
+	case !catalog.Pinned(reference) && !catalog.Tagged(reference):
+		c.problem(field, i18n.T("request.custom_reference", "Example", "registry.example.org/team/image:tag"))
+	case !refused.IsZero():
+		c.problem(field, refused)
+	case like.Name != "" && !like.OfTeam():
+		return like.Custom(reference)
+	}
+	return like
+}
+
+func (c *checker) image(field, name string, kind catalog.WorkloadKind) catalog.Image {
 	i, ok := c.offering.Catalog.Image(strings.TrimSpace(name))
 	switch {
 	case strings.TrimSpace(name) == "":
-		c.problem("image", i18n.T("request.image_missing"))
+		c.problem(field, i18n.T("request.image_missing"))
 	case ok && i.Hidden && offered(i.Tenants, c.offering.Tenant.Name):
-		c.problem("image", i18n.T("request.no_longer", "Name", i.Title))
+		c.problem(field, i18n.T("request.no_longer", "Name", i.Title))
 		return catalog.Image{}
 	case !ok || !i.OfferedTo(c.offering.Tenant.Name):
-		c.problem("image", i18n.T("request.image_unknown", "Image", clip(name)))
+		c.problem(field, i18n.T("request.image_unknown", "Image", clip(name)))
 		return catalog.Image{}
 	case !i.RunsAs(kind) && slices.Contains(catalog.WorkloadKinds(), kind):
-		c.problem("image", i18n.T("request.image_wrong_kind", "Image", i.Title, "Kind", i18n.T("kind."+string(kind))))
+		c.problem(field, i18n.T("request.image_wrong_kind", "Image", i.Title, "Kind", i18n.T("kind."+string(kind))))
 	}
 	return i
 }

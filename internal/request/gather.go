@@ -63,7 +63,7 @@ func (c *core) before(ctx context.Context, t tenant.Tenant, spec Spec) Facts {
 	f := Facts{
 		Now: c.now(), ID: ID(c.newID("r-")), Workload: workload.ID(c.newID("w-")), Suffix: c.newID("")[:4],
 		Namespace: t.NamespaceName(), Fit: c.fit(ctx, spec.Cluster, spec.Size), Policy: site.Policy, Prices: site.Prices,
-		ImageRetired: site.retired(t.Name, spec.Image), Avoid: site.avoid(spec),
+		ImageGone: site.imageGone(t.Name, spec.Image), Avoid: site.avoid(spec),
 	}
 	if spec.Outside {
 		f.Beside = ID(c.newID("r-"))

@@ -76,6 +76,23 @@ type Draft struct {
 	// Reach of an endpoint: "external" asks beside the start that it is reached from outside the company network; ""
 	// and "internal" do not
 	Reach string `json:",omitempty"`
+	// CustomImage is asked for in place of Image, which is empty then; nil for none
+	CustomImage *CustomImage `json:",omitempty"`
+}
+
+// CustomImage is an image that neither the catalog nor the team has.
+type CustomImage struct {
+	Reference string `json:"reference"` // with registry; by its tag or pinned by digest
+	Like      string `json:"like"`      // the catalog's image that it is started like
+}
+
+// CustomOf is how a request names an image: by its name, or where a member has named its reference, by that. One of the
+// two is zero.
+func CustomOf(i catalog.Image) (name string, custom *CustomImage) {
+	if i.IsCustom() {
+		return "", &CustomImage{Reference: i.Reference, Like: i.Like()}
+	}
+	return i.Name, nil
 }
 
 // VolumeUse is a personal volume that a workload shall have.

@@ -139,9 +139,12 @@ func (s *Service) revised(w workload.Workload, t tenant.Tenant, d RevisionDraft)
 		Proxied: site.Proxied, Limits: site.Limits}}
 	spec := specOf(w, 0, "")
 	spec.Volume = w.Volume
-	if d.Image != "" {
-		spec.Image = c.image(d.Image, catalog.Endpoint)
+	if d.Image != "" && !(w.Image.IsCustom() && d.Image == w.Image.Name) {
+		spec.Image = c.image("image", d.Image, catalog.Endpoint)
 		c.proxied(spec)
+	}
+	if gone := site.CustomGone(t.Name, spec.Image); !gone.IsZero() {
+		c.problem("image", gone)
 	}
 	said := d.Model
 	if said == nil && spec.Image.Runtime != nil {

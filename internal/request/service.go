@@ -19,6 +19,8 @@ type Service struct {
 	store    requestStore
 	offers   *Offers
 	renderer Renderer
+	pin      func(ctx context.Context, team, reference string) (string, error)
+	pins     pins
 }
 
 type requestStore interface {
@@ -51,7 +53,11 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	if r, found, err := s.earlier(ctx, a, d.Tenant, sent); found || err != nil {
 		return r, err
 	}
-	p, run := s.prepare(ctx, a, d, sent), s.exclusively
+	p, err := s.prepare(ctx, a, d, sent, pinNow)
+	if err != nil {
+		return Request{}, err
+	}
+	run := s.exclusively
 	if len(p.fields) > 0 { // nothing can be granted, so nobody has to wait for it
 		run = s.dryRun
 	}
@@ -65,7 +71,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if err := identity.Known(a); err != nil {
 		return Preview{}, err
 	}
-	p := s.prepare(ctx, a, d, idempotencyKey{})
+	p, err := s.prepare(ctx, a, d, idempotencyKey{}, pinLately)
+	if err != nil {
+		return Preview{}, err
+	}
 	p.facts.Suffix = "xxxx" // drawn when it is sent
 	out, c, err := s.submit(ctx, s.dryRun, a, p)
 	if err != nil && !isRefusal(err) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -50,15 +51,36 @@ func (s Site) ImagesFor(tenant string) []catalog.Image {
 	return slices.Concat(s.Catalog.Images, s.Directory.ImagesFor(tenant, s.Catalog))
 }
 
-// retired reports whether a team's own image is one that starts nothing new any more. What the catalog hides is not
-// looked at: who asked for it in time may be granted it.
-func (s Site) retired(tenant string, asked catalog.Image) bool {
-	if !asked.OfTeam() {
-		return false
+// imageGone is why an image that was asked for once starts nothing new any more; zero where it does. What the catalog
+// hides is not looked at: who asked for it in time may be granted it.
+func (s Site) imageGone(tenant string, asked catalog.Image) i18n.Text {
+	switch {
+	case asked.IsCustom():
+		return s.CustomGone(tenant, asked)
+	case !asked.OfTeam():
+		return i18n.Text{}
 	}
 	c := catalog.Catalog{Images: s.Directory.ImagesFor(tenant, s.Catalog)}
-	now, ok := c.Image(asked.Name)
-	return !ok || now.Hidden
+	if now, ok := c.Image(asked.Name); !ok || now.Hidden {
+		return i18n.T("request.image_retired", "Name", asked.Called())
+	}
+	return i18n.Text{}
+}
+
+// CustomGone is why a member's own image starts nothing new any more, nor again; zero where it does, and for all other
+// images.
+func (s Site) CustomGone(tenant string, i catalog.Image) i18n.Text {
+	if !i.IsCustom() {
+		return i18n.Text{}
+	}
+	if why := s.Directory.CustomRefused(tenant, i.Reference); !why.IsZero() {
+		return i18n.T("request.custom_gone", "Image", i.Title, "Why", why)
+	}
+	return i18n.Text{}
+}
+
+func (s Site) customRefused(tenant string) func(reference string) i18n.Text {
+	return func(reference string) i18n.Text { return s.Directory.CustomRefused(tenant, reference) }
 }
 
 // avoid are the nodes that a start goes around where it can.

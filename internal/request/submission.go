@@ -22,17 +22,26 @@ type prepared struct {
 	secrets []string // names of those that the draft asks for
 }
 
-func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key idempotencyKey) prepared {
+// prepare asks the registry of a custom image, which is why it stands before the transaction.
+func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key idempotencyKey,
+	pin pinning) (prepared, error) {
 	p := prepared{draft: d, key: key}
 	if p.spec, p.tenant, p.fields, p.known = s.check(a, d); !p.known {
-		return p
+		return p, nil
+	}
+	if p.spec.Image.IsCustom() {
+		wrong, err := s.pinned(ctx, &p.spec, pin)
+		if err != nil {
+			return p, err
+		}
+		p.fields = append(p.fields, wrong...)
 	}
 	c := checker{}
 	p.secrets = c.secretNames(d)
 	p.fields = append(p.fields, c.fields...)
 	p.spec.Size.Isolation = s.isolation(ctx, p.spec)
 	p.facts = s.before(ctx, p.tenant, p.spec)
-	return p
+	return p, nil
 }
 
 // check is everything that can be said of a draft without the store. Of a tenant in which the actor can start nothing
@@ -46,7 +55,7 @@ func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fie
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
 		KServe: site.KServe, Proxied: site.Proxied, Limits: site.Limits, GitImage: site.GitImage,
-		External: site.External})
+		External: site.External, CustomRefused: site.customRefused(t.Name)})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}

@@ -21,25 +21,25 @@ import (
 // Facts are what Submit and Decide see: gathered in the transaction that serialises grants, so that two people cannot
 // be promised the same last slice.
 type Facts struct {
-	Now          time.Time
-	ID           ID          // for a new request
-	Beside       ID          // for one more that is made with it
-	Workload     workload.ID // for a new workload
-	Namespace    string
-	Suffix       string // random, four characters, for a name that was not given
-	Quota        Quota
-	Seats        *license.Seats    // of the size's pool; nil when the size takes none
-	Owner        identity.PersonID // who would hold the workload
-	SeatLine     int               // requests that wait for seats of the pool already
-	Avoid        []string          // nodes that lack a license
-	Fit          inventory.Fit
-	NameTaken    bool
-	ImageRetired bool               // the team's owners retired the image after it was asked for
-	Extends      *workload.Workload // the workload that a request is about; nil for a start
-	History      AskerHistory       // of the asker
-	Budget       budget.Ask         // what this takes of the team's budget
-	Prices       usage.PriceList
-	Policy       *policy.Policy
+	Now       time.Time
+	ID        ID          // for a new request
+	Beside    ID          // for one more that is made with it
+	Workload  workload.ID // for a new workload
+	Namespace string
+	Suffix    string // random, four characters, for a name that was not given
+	Quota     Quota
+	Seats     *license.Seats    // of the size's pool; nil when the size takes none
+	Owner     identity.PersonID // who would hold the workload
+	SeatLine  int               // requests that wait for seats of the pool already
+	Avoid     []string          // nodes that lack a license
+	Fit       inventory.Fit
+	NameTaken bool
+	ImageGone i18n.Text          // why the image starts nothing new any more; zero where it does
+	Extends   *workload.Workload // the workload that a request is about; nil for a start
+	History   AskerHistory       // of the asker
+	Budget    budget.Ask         // what this takes of the team's budget
+	Prices    usage.PriceList
+	Policy    *policy.Policy
 }
 
 // AskerHistory is what a person was granted in the last days, for rules that limit it.
@@ -335,7 +335,7 @@ func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Durati
 			facts.SeatsLeft, facts.SeatsTotal = int64(f.Seats.Free()), int64(f.Seats.Pool.Seats)
 		}
 	}
-	facts.Model = modelFacts(w)
+	facts.Model, facts.CustomImage = modelFacts(w), w.Image.IsCustom()
 	facts.ReplicasMin, facts.ReplicasMax = int64(w.Replicas.Lowest()), int64(w.Replicas.Most())
 	for _, role := range a.Tenants[w.Tenant] {
 		facts.Roles = append(facts.Roles, string(role))
@@ -365,5 +365,8 @@ func event(r Request, a identity.Actor, kind audit.Kind, at time.Time, detail i1
 	e := audit.By(a, kind, at)
 	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Spec.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule,
 		detail
+	if kind == audit.RequestSubmitted && r.Kind == StartKind && r.Spec.Image.IsCustom() {
+		e.Changes = audit.Changed("image", "", r.Spec.Image.Reference)
+	}
 	return e
 }

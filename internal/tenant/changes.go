@@ -38,7 +38,7 @@ func recorded(t Tenant) map[string]any {
 	}
 	return map[string]any{"images": images, "title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups,
 		"quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults,
-		"schedule": t.Schedule.Flat()}
+		"schedule": t.Schedule.Flat(), "customImages": t.CustomImages}
 }
 
 // orNil makes no value of an empty one.

@@ -51,7 +51,11 @@ func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, 
 // pinned is a reference with the digest that its tag has now. The repository was checked before: nobody else's registry
 // is called.
 func (s *Service) pinned(ctx context.Context, team, reference string) (string, error) {
-	m, err := s.o.Resolve(ctx, team, reference)
+	var m registry.Manifest
+	err := registry.ErrSilent
+	if s.o.Resolve != nil {
+		m, err = s.o.Resolve(ctx, team, reference)
+	}
 	why, args := "", []any{"Registry", registry.HostOf(reference)}
 	switch {
 	case err == nil && len(m.Platforms) > 0 && !slices.ContainsFunc(m.Platforms, onLinux):

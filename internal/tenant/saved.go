@@ -24,6 +24,8 @@ type Saved struct {
 	Defaults *Defaults                  `json:"defaults,omitempty"`
 	Images   []Image                    `json:"images,omitempty"` // all of them: the configuration has none
 	Schedule *schedule.Team             `json:"schedule,omitempty"`
+	// members may start images of their own; the configuration says nothing of it
+	CustomImages bool `json:"customImages,omitempty"`
 }
 
 // Revision is one version of what was saved about a team.
@@ -63,7 +65,7 @@ func (s Saved) over(t Tenant) Tenant {
 	if s.Defaults != nil {
 		t.Defaults = *s.Defaults
 	}
-	t.Images, t.Schedule = s.Images, s.Schedule
+	t.Images, t.Schedule, t.CustomImages = s.Images, s.Schedule, s.CustomImages
 	return t
 }
 
@@ -87,7 +89,7 @@ func differing(first, wanted Tenant) Saved {
 	if wanted.Defaults != first.Defaults {
 		s.Defaults = &wanted.Defaults
 	}
-	s.Images, s.Schedule = wanted.Images, wanted.Schedule
+	s.Images, s.Schedule, s.CustomImages = wanted.Images, wanted.Schedule, wanted.CustomImages
 	s.Groups, s.Quota = map[identity.Role][]string{}, map[string]int{}
 	for role, groups := range wanted.Groups {
 		if !slices.Equal(groups, first.Groups[role]) {

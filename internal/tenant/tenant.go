@@ -22,6 +22,9 @@ type Tenant struct {
 	Defaults Defaults       `json:"defaults,omitzero"`  // what the form for a start begins with
 	Images   []Image        `json:"-"`                  // the team's own, which its owners add in the portal
 	Schedule *schedule.Team `json:"-"`                  // when its workloads run; nil where its owners said nothing
+	// CustomImages lets members start images that neither the catalog nor the team has, of repositories that the
+	// administrator allows.
+	CustomImages bool `json:"-"`
 }
 
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.

@@ -113,6 +113,8 @@ type Limits interface {
 	QuotaLimits(tenant, size, cluster string) []tenant.Limit // never empty
 	Pools() []license.Pool
 	TenantDisabled(tenant string) bool
+	// ImageGone is why an image cannot be started again; zero where it can.
+	ImageGone(tenant string, i catalog.Image) i18n.Text
 }
 
 // Service changes the specs of workloads for people, with their rights checked.
@@ -391,6 +393,9 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 
 // resume is Start within a transaction; start is what it makes of the workload.
 func (s *Service) resume(ctx context.Context, tx Tx, a identity.Actor, w Workload, start Change) (Workload, error) {
+	if why := s.Limits.ImageGone(w.Tenant, w.Image); w.CanStart() && !why.IsZero() {
+		return w, fault.New(fault.Conflict, why)
+	}
 	if !w.Holds() {
 		w.Replicas.Asleep = false
 		full, err := s.room(ctx, tx, w)

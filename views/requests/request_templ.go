@@ -293,14 +293,16 @@ const (
 
 // FactsModel is what was asked, by whom and when.
 type FactsModel struct {
-	ID      string
-	Kind    Kind
-	Size    workload.SizeModel
-	Image   string
-	Lease   string // of an extension before and after
-	Price   string
-	Beside  string // what of the price is not the size's
-	PerHour string
+	ID    string
+	Kind  Kind
+	Size  workload.SizeModel
+	Image string
+	// Reference of an image of the asker's own; "" for others
+	Reference string
+	Lease     string // of an extension before and after
+	Price     string
+	Beside    string // what of the price is not the size's
+	PerHour   string
 	// Replicas an endpoint starts with, and how many its owner may set; 0 for what is always one pod.
 	Replicas, MostReplicas int
 	PriceMost              string // with as many as may be set; "" where that is the price
@@ -320,12 +322,11 @@ type FactsModel struct {
 // requestFacts are those that the asker sees.
 func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
-	image := ui.DefModel{Term: say.S("start.image"), Value: m.Image}
 	lease := ui.DefModel{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease}
 	if m.Kind == Extend {
 		lease.Test = "leases"
 	}
-	items := slices.Concat([]ui.DefModel{image, lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m),
+	items := slices.Concat(imageFacts(ctx, m), []ui.DefModel{lease, priceFact(ctx, m, m.Beside)}, replicaFacts(ctx, m),
 		workload.JobFacts(ctx, m.Job), workload.ServesFacts(ctx, m.Serves), m.Scaling)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
@@ -347,12 +348,23 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	return items
 }
 
+// imageFacts are the image, and of the asker's own where it comes from.
+func imageFacts(ctx context.Context, m FactsModel) []ui.DefModel {
+	say := ui.L(ctx)
+	items := []ui.DefModel{{Term: say.S("start.image"), Value: m.Image, Test: "image"}}
+	if m.Reference != "" {
+		items = append(items, ui.DefModel{Term: say.S("team.col_reference"), Component: ui.Copy(ui.CopyModel{
+			Value: m.Reference, Label: say.S("team.col_reference"), Test: "custom-reference"})})
+	}
+	return items
+}
+
 // decisionFacts are those beside the decision, where size, reason and asker stand by themselves.
 func decisionFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
 	items := slices.Concat([]ui.DefModel{{Term: say.S(leaseTerm(m.Kind)), Value: m.Lease, Test: "lease"},
 		priceFact(ctx, m, strings.TrimSuffix(m.PerHour+" · "+m.Beside, " · "))}, replicaFacts(ctx, m),
-		[]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, workload.JobFacts(ctx, m.Job),
+		imageFacts(ctx, m), workload.JobFacts(ctx, m.Job),
 		workload.ServesFacts(ctx, m.Serves), m.Scaling)
 	if m.Kind == MoreQuota {
 		items = []ui.DefModel{amountFact(ctx, m)}
@@ -370,7 +382,7 @@ func withReach(ctx context.Context, m FactsModel, items []ui.DefModel) []ui.DefM
 	}
 	say := ui.L(ctx)
 	if m.Kind == Reach {
-		items = append([]ui.DefModel{{Term: say.S("start.image"), Value: m.Image}}, workload.ServesFacts(ctx, m.Serves)...)
+		items = append(imageFacts(ctx, m), workload.ServesFacts(ctx, m.Serves)...)
 	}
 	fact := ui.DefModel{Term: say.S("reach.title"), Value: m.Reach, Test: "reach"}
 	if m.Kind != Reach {

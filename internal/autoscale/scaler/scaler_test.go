@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/autoscale/scaler"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -38,6 +39,8 @@ func (w *world) QuotaLimits(string, string, string) []tenant.Limit {
 
 func (*world) Pools() []license.Pool      { return nil }
 func (*world) TenantDisabled(string) bool { return false }
+
+func (*world) ImageGone(string, catalog.Image) i18n.Text { return i18n.Text{} }
 
 const id workload.ID = "w-1"
 

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -121,8 +122,8 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if !ok {
 		return nil
 	}
-	q := url.Values{"tenant": {spec.Tenant}, "kind": {string(spec.Kind)}, "size": {instead.Offer.Size.Name},
-		"image": {spec.Image.Name}}
+	q := url.Values{"tenant": {spec.Tenant}, "kind": {string(spec.Kind)}, "size": {instead.Offer.Size.Name}}
+	maps.Copy(q, ImageValues(spec.Image))
 	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}

@@ -21,6 +21,9 @@ func (f StartForm) Values() url.Values {
 			v.Set(name, value)
 		}
 	}
+	if f.CustomRef != "" {
+		v.Set(CustomRefField, f.CustomRef)
+	}
 	for name, value := range f.ofEndpoint() {
 		if value != "" {
 			v.Set(name, value)
@@ -49,21 +52,23 @@ func (f StartForm) Values() url.Values {
 
 // StartForm is what was typed on the start page, as it was typed.
 type StartForm struct {
-	Tenant   string
-	Kind     string
-	Size     string
-	Image    string
-	Lease    string
-	Storage  string
-	Volume   string
-	Mounts   []string
-	Volumes  []string // personal, see VolumeUses
-	Datasets []string
-	Secrets  []string // as secret.Secret.Reference calls them
-	Git      GitForm
-	Cluster  string // "" leaves it to the portal
-	Reason   string
-	Name     string
+	Tenant string
+	Kind   string
+	Size   string
+	Image  string // with CustomRef what that is started like
+	// CustomRef is the reference of an image of one's own; "" for none
+	CustomRef string
+	Lease     string
+	Storage   string
+	Volume    string
+	Mounts    []string
+	Volumes   []string // personal, see VolumeUses
+	Datasets  []string
+	Secrets   []string // as secret.Secret.Reference calls them
+	Git       GitForm
+	Cluster   string // "" leaves it to the portal
+	Reason    string
+	Name      string
 	// Replaces is the workload in whose place this one is wanted.
 	Replaces string
 	// of a job alone
@@ -93,8 +98,9 @@ type StartForm struct {
 func ReadStartForm(v url.Values) StartForm {
 	f := StartForm{
 		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"),
-		Storage: v.Get("storage"),
-		Volume:  v.Get("volume"), Mounts: v["mounts"], Volumes: v["volumes"], Datasets: v["datasets"],
+		CustomRef: v.Get(CustomRefField),
+		Storage:   v.Get("storage"),
+		Volume:    v.Get("volume"), Mounts: v["mounts"], Volumes: v["volumes"], Datasets: v["datasets"],
 		Secrets: v["secrets"],
 		Git:     GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
 		Reason:  v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
@@ -123,9 +129,14 @@ func ReadStartForm(v url.Values) StartForm {
 
 // Draft is the same spec as the API's body gives.
 func (f StartForm) Draft() request.Draft {
-	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
-		Lease:   f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Volumes: volumeUses(f.Volumes),
+	image, custom := f.Image, (*request.CustomImage)(nil)
+	if strings.TrimSpace(f.CustomRef) != "" {
+		image, custom = "", &request.CustomImage{Reference: f.CustomRef, Like: f.Image}
+	}
+	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: image,
+		CustomImage: custom,
+		Lease:       f.Lease,
+		Storage:     f.Storage, Volume: f.Volume, Mounts: f.Mounts, Volumes: volumeUses(f.Volumes),
 		Datasets: f.Datasets, Secrets: f.Secrets, Git: f.git(),
 		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
@@ -204,6 +215,28 @@ func (f StartForm) LikeModel(m *catalog.Model, r workload.Range, p autoscale.Pol
 	return f
 }
 
+// CustomRefField is the field for the reference of an image of one's own.
+const CustomRefField = "customImage.reference"
+
+// LikeImage fills in an image; one of somebody's own by its reference, and what it is started like.
+func (f StartForm) LikeImage(i catalog.Image) StartForm {
+	f.Image, f.CustomRef = i.Like(), ""
+	if i.IsCustom() {
+		f.CustomRef = i.Reference
+	}
+	return f
+}
+
+// ImageValues are the fields of an image as an address keeps them.
+func ImageValues(i catalog.Image) url.Values {
+	f := StartForm{}.LikeImage(i)
+	v := url.Values{"image": {f.Image}}
+	if f.CustomRef != "" {
+		v.Set(CustomRefField, f.CustomRef)
+	}
+	return v
+}
+
 // git is the repository to clone; nil where the form names none.
 func (f StartForm) git() *request.GitDraft {
 	if f.Git == (GitForm{}) {
@@ -239,7 +272,8 @@ func (f StartForm) job() request.JobDraft {
 
 // LikeJob fills the form of a job after the pattern of another workload. Its name is made up anew.
 func (f StartForm) LikeJob(w workload.Workload) StartForm {
-	f.Tenant, f.Kind, f.Size, f.Image, f.Cluster = w.Tenant, string(catalog.Job), w.Size.Name, w.Image.Name, w.Cluster
+	f.Tenant, f.Kind, f.Size, f.Cluster = w.Tenant, string(catalog.Job), w.Size.Name, w.Cluster
+	f = f.LikeImage(w.Image)
 	f.Mounts, f.Volumes, f.Storage = MountNames(w.Mounts), VolumeUses(w.Mounts), "0"
 	f.Datasets = DatasetNames(w.Mounts)
 	if w.Job == nil {

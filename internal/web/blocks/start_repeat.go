@@ -18,6 +18,9 @@ func (f StartForm) hidden() []ui.HiddenModel {
 	fields := []ui.HiddenModel{{Name: "tenant", Value: f.Tenant}, {Name: "kind", Value: f.Kind},
 		{Name: "size", Value: f.Size}, {Name: "image", Value: f.Image}, {Name: "lease", Value: f.Lease},
 		{Name: "storage", Value: f.Storage}, {Name: "key", Value: f.Key}}
+	if f.CustomRef != "" {
+		fields = append(fields, ui.HiddenModel{Name: CustomRefField, Value: f.CustomRef})
+	}
 	of := f.ofEndpoint()
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		if of[name] != "" {
@@ -57,15 +60,19 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 	if err != nil || last.Size.Name == "" {
 		return nil, err
 	}
-	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name, Image: last.Image.Name,
+	form := StartForm{Tenant: team, Kind: string(last.Kind), Size: last.Size.Name,
 		Lease: last.Lease.String(), Storage: "0", Mounts: MountNames(last.Mounts), Volumes: VolumeUses(last.Mounts),
 		Datasets: DatasetNames(last.Mounts), Key: w.Requests.NewKey(),
 		Secrets: SecretNames(k.Actor.Person.ID, k.Actor.Person.ID, last.Secrets)}
+	form = form.LikeImage(last.Image)
 	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
 	}
 	size, offeredSize := w.Site().CatalogFor(team, w.Now()).Size(form.Size)
+	if !w.Site().CustomGone(team, last.Image).IsZero() {
+		return nil, nil
+	}
 	if !offeredSize || size.Hidden || !size.OfferedTo(team) || w.SettleImage(form).Image != form.Image {
 		return nil, nil
 	}

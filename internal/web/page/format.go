@@ -84,8 +84,13 @@ func (w Words) Money(m usage.Money) string {
 // SizeTitle is the title of a size in the reader's language.
 func (w Words) SizeTitle(s catalog.Size) string { return s.TitleIn(w.Lang()) }
 
-// ImageTitle is the title of an image in the reader's language.
-func (w Words) ImageTitle(i catalog.Image) string { return i.TitleIn(w.Lang()) }
+// ImageTitle is the title of an image in the reader's language; of a member's own with what it is started like.
+func (w Words) ImageTitle(i catalog.Image) string {
+	if i.IsCustom() {
+		return w.S("web.custom_image", "Title", i.Title, "Like", i.Like())
+	}
+	return i.TitleIn(w.Lang())
+}
 
 // MoneyPerHour is a price.
 func (w Words) MoneyPerHour(m usage.Money) string {

@@ -57,6 +57,9 @@ func TeamSecretsPath(team string) string { return TeamPath(team) + "/secrets" }
 // TeamImagesPath is where the images of a team is.
 func TeamImagesPath(team string) string { return TeamPath(team) + "/images" }
 
+// CustomImagesPath is where owners let members start images of their own.
+func CustomImagesPath(team string) string { return TeamPath(team) + "/custom-images" }
+
 // TeamQuotaPath is where the quota of a team is.
 func TeamQuotaPath(team string) string { return "/team?name=" + url.QueryEscape(team) }
 

@@ -190,12 +190,13 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 // againURL opens the start page with everything that was asked; a decided request never changes.
 func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
-		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
+		"lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
 		"mounts": blocks.MountNames(r.Spec.Mounts), "volumes": blocks.VolumeUses(r.Spec.Mounts),
 		"datasets": blocks.DatasetNames(r.Spec.Mounts)}
 	for _, name := range blocks.SecretNames(r.Asker, r.Asker, r.Spec.Secrets) {
 		q.Add("secrets", name)
 	}
+	maps.Copy(q, blocks.ImageValues(r.Spec.Image))
 	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas,
 		r.Spec.Scaling).LikeGit(r.Spec.Git).Values())
 	return "/start?" + q.Encode()
@@ -239,6 +240,9 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
+	if r.Spec.Image.IsCustom() {
+		m.Reference = r.Spec.Image.Reference
+	}
 	if r.Spec.Outside {
 		m.Reach = say.S("requests.reach_always")
 		if until := r.Spec.OutsideUntil; !until.IsZero() {

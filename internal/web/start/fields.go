@@ -1,6 +1,9 @@
 package start
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -17,6 +20,7 @@ import (
 func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request.Offer,
 	fit *request.ModelFit, problems []fault.Field) (start.FormModel, error) {
 	say := k.Words
+	problems = besideImage(problems)
 	wrong := func(name string) string { return page.WrongIn(say, problems, name) }
 	var err error
 	m := start.FormModel{
@@ -40,6 +44,7 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	for _, kind := range catalog.WorkloadKinds() {
 		m.Kinds = append(m.Kinds, string(kind))
 	}
+	m.Custom = w.customField(say, form, wrong(blocks.CustomRefField))
 	for _, i := range w.Images(form) {
 		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(k.Words, i)})
 	}
@@ -75,12 +80,13 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	}
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
 	m.AdvancedOpen = len(form.Mounts)+len(form.Datasets)+len(form.Draft().Volumes)+len(form.Secrets) > 0 ||
-		form.Git.URL != "" ||
+		form.Git.URL != "" || form.CustomRef != "" ||
 		m.Hours != nil && form.Hours.Mode != "" ||
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter+
 			form.Reach != ""
-	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url", "git.ref",
+	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url",
+		blocks.CustomRefField, "git.ref",
 		"git.secret", "name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
@@ -88,6 +94,29 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
 	}
 	return m, err
+}
+
+// besideImage puts what is wrong with what an image is started like beside the field in which that is chosen.
+func besideImage(problems []fault.Field) []fault.Field {
+	problems = slices.Clone(problems)
+	for i, p := range problems {
+		if p.Name == "customImage.like" {
+			problems[i].Name = "image"
+		}
+	}
+	return problems
+}
+
+// customField takes the reference of an image of one's own, or says who could allow that.
+func (w *Pages) customField(say page.Words, form blocks.StartForm, problem string) start.CustomModel {
+	d := w.Site().Directory
+	m := start.CustomModel{Ref: start.FieldModel{Value: form.CustomRef, Error: problem},
+		Allowed: strings.Join(d.Allowed(form.Tenant), ", ")}
+	if off := d.CustomOff(form.Tenant); !off.IsZero() {
+		m.Off = say.S("request.custom_refused", "Why", off)
+	}
+	m.Shown = m.Off == "" || form.CustomRef != ""
+	return m
 }
 
 // hoursFields are whose hours a workload follows; nil for a job, which has none.

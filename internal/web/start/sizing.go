@@ -110,7 +110,8 @@ func named(problems []fault.Field) []fault.Field {
 
 func hiddenOf(v url.Values) []ui.HiddenModel {
 	var list []ui.HiddenModel
-	for _, name := range []string{"tenant", "kind", "size", "image", "storage", "volume", "mounts", "volumes", "datasets",
+	for _, name := range []string{"tenant", "kind", "size", "image", blocks.CustomRefField, "storage", "volume", "mounts",
+		"volumes", "datasets",
 		"reason", "name"} {
 		for _, value := range v[name] {
 			list = append(list, ui.HiddenModel{Name: name, Value: value})

@@ -91,7 +91,7 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 		form.Size = blocks.DefaultSize(offers, last.Size.Name)
 	}
 	if form.Image == "" && string(last.Kind) == form.Kind {
-		form.Image = last.Image.Name
+		form.Image = last.Image.Like() // a reference of one's own is named anew
 	}
 	return w.Settle(form, offers), nil
 }

@@ -3,6 +3,7 @@ package start
 import (
 	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -128,6 +129,10 @@ func summaryFacts(say page.Words, p request.Preview) start.FactsModel {
 	m.Scaling = blocks.ScalingFacts(say, p.Spec.Scaling)
 	if s := p.Spec.Schedule; s != nil && s.Hours != nil {
 		m.Hours = blocks.HoursWords(say, *s.Hours)
+	}
+	if reference := p.Spec.Image.Reference; p.Spec.Image.IsCustom() && catalog.Pinned(reference) {
+		_, digest, _ := strings.Cut(reference, "@")
+		m.Image = blocks.ShortReference(reference) + " · " + digest[:len("sha256:")+12] + "…"
 	}
 	if p.StartsNow() {
 		ends := say.At(p.Until)

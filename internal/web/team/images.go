@@ -61,10 +61,30 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 	for _, o := range own {
 		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
 	}
+	m.Custom = w.customModel(say, e, changes)
 	if changes {
 		m.Change = w.teamImageForm(say, e, draft, problems)
 	}
 	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Images(m)}, nil
+}
+
+// customModel says whether members may start images of their own, and lets owners change that.
+func (w *Pages) customModel(say page.Words, e tenant.Entry, changes bool) teamview.CustomModel {
+	m := teamview.CustomModel{Allowed: e.CustomImages,
+		Repositories: strings.Join(w.Site().Directory.Allowed(e.Name), ", ")}
+	if changes {
+		m.Turn = page.CustomImagesPath(e.Name)
+	}
+	return m
+}
+
+// customImagesSave lets members start images of their own, or not any more.
+func (w *Pages) customImagesSave(c echo.Context) error {
+	k, team := w.CallOf(c), c.Param("name")
+	if _, err := w.Tenants.SaveCustomImages(k.Ctx, k.Actor, team, c.FormValue("allowed") != ""); err != nil {
+		return err
+	}
+	return w.Done(c, "custom-images-saved", page.TeamImagesPath(team))
 }
 
 // imageOrders are what the list of a team's images can be sorted by.

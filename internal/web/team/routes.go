@@ -29,6 +29,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/team/:name/images/:image", identity.ChangeAssets, w.teamImageSave),
 		page.Post("/team/:name/images/:image/retire", identity.ChangeAssets, w.teamImageRetire),
 		page.Post("/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer),
+		page.Post("/team/:name/custom-images", identity.ChangeAssets, w.customImagesSave),
 		w.Shows("/team/:name/volumes", identity.ReadTenant, w.teamVolumesPage()),
 		page.Post("/team/:name/volumes", identity.ChangeAssets, w.teamVolumeAdd),
 		w.Shows("/team/:name/volumes/:volume/expand", identity.ChangeAssets, w.teamVolumeExpandPage()),

@@ -1,6 +1,9 @@
 package webtest
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 var platformScenes = []Scene{
 	{"platform", "a working day", Dora, Busy, "/platform", nil},
@@ -53,6 +56,13 @@ var startScenes = []Scene{
 	{"start", "many sizes compared", Anna, EverySize, "/start?all=1", nil},
 	{"start", "hours of its own", Anna, Scheduled, "/start?schedule.mode=own&schedule.days=mon&schedule.from=08:00&" +
 		"schedule.until=19:00&schedule.zone=Europe/Berlin", nil},
+	{"start", "an image of one's own", Anna, imaged, "/start?tenant=vision&customImage.reference=" +
+		"registry.example.org/vision/train:1.5@sha256:" + strings.Repeat("8d15e7a2", 8), nil},
+	{"start", "an image of one's own, came back", Anna, imaged, "/start", url.Values{"tenant": {"vision"},
+		"kind": {"job"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "command": {"true"}, "lease": {"1h"},
+		"customImage.reference": {"ghcr.io/somebody/notebook:2"}}},
+	{"start", "an image of one's own, not allowed", Anna, Busy, "/start?tenant=vision&customImage.reference=" +
+		"registry.example.org/vision/train:1.5", nil},
 	{"start", "two sizes", Anna, twoSizes, "/start", nil},
 	{"start", "all taken", Anna, allTaken, "/start?size=mig-1g.10gb", nil},
 	{"start", "no quota left", Anna, noQuota, "/start?size=h100&all=1", nil},

@@ -322,7 +322,7 @@ func (w *World) Away(person, stand identity.Person) {
 // OwnImages gives team vision images of its own.
 func (w *World) OwnImages(images ...tenant.Image) {
 	check(w.SaveTenant(bg, tenant.Revision{Tenant: "vision", Version: 1, AuthorName: Ben.Name, At: Now,
-		Saved: tenant.Saved{Images: images}}))
+		Saved: tenant.Saved{Images: images, CustomImages: true}}))
 	check(w.Tenants.Refresh(bg))
 	w.Site.Directory = w.Tenants.Directory()
 }

@@ -432,6 +432,10 @@ func (l limits) QuotaLimits(name, size, cluster string) []tenant.Limit {
 	return t.Limits(size, cluster)
 }
 
+func (l limits) ImageGone(tenant string, i catalog.Image) i18n.Text {
+	return l.site().CustomGone(tenant, i)
+}
+
 func (l limits) TenantDisabled(tenant string) bool {
 	t, _ := l.site().Directory.ByName(tenant)
 	return t.Disabled

@@ -195,9 +195,10 @@ func takePath(k page.Call, a advice.Advice) string {
 
 // inPlaceOf are the fields of the start page for one like this, in its place.
 func inPlaceOf(k page.Call, w workload.Workload) url.Values {
-	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {w.Size.Name}, "image": {w.Image.Name},
+	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {w.Size.Name},
 		"replaces": {string(w.ID)}, "mounts": blocks.MountNames(w.Mounts),
 		"volumes": blocks.VolumeUses(w.Mounts), "datasets": blocks.DatasetNames(w.Mounts)}
+	maps.Copy(q, blocks.ImageValues(w.Image))
 	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
 		q["secrets"] = names
 	}

@@ -99,7 +99,8 @@ func sameJob(s details) string {
 		Kind      catalog.WorkloadKind `json:"kind"`
 		Tenant    string               `json:"tenant"`
 		Size      string               `json:"size"`
-		Image     string               `json:"image"`
+		Image     string               `json:"image,omitempty"`
+		Custom    *request.CustomImage `json:"customImage,omitempty"`
 		Command   []string             `json:"command,omitempty"`
 		Args      []string             `json:"args,omitempty"`
 		Env       map[string]string    `json:"env,omitempty"`
@@ -110,7 +111,8 @@ func sameJob(s details) string {
 		Datasets  []string             `json:"datasets,omitempty"`
 		Secrets   []string             `json:"secrets,omitempty"`
 		Reason    string               `json:"reason"`
-	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Image: s.Image.Name, Reason: "once more: " + s.Name}
+	}{Kind: s.Kind, Tenant: s.Tenant, Size: s.Size.Name, Reason: "once more: " + s.Name}
+	body.Image, body.Custom = request.CustomOf(s.Image)
 	if j := s.Job; j != nil {
 		body.Command, body.Args, body.Env, body.Retries = j.Command, j.Args, j.Env, j.Retries
 		if j.TimeLimit > 0 {

@@ -147,7 +147,7 @@ fmt: needs-go ## format the sources
 	gofmt -w cmd internal views static migrations e2e
 
 node_modules: e2e/node_modules/.package-lock.json e2e/certified/node_modules/.package-lock.json \
-	e2e/console/node_modules/.package-lock.json
+	e2e/console/node_modules/.package-lock.json e2e/llama/node_modules/.package-lock.json
 
 e2e/node_modules/.package-lock.json: e2e/package-lock.json
 	@cd e2e && ../$(STAGE) "fetching the browser driver" npm ci --no-audit --no-fund
@@ -157,6 +157,9 @@ e2e/certified/node_modules/.package-lock.json: e2e/certified/package-lock.json
 
 e2e/console/node_modules/.package-lock.json: e2e/console/package-lock.json
 	@cd e2e/console && ../../$(STAGE) "fetching the console's plugin loader" npm ci --ignore-scripts --no-audit --no-fund
+
+e2e/llama/node_modules/.package-lock.json: e2e/llama/package-lock.json
+	@cd e2e/llama && ../../$(STAGE) "fetching llama.cpp" npm ci --ignore-scripts --no-audit --no-fund
 
 .PHONY: needs-go
 needs-go:

@@ -12,10 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/chromium"
 )
 
 // shown are the pages that the documents have a picture of: the file, and the story.
@@ -74,7 +75,7 @@ func takePicture(ctx context.Context, browser, address, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	raw := filepath.Join(dir, "page.png")
-	out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+	out, err := chromium.Command(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
 		"--disable-background-networking", fmt.Sprintf("--window-size=%d,%d", pictureWidth, pictureHeight),
 		"--screenshot="+raw, address).CombinedOutput()
 	if err != nil {

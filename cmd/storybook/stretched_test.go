@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +57,7 @@ func TestStretchedTextsFit(t *testing.T) {
 	defer func() { _ = os.RemoveAll(profile) }() // not t.TempDir: a helper of the browser may still write when it is ended
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	browser := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+	browser := chromium.Command(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion",
 		"--window-size=1500,1000", "--user-data-dir="+profile, "--remote-debugging-port=0", server.URL+"/harness")
 	if err := browser.Start(); err != nil {

@@ -2,8 +2,10 @@
 package chromium
 
 import (
+	"context"
 	"errors"
 	"os/exec"
+	"syscall"
 )
 
 // programs are what may be there, the better first: Debian's chromium-headless-shell renders the same, without the
@@ -18,4 +20,13 @@ func Find() (string, error) {
 		}
 	}
 	return "", errors.New("neither chromium-headless-shell nor chromium is installed: .ci/needs installs one")
+}
+
+// Command runs the program that Find gave, as a process group of its own that ends with the context: Debian's programs
+// are scripts, and the end of one of them is not that of the browser which it has started.
+func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	return c
 }

@@ -1,9 +1,15 @@
 package chromium
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 func TestFind(t *testing.T) {
@@ -36,4 +42,35 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestABrowserEndsWithItsScript: what a script has started ends with the context too.
+func TestABrowserEndsWithItsScript(t *testing.T) {
+	dir := t.TempDir()
+	program, started := filepath.Join(dir, "browser"), filepath.Join(dir, "started")
+	script := "#!/bin/sh\nsleep 600 &\necho $! > " + started + "\nwait\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	run := Command(ctx, program)
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := 0
+	waittest.For(t, "the script has started something", func() bool {
+		text, err := os.ReadFile(started)
+		if err != nil {
+			return false
+		}
+		child, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	})
+	cancel()
+	_ = run.Wait()
+	waittest.For(t, "what it started has ended", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+		return err != nil || strings.Contains(string(state), ") Z ") // nobody may be there who takes note of its end
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -53,6 +55,12 @@ type RequestBody struct {
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
 	Retries   int               `json:"retries,omitempty" doc:"Of a job: how often it is started again after a failure, at most 20"`
 	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
+}
+
+// TransformSchema says that a body needs one of two members: the reference shows the first in its shortest example.
+func (RequestBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Extensions = map[string]any{"x-one-of": []string{"image", "customImage"}}
+	return s
 }
 
 // CustomImage is an image that neither the catalog nor the team has.

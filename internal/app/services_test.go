@@ -33,6 +33,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Meters",
 		"Catalog",
 		"InUse", "Version",
+		"PinImage", // in the middle of a submission, which has asked
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",
 		"Settle", "For",
 		"Run", "Derive", "Deliver", "Wake", "Autoscale", "RecordScaling", "HasMail", "Hosts", "Quarantined", "Under", "Open",

@@ -90,7 +90,7 @@ func (p parser) exampleObject(s *schema, needed bool, around []string) value {
 	o := object{}
 	for _, f := range fields {
 		nested := len(f.Fields) > 0
-		if f.ReadOnly && needed || needed && !f.Required && (some || nested) {
+		if f.ReadOnly && needed || needed && !f.Required && !f.usual && (some || nested) {
 			continue
 		}
 		if v := p.example(f.Name, f.schema, needed, around); v != nil {

@@ -67,6 +67,7 @@ type Field struct {
 	Limits      []Limit
 	Fields      []Field // of an object, or of the objects in it
 	schema      *schema
+	usual       bool // not needed, but one of those members of which one is
 }
 
 // Limit is what a value has to keep: Name is the keyword of JSON Schema.

@@ -78,10 +78,10 @@ func TestFieldsTellTypeLimitsAndWhatTheyHold(t *testing.T) {
 			required = append(required, f.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"image", "kind", "size", "tenant"}, required); diff != "" {
+	if diff := cmp.Diff([]string{"kind", "size", "tenant"}, required); diff != "" {
 		t.Error(diff)
 	}
-	if got := o.Body.Fields[0].Name; got != "image" {
+	if got := o.Body.Fields[0].Name; got != "kind" {
 		t.Errorf("what is needed comes first, got %s", got)
 	}
 	kinds := []reference.Limit{{Name: "enum", Value: "notebook, endpoint, job"}}
@@ -182,10 +182,10 @@ func TestASnippetHoldsWhatTheCallNeeds(t *testing.T) {
   -H "Authorization: Bearer $PORTAL_TOKEN" \
   -H 'Content-Type: application/json' \
   -d '{
-  "image": "jupyterlab",
   "kind": "notebook",
   "size": "mig-1g.10gb",
-  "tenant": "vision"
+  "tenant": "vision",
+  "image": "jupyterlab"
 }'`
 	if diff := cmp.Diff(want, got.Text); diff != "" {
 		t.Error(diff)

@@ -26,6 +26,8 @@ type schema struct {
 	Minimum, Maximum     *json.Number
 	Pattern              string
 	ReadOnly             bool
+	// OneOf are members of which a body needs one; the first is the usual one.
+	OneOf []string `json:"x-one-of"`
 }
 
 // types is one type, or several of which one is "null".
@@ -93,7 +95,9 @@ func (p parser) fields(s *schema, around []string) []Field {
 	around = append(slices.Clip(around), names...)
 	var list []Field
 	for name, member := range at.Properties {
-		list = append(list, p.field(name, member, slices.Contains(at.Required, name), around))
+		f := p.field(name, member, slices.Contains(at.Required, name), around)
+		f.usual = len(at.OneOf) > 0 && at.OneOf[0] == name
+		list = append(list, f)
 	}
 	slices.SortFunc(list, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(last(a.Required), last(b.Required)), byName(a, b))

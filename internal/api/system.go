@@ -11,7 +11,8 @@ import (
 
 func (a *API) registerSystem() {
 	add(a, op(http.MethodGet, "/system", "get-system", "Versions, checks of what the portal stands on with how to mend "+
-		"what is wrong, processes, queues, jobs and log level; for admins and auditors", "Operation"), identity.ReadSystem, a.system)
+		"what is wrong, processes, queues, jobs and log level; for admins and auditors", "Operation"), identity.ReadSystem,
+		a.system)
 	add(a, op(http.MethodPost, "/system/check", "check-system", "Have every process look again; the answer says that it "+
 		"is under way, and what is found follows within seconds", "Operation"), identity.CheckSystem, a.checkSystem)
 }

@@ -3,6 +3,8 @@ package webtest
 import (
 	"net/url"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 var platformScenes = []Scene{

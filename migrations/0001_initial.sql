@@ -428,6 +428,22 @@ CREATE TABLE volume_claims (
   seen_at BIGINT NOT NULL
 );
 
+-- The files of a volume at a moment. The volume's row may be gone before them: they are removed from the cluster first.
+CREATE TABLE volume_snapshots (
+  id         TEXT    NOT NULL PRIMARY KEY, -- name of the VolumeSnapshot
+  volume     TEXT    NOT NULL,
+  name       TEXT    NOT NULL,
+  tenant     TEXT    NOT NULL,
+  cluster    TEXT    NOT NULL,
+  namespace  TEXT    NOT NULL,
+  deleted    BOOLEAN NOT NULL,
+  created_at BIGINT  NOT NULL,
+  state      TEXT    NOT NULL, -- JSON: what its cluster said last
+  seen_at    BIGINT
+);
+CREATE INDEX volume_snapshots_volume ON volume_snapshots (volume, created_at);
+CREATE INDEX volume_snapshots_cluster ON volume_snapshots (cluster);
+
 -- What a team offers its members to read.
 CREATE TABLE datasets (
   tenant     TEXT   NOT NULL,
@@ -1051,6 +1067,7 @@ DROP TABLE engine_watermarks;
 DROP TABLE engine_uses;
 DROP TABLE meter_intervals;
 DROP TABLE datasets;
+DROP TABLE volume_snapshots;
 DROP TABLE volume_claims;
 DROP TABLE volumes;
 DROP TABLE visits;

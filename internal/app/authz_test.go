@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
@@ -107,6 +108,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"from": {"10"}, "gib": {"20"}}
 	case path == "/storage/:name/expand":
 		return url.Values{"from": {"10"}, "gib": {"20"}}
+	case path == "/storage/:name/snapshots":
+		return url.Values{"name": {fmt.Sprintf("s-%d", w.next())}}
 	case path == "/storage/new":
 		return url.Values{"name": {fmt.Sprintf("own-%d", w.next())}, "place": {"vision/main"}, "gib": {"10"}}
 	case path == "/team/:name/volumes":
@@ -209,6 +212,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"from": 10, "gib": 20}
 	case path == "/api/v1/volumes/{name}/expand":
 		return map[string]any{"from": 10, "gib": 20}
+	case path == "/api/v1/volumes/{name}/snapshots":
+		return map[string]any{"name": fmt.Sprintf("s-%d", w.next())}
 	case path == "/api/v1/volumes":
 		return map[string]any{"name": fmt.Sprintf("own-%d", w.next()), "tenant": "vision", "gib": 10}
 	case path == "/api/v1/tenants/{name}/volumes":
@@ -344,6 +349,10 @@ func (w *world) fill(path, subject, team string) string {
 		return id(w.delegated(subject, other).ID)
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
 		return id(string(w.pending(subject, team).ID))
+	case strings.Contains(path, "/snapshots/"):
+		s := w.snapshot(w.unusedVolume(subject, team), "before", workload.SnapshotState{})
+		return strings.NewReplacer(":name", s.Volume, "{name}", s.Volume, ":snapshot", s.Name, "{snapshot}",
+			s.Name).Replace(path)
 	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):
 		return id(w.unusedVolume(subject, team).Name)
 	case strings.Contains(path, "/notifications/addresses/"):

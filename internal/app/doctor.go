@@ -65,7 +65,8 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 	for _, k := range c.Clusters {
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
-			KServe: k.Access.KServe, ModelGateway: k.ModelGateway.Publishes()}
+			KServe: k.Access.KServe, Snapshots: k.Access.Snapshots,
+			ModelGateway: k.ModelGateway.Publishes()}
 		var err error
 		if one.Config, err = restConfig(k); err != nil {
 			one.Err = err.Error()

@@ -195,6 +195,9 @@ func (a *App) sharing() workload.Sharing {
 	}}
 	for _, k := range a.config.Clusters {
 		s.Clusters = append(s.Clusters, k.Name)
+		if k.Access.Snapshots {
+			s.Snapshots = append(s.Snapshots, k.Name)
+		}
 		for _, class := range k.SharedStorage {
 			s.Offered = append(s.Offered, workload.Offered{Cluster: k.Name, Class: class})
 		}

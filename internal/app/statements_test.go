@@ -20,7 +20,7 @@ var tenantTables = []string{"requests", "refusals", "request_asks", "workloads",
 	"meter_intervals", "storage_intervals", "meter_sums", "audit_events", "delegations", "tenant_revisions",
 	"tenant_members", "budgets", "budget_transactions", "budget_balances", "budget_shares", "notice_preferences",
 	"notice_addresses", "deliveries", "starts", "advice_dismissals", "sessions", "tokens", "codes", "idle_records",
-	"embeds", "secrets", "datasets"}
+	"embeds", "secrets", "datasets", "volume_snapshots"}
 
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)

@@ -26,6 +26,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -171,6 +172,7 @@ func (w *world) config(dir, listen string) config.Config {
 		OIDC: config.OIDC{Issuer: w.provider.Issuer(), ClientID: w.provider.ClientID(),
 			ClientSecret: w.provider.ClientSecret()},
 		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1",
+			Access:        kube.Access{Snapshots: true},
 			SharedStorage: []workload.Class{{Name: "nfs", Access: workload.ManyNodes}}}},
 		Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}, identity.Auditor: {"auditors"}},
 		Tenants: []tenant.Tenant{

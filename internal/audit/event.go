@@ -85,7 +85,10 @@ const (
 	VolumeWarned        Kind = "volume.warned" // unused storage will be reclaimed
 	VolumeKept          Kind = "volume.kept"   // somebody keeps it for longer
 	VolumeReclaimed     Kind = "volume.reclaimed"
-	DatasetOffered      Kind = "dataset.offered" // to a team; the detail has its name, the volume is its claim
+	SnapshotTaken       Kind = "snapshot.taken" // of a volume; the detail has its name
+	SnapshotDeleted     Kind = "snapshot.deleted"
+	SnapshotAdopted     Kind = "snapshot.adopted" // the cluster has one that the database did not know
+	DatasetOffered      Kind = "dataset.offered"  // to a team; the detail has its name, the volume is its claim
 	DatasetChanged      Kind = "dataset.changed"
 	DatasetWithdrawn    Kind = "dataset.withdrawn"
 	SignedIn            Kind = "session.started"
@@ -164,6 +167,7 @@ func Kinds() []Kind {
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeAdded, VolumeExpanded, VolumeNotExpanded, VolumeEnding, VolumeRestored, VolumeDeleted,
 		VolumeWarned, VolumeKept, VolumeReclaimed, DatasetOffered, DatasetChanged, DatasetWithdrawn,
+		SnapshotTaken, SnapshotDeleted, SnapshotAdopted,
 		SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded,
 		SessionsEnded,
 		PersonDisabled, PersonEnabled, HoldingsTransferred, TokenCreated, TokenRevoked, TokenExpiring, EmbedCreated,

@@ -210,6 +210,8 @@ type Cluster struct {
 	// an OpenShift cluster: pods run as the user that the namespace's range gives them
 	OpenShift    bool   `json:"openShift,omitempty"`
 	StorageClass string `json:"storageClass,omitempty"` // of workloads' volumes; default that of the cluster
+	// VolumeSnapshotClass of snapshots of volumes, with access.snapshots; default that of the cluster
+	SnapshotClass string `json:"snapshotClass,omitempty"`
 	// classes that team owners may make shared volumes of; default none
 	SharedStorage []workload.Class `json:"sharedStorage,omitempty"`
 	// workloads may reach public addresses, never private ones; without it they reach DNS alone

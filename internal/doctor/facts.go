@@ -86,6 +86,8 @@ type Cluster struct {
 	APIsErr string            `json:"apisErr,omitempty"`
 	APIs    map[string]string `json:"apis,omitempty"`   // preferred version by group
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
+	// the settings let snapshots of volumes be taken on it
+	Snapshots bool `json:"snapshots,omitempty"`
 	// the settings publish endpoints to a gateway of the site
 	ModelGateway bool    `json:"modelGateway,omitempty"`
 	Nodes        Nodes   `json:"nodes"`

@@ -33,6 +33,8 @@ type ClusterOptions struct {
 	Storage []string // classes of the settings
 	Volumes bool     // this process makes volumes
 	KServe  bool     // the settings let endpoints run on KServe
+	// the settings let snapshots of volumes be taken on it
+	Snapshots bool
 	// the settings publish endpoints to a gateway of the site
 	ModelGateway bool
 	// Poll asks Prometheus; nil: none is set up.

@@ -60,6 +60,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 	}{
 		"wrong settings": {func(f *Facts) { f.Settings.Problems = []string{"listen: x"} },
 			want{"settings", Failed, "doctor.settings_wrong"}},
+		"snapshots are not there": {func(f *Facts) { f.Clusters[0].Snapshots = true },
+			want{"api.snapshots", Failed, "doctor.snapshots_absent"}},
 		"KServe is not there": {func(f *Facts) { f.Clusters[0].KServe = true },
 			want{"api.kserve", Failed, "doctor.kserve_absent"}},
 		"the Gateway API is not there": {func(f *Facts) { f.Clusters[0].ModelGateway = true },

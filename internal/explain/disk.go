@@ -32,7 +32,12 @@ func volumeProblem(f Facts) finding {
 		case containsAny(text, "ResourceExhausted", "not enough free", "no space left", "insufficient"):
 			return newFinding(text, "explain.storage_full")
 		}
-		if f.Claim.Spec.DataSource != nil {
+		if from := f.Claim.Spec.DataSource; from != nil && from.Kind == "VolumeSnapshot" {
+			if containsAny(text, "volumesnapshots.snapshot.storage.k8s.io") && containsAny(text, "not found") {
+				return newFinding(text, "explain.disk_no_snapshot")
+			}
+			return newFinding(text, "explain.disk_snapshot_failed")
+		} else if from != nil {
 			return newFinding(text, "explain.disk_clone_failed")
 		}
 		return newFinding(text, "explain.disk_failed")

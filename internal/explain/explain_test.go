@@ -70,6 +70,14 @@ func disk(phase corev1.PersistentVolumeClaimPhase, reason, message string) chang
 	}
 }
 
+// fromSnapshot is a claim that is not made from its snapshot.
+func fromSnapshot(message string) change {
+	return func(f *Facts) {
+		disk(corev1.ClaimPending, "ProvisioningFailed", message)(f)
+		f.Claim.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "VolumeSnapshot", Name: "a.b"}
+	}
+}
+
 // pod is one that was made nine minutes ago.
 func pod(changes ...func(*corev1.Pod)) change {
 	return func(f *Facts) {
@@ -571,6 +579,11 @@ var cases = map[string]struct {
 		want{id: "explain.disk_failed"}},
 	"no storage class": {scene(disk(corev1.ClaimPending, "FailedBinding", "no persistent volumes available "+
 		"for this claim and no storage class is set")), want{id: "explain.disk_no_class", failed: true}},
+	"snapshot is gone": {scene(fromSnapshot(`error getting handle for DataSource Type VolumeSnapshot by Name a.b: error ` +
+		`getting snapshot a.b from api server: volumesnapshots.snapshot.storage.k8s.io "a.b" not found`)),
+		want{id: "explain.disk_no_snapshot"}},
+	"snapshot cannot be used": {scene(fromSnapshot("the driver does not restore snapshots")),
+		want{id: "explain.disk_snapshot_failed"}},
 	"storage class missing": {scene(disk(corev1.ClaimPending, "ProvisioningFailed",
 		`storageclass.storage.k8s.io "fast" not found`)), want{id: "explain.disk_no_class", failed: true}},
 	"provisioner works": {scene(disk(corev1.ClaimPending, "ExternalProvisioning", "Waiting for a volume to be "+

@@ -31,6 +31,7 @@ const (
 	KeepVolume         Action = "volume.keep"
 	AddVolume          Action = "volume.add"
 	ExpandVolume       Action = "volume.expand"
+	SnapshotVolume     Action = "volume.snapshot"
 	ReadLicenses       Action = "license.read"
 	ChangeLicenses     Action = "license.change"
 	ReadBought         Action = "license.bought"    // which licenses were bought, and who entered them
@@ -162,6 +163,7 @@ var table = map[Action][]rule{
 	KeepVolume:         {self, owner},
 	AddVolume:          {starter},
 	ExpandVolume:       {self, owner},
+	SnapshotVolume:     {self, owner},
 	ReadLicenses:       {signedIn},
 	ChangeLicenses:     {admin},
 	ReadBought:         {seesAll},

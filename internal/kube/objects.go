@@ -383,7 +383,10 @@ func (s Site) claim(tenant, namespace string, person identity.PersonID, name str
 func PersonalClaim(site Site, tenant, namespace string, person identity.PersonID,
 	m workload.Mount) *corev1.PersistentVolumeClaim {
 	claim := site.claim(tenant, namespace, person, m.Claim, *resource.NewQuantity(int64(m.GiB)<<30, resource.BinarySI))
-	if m.From != "" {
+	switch {
+	case m.Snapshot != "":
+		claim.Spec.DataSource = snapshotSource(m.Snapshot)
+	case m.From != "":
 		claim.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: m.From}
 	}
 	return claim

@@ -27,6 +27,7 @@ type Site struct {
 	DNS            []Peer // where names are resolved; default: kube-dns, on OpenShift its own
 	OpenShift      bool
 	StorageClass   string         // "" for the cluster's default
+	SnapshotClass  string         // VolumeSnapshotClass; "" for the cluster's default
 	InternetEgress bool           // workloads may reach public addresses, never private ones
 	Mirror         catalog.Mirror // from where images are pulled
 	Access         Access         // who makes namespaces and binds the portal's rights in them

@@ -375,6 +375,8 @@ func (l *loop) seenObjects() []drift.ClusterState {
 			switch {
 			case k.name == claimKind && owner.Volume != "":
 				l.seeClaim(of(drift.Storage, owner.Volume, o), o)
+			case k.name == kube.VolumeSnapshotKind:
+				l.seeSnapshot(found[resourceKey(drift.Storage, owner.Volume)], o)
 			case owner.Workload != "":
 				l.seeObject(of(drift.Workload, string(owner.Workload), o), k.name, o)
 			}

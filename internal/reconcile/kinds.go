@@ -48,6 +48,9 @@ var kinds = []kind{
 			return ourObjects(c.CoreV1().PersistentVolumeClaims(ns))
 		},
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().PersistentVolumeClaims(ns)) }},
+	{name: kube.VolumeSnapshotKind, kept: true, api: kube.SnapshotAPI,
+		watch:   func(c kubernetes.Interface, ns string) source { return customIn(c, volumeSnapshots, ns) },
+		clients: func(c kubernetes.Interface, ns string) client { return customIn(c, volumeSnapshots, ns) }},
 	{name: "Secret",
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().Secrets(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().Secrets(ns)) }},

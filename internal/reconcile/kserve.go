@@ -40,6 +40,8 @@ type custom struct {
 var (
 	inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
 		Resource: "inferenceservices"}
+	volumeSnapshots = schema.GroupVersionResource{Group: "snapshot.storage.k8s.io", Version: "v1",
+		Resource: "volumesnapshots"}
 	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
 		Resource: "inferencepools"}
 	httpRoutes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}

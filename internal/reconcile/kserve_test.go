@@ -242,8 +242,15 @@ type kserve struct {
 	custom dynamic.ResourceInterface
 }
 
-// newKServe installs the definition, the real one where it is at hand.
+// newKServe installs the definition.
 func newKServe(t *testing.T, stack reconciletest.Devstack) dynamic.NamespaceableResourceInterface {
+	t.Helper()
+	return define(t, stack, kube.KServeAPI, inferenceServices)
+}
+
+// define installs the definition of a custom resource, the real one where it is at hand.
+func define(t *testing.T, stack reconciletest.Devstack, api string,
+	of schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
 	t.Helper()
 	custom, err := dynamic.NewForConfig(stack.Config)
 	if err != nil {
@@ -253,10 +260,10 @@ func newKServe(t *testing.T, stack reconciletest.Devstack) dynamic.Namespaceable
 	if dir == "" {
 		dir = "../../../shared/crds"
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "serving.kserve.io_inferenceservices.yaml"))
+	text, err := os.ReadFile(filepath.Join(dir, of.Group+"_"+of.Resource+".yaml"))
 	if errors.Is(err, os.ErrNotExist) {
-		t.Log("KServe's own definition is not in", dir, "(PORTAL_TEST_CRDS): a small one of our own stands in")
-		text, err = os.ReadFile("testdata/inferenceservices.yaml")
+		t.Log("the definition of", api, "is not in", dir, "(PORTAL_TEST_CRDS): a small one of our own stands in")
+		text, err = os.ReadFile(filepath.Join("testdata", of.Resource+".yaml"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -276,14 +283,14 @@ func newKServe(t *testing.T, stack reconciletest.Devstack) dynamic.Namespaceable
 	t.Cleanup(func() {
 		_ = definitions.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{})
 	})
-	waittest.Until(t, "the API of KServe", func() error {
-		if _, err := stack.Client.Discovery().ServerResourcesForGroupVersion(kube.KServeAPI); err != nil {
+	waittest.Until(t, "the API "+api, func() error {
+		if _, err := stack.Client.Discovery().ServerResourcesForGroupVersion(api); err != nil {
 			return err
 		}
-		_, err := custom.Resource(inferenceServices).List(t.Context(), metav1.ListOptions{Limit: 1})
+		_, err := custom.Resource(of).List(t.Context(), metav1.ListOptions{Limit: 1})
 		return err
 	})
-	return custom.Resource(inferenceServices)
+	return custom.Resource(of)
 }
 
 // run acts on each change until the context ends.

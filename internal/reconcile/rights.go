@@ -62,6 +62,10 @@ func RightsFor(a kube.Access) Rights {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
 			Resources: []string{"inferenceservices"}, Verbs: own})
 	}
+	if a.Snapshots {
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"snapshot.storage.k8s.io"},
+			Resources: []string{"volumesnapshots"}, Verbs: own})
+	}
 	if a.ModelGateway {
 		r.Tenant = append(r.Tenant,
 			rbacv1.PolicyRule{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes"}, Verbs: own},

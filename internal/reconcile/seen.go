@@ -96,6 +96,9 @@ func kindOf(obj any) string {
 func (l *loop) wakeRecorded(o metav1.Object) {
 	r := kube.OwnerOf(o.GetAnnotations())
 	l.ringShared(r.Volume)
+	if r.Volume != "" && kindOf(o) == kube.VolumeSnapshotKind {
+		time.AfterFunc(gather, l.volumes.fire)
+	}
 	if r.Volume != "" {
 		l.drifted.fire()
 	}

@@ -224,6 +224,10 @@ func (k known) disowns(kind string, o metav1.Object) bool {
 	case r.Tenant == "":
 		return true // no record beside the labels
 	case r.Volume != "":
+		if kind == kube.VolumeSnapshotKind {
+			_, ok := workload.SnapshotName(r.Volume, o.GetName())
+			return !ok
+		}
 		return kind != claimKind || r.Volume != o.GetName()
 	case r.Workload == "":
 		return !k.ofTenant(r.Tenant, key)

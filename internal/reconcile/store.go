@@ -41,6 +41,13 @@ type Store interface {
 	Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error)
 	SaveClaim(ctx context.Context, volume string, c workload.ClaimState) error
 	Volume(ctx context.Context, name string) (workload.Volume, error) // also one that is deleted
+	// ClusterSnapshots are the snapshots of volumes on a cluster, also those that are to be removed; PurgeVolumeSnapshot
+	// says that one of those is gone. AdoptVolumeSnapshot writes down one that the database does not know.
+	ClusterSnapshots(ctx context.Context, cluster string) ([]workload.VolumeSnapshot, error)
+	VolumeSnapshot(ctx context.Context, id string) (workload.VolumeSnapshot, error)
+	SaveSnapshotState(ctx context.Context, id string, s workload.SnapshotState) error
+	PurgeVolumeSnapshot(ctx context.Context, id string) error
+	AdoptVolumeSnapshot(ctx context.Context, s workload.VolumeSnapshot, e audit.Event) error
 	// Position is where the database is; Link the hash of an audit event, "" for none.
 	Position(ctx context.Context) (drift.Position, error)
 	Link(ctx context.Context, seq int64) (string, error)

@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// tidy removes the storage that people have deleted and looks after the claims of all other, when asked to by a bell,
-// every so often, and again while some of it is still in use.
+// tidy removes the storage that people have deleted and looks after the claims and snapshots of all other, when asked
+// to by a bell, every so often, and again while some of it is still in use.
 func (l *loop) tidy(ctx context.Context) {
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/storage", passWithin+jobs.Overrun)
 	defer beat.End()
@@ -35,7 +35,8 @@ func (l *loop) tidyOnce(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
 	left := l.removeVolumes(ctx)
-	return l.tendClaims(ctx) || left
+	left = l.tendClaims(ctx) || left
+	return l.tendSnapshots(ctx) || left
 }
 
 // removeVolumes reports whether something is left to do.

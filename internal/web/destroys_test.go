@@ -14,7 +14,7 @@ import (
 // asks are the destructive acts that ask before; each says what is lost.
 var asks = []string{"cluster-remove-confirm", "dataset-withdraw-confirm", "delete-confirm", "difference-confirm",
 	"embed-revoke-confirm", "key-revoke-confirm", "quarantine-confirm", "reach-close-confirm", "secret-delete-confirm",
-	"token-revoke-confirm", "volume-delete-confirm", "withdraw-confirm"}
+	"snapshot-delete-confirm", "token-revoke-confirm", "volume-delete-confirm", "withdraw-confirm"}
 
 // asksNot are the destructive acts that ask nothing, and why they need not.
 var asksNot = map[string]string{

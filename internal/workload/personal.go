@@ -22,6 +22,8 @@ const DataDir = "/data"
 type Personal struct {
 	Name string `json:"name,omitempty"` // DNS label, once for its owner in the team
 	From string `json:"from,omitempty"` // PVC that it is a clone of
+	// VolumeSnapshot that it is made from
+	Snapshot string `json:"snapshot,omitempty"`
 }
 
 // IsPersonal reports whether its owner made it, and attaches it to workloads by name.
@@ -47,6 +49,7 @@ func PersonalName(team, claim string) (name string, ok bool) {
 // personalMount is the entry of a personal volume in a workload's list of mounts.
 func (v Volume) personalMount() Mount {
 	return Mount{Claim: v.Name, GiB: v.GiB, Personal: true, From: v.Personal.From,
+		Snapshot:  v.Personal.Snapshot,
 		TeamShare: TeamShare{Name: v.Personal.Name, Access: OneNode}}
 }
 
@@ -86,7 +89,8 @@ func RunningWith(users []Workload, beside ID) (Workload, bool) {
 type PersonalDraft struct {
 	Team, Name, Cluster string
 	GiB                 int
-	From                string // volume of one's own to clone; "" for an empty one
+	From                string // volume of one's own to clone; "" for none
+	Snapshot            string // snapshot of one's own to begin with; "" for none
 }
 
 // OwnVolume is a volume of a person with the workloads that have it.
@@ -94,6 +98,8 @@ type OwnVolume struct {
 	Volume
 	Users []Workload
 	Claim ClaimState // what its cluster said last
+	// Snapshots are oldest first, without those that are being deleted.
+	Snapshots []VolumeSnapshot
 }
 
 // Resizing reports whether the cluster has still to make it as large as it shall be.
@@ -109,9 +115,13 @@ func (s *Service) OwnVolumes(ctx context.Context, a identity.Actor, mine bool) (
 	if err != nil {
 		return nil, err
 	}
+	snapshots, err := s.snapshotsOf(ctx, volumes)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]OwnVolume, len(volumes))
 	for i, v := range volumes {
-		list[i] = OwnVolume{Volume: v, Claim: claims[v.Name]}
+		list[i] = OwnVolume{Volume: v, Claim: claims[v.Name], Snapshots: snapshots[v.Name]}
 		if !v.IsPersonal() {
 			continue
 		}
@@ -129,6 +139,7 @@ func (s *Service) AddVolume(ctx context.Context, a identity.Actor, d PersonalDra
 		return OwnVolume{}, err
 	}
 	d.Name, d.From = strings.TrimSpace(d.Name), strings.TrimSpace(d.From)
+	d.Snapshot = strings.TrimSpace(d.Snapshot)
 	sharing := s.Sharing()
 	namespace, ok := sharing.Namespace(d.Team)
 	if !ok {
@@ -140,7 +151,7 @@ func (s *Service) AddVolume(ctx context.Context, a identity.Actor, d PersonalDra
 	fields := sharing.checkPersonal(d)
 	v := Volume{Name: PersonalClaim(d.Team, a.Person.ID, d.Name), Tenant: d.Team, Owner: a.Person.ID,
 		OwnerName: a.Person.Name, Cluster: d.Cluster, Namespace: namespace, GiB: d.GiB, CreatedAt: s.Now(),
-		UpdatedAt: s.Now(), Personal: Personal{Name: d.Name, From: d.From}}
+		UpdatedAt: s.Now(), Personal: Personal{Name: d.Name, From: d.From, Snapshot: d.Snapshot}}
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		wrong, err := s.source(ctx, tx, a, v)
 		if err != nil {
@@ -213,7 +224,12 @@ func (s Sharing) HasCluster(name string) bool {
 // source checks what a volume is to be a clone of. Kubernetes clones a bound claim of the same namespace that is not in
 // use into one that is as large at least.
 func (s *Service) source(ctx context.Context, tx Tx, a identity.Actor, v Volume) ([]fault.Field, error) {
-	if v.Personal.From == "" {
+	switch {
+	case v.Personal.Snapshot != "" && v.Personal.From != "":
+		return []fault.Field{{Name: "snapshot", Reason: i18n.T("snapshot.or_from")}}, nil
+	case v.Personal.Snapshot != "":
+		return s.snapshotSource(ctx, tx, a, v)
+	case v.Personal.From == "":
 		return nil, nil
 	}
 	wrong := func(field string, reason i18n.Text) ([]fault.Field, error) {
@@ -259,13 +275,13 @@ func runningWith(ctx context.Context, tx Tx, v Volume) (string, error) {
 }
 
 // uncloned refuses to change what a clone is still to be made of.
-func uncloned(ctx context.Context, tx Tx, v Volume) error {
+func uncloned(ctx context.Context, tx Tx, v Volume, of func(Personal) bool) error {
 	volumes, err := tx.Volumes(ctx, VolumeFilter{Tenants: []string{v.Tenant}, Cluster: v.Cluster})
 	if err != nil {
 		return err
 	}
 	for _, clone := range volumes {
-		if clone.Personal.From != v.Name {
+		if !of(clone.Personal) {
 			continue
 		}
 		claims, err := tx.Claims(ctx, clone.Name)
@@ -306,7 +322,7 @@ func (s *Service) ExpandOwnVolume(ctx context.Context, a identity.Actor, name st
 		if err := sharing.mayExpand(v, Expansion{Name: v.Name, From: from, GiB: gib}, Class{}, true); err != nil {
 			return err
 		}
-		if err := uncloned(ctx, tx, v); err != nil {
+		if err := uncloned(ctx, tx, v, func(p Personal) bool { return p.From == v.Name }); err != nil {
 			return err
 		}
 		out.Volume, err = s.expand(ctx, tx, a, v, gib)

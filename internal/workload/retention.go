@@ -186,6 +186,9 @@ func (s *Service) reclaim(ctx context.Context, tx Tx, v Volume, w *Workload) err
 	if err := tx.SaveVolume(ctx, v); err != nil {
 		return err
 	}
+	if err := dropSnapshots(ctx, tx, v); err != nil {
+		return err
+	}
 	e := audit.By(identity.System(), audit.VolumeReclaimed, s.Now())
 	e.Tenant, e.Volume = v.Tenant, v.Name
 	return tx.Append(ctx, e)

@@ -45,6 +45,8 @@ type Store interface {
 	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
 	// Datasets lists those of some teams, nil for all, by team and name.
 	Datasets(ctx context.Context, teams []string) ([]Dataset, error)
+	// VolumeSnapshots lists those of some volumes, oldest first, also those that are being deleted.
+	VolumeSnapshots(ctx context.Context, volumes ...string) ([]VolumeSnapshot, error)
 	// WithDataset lists the workloads that have a data set of a team and have not ended.
 	WithDataset(ctx context.Context, team, name string) ([]Workload, error)
 	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
@@ -60,6 +62,12 @@ type Tx interface {
 	Checkouts(ctx context.Context) ([]license.Checkout, error)
 	// Claims are what clusters last said of the claims of volumes, by the volume's name.
 	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
+	VolumeSnapshot(ctx context.Context, id string) (VolumeSnapshot, error) // also one that is being deleted
+	// VolumeSnapshots lists those of some volumes, oldest first, also those that are being deleted.
+	VolumeSnapshots(ctx context.Context, volumes ...string) ([]VolumeSnapshot, error)
+	AddVolumeSnapshot(ctx context.Context, s VolumeSnapshot) error
+	// DropVolumeSnapshots says that snapshots of a volume shall go.
+	DropVolumeSnapshots(ctx context.Context, v Volume, ids ...string) error
 	Dataset(ctx context.Context, team, name string) (Dataset, error)
 	Datasets(ctx context.Context, teams []string) ([]Dataset, error)
 	WithDataset(ctx context.Context, team, name string) ([]Workload, error)
@@ -511,6 +519,9 @@ func (s *Service) releaseVolume(ctx context.Context, tx Tx, a identity.Actor, v 
 	if err := tx.SaveVolume(ctx, v); err != nil || !remove {
 		return err
 	}
+	if err := dropSnapshots(ctx, tx, v); err != nil {
+		return err
+	}
 	return tx.Append(ctx, volumeEvent(v, a, s.Now()))
 }
 
@@ -553,7 +564,7 @@ func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name strin
 		case v.Workload != "":
 			return fault.New(fault.Conflict, i18n.T("volume.in_use"))
 		}
-		if err := uncloned(ctx, tx, v); err != nil {
+		if err := uncloned(ctx, tx, v, v.isSourceOf); err != nil {
 			return err
 		}
 		if v.IsPersonal() {

@@ -59,9 +59,10 @@ type Mount struct {
 	Claim    string `json:"claim"` // name of the PVC
 	GiB      int    `json:"gib"`
 	Personal bool   `json:"personal,omitempty"`
-	From     string `json:"from,omitempty"`    // of a personal volume: PVC that it is a clone of
-	Dataset  string `json:"dataset,omitempty"` // name of the data set
-	SubPath  string `json:"subPath,omitempty"` // of a data set: directory on the volume
+	From     string `json:"from,omitempty"`     // of a personal volume: PVC that it is a clone of
+	Snapshot string `json:"snapshot,omitempty"` // of a personal volume: VolumeSnapshot that it is made from
+	Dataset  string `json:"dataset,omitempty"`  // name of the data set
+	SubPath  string `json:"subPath,omitempty"`  // of a data set: directory on the volume
 	TeamShare
 }
 
@@ -104,6 +105,8 @@ type Sharing struct {
 	Offered  []Offered
 	MostGiB  int      // of one volume
 	Clusters []string // that personal volumes can be made on
+	// Snapshots are the clusters on which volumes can be kept as they are at a moment.
+	Snapshots []string
 	// Namespace of a team; ok is false for one that does not exist or is switched off.
 	Namespace func(team string) (namespace string, ok bool)
 }

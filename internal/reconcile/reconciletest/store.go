@@ -31,6 +31,7 @@ type Store struct {
 	mu        sync.Mutex
 	workloads map[workload.ID]workload.Workload
 	volumes   map[string]workload.Volume
+	taken     map[string]workload.VolumeSnapshot
 	claims    map[string]workload.ClaimState
 	intervals []usage.Interval
 	events    []audit.Event
@@ -50,7 +51,8 @@ type Store struct {
 // NewStore makes an empty store.
 func NewStore() *Store {
 	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{},
-		volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
+		volumes: map[string]workload.Volume{}, taken: map[string]workload.VolumeSnapshot{},
+		claims:    map[string]workload.ClaimState{},
 		snapshots: map[string]inventory.Snapshot{}, starts: map[workload.ID]forecast.Start{}, database: "test",
 		holds: map[string]drift.Hold{}, differences: map[string]drift.Difference{}}
 }
@@ -353,6 +355,64 @@ func (s *Store) SaveClaim(_ context.Context, volume string, c workload.ClaimStat
 // PurgeVolume implements reconcile.Store.
 func (s *Store) PurgeVolume(_ context.Context, name string) error {
 	return s.write(func() error { delete(s.volumes, name); return nil })
+}
+
+// PutSnapshot writes a snapshot of a volume.
+func (s *Store) PutSnapshot(v workload.VolumeSnapshot) {
+	s.mu.Lock()
+	s.taken[v.ID] = v
+	s.mu.Unlock()
+	s.Hub.Publish(live.Change{Topic: live.TopicVolume, ID: v.Volume})
+}
+
+// ClusterSnapshots implements reconcile.Store.
+func (s *Store) ClusterSnapshots(_ context.Context, cluster string) ([]workload.VolumeSnapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.VolumeSnapshot
+	for _, id := range slices.Sorted(maps.Keys(s.taken)) {
+		if s.taken[id].Cluster == cluster {
+			list = append(list, s.taken[id])
+		}
+	}
+	return list, nil
+}
+
+// VolumeSnapshot implements reconcile.Store.
+func (s *Store) VolumeSnapshot(_ context.Context, id string) (workload.VolumeSnapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.taken[id]
+	if !ok {
+		return v, fault.New(fault.NotFound, i18n.T("snapshot.not_found"))
+	}
+	return v, nil
+}
+
+// SaveSnapshotState implements reconcile.Store.
+func (s *Store) SaveSnapshotState(_ context.Context, id string, state workload.SnapshotState) error {
+	return s.write(func() error {
+		if v, ok := s.taken[id]; ok {
+			v.State = state
+			s.taken[id] = v
+		}
+		return nil
+	})
+}
+
+// PurgeVolumeSnapshot implements reconcile.Store.
+func (s *Store) PurgeVolumeSnapshot(_ context.Context, id string) error {
+	return s.write(func() error { delete(s.taken, id); return nil })
+}
+
+// AdoptVolumeSnapshot implements reconcile.Store.
+func (s *Store) AdoptVolumeSnapshot(_ context.Context, v workload.VolumeSnapshot, _ audit.Event) error {
+	return s.write(func() error {
+		if _, ok := s.taken[v.ID]; !ok {
+			s.taken[v.ID] = v
+		}
+		return nil
+	})
 }
 
 // HasVolume reports whether there is a row of that name.

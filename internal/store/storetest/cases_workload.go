@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -454,6 +455,53 @@ var volumeCases = cases{
 		}
 		v := Volume("vision.data")
 		equal(t, "w-1 w-2", idsOf(got(s.Mounting(ctx, v))(t), func(w workload.Workload) string { return string(w.ID) }))
+	},
+	"snapshots of a volume are kept whole, what a cluster says of one too, and one goes when it was deleted": func(
+		t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		v := Volume("vision.corpus.00112233")
+		saveVolume(t, s, v)
+		one := workload.VolumeSnapshot{ID: v.Name + ".one", Volume: v.Name, Name: "one", Tenant: "vision", Cluster: "main",
+			Namespace: "gpu-vision", CreatedAt: later(1)}
+		two := one
+		two.ID, two.Name, two.CreatedAt = v.Name+".two", "two", later(2)
+		add := func(snapshot workload.VolumeSnapshot) error {
+			return s.ChangeExclusively(ctx, func(tx workload.Tx) error { return tx.AddVolumeSnapshot(ctx, snapshot) })
+		}
+		must(t, add(two))
+		must(t, add(one))
+		if err := add(one); err == nil {
+			t.Error("there are two of one name")
+		}
+		equal(t, []workload.VolumeSnapshot{one, two}, got(s.VolumeSnapshots(ctx, v.Name, "vision.none"))(t))
+		equal(t, 0, len(got(s.VolumeSnapshots(ctx))(t)))
+		equal(t, 0, len(got(s.ClusterSnapshots(ctx, "west"))(t)))
+		one.State = workload.SnapshotState{UID: "u", Ready: true, Bytes: 5 << 30, TakenAt: later(3).UTC(), Gone: true,
+			Reason: i18n.T("snapshot.gone"), Detail: "gone", Failed: true, At: later(4)}
+		filled(t, one.State)
+		must(t, s.SaveSnapshotState(ctx, one.ID, one.State))
+		older := one.State
+		older.Ready, older.At = false, later(3)
+		must(t, s.SaveSnapshotState(ctx, one.ID, older))
+		must(t, s.SaveSnapshotState(ctx, "vision.none", one.State)) // there is no such snapshot: nothing happens
+		equal(t, one, got(s.VolumeSnapshot(ctx, one.ID))(t))
+		must(t, s.PurgeVolumeSnapshot(ctx, one.ID)) // it is not deleted: nothing happens
+		must(t, s.ChangeExclusively(ctx, func(tx workload.Tx) error { return tx.DropVolumeSnapshots(ctx, v, one.ID) }))
+		one.Deleted = true
+		equal(t, []workload.VolumeSnapshot{one, two}, got(s.ClusterSnapshots(ctx, "main"))(t))
+		must(t, s.PurgeVolumeSnapshot(ctx, one.ID))
+		equal(t, []workload.VolumeSnapshot{two}, got(s.ClusterSnapshots(ctx, "main"))(t))
+
+		found := two
+		found.ID, found.Name = v.Name+".found", "found"
+		e := audit.Event{Kind: audit.SnapshotAdopted, At: later(5), Tenant: "vision", Volume: v.Name}
+		must(t, s.AdoptVolumeSnapshot(ctx, found, e))
+		must(t, s.AdoptVolumeSnapshot(ctx, found, e)) // it is known
+		lost := found
+		lost.ID, lost.Volume = "vision.none.found", "vision.none"
+		must(t, s.AdoptVolumeSnapshot(ctx, lost, e)) // there is no such volume
+		equal(t, []workload.VolumeSnapshot{found, two}, got(s.VolumeSnapshots(ctx, v.Name))(t))
+		equal(t, 0, len(got(s.VolumeSnapshots(ctx, "vision.none"))(t)))
 	},
 	"what a cluster says of a claim is kept whole, nothing older replaces it, and it goes with its volume": func(
 		t *testing.T, s *store.Store) {

@@ -157,8 +157,9 @@ func Volume(name string) workload.Volume {
 		Namespace: "gpu-vision", GiB: 10,
 		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3),
 		WarnedFor: 24 * time.Hour, Share: share,
-		DeleteAfter: later(4), Personal: workload.Personal{Name: "corpus", From: "vision.data"},
-		Refused: workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
+		DeleteAfter: later(4),
+		Personal:    workload.Personal{Name: "corpus", From: "vision.data", Snapshot: "vision.data.before"},
+		Refused:     workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
 }
 
 var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,

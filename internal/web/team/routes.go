@@ -16,6 +16,10 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/storage/:name/expand", identity.ExpandVolume, w.volumeExpand),
 		w.Shows("/storage/:name/delete", identity.DeleteVolume, w.volumeDeletePage()),
 		page.Post("/storage/:name/delete", identity.DeleteVolume, w.volumeDelete),
+		w.Shows("/storage/:name/snapshots", identity.SnapshotVolume, w.snapshotNewPage()),
+		page.Post("/storage/:name/snapshots", identity.SnapshotVolume, w.snapshotTake),
+		w.Shows("/storage/:name/snapshots/:snapshot/delete", identity.SnapshotVolume, w.snapshotDeletePage()),
+		page.Post("/storage/:name/snapshots/:snapshot/delete", identity.SnapshotVolume, w.snapshotDelete),
 		page.Post("/storage/:name/keep", identity.KeepVolume, w.volumeKeep),
 		w.Shows("/team", identity.ReadTenant, w.teamPage()),
 		w.Shows("/team/:name", identity.ReadMembers, w.teamMembersPage()),
@@ -58,6 +62,14 @@ func (w *Pages) volumeNewPage() page.Page {
 
 func (w *Pages) volumeExpandPage() page.Page {
 	return page.Page{Name: "volume-expand", Build: w.volumeExpandAsk}
+}
+
+func (w *Pages) snapshotNewPage() page.Page {
+	return page.Page{Name: "snapshot-new", Build: w.snapshotNew}
+}
+
+func (w *Pages) snapshotDeletePage() page.Page {
+	return page.Page{Name: "snapshot-delete", Build: w.snapshotDeleteAsk}
 }
 
 func (w *Pages) volumeDeletePage() page.Page {

@@ -40,6 +40,9 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		volumes, w.volumeKeys())
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
+		for _, s := range v.Snapshots {
+			m.Snapshots = append(m.Snapshots, snapshotRow(k, v, s, len(w.Startable(k)) > 0))
+		}
 	}
 	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
 		keptFor(say, w.Workloads.Retention)}, List: m}
@@ -101,6 +104,9 @@ func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.Worklo
 	if !v.Deleted && identity.Can(k.Actor, identity.ExpandVolume, v.Resource()) {
 		row.Expand = volumeExpandPath(v.Name)
 	}
+	if w.takesSnapshots(k, v.Volume) {
+		row.Snapshot = snapshotsPath(v.Name)
+	}
 	until := w.Workloads.Retention.Until(v.Volume)
 	if !until.IsZero() {
 		when := k.Words.At(until)
@@ -136,7 +142,7 @@ func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.Worklo
 
 // volumeDeleteAsk says what is lost permanently before anything is.
 func (w *Pages) volumeDeleteAsk(k page.Call) (page.View, error) {
-	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, false)
+	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, false)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -147,6 +153,9 @@ func (w *Pages) volumeDeleteAsk(k page.Call) (page.View, error) {
 			}
 			m := storage.DeleteModel{Name: v.Name, Size: k.Words.GiB(float64(v.GiB)), Owner: v.OwnerName,
 				Action: volumePath(v.Name)}
+			for _, s := range v.Snapshots {
+				m.Snapshots = append(m.Snapshots, s.Name)
+			}
 			return page.View{Title: k.Words.S("storage.delete_title", "Name", v.Name), Nav: "/storage",
 				Body: storage.Delete(m)}, nil
 		}

@@ -25,14 +25,21 @@ type ownForm struct{ name, place, gib, from string }
 
 func (f ownForm) draft() workload.PersonalDraft {
 	team, cluster, _ := strings.Cut(f.place, "/")
-	return workload.PersonalDraft{Team: team, Cluster: cluster, Name: f.name, GiB: gibTyped(f.gib), From: f.from}
+	d := workload.PersonalDraft{Team: team, Cluster: cluster, Name: f.name, GiB: gibTyped(f.gib), From: f.from}
+	if id, ok := strings.CutPrefix(f.from, fromSnapshot); ok {
+		d.From, d.Snapshot = "", id
+	}
+	return d
 }
+
+// fromSnapshot begins the value of a snapshot in the field of what a volume is made from.
+const fromSnapshot = "snapshot/"
 
 // volumeNew is the form of a personal volume.
 func (w *Pages) volumeNew(k page.Call) (page.View, error) {
 	f := ownForm{gib: "10", from: k.Get("from")}
 	if f.from != "" {
-		volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, true)
+		volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
 		if err != nil {
 			return page.View{}, err
 		}
@@ -40,13 +47,18 @@ func (w *Pages) volumeNew(k page.Call) (page.View, error) {
 			if v.Name == f.from && !v.OfTeam() {
 				f.gib, f.place = strconv.Itoa(v.GiB), v.Tenant+"/"+v.Cluster
 			}
+			for _, s := range v.Snapshots {
+				if fromSnapshot+s.ID == f.from {
+					f.gib, f.place = strconv.Itoa(max(s.State.GiB(), v.GiB)), v.Tenant+"/"+v.Cluster
+				}
+			}
 		}
 	}
 	return w.volumeNewView(k, f, nil)
 }
 
 func (w *Pages) volumeNewView(k page.Call, f ownForm, problems []fault.Field) (page.View, error) {
-	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, true)
+	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -59,7 +71,7 @@ func (w *Pages) volumeNewView(k page.Call, f ownForm, problems []fault.Field) (p
 		return storage.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	m := storage.NewModel{Errors: page.FormErrors(say, problems), Action: newVolumePath, Name: field("name", f.name),
-		Place: field("cluster", f.place), GiB: field("gib", f.gib), From: field("from", f.from), Most: sharing.MostGiB,
+		Place: field("cluster", f.place), GiB: field("gib", f.gib), From: fromField(say, problems, f.from), Most: sharing.MostGiB,
 		Limit: say.GiB(float64(sharing.MostGiB))}
 	for _, t := range teams {
 		for _, cluster := range sharing.Clusters {
@@ -68,11 +80,27 @@ func (w *Pages) volumeNewView(k page.Call, f ownForm, problems []fault.Field) (p
 	}
 	for _, v := range volumes {
 		if !v.Deleted && !v.OfTeam() {
-			m.Sources = append(m.Sources, ui.OptionModel{Value: v.Name, Label: strings.Join([]string{ownTitle(v), v.Tenant,
-				v.Cluster, say.GiB(float64(v.GiB))}, " · ")})
+			m.Sources = append(m.Sources, ui.OptionModel{Value: v.Name, Label: strings.Join([]string{ownTitle(v.Volume),
+				v.Tenant, v.Cluster, say.GiB(float64(v.GiB))}, " · ")})
+		}
+		for _, s := range v.Snapshots {
+			if s.Usable() && !v.Deleted {
+				m.Sources = append(m.Sources, ui.OptionModel{Value: fromSnapshot + s.ID, Label: strings.Join([]string{
+					say.S("snapshot.of", "Name", s.Name, "Volume", ownTitle(v.Volume)), v.Tenant, v.Cluster,
+					say.GiB(float64(max(s.State.GiB(), 1)))}, " · ")})
+			}
 		}
 	}
 	return page.View{Title: say.S("storage.new"), Nav: "/storage", Body: storage.New(m)}, nil
+}
+
+// fromField is one field for both: what is wrong with a snapshot stands there too.
+func fromField(say page.Words, problems []fault.Field, value string) storage.FieldModel {
+	wrong := page.WrongIn(say, problems, "from")
+	if wrong == "" {
+		wrong = page.WrongIn(say, problems, "snapshot")
+	}
+	return storage.FieldModel{Value: value, Error: wrong}
 }
 
 func (w *Pages) volumeAdd(c echo.Context) error {
@@ -164,6 +192,9 @@ func ownNotes(say page.Words, v workload.OwnVolume) (notes []string) {
 	}
 	if v.Personal.From != "" {
 		notes = append(notes, say.S("storage.clone_of", "Name", v.Personal.From))
+	}
+	if v.Personal.Snapshot != "" {
+		notes = append(notes, say.S("storage.from_snapshot", "Name", v.Personal.Snapshot))
 	}
 	return notes
 }

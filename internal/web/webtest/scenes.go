@@ -3,6 +3,8 @@ package webtest
 import (
 	"net/url"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 var platformScenes = []Scene{
@@ -238,6 +240,14 @@ var storageScenes = []Scene{
 	{"storage", "make larger", Anna, personal, "/storage/datasets-kept/expand", nil},
 	{"storage", "make larger, came back", Anna, personal, "/storage/datasets-kept/expand", url.Values{"from": {"200"},
 		"gib": {"100"}}},
+	{"storage", "snapshots, in each state", Anna, snapshots, "/storage", nil},
+	{"storage", "snapshots, new", Anna, snapshots, "/storage/datasets-kept/snapshots", nil},
+	{"storage", "snapshots, new, came back", Anna, snapshots, "/storage/datasets-kept/snapshots",
+		url.Values{"name": {"My Files"}}},
+	{"storage", "snapshots, delete", Anna, snapshots, "/storage/" + workload.PersonalClaim("vision", Anna.ID, "corpus") +
+		"/snapshots/before-cleaning/delete", nil},
+	{"storage", "snapshots, new storage from one", Anna, snapshots, "/storage/new?from=snapshot/" +
+		workload.SnapshotID(workload.PersonalClaim("vision", Anna.ID, "corpus"), "before-cleaning"), nil},
 	{"storage", "attached to a start", Anna, personal, "/start?tenant=vision", nil},
 	{"storage", "with the team's", Ben, sharing, "/storage?scope=team", nil},
 	{"storage", "data sets of one's teams", Anna, offering, "/storage", nil},

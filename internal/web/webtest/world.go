@@ -340,9 +340,10 @@ func (w *World) resources() {
 }
 
 func (w *World) sharing() workload.Sharing {
-	return workload.Sharing{MostGiB: 2048, Clusters: w.Site.Clusters, Offered: []workload.Offered{{Cluster: "local",
-		Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
-		{Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
+	return workload.Sharing{MostGiB: 2048, Clusters: w.Site.Clusters, Snapshots: w.Site.Clusters,
+		Offered: []workload.Offered{{Cluster: "local",
+			Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
+			{Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
 		Namespace: func(team string) (string, bool) {
 			t, ok := w.Site.Directory.ByName(team)
 			return t.NamespaceName(), ok

@@ -198,6 +198,33 @@ func personal(s Scope) *World {
 	return w
 }
 
+// snapshots is personal with snapshots in every state that they can be in.
+func snapshots(s Scope) *World {
+	w := personal(s)
+	v := w.Volume(workload.PersonalClaim("vision", Anna.ID, "corpus"))
+	for i, one := range []struct {
+		name  string
+		age   time.Duration
+		state workload.SnapshotState
+	}{
+		{"before-cleaning", 48 * time.Hour, workload.SnapshotState{UID: "u-1", Ready: true, Bytes: 100 << 30,
+			TakenAt: Now.Add(-48 * time.Hour)}},
+		{"lost", 24 * time.Hour, workload.SnapshotState{UID: "u-2", Gone: true, Reason: i18n.T("snapshot.gone")}},
+		{"broken", 2 * time.Hour, workload.SnapshotState{UID: "u-3", Failed: true, Reason: i18n.T("snapshot.failed"),
+			Detail: "Failed to check and update snapshot content: the driver has no room"}},
+		{"waiting", time.Hour, workload.SnapshotState{UID: "u-4"}},
+		{"now", time.Minute, workload.SnapshotState{}},
+	} {
+		one.state.At = Now.Add(-time.Duration(i) * time.Second)
+		check(w.ChangeExclusively(bg, func(tx workload.Tx) error {
+			return tx.AddVolumeSnapshot(bg, workload.VolumeSnapshot{ID: workload.SnapshotID(v.Name, one.name),
+				Volume: v.Name, Name: one.name, Tenant: v.Tenant, Cluster: v.Cluster, Namespace: v.Namespace,
+				CreatedAt: Now.Add(-one.age), State: one.state})
+		}))
+	}
+	return w
+}
+
 // states is a world with shared storage in every state that it can be in.
 func states(s Scope) *World {
 	w := sharing(s)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/internal/waittest"
 )
 
 // dump is one way to keep a database and to bring it back.
@@ -117,9 +119,12 @@ func restoreStory(t *testing.T, name string, d dump) {
 	start(t, p)
 
 	found := pat.differences("r-a database", "r-c cluster", "r-d different")
-	if text := body(t, p.URL+"/readyz?verbose"); !strings.Contains(text, "held") || !strings.Contains(text, "ready") {
-		t.Errorf("want the portal ready, and to say that it holds: %q", text)
-	}
+	waittest.Until(t, "the portal is ready, and says that it holds", func() error {
+		if text := body(t, p.URL+"/readyz?verbose"); !strings.Contains(text, "held") || !strings.Contains(text, "ready") {
+			return fmt.Errorf("it says %q", text)
+		}
+		return nil
+	})
 	refused := dana.call(http.MethodPost, "/workloads/"+keep["r-d"]+"/stop", nil)
 	if refused.Status != http.StatusServiceUnavailable {
 		t.Errorf("want a spec refused with 503, got %d: %s", refused.Status, refused.Raw)

@@ -71,8 +71,8 @@ func (w *Pages) volumeNewView(k page.Call, f ownForm, problems []fault.Field) (p
 		return storage.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
 	m := storage.NewModel{Errors: page.FormErrors(say, problems), Action: newVolumePath, Name: field("name", f.name),
-		Place: field("cluster", f.place), GiB: field("gib", f.gib), From: fromField(say, problems, f.from), Most: sharing.MostGiB,
-		Limit: say.GiB(float64(sharing.MostGiB))}
+		Place: field("cluster", f.place), GiB: field("gib", f.gib), From: fromField(say, problems, f.from),
+		Most: sharing.MostGiB, Limit: say.GiB(float64(sharing.MostGiB))}
 	for _, t := range teams {
 		for _, cluster := range sharing.Clusters {
 			m.Places = append(m.Places, ui.OptionModel{Value: t.Name + "/" + cluster, Label: t.Display() + " · " + cluster})

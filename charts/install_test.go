@@ -61,8 +61,8 @@ func (p page) block(t *testing.T, language string) string {
 	return ""
 }
 
-// shell runs the lines of a page on the devstack: kubectl with its own commands, helm with its library, in a folder that
-// looks like the repository with the page's site.yaml.
+// shell runs the lines of a page on the devstack: kubectl with its own commands, helm with its library, in a folder
+// that looks like the repository with the page's site.yaml.
 type shell struct {
 	helm
 	dir string

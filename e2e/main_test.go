@@ -115,8 +115,8 @@ var long = map[string]int{"TestAnIdleGPUIsGivenBack": 200, "TestEveryPageInEvery
 
 const usual = 12
 
-// deal leaves to this run the stories of its share: the long ones first, then the others in the order of the files, each
-// to the share that has the least to do.
+// deal leaves to this run the stories of its share: the long ones first, then the others in the order of the files,
+// each to the share that has the least to do.
 func deal(share string) error {
 	if share == "" {
 		return nil

@@ -34,29 +34,33 @@ function Masthead() {
 function Section({ name, links = [] }) {
   const open = links.length > 0;
   return h('li', { className: `pf-v6-c-nav__item pf-m-expandable ${open ? 'pf-m-expanded' : ''}` },
-    h('span', { className: 'pf-v6-c-nav__link' }, name, h('span', { className: 'pf-v6-c-nav__toggle', 'aria-hidden': true },
-      h('span', { className: 'pf-v6-c-nav__toggle-icon' }, open ? '▾' : '▸'))),
-    open && h('section', { className: 'pf-v6-c-nav__subnav' }, h('ul', { className: 'pf-v6-c-nav__list' }, links.map((link) =>
-      h('li', { key: link.uid, className: 'pf-v6-c-nav__item' }, h(Entry, link.properties))))));
+    h('span', { className: 'pf-v6-c-nav__link' }, name,
+      h('span', { className: 'pf-v6-c-nav__toggle', 'aria-hidden': true },
+        h('span', { className: 'pf-v6-c-nav__toggle-icon' }, open ? '▾' : '▸'))),
+    open && h('section', { className: 'pf-v6-c-nav__subnav' }, h('ul', { className: 'pf-v6-c-nav__list' },
+      links.map((link) => h('li', { key: link.uid, className: 'pf-v6-c-nav__item' }, h(Entry, link.properties))))));
 }
 
 // an entry is marked as the console marks it: the reader's path begins with its own, or with one of startsWith
 function Entry({ id, name, href, startsWith = [] }) {
   const path = router.useLocation().pathname.slice(1), segments = path.split('/');
-  const current = href.slice(1).split('/').every((segment, i) => segment === segments[i]) || startsWith.some((s) => path.startsWith(s));
+  const current = href.slice(1).split('/').every((segment, i) => segment === segments[i]) ||
+    startsWith.some((s) => path.startsWith(s));
   return h(router.Link, { to: href, 'data-test': id, 'aria-current': current ? 'page' : undefined,
     className: `pf-v6-c-nav__link ${current ? 'pf-m-current' : ''}` }, translated(name));
 }
 
 function Navigation() {
-  const [links] = useResolvedExtensions(isLink), [sections] = useResolvedExtensions(isSection), [flags] = useResolvedExtensions(isFlag);
+  const [links] = useResolvedExtensions(isLink), [sections] = useResolvedExtensions(isSection);
+  const [flags] = useResolvedExtensions(isFlag);
   React.useEffect(() => {
     for (const flag of flags) flag.properties.handler((name, value) => store.setFeatureFlags({ [name]: value }));
   }, [flags.length]);
   const of = (section) => links.filter((link) => link.properties.section === section.properties.id);
-  return h('div', { className: 'pf-v6-c-page__sidebar pf-m-expanded host-sidebar' }, h('div', { className: 'pf-v6-c-page__sidebar-body' },
-    h('nav', { 'aria-label': 'Console', className: 'pf-v6-c-nav' }, h('ul', { className: 'pf-v6-c-nav__list' },
-      ['Home', 'Workloads', 'Networking', 'Storage', 'Observe', 'Compute'].map((name) => h(Section, { key: name, name })),
+  return h('div', { className: 'pf-v6-c-page__sidebar pf-m-expanded host-sidebar' },
+    h('div', { className: 'pf-v6-c-page__sidebar-body' }, h('nav', { 'aria-label': 'Console', className: 'pf-v6-c-nav' }, h('ul', { className: 'pf-v6-c-nav__list' },
+      ['Home', 'Workloads', 'Networking', 'Storage', 'Observe', 'Compute'].map((name) =>
+        h(Section, { key: name, name })),
       sections.map((s) => h(Section, { key: s.uid, name: translated(s.properties.name), links: of(s) })),
       h(Section, { name: 'Administration' })))));
 }

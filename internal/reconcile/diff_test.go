@@ -352,6 +352,7 @@ func TestKindOf(t *testing.T) {
 		"InferenceService": &unstructured.Unstructured{Object: map[string]any{"kind": "InferenceService"}},
 		"InferencePool":    &unstructured.Unstructured{Object: map[string]any{"kind": "InferencePool"}},
 		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
+		"VolumeSnapshot":   &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

@@ -54,18 +54,24 @@ func TestADayAtTheTerminal(t *testing.T) {
 		{dora, "logs big"},
 		{dora, "events big"},
 	} {
-		fmt.Fprintf(&all, "$ gpuctl %s\n", line.command)
-		s := line.who.run(strings.Fields(line.command)...)
-		all.WriteString(s.out)
-		for text := range strings.Lines(s.err) {
-			all.WriteString("! " + text)
-		}
-		if s.code != done {
-			fmt.Fprintf(&all, "exit %d\n", s.code)
-		}
-		all.WriteString("\n")
+		all.WriteString(line.who.transcript(line.command))
 	}
 	golden(t, "day.txt", all.String())
+}
+
+// transcript is a command with what it wrote, for people and for others, and how it ended.
+func (term *terminal) transcript(command string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "$ gpuctl %s\n", command)
+	s := term.run(strings.Fields(command)...)
+	b.WriteString(s.out)
+	for text := range strings.Lines(s.err) {
+		b.WriteString("! " + text)
+	}
+	if s.code != done {
+		fmt.Fprintf(&b, "exit %d\n", s.code)
+	}
+	return b.String() + "\n"
 }
 
 func TestSigningIn(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
@@ -54,7 +55,7 @@ func newPortal(t *testing.T) *portal {
 	c, err := config.Load("", func(string) string { return "" }, func(c *config.Config) {
 		c.URL, c.Database = "http://localhost:8080", "sqlite:"+filepath.Join(dir, "portal.db")
 		c.OIDC = config.OIDC{Issuer: provider, ClientID: "portal", ClientSecret: "secret"}
-		c.Clusters = []config.Cluster{{Name: "main", Kubeconfig: kubeconfig}}
+		c.Clusters = []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Access: kube.Access{Snapshots: true}}}
 		c.Platform = tenant.Roles{identity.Approver: {"approvers"}}
 		quota := map[string]int{"cpu": 10, "h100": 2}
 		for _, team := range []string{"vision", "speech"} {
@@ -101,9 +102,24 @@ func (p *portal) makeTokens(c config.Config) {
 
 // becomes sets the state of a workload, as the controller would after a look at the cluster.
 func (p *portal) becomes(name, state string) {
+	p.exec("UPDATE workloads SET state = ? WHERE name = ?", state, name)
+}
+
+// bound says of the claim of every volume what the controller says of one that is bound.
+func (p *portal) bound() {
+	p.exec(`INSERT INTO volume_claims (volume, state, seen_at) SELECT name, '{"phase":"Bound"}', ? FROM volumes WHERE true
+		ON CONFLICT (volume) DO NOTHING`, noon.UnixMilli())
+}
+
+// taken says of a snapshot what the controller says of one with that status.
+func (p *portal) taken(name, state string) {
+	p.exec("UPDATE volume_snapshots SET state = ?, seen_at = ? WHERE name = ?", state, noon.UnixMilli(), name)
+}
+
+func (p *portal) exec(statement string, args ...any) {
 	db, err := sql.Open("sqlite", p.database+"?_pragma=busy_timeout(60000)")
 	if err == nil {
-		_, err = db.Exec("UPDATE workloads SET state = ? WHERE name = ?", state, name)
+		_, err = db.Exec(statement, args...)
 		err = errors.Join(err, db.Close())
 	}
 	if err != nil {

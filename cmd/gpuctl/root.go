@@ -154,7 +154,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	cmd.AddCommand(c.login(), c.logout(), c.contexts(), c.use(), c.whoami(), c.sizes(), c.images(), c.start(), c.list(),
 		c.get(), c.open(), c.stop(), c.resume(), c.extend(), c.remove(), c.logs(), c.events(), c.ssh(), c.proxy(),
-		c.sshConfig(), c.requests(),
+		c.sshConfig(), c.volumes(), c.requests(),
 		c.decide(approve), c.decide(reject), c.withdraw())
 	return cmd
 }

@@ -216,15 +216,11 @@ func complete(ctx context.Context, client *apiclient.Client, b *apiclient.Reques
 		return exitf(wrong, "--size is missing. gpuctl sizes lists them.")
 	}
 	if b.Tenant == "" {
-		me, err := apiclient.Read[apiclient.Me](client.Me(ctx))
+		team, err := onlyTeam(ctx, client)
 		if err != nil {
 			return err
 		}
-		teams := slices.Sorted(maps.Keys(me.Value.Tenants))
-		if len(teams) != 1 {
-			return exitf(wrong, "--team is missing. You are in %d teams: %s", len(teams), strings.Join(teams, ", "))
-		}
-		b.Tenant = teams[0]
+		b.Tenant = team
 	}
 	missing, flag := value(b.Image) == "", "--image"
 	if b.CustomImage != nil {
@@ -252,6 +248,19 @@ func complete(ctx context.Context, client *apiclient.Client, b *apiclient.Reques
 		}
 	}
 	return nil
+}
+
+// onlyTeam is the team of somebody who is in one.
+func onlyTeam(ctx context.Context, client *apiclient.Client) (string, error) {
+	me, err := apiclient.Read[apiclient.Me](client.Me(ctx))
+	if err != nil {
+		return "", err
+	}
+	teams := slices.Sorted(maps.Keys(me.Value.Tenants))
+	if len(teams) != 1 {
+		return "", exitf(wrong, "--team is missing. You are in %d teams: %s", len(teams), strings.Join(teams, ", "))
+	}
+	return teams[0], nil
 }
 
 // printStarted is printRequest, whose name is that of the workload.

@@ -177,6 +177,23 @@ const (
 	StepStateOpen  StepState = "open"
 )
 
+// Defines values for VolumeSnapshotState.
+const (
+	VolumeSnapshotStateFailed VolumeSnapshotState = "failed"
+	VolumeSnapshotStateGone   VolumeSnapshotState = "gone"
+	VolumeSnapshotStateReady  VolumeSnapshotState = "ready"
+	VolumeSnapshotStateTaking VolumeSnapshotState = "taking"
+)
+
+// Defines values for VolumeStatePhase.
+const (
+	VolumeStatePhaseBound   VolumeStatePhase = "bound"
+	VolumeStatePhaseLost    VolumeStatePhase = "lost"
+	VolumeStatePhaseNone    VolumeStatePhase = "none"
+	VolumeStatePhasePending VolumeStatePhase = "pending"
+	VolumeStatePhaseUnknown VolumeStatePhase = "unknown"
+)
+
 // Defines values for WorkloadDesired.
 const (
 	WorkloadDesiredDeleted  WorkloadDesired = "deleted"
@@ -238,6 +255,12 @@ const (
 	ListRequestsParamsSortShortest ListRequestsParamsSort = "shortest"
 )
 
+// Defines values for ListVolumesParamsScope.
+const (
+	ListVolumesParamsScopeAll  ListVolumesParamsScope = "all"
+	ListVolumesParamsScopeMine ListVolumesParamsScope = "mine"
+)
+
 // Defines values for ListWorkloadsParamsScope.
 const (
 	ListWorkloadsParamsScopeAll  ListWorkloadsParamsScope = "all"
@@ -268,6 +291,25 @@ type Activity struct {
 	At           time.Time `json:"at"`
 	Kernels      []Kernel  `json:"kernels"`
 	LastActivity time.Time `json:"lastActivity"`
+}
+
+// AddVolumeInputBody defines model for AddVolumeInputBody.
+type AddVolumeInputBody struct {
+	// Cluster May be left out where there is one
+	Cluster *string `json:"cluster,omitempty"`
+
+	// From Name of a volume of mine, of the same team on the same cluster and not in use, to make a clone of; gib is at least its size
+	From *string `json:"from,omitempty"`
+	Gib  int64   `json:"gib"`
+
+	// Name Small letters, digits and dashes; workloads find it at /data/<name>
+	Name string `json:"name"`
+
+	// Snapshot Id of a ready snapshot of mine, of the same team on the same cluster, in place of from; gib is at least its restoreGiB
+	Snapshot *string `json:"snapshot,omitempty"`
+
+	// Tenant The team that pays, whose workloads can have it
+	Tenant string `json:"tenant"`
 }
 
 // ApproveInputBody defines model for ApproveInputBody.
@@ -453,6 +495,15 @@ type EstimatePart struct {
 	What    string  `json:"what"`
 }
 
+// ExpandVolumeInputBody defines model for ExpandVolumeInputBody.
+type ExpandVolumeInputBody struct {
+	// From GiB that it has been seen to have: a conflict where it was made larger meanwhile
+	From int64 `json:"from"`
+
+	// Gib It never becomes smaller
+	Gib int64 `json:"gib"`
+}
+
 // ExtendInputBody defines model for ExtendInputBody.
 type ExtendInputBody struct {
 	// Lease How much longer
@@ -629,6 +680,14 @@ type ListRequest struct {
 // ListSize defines model for ListSize.
 type ListSize struct {
 	Items []Size `json:"items"`
+
+	// Next Send it back as cursor to get the next page; empty on the last one
+	Next string `json:"next"`
+}
+
+// ListVolume defines model for ListVolume.
+type ListVolume struct {
+	Items []Volume `json:"items"`
 
 	// Next Send it back as cursor to get the next page; empty on the last one
 	Next string `json:"next"`
@@ -1130,6 +1189,119 @@ type Step struct {
 // StepState defines model for Step.State.
 type StepState string
 
+// TakeSnapshotInputBody defines model for TakeSnapshotInputBody.
+type TakeSnapshotInputBody struct {
+	// Name Small letters, digits and dashes, once for the volume
+	Name string `json:"name"`
+}
+
+// Volume defines model for Volume.
+type Volume struct {
+	Cluster   string    `json:"cluster"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// From Of a personal volume: the volume that it is a clone of
+	From *string `json:"from,omitempty"`
+
+	// FromSnapshot Of a personal volume: id of the snapshot that it is made from
+	FromSnapshot *string `json:"fromSnapshot,omitempty"`
+
+	// KeptUntil When it will be reclaimed, with what stands still on it, unless somebody uses or keeps it; absent while it is used or kept for ever
+	KeptUntil   *time.Time     `json:"keptUntil,omitempty"`
+	Name        string         `json:"name"`
+	NotExpanded *VolumeRefusal `json:"notExpanded,omitempty"`
+	Owner       string         `json:"owner"`
+
+	// Path Of a personal volume: where the workloads find it that have it
+	Path *string `json:"path,omitempty"`
+
+	// Snapshots Oldest first
+	Snapshots []VolumeSnapshot `json:"snapshots,omitempty"`
+	State     *VolumeState     `json:"state,omitempty"`
+	Storage   string           `json:"storage"`
+
+	// Team It is shared by the whole team, see its volumes
+	Team   *bool  `json:"team,omitempty"`
+	Tenant string `json:"tenant"`
+
+	// UsedBy Of a personal volume: ids of the workloads that have it, running or stopped
+	UsedBy []string `json:"usedBy,omitempty"`
+
+	// Workload Who has it as its home; absent for kept storage
+	Workload *string `json:"workload,omitempty"`
+}
+
+// VolumeRefusal defines model for VolumeRefusal.
+type VolumeRefusal struct {
+	At time.Time `json:"at"`
+
+	// Detail The API server's words
+	Detail *string `json:"detail,omitempty"`
+
+	// Gib As large as it was to be
+	Gib int64 `json:"gib"`
+
+	// Reason In plain words
+	Reason string `json:"reason"`
+}
+
+// VolumeSnapshot defines model for VolumeSnapshot.
+type VolumeSnapshot struct {
+	// CreatedAt When it was asked for
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Detail The same in the cluster's words
+	Detail *string `json:"detail,omitempty"`
+
+	// Id Name of the VolumeSnapshot in the cluster
+	Id   string `json:"id"`
+	Name string `json:"name"`
+
+	// Reason Why it is not ready
+	Reason *string `json:"reason,omitempty"`
+
+	// RestoreGiB Least size of a volume made from it; absent while it is not known
+	RestoreGiB *int64 `json:"restoreGiB,omitempty"`
+
+	// State gone: it was deleted in the cluster
+	State VolumeSnapshotState `json:"state"`
+
+	// TakenAt When the storage took it
+	TakenAt *time.Time `json:"takenAt,omitempty"`
+	Volume  string     `json:"volume"`
+}
+
+// VolumeSnapshotState gone: it was deleted in the cluster
+type VolumeSnapshotState string
+
+// VolumeState defines model for VolumeState.
+type VolumeState struct {
+	// AskedGiB What the claim asks for
+	AskedGiB *float64 `json:"askedGiB,omitempty"`
+
+	// Detail The same in the cluster's words
+	Detail *string `json:"detail,omitempty"`
+
+	// HasGiB What the volume has
+	HasGiB *float64 `json:"hasGiB,omitempty"`
+
+	// Phase none: the cluster makes it with the first workload that has it. unknown: the cluster was not asked for some minutes; seenAt says when it was last, and was what it said
+	Phase VolumeStatePhase `json:"phase"`
+
+	// Reason In plain words, why it waits or does not grow
+	Reason *string `json:"reason,omitempty"`
+
+	// Resizing It has still to become as large as storage says
+	Resizing bool       `json:"resizing"`
+	SeenAt   *time.Time `json:"seenAt,omitempty"`
+
+	// Was The phase at seenAt, where it is unknown now
+	Was *string `json:"was,omitempty"`
+}
+
+// VolumeStatePhase none: the cluster makes it with the first workload that has it. unknown: the cluster was not asked for some minutes; seenAt says when it was last, and was what it said
+type VolumeStatePhase string
+
 // VolumeUse defines model for VolumeUse.
 type VolumeUse struct {
 	// Name As GET /volumes has it, or what I have called it in the team
@@ -1278,6 +1450,14 @@ type ListSizesParams struct {
 	Tenant *string `form:"tenant,omitempty" json:"tenant,omitempty"`
 }
 
+// ListVolumesParams defines parameters for ListVolumes.
+type ListVolumesParams struct {
+	Scope *ListVolumesParamsScope `form:"scope,omitempty" json:"scope,omitempty"`
+}
+
+// ListVolumesParamsScope defines parameters for ListVolumes.
+type ListVolumesParamsScope string
+
 // ListWorkloadsParams defines parameters for ListWorkloads.
 type ListWorkloadsParams struct {
 	Scope  *ListWorkloadsParamsScope `form:"scope,omitempty" json:"scope,omitempty"`
@@ -1348,6 +1528,15 @@ type ApproveRequestJSONRequestBody = ApproveInputBody
 
 // RejectRequestJSONRequestBody defines body for RejectRequest for application/json ContentType.
 type RejectRequestJSONRequestBody = DecideInputBody
+
+// AddVolumeJSONRequestBody defines body for AddVolume for application/json ContentType.
+type AddVolumeJSONRequestBody = AddVolumeInputBody
+
+// ExpandVolumeJSONRequestBody defines body for ExpandVolume for application/json ContentType.
+type ExpandVolumeJSONRequestBody = ExpandVolumeInputBody
+
+// TakeSnapshotJSONRequestBody defines body for TakeSnapshot for application/json ContentType.
+type TakeSnapshotJSONRequestBody = TakeSnapshotInputBody
 
 // ExtendWorkloadJSONRequestBody defines body for ExtendWorkload for application/json ContentType.
 type ExtendWorkloadJSONRequestBody = ExtendInputBody
@@ -1514,6 +1703,63 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/sizes (the `ListSizes` operationId).
 	ListSizes(ctx context.Context, params *ListSizesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListVolumes Storage, in use and kept
+	//
+	// Corresponds with GET /api/v1/volumes (the `ListVolumes` operationId).
+	ListVolumes(ctx context.Context, params *ListVolumesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddVolumeWithBody Make a personal volume, empty or as a clone
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/volumes (the `AddVolume` operationId).
+	AddVolumeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddVolume Make a personal volume, empty or as a clone
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/volumes (the `AddVolume` operationId).
+	AddVolume(ctx context.Context, body AddVolumeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteVolume Delete kept storage for good
+	//
+	// Corresponds with DELETE /api/v1/volumes/{name} (the `DeleteVolume` operationId).
+	DeleteVolume(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExpandVolumeWithBody Make a home volume or a personal one larger; the cluster follows, see its state
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/volumes/{name}/expand (the `ExpandVolume` operationId).
+	ExpandVolumeWithBody(ctx context.Context, name string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExpandVolume Make a home volume or a personal one larger; the cluster follows, see its state
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/volumes/{name}/expand (the `ExpandVolume` operationId).
+	ExpandVolume(ctx context.Context, name string, body ExpandVolumeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeSnapshotWithBody Keep the files of a home volume or a personal one as they are now; the cluster follows, see its state
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/volumes/{name}/snapshots (the `TakeSnapshot` operationId).
+	TakeSnapshotWithBody(ctx context.Context, name string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeSnapshot Keep the files of a home volume or a personal one as they are now; the cluster follows, see its state
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/volumes/{name}/snapshots (the `TakeSnapshot` operationId).
+	TakeSnapshot(ctx context.Context, name string, body TakeSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSnapshot Delete a snapshot for good; volumes made from it stay
+	//
+	// Corresponds with DELETE /api/v1/volumes/{name}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+	DeleteSnapshot(ctx context.Context, name string, snapshot string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListWorkloads Workloads, newest first
 	//
@@ -1802,6 +2048,153 @@ func (c *Client) WithdrawRequest(ctx context.Context, id string, reqEditors ...R
 // Corresponds with GET /api/v1/sizes (the `ListSizes` operationId).
 func (c *Client) ListSizes(ctx context.Context, params *ListSizesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSizesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListVolumes Storage, in use and kept
+//
+// Corresponds with GET /api/v1/volumes (the `ListVolumes` operationId).
+func (c *Client) ListVolumes(ctx context.Context, params *ListVolumesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListVolumesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddVolumeWithBody Make a personal volume, empty or as a clone
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/volumes (the `AddVolume` operationId).
+func (c *Client) AddVolumeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddVolumeRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddVolume Make a personal volume, empty or as a clone
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/volumes (the `AddVolume` operationId).
+func (c *Client) AddVolume(ctx context.Context, body AddVolumeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddVolumeRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteVolume Delete kept storage for good
+//
+// Corresponds with DELETE /api/v1/volumes/{name} (the `DeleteVolume` operationId).
+func (c *Client) DeleteVolume(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteVolumeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExpandVolumeWithBody Make a home volume or a personal one larger; the cluster follows, see its state
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/volumes/{name}/expand (the `ExpandVolume` operationId).
+func (c *Client) ExpandVolumeWithBody(ctx context.Context, name string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExpandVolumeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExpandVolume Make a home volume or a personal one larger; the cluster follows, see its state
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/volumes/{name}/expand (the `ExpandVolume` operationId).
+func (c *Client) ExpandVolume(ctx context.Context, name string, body ExpandVolumeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExpandVolumeRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeSnapshotWithBody Keep the files of a home volume or a personal one as they are now; the cluster follows, see its state
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/volumes/{name}/snapshots (the `TakeSnapshot` operationId).
+func (c *Client) TakeSnapshotWithBody(ctx context.Context, name string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeSnapshotRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeSnapshot Keep the files of a home volume or a personal one as they are now; the cluster follows, see its state
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/volumes/{name}/snapshots (the `TakeSnapshot` operationId).
+func (c *Client) TakeSnapshot(ctx context.Context, name string, body TakeSnapshotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeSnapshotRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSnapshot Delete a snapshot for good; volumes made from it stay
+//
+// Corresponds with DELETE /api/v1/volumes/{name}/snapshots/{snapshot} (the `DeleteSnapshot` operationId).
+func (c *Client) DeleteSnapshot(ctx context.Context, name string, snapshot string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSnapshotRequest(c.Server, name, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -2525,6 +2918,269 @@ func NewListSizesRequest(server string, params *ListSizesParams) (*http.Request,
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListVolumesRequest constructs an http.Request for the ListVolumes method
+func NewListVolumesRequest(server string, params *ListVolumesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Scope != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "scope", *params.Scope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddVolumeRequest calls the generic AddVolume builder with application/json body
+func NewAddVolumeRequest(server string, body AddVolumeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddVolumeRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAddVolumeRequestWithBody constructs an http.Request for the AddVolume method, with any body, and a specified content type
+func NewAddVolumeRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteVolumeRequest constructs an http.Request for the DeleteVolume method
+func NewDeleteVolumeRequest(server string, name string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExpandVolumeRequest calls the generic ExpandVolume builder with application/json body
+func NewExpandVolumeRequest(server string, name string, body ExpandVolumeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewExpandVolumeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewExpandVolumeRequestWithBody constructs an http.Request for the ExpandVolume method, with any body, and a specified content type
+func NewExpandVolumeRequestWithBody(server string, name string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes/%s/expand", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTakeSnapshotRequest calls the generic TakeSnapshot builder with application/json body
+func NewTakeSnapshotRequest(server string, name string, body TakeSnapshotJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTakeSnapshotRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewTakeSnapshotRequestWithBody constructs an http.Request for the TakeSnapshot method, with any body, and a specified content type
+func NewTakeSnapshotRequestWithBody(server string, name string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes/%s/snapshots", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteSnapshotRequest constructs an http.Request for the DeleteSnapshot method
+func NewDeleteSnapshotRequest(server string, name string, snapshot string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "snapshot", snapshot, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/volumes/%s/snapshots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -43,18 +43,20 @@ type Installed struct {
 
 // Values of a release that matter for its rights.
 type Values struct {
-	Instance string   // "" for the default
-	Names    []string // of tenants' namespaces; none for the default
-	Bindings string   // "" for the default
-	Proxy    bool
-	Terminal bool
-	NoLogs   bool // without the right to logs and events for the pages
+	Instance  string   // "" for the default
+	Names     []string // of tenants' namespaces; none for the default
+	Bindings  string   // "" for the default
+	Proxy     bool
+	Terminal  bool
+	Snapshots bool // of volumes
+	NoLogs    bool // without the right to logs and events for the pages
 }
 
 func (v Values) text() (string, error) {
 	config := map[string]any{"url": "https://gpu.example.org", "appsDomain": "apps.example.net",
 		"oidc": map[string]any{"issuer": "https://login.example.org"}}
-	rights := map[string]any{"proxy": v.Proxy, "logs": !v.NoLogs, "terminal": v.Terminal}
+	rights := map[string]any{"proxy": v.Proxy, "logs": !v.NoLogs, "terminal": v.Terminal,
+		"snapshots": v.Snapshots}
 	if v.Instance != "" {
 		config["instance"] = v.Instance
 	}

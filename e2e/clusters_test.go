@@ -41,7 +41,7 @@ func newAnnex(t *testing.T, name string) annex {
 	}
 	instance := name + runID
 	rights, err := charts.InstallRights(ctx, admin, "portal-"+instance, charts.Values{Instance: instance,
-		Names: []string{spaces(name) + "*"}, Terminal: true})
+		Names: []string{spaces(name) + "*"}, Terminal: true, Snapshots: true})
 	if err != nil {
 		t.Fatal(err)
 	}

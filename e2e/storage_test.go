@@ -4,15 +4,17 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // TestAPersonalVolume is made on the page, chosen in the form of a start, found in the pod at its place, made larger
-// while it is there, and made a clone of once nobody has it; a colleague can do nothing of it.
+// while it is there, snapshotted in use, and made a clone of once nobody has it; a colleague can do nothing of it.
 func TestAPersonalVolume(t *testing.T) {
 	dana, devi := as(t, "dana"), as(t, "devi")
 	name := "corpus-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
@@ -25,9 +27,9 @@ func TestAPersonalVolume(t *testing.T) {
 	p.shot("new")
 	p.click("[data-test=volume-save]")
 	p.reads("[data-test=volume-row]:has-text('"+name+"')", "/data/"+name)
-	t.Cleanup(func() { // the volume, then its clone
+	t.Cleanup(func() { // the volume and what was made of it
 		for _, v := range items(dana.ok(http.StatusOK, http.MethodGet, "/volumes?scope=mine", nil)) {
-			if at := str(v["path"]); at == "/data/"+name || at == "/data/"+name+"-copy" {
+			if at := str(v["path"]); strings.HasPrefix(at, "/data/"+name) {
 				dana.call(http.MethodDelete, "/volumes/"+str(v["name"]), nil)
 			}
 		}
@@ -91,6 +93,11 @@ func TestAPersonalVolume(t *testing.T) {
 		got.Status != http.StatusUnprocessableEntity {
 		t.Errorf("a volume in use is cloned: %d %s", got.Status, got.Raw)
 	}
+	if got := devi.call(http.MethodPost, at+"/snapshots", map[string]any{"name": "theirs"}); got.Status < 403 ||
+		got.Status > 404 {
+		t.Errorf("a colleague takes a snapshot: %d %s", got.Status, got.Raw)
+	}
+	aSnapshotInUse(p, dana, name, claims)
 	dana.remove(id)
 	dana.until("/volumes?scope=mine", "a clone", time.Minute, func(map[string]any) bool {
 		return dana.call(http.MethodPost, "/volumes", clone).Status == http.StatusCreated
@@ -100,6 +107,39 @@ func TestAPersonalVolume(t *testing.T) {
 		c, err := claims.Get(context.Background(), str(made["name"]), metav1.GetOptions{})
 		return err == nil && c.Spec.DataSource != nil && c.Spec.DataSource.Name == claim
 	})
+}
+
+// aSnapshotInUse takes a snapshot of a volume that a workload has, makes a volume from it, and deletes both.
+func aSnapshotInUse(p *person, c client, name string, claims typed.PersistentVolumeClaimInterface) {
+	c.t.Helper()
+	p.open("/storage")
+	p.click("[data-test=volume-row]:has-text('" + name + "') [data-test=snapshot-take]")
+	p.fill("[data-test=snapshot-name]", "before")
+	p.accessible()
+	p.shot("snapshot")
+	p.click("[data-test=snapshot-save]")
+	row := "[data-test=snapshot-row]:has-text('" + name + "')"
+	p.sees(row + " [data-test=snapshot-use]") // once it is ready, by itself
+	p.accessible()
+	p.shot("snapshots")
+	p.click(row + " [data-test=snapshot-use]")
+	p.fill("[data-test=volume-name]", name+"-back")
+	p.accessible()
+	p.shot("from-snapshot")
+	p.click("[data-test=volume-save]")
+	p.reads("[data-test=volume-row]:has-text('"+name+"-back')", "before")
+	source, back := str(volumeAt(c, "/data/"+name)["name"])+".before", volumeAt(c, "/data/"+name+"-back")
+	c.until("/volumes?scope=mine", "the claim of what is made from it", time.Minute, func(map[string]any) bool {
+		made, err := claims.Get(context.Background(), str(back["name"]), metav1.GetOptions{})
+		return err == nil && made.Spec.DataSource != nil && made.Spec.DataSource.Kind == "VolumeSnapshot" &&
+			made.Spec.DataSource.Name == source
+	})
+	c.ok(http.StatusOK, http.MethodDelete, "/volumes/"+str(back["name"]), nil)
+	p.open("/storage")
+	p.click(row + " [data-test=snapshot-delete]")
+	p.accessible()
+	p.click("[data-test=snapshot-delete-confirm]")
+	p.goes(row)
 }
 
 // volumeAt is one's own volume that workloads have at a path.

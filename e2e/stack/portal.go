@@ -135,7 +135,7 @@ func (o PortalOptions) installRights(ctx context.Context) (charts.Installed, err
 		return charts.Installed{}, err
 	}
 	rights, err := charts.InstallRights(ctx, admin, o.own(), charts.Values{Instance: o.Instance,
-		Names: []string{o.spaces() + "*"}, Terminal: true})
+		Names: []string{o.spaces() + "*"}, Terminal: true, Snapshots: true})
 	if err != nil {
 		return rights, fmt.Errorf("give the portal its rights: %w", err)
 	}

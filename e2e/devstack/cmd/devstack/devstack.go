@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -53,14 +54,14 @@ func (w *devstack) run(ctx context.Context) error {
 	if err := w.group.Start(ctx); err != nil {
 		return err
 	}
-	client, err := w.client()
+	client, custom, err := w.clients()
 	if err != nil {
 		return err
 	}
 	if err := w.prepare(ctx, client); err != nil {
 		return err
 	}
-	if err := w.simulate(inner, client); err != nil {
+	if err := w.simulate(inner, client, custom); err != nil {
 		return err
 	}
 	if err := w.writeReady(); err != nil {
@@ -81,14 +82,20 @@ func (w *devstack) stop(stopSimulators func()) {
 	}
 }
 
-func (w *devstack) client() (kubernetes.Interface, error) {
+// clients are of the kinds of Kubernetes itself, and of custom resources.
+func (w *devstack) clients() (kubernetes.Interface, dynamic.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", w.SimulatorKubeconfig())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "devstack"
-	return kubernetes.NewForConfig(config)
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	return client, custom, err
 }
 
 func (w *devstack) prepare(ctx context.Context, client kubernetes.Interface) error {

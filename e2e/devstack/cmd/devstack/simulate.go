@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/control"
@@ -23,7 +24,7 @@ import (
 )
 
 // simulate starts everything that we play ourselves; it ends with ctx.
-func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) error {
+func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface, custom dynamic.Interface) error {
 	cluster, err := world.New(client)
 	if err != nil {
 		return err
@@ -52,7 +53,12 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	network := stub.NewNetwork(ctx, cluster, memory)
 	network.Agent = faces.Agent(cluster)
 	manager := &migmanager.Manager{Cluster: cluster, Hardware: hardware, Takes: 4 * time.Second}
+	snapshots := volumes.Snapshots{Driver: disks, Client: custom}
+	if err := snapshots.Define(ctx); err != nil {
+		return err
+	}
 	go disks.Run(ctx)
+	go snapshots.Run(ctx)
 	go manager.Run(ctx)
 
 	port := &socks.Port{Addr: w.Ports.Addr("socks"), Network: network}

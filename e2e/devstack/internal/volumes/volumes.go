@@ -1,6 +1,7 @@
 // Package volumes plays the controller of a storage driver: it makes a volume for a claim when the scheduler has chosen
 // a node (or at once, for classes that do not wait), lets claims grow, and removes volumes whose claim is gone. The
-// binding itself is done by the real controller-manager and scheduler.
+// binding itself is done by the real controller-manager and scheduler. Beside it, snapshots.go plays the snapshot
+// controller.
 package volumes
 
 import (

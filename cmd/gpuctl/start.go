@@ -290,7 +290,7 @@ func (c *cli) dryRun(ctx context.Context, client *apiclient.Client, body apiclie
 	}
 	r.rows = append(r.rows, []string{"Starts", now}, []string{"Price", money(p.Price)}, []string{"Until", c.at(p.Until)},
 		[]string{"Free", free(p.Capacity)}, []string{"Quota", fmt.Sprintf("%d of %d used", p.Quota.Used, p.Quota.Limit)},
-		[]string{"Would start now", value(p.Instead)})
+		[]string{"Would start now", value(p.Instead)}, []string{"Note", value(p.Note)})
 	for _, problem := range p.Problems {
 		r.rows = append(r.rows, []string{"Problem", problem.Name + ": " + problem.Reason})
 	}

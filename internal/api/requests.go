@@ -156,6 +156,7 @@ type Preview struct {
 	StartsNow bool                   `json:"startsNow"`
 	Decision  *Decision              `json:"decision,omitempty"`
 	Problems  []problem.FieldProblem `json:"problems" doc:"What must be changed first"`
+	Note      string                 `json:"note,omitempty" doc:"What should be looked at and hinders nothing: a custom image exposes other ports than the one at which it must answer"`
 	Price     Money                  `json:"price" doc:"Of the size for the whole time, with the replicas that it starts with"`
 	PriceMost *Money                 `json:"priceMost,omitempty" doc:"The same with as many replicas as may be set; absent where that is the price"`
 	Storage   Money                  `json:"storagePrice" doc:"Of new storage for the whole time; it costs on while it is kept"`
@@ -200,6 +201,9 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	}
 	if p.Verdict.Outcome != "" {
 		v.Decision = verdictView(p.Verdict, l)
+	}
+	if !p.Note.IsZero() {
+		v.Note = l.Say(p.Note)
 	}
 	v.Model = modelFitView(p, l)
 	v.Forecast = a.previewForecast(ctx, p)

@@ -803,10 +803,13 @@ type Preview struct {
 	InsteadWeaker []string `json:"insteadWeaker,omitempty"`
 
 	// Manifest YAML of what would be created
-	Manifest  string    `json:"manifest"`
-	Model     *ModelFit `json:"model,omitempty"`
-	Price     Money     `json:"price"`
-	PriceMost *Money    `json:"priceMost,omitempty"`
+	Manifest string    `json:"manifest"`
+	Model    *ModelFit `json:"model,omitempty"`
+
+	// Note What should be looked at and hinders nothing: a custom image exposes other ports than the one at which it must answer
+	Note      *string `json:"note,omitempty"`
+	Price     Money   `json:"price"`
+	PriceMost *Money  `json:"priceMost,omitempty"`
 
 	// Problems What must be changed first
 	Problems     []FieldProblem `json:"problems"`

@@ -354,7 +354,8 @@ func (a *App) services() {
 		Clusters:            func() []string { return a.site.Clusters },
 		Holidays:            a.config.Schedule.Holidays,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,
-		Resolve: a.resolveImage, Taken: a.teamsTaken, Now: a.now, Logger: a.log})
+		Resolve: a.resolveImage, ImageUsers: slices.ContainsFunc(a.config.Clusters, notOpenShift),
+		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
 		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
 	a.requests = request.New(request.Options{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +28,8 @@ import (
 // shelf is registry.example.org as a team sees it: what its one tag leads to may change.
 type shelf struct {
 	digest, index string
-	status        int // of every answer, 0 for the usual ones
+	blob          string // configuration of the image, by whatever digest it is asked for
+	status        int    // of every answer, 0 for the usual ones
 	down          bool
 	asked         atomic.Int32
 }
@@ -42,6 +46,8 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.Header.Set("Docker-Content-Digest", s.digest)
 	case strings.HasSuffix(r.URL.Path, "/manifests/"+s.digest):
 		answer.Body = io.NopCloser(strings.NewReader(s.index))
+	case s.blob != "" && strings.Contains(r.URL.Path, "/blobs/"):
+		answer.Body = io.NopCloser(strings.NewReader(s.blob))
 	default:
 		answer.StatusCode = http.StatusNotFound
 	}
@@ -54,6 +60,49 @@ func (w *world) registry() *shelf {
 	w.secretService = secret.New(secret.Options{Store: w.store, Keys: w.keyring, Team: w.teamKnown,
 		Client: &http.Client{Transport: s}, Now: w.now, NewID: w.newID})
 	return s
+}
+
+// holds puts an image with this configuration behind the tag.
+func (s *shelf) holds(config string) {
+	digestOf := func(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
+	s.blob, s.index = config, `{"config":{"digest":"`+digestOf(config)+`"}}`
+	s.digest = digestOf(s.index)
+}
+
+// TestAnImageThatExposesAnotherPort is said before it is sent, to people and programs, and hinders nothing: what an
+// image exposes is a hint. A job answers nobody.
+func TestAnImageThatExposesAnotherPort(t *testing.T) {
+	w := newWorld(t)
+	r := w.registry()
+	w.allowCustom(true)
+	dora := w.signedIn(developer)
+	r.holds(`{"os":"linux","architecture":"amd64","config":{"User":"0","ExposedPorts":{"9000/tcp":{}}}}`)
+	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
+		"lease": {"1h"}, "customImage.reference": {visionImage("")}}
+	const says = "exposes port 9000, not 8888"
+	if a := dora.post("/start/summary", form); a.status != http.StatusOK || !strings.Contains(a.body, says) ||
+		!strings.Contains(a.body, `data-test="note"`) {
+		t.Errorf("want it beside the verdict, got %d %s", a.status, a.body)
+	}
+	draft := custom("cpu", visionImage(""))
+	p, err := w.requests.Requests.Preview(t.Context(), w.actorOf(developer), draft)
+	if err != nil || p.Note.ID != "request.image_port" || len(p.Fields) > 0 || !p.StartsNow() && p.Fit.Known {
+		t.Errorf("want a note and no problem, got %+v %v %v", p.Note, p.Fields, err)
+	}
+	if _, err := w.requests.Requests.Submit(t.Context(), w.actorOf(developer), draft); err != nil {
+		t.Errorf("it is refused: %v", err)
+	}
+	for name, config := range map[string]string{
+		"the right port": `{"os":"linux","config":{"ExposedPorts":{"8888/tcp":{},"9000/tcp":{}}}}`,
+		"no port":        `{"os":"linux","config":{}}`,
+	} {
+		w.clock.pass(2 * time.Minute) // previews remember an answer for one
+		r.holds(config)
+		p, err := w.requests.Requests.Preview(t.Context(), w.actorOf(developer), draft)
+		if err != nil || !p.Note.IsZero() || len(p.Fields) > 0 {
+			t.Errorf("%s: %+v %v %v", name, p.Note, p.Fields, err)
+		}
+	}
 }
 
 // custom is a start of the developer with an image of their own.

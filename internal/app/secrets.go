@@ -42,3 +42,5 @@ func (a *App) newSecrets() *secret.Service {
 		Client: a.config.WorkloadSecrets.Guard().Client(), Now: a.now, NewID: a.newID,
 		Logger: a.log})
 }
+
+func notOpenShift(k config.Cluster) bool { return !k.OpenShift }

@@ -185,17 +185,28 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 func TestATagIsWrittenDownWithItsDigest(t *testing.T) {
 	w := newWorld(t)
 	windows := registry.Manifest{Digest: oneDigest[1:], Platforms: []string{"windows/amd64"}}
+	as := func(user string) registry.Manifest {
+		return registry.Manifest{Digest: oneDigest[1:], Config: &registry.Config{User: user}}
+	}
+	offered := func() catalog.Catalog { // with an image that is started as the user that it names
+		c := w.offer.Catalog()
+		i, _ := c.Image("jupyterlab")
+		i.Name, i.RunAsUser = "as-it-says", nil
+		c.Images = append(slices.Clone(c.Images), i)
+		return c
+	}
 	var asked []string
 	var found registry.Manifest
 	var why error
-	teams := tenant.NewService(tenant.Options{Store: w.store, Initial: w.site.Directory, Catalog: w.offer.Catalog,
-		Now: w.now, Resolve: func(_ context.Context, team, reference string) (registry.Manifest, error) {
+	teams := tenant.NewService(tenant.Options{Store: w.store, Initial: w.site.Directory, Catalog: offered,
+		ImageUsers: true, Now: w.now, Resolve: func(_ context.Context, team, reference string) (registry.Manifest, error) {
 			asked = append(asked, team+" "+reference)
 			return found, why
 		}})
+	like := "as-it-says"
 	save := func(reference string) (tenant.Own, error) {
 		return teams.SaveImage(t.Context(), w.actorOf(owner), "vision", tenant.ImageDraft{New: true, Image: tenant.Image{
-			Name: "train", Title: "Train", Reference: reference, Like: "jupyterlab"}})
+			Name: "train", Title: "Train", Reference: reference, Like: like}})
 	}
 	for name, c := range map[string]struct {
 		reference, want string
@@ -206,6 +217,8 @@ func TestATagIsWrittenDownWithItsDigest(t *testing.T) {
 		"a wrong password":   {visionImage(""), "tenant.image_refused", registry.Manifest{}, registry.ErrRefused},
 		"no answer":          {visionImage(""), "tenant.image_silent", registry.Manifest{}, registry.ErrSilent},
 		"for Windows alone":  {visionImage(""), "tenant.image_platform", windows, nil},
+		"of root":            {visionImage(""), "tenant.image_root", as(""), nil},
+		"of a named user":    {visionImage(""), "tenant.image_user", as("jovyan"), nil},
 		"of another team":    {"registry.example.org/speech/train:1", "tenant.image_not_allowed", registry.Manifest{}, nil},
 		"a host without dot": {"train:1", "tenant.image_reference", registry.Manifest{}, nil},
 	} {
@@ -224,6 +237,11 @@ func TestATagIsWrittenDownWithItsDigest(t *testing.T) {
 	if want := []string{"vision " + visionImage("")}; err != nil || own.Reference != visionImage(oneDigest) ||
 		!slices.Equal(asked, want) {
 		t.Errorf("want the digest written down, got %q %v after %v", own.Reference, err, asked)
+	}
+	found = as("root")
+	if p, err := teams.PinImage(t.Context(), "vision", visionImage(""), new(int64(1000))); err != nil ||
+		p.Reference != visionImage(oneDigest) {
+		t.Errorf("an image of root that is started as somebody else: %v %v", p, err)
 	}
 }
 

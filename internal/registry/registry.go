@@ -1,5 +1,5 @@
-// Package registry asks OCI registries two questions: does it take this password (Client.SignIn), and which digest is
-// behind this tag (Client.Resolve). Both speak as the OCI distribution specification has it
+// Package registry asks OCI registries two questions: does it take this password (Client.SignIn), and what is behind this
+// tag (Client.Resolve): the digest, platforms, user and ports of an image. Both speak as the OCI distribution specification has it
 // (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md): the API says where tokens are given, or
 // takes the password itself. Nothing that a registry writes is shown to anybody: its host is one that somebody typed.
 package registry
@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -51,7 +52,7 @@ type Client struct {
 	Scheme string // https where empty; http is for tests
 }
 
-// answerWithin bounds a question, which is up to five calls: somebody waits for it in front of a form.
+// answerWithin bounds a question, which is up to seven calls: somebody waits for it in front of a form.
 const answerWithin = 20 * time.Second
 
 // SignIn asks a registry whether it takes user and password: ErrRefused or ErrSilent where not.
@@ -90,9 +91,17 @@ func refuses(status int) bool {
 
 // Manifest is what a tag leads to.
 type Manifest struct {
-	Digest string // "sha256:" and 64 hexadecimal digits
-	// Platforms are what it runs on, "linux/amd64"; none where the registry does not say, as of an image for one platform
-	Platforms []string
+	Digest    string   // "sha256:" and 64 hexadecimal digits
+	Platforms []string // what it runs on, "linux/amd64"; none where the registry does not say
+	Config    *Config  // of the image for linux/amd64, or the first for Linux; nil where it could not be read
+}
+
+// Config is what an image says of how it is run. Source:
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/config.md
+type Config struct {
+	User     string  // "1000", "1000:100", "jovyan"; "" is root
+	Ports    []int32 // TCP ports that it exposes, in order; what listens may be others
+	Platform string  // "linux/amd64"
 }
 
 // kinds are the media types of manifests that container runtimes take.
@@ -131,10 +140,92 @@ func (c Client) Resolve(ctx context.Context, reference string, a Account) (Manif
 		return Manifest{}, ErrSilent
 	}
 	m := Manifest{Digest: answer.header.Get("Docker-Content-Digest")}
-	if answer, err = c.ask(ctx, http.MethodGet, address+m.Digest, header); err == nil && answer.status == http.StatusOK {
-		m.Platforms = platforms(answer.body, m.Digest)
+	text, ok := c.content(ctx, address+m.Digest, m.Digest, header)
+	if !ok {
+		return m, nil
+	}
+	images := imagesOf(text)
+	m.Platforms = platforms(images)
+	if i := slices.IndexFunc(images, wanted(images)); i >= 0 {
+		if text, ok = c.content(ctx, address+images[i].Digest, images[i].Digest, header); !ok {
+			return m, nil
+		}
+	}
+	var image struct {
+		Config struct {
+			Digest string `json:"digest"`
+		} `json:"config"`
+	}
+	if json.Unmarshal(text, &image) == nil && digestForm.MatchString(image.Config.Digest) {
+		if text, ok = c.content(ctx, c.api(host)+repository+"/blobs/"+image.Config.Digest, image.Config.Digest,
+			header); ok {
+			m.Config = configOf(text)
+		}
+	}
+	if m.Config != nil && len(m.Platforms) == 0 {
+		m.Platforms = []string{m.Config.Platform}
 	}
 	return m, nil
+}
+
+// content is what a digest names; false where it is not to be had, or is something else.
+func (c Client) content(ctx context.Context, address, digest string, header http.Header) ([]byte, bool) {
+	answer, err := c.ask(ctx, http.MethodGet, address, header)
+	if to := elsewhere(answer, address); err == nil && to != "" {
+		answer, err = c.ask(ctx, http.MethodGet, to, nil) // to the store of blobs, which needs no credentials of ours
+	}
+	sum := sha256.Sum256(answer.body)
+	return answer.body, err == nil && answer.status == http.StatusOK && "sha256:"+hex.EncodeToString(sum[:]) == digest
+}
+
+// elsewhere is where a registry says that a blob is; "" where it has sent it, or says nothing that may be followed.
+func elsewhere(a answer, from string) string {
+	if a.status != http.StatusTemporaryRedirect && a.status != http.StatusFound && a.status != http.StatusSeeOther &&
+		a.status != http.StatusPermanentRedirect && a.status != http.StatusMovedPermanently {
+		return ""
+	}
+	base, err := url.Parse(from)
+	if err != nil {
+		return ""
+	}
+	to, err := base.Parse(a.header.Get("Location"))
+	if err != nil || to.Host == "" || to.User != nil || to.Scheme != base.Scheme {
+		return ""
+	}
+	return to.String()
+}
+
+// configOf reads the configuration of an image; nil where it is none.
+func configOf(text []byte) *Config {
+	var image struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+		Config       struct {
+			User         string              `json:"User"`
+			ExposedPorts map[string]struct{} `json:"ExposedPorts"`
+		} `json:"config"`
+	}
+	if json.Unmarshal(text, &image) != nil || image.OS == "" {
+		return nil
+	}
+	c := Config{User: image.Config.User, Platform: image.OS + "/" + image.Architecture}
+	for exposed := range image.Config.ExposedPorts { // "8888/tcp", "53/udp", "8080"
+		number, protocol, _ := strings.Cut(exposed, "/")
+		if n, err := strconv.ParseUint(number, 10, 16); err == nil && n > 0 && (protocol == "" || protocol == "tcp") {
+			c.Ports = append(c.Ports, int32(n))
+		}
+	}
+	slices.Sort(c.Ports)
+	return &c
+}
+
+// RootUser says why a kubelet refuses to start the image where runAsNonRoot is set and no user is given: it names none
+// or root, or a user by a name, of which the kubelet cannot know that it is not root. Source: verifyRunAsNonRoot in
+// https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/kuberuntime/security_context.go
+func (c Config) RootUser() bool {
+	user, _, _ := strings.Cut(c.User, ":")
+	id, err := strconv.ParseInt(user, 10, 64)
+	return err != nil || id == 0
 }
 
 // parts are a reference's host, repository and tag.
@@ -155,29 +246,42 @@ func parts(reference string) (host, repository, tag string) {
 	return host, repository, tag
 }
 
-// platforms are those of an index; none of what is no index, or not what the digest says.
-func platforms(body []byte, digest string) []string {
-	sum := sha256.Sum256(body)
-	if "sha256:"+hex.EncodeToString(sum[:]) != digest {
-		return nil
-	}
+// indexed is one image of an index.
+type indexed struct {
+	Digest   string `json:"digest"`
+	Platform struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+	} `json:"platform"`
+}
+
+func (i indexed) platform() string { return i.Platform.OS + "/" + i.Platform.Architecture }
+
+// imagesOf are those of an index; none of what is no index.
+func imagesOf(text []byte) []indexed {
 	var index struct {
-		Manifests []struct {
-			Platform struct {
-				OS           string `json:"os"`
-				Architecture string `json:"architecture"`
-			} `json:"platform"`
-		} `json:"manifests"`
+		Manifests []indexed `json:"manifests"`
 	}
-	if json.Unmarshal(body, &index) != nil {
-		return nil
+	_ = json.Unmarshal(text, &index)
+	// attestations stand beside the images, as of an unknown platform
+	return slices.DeleteFunc(index.Manifests, func(i indexed) bool {
+		return i.Platform.OS == "" || i.Platform.OS == "unknown"
+	})
+}
+
+// wanted finds the image that most clusters would run.
+func wanted(images []indexed) func(indexed) bool {
+	const most = "linux/amd64"
+	hasMost := slices.ContainsFunc(images, func(i indexed) bool { return i.platform() == most })
+	return func(i indexed) bool {
+		return digestForm.MatchString(i.Digest) && (i.platform() == most || !hasMost && i.Platform.OS == "linux")
 	}
+}
+
+func platforms(images []indexed) []string {
 	var list []string
-	for _, m := range index.Manifests {
-		// attestations stand beside the images, as of an unknown platform
-		if m.Platform.OS != "" && m.Platform.OS != "unknown" {
-			list = append(list, m.Platform.OS+"/"+m.Platform.Architecture)
-		}
+	for _, i := range images {
+		list = append(list, i.platform())
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -265,8 +369,9 @@ func basic(a Account) string {
 	return r.Header.Get("Authorization")
 }
 
-// mostAnswer bounds what is read of an answer: manifests have a few KiB.
-const mostAnswer = 64 << 10
+// mostAnswer bounds what is read of an answer: manifests have a few KiB, the configuration of an image with its history
+// some hundred.
+const mostAnswer = 1 << 20
 
 type answer struct {
 	status int

@@ -4,12 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/registry"
@@ -193,3 +196,116 @@ func TestWhatARegistryOfDockerHubIsAsked(t *testing.T) {
 type answers func(*http.Request) *http.Response
 
 func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// blobs is a registry whose manifests and blobs are called by what is in them; the blobs of the second host are those
+// that the first one sends people to.
+func blobs(t *testing.T, redirects bool, texts ...string) (c registry.Client, asked *[]string) {
+	t.Helper()
+	held := map[string]string{}
+	for _, text := range texts {
+		held[digestOf(text)] = text
+	}
+	asked = &[]string{}
+	return registry.Client{HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}, Transport: answers(func(r *http.Request) *http.Response {
+		*asked = append(*asked, r.URL.Host+" "+r.Header.Get("Authorization"))
+		a := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}
+		name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/manifests/1"):
+			a.Header.Set("Docker-Content-Digest", digestOf(texts[0]))
+		case redirects && r.URL.Host == "registry.example.org" && strings.Contains(r.URL.Path, "/blobs/"):
+			a.StatusCode = http.StatusTemporaryRedirect
+			a.Header.Set("Location", "https://blobs.example.org/"+name+"?signed=yes")
+		case held[name] != "":
+			a.Body = io.NopCloser(strings.NewReader(held[name]))
+		default:
+			a.StatusCode = http.StatusNotFound
+		}
+		return a
+	})}}, asked
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func manifestOf(config string) string {
+	return `{"config":{"digest":"` + digestOf(config) + `"},"layers":[]}`
+}
+
+// TestWhatAnImageSaysOfItself: the image for the machines that most clusters have is read, and nothing that is not what
+// its digest says.
+func TestWhatAnImageSaysOfItself(t *testing.T) {
+	const amd64 = `{"os":"linux","architecture":"amd64","config":{"User":"1000:100",
+		"ExposedPorts":{"8888/tcp":{},"53/udp":{},"80":{},"none/tcp":{}}}}`
+	const arm64 = `{"os":"linux","architecture":"arm64","config":{"User":"jovyan"}}`
+	const windows = `{"os":"windows","architecture":"amd64","config":{}}`
+	both := `{"manifests":[{"digest":"` + digestOf(manifestOf(arm64)) + `","platform":{"os":"linux","architecture":"arm64"}},
+		{"digest":"` + digestOf(manifestOf(amd64)) + `","platform":{"os":"linux","architecture":"amd64"}}]}`
+	arm := `{"manifests":[{"digest":"` + digestOf(manifestOf(arm64)) + `","platform":{"os":"linux","architecture":"arm64"}}]}`
+	want := &registry.Config{User: "1000:100", Ports: []int32{80, 8888}, Platform: "linux/amd64"}
+	for name, c := range map[string]struct {
+		texts     []string
+		redirects bool
+		want      *registry.Config
+		platforms []string
+	}{
+		"one image": {[]string{manifestOf(amd64), amd64}, false, want, []string{"linux/amd64"}},
+		"of several platforms": {[]string{both, manifestOf(amd64), manifestOf(arm64), amd64, arm64}, true, want,
+			[]string{"linux/amd64", "linux/arm64"}},
+		"of another platform": {[]string{arm, manifestOf(arm64), arm64}, false,
+			&registry.Config{User: "jovyan", Platform: "linux/arm64"}, []string{"linux/arm64"}},
+		"for Windows":        {[]string{manifestOf(windows), windows}, false, &registry.Config{Platform: "windows/amd64"}, []string{"windows/amd64"}},
+		"without its blob":   {[]string{manifestOf(amd64)}, false, nil, nil},
+		"with no manifest":   {[]string{both}, false, nil, []string{"linux/amd64", "linux/arm64"}},
+		"that is no image":   {[]string{manifestOf("[]"), "[]"}, false, nil, nil},
+		"with a chart in it": {[]string{manifestOf(`{"name":"chart"}`), `{"name":"chart"}`}, false, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, asked := blobs(t, c.redirects, c.texts...)
+			m, err := client.Resolve(t.Context(), "registry.example.org/vision/train:1", registry.Account{})
+			if err != nil || m.Digest != digestOf(c.texts[0]) {
+				t.Fatalf("%+v %v", m, err)
+			}
+			if diff := cmp.Diff(c.want, m.Config); diff != "" {
+				t.Error(diff)
+			}
+			if !slices.Equal(m.Platforms, c.platforms) {
+				t.Errorf("want %v, got %v", c.platforms, m.Platforms)
+			}
+			if c.redirects && !slices.Contains(*asked, "blobs.example.org ") {
+				t.Errorf("want the other host asked, without credentials: %q", *asked)
+			}
+		})
+	}
+}
+
+// TestAWrongBlobIsNotRead: what a registry sends in place of a blob is not the image's.
+func TestAWrongBlobIsNotRead(t *testing.T) {
+	const config = `{"os":"linux","architecture":"amd64","config":{"User":"0"}}`
+	manifest := manifestOf(config)
+	client := registry.Client{HTTP: &http.Client{Transport: answers(func(r *http.Request) *http.Response {
+		a := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Docker-Content-Digest": {digestOf(manifest)}},
+			Body: io.NopCloser(strings.NewReader(manifest)), Request: r}
+		if strings.Contains(r.URL.Path, "/blobs/") {
+			a.Body = io.NopCloser(strings.NewReader(strings.Replace(config, `"0"`, `"7"`, 1)))
+		}
+		return a
+	})}}
+	m, err := client.Resolve(t.Context(), "registry.example.org/vision/train:1", registry.Account{})
+	if err != nil || m.Config != nil {
+		t.Errorf("want it unknown, got %+v %v", m.Config, err)
+	}
+}
+
+func TestWhoRunsAsRoot(t *testing.T) {
+	for user, root := range map[string]bool{"": true, "0": true, "0:0": true, "root": true, "jovyan": true,
+		"jovyan:100": true, "1000": false, "1000:0": false, "65532:65532": false} {
+		if got := (registry.Config{User: user}).RootUser(); got != root {
+			t.Errorf("%q: want %t, got %t", user, root, got)
+		}
+	}
+}

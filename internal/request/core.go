@@ -28,9 +28,9 @@ type Options struct {
 	Refusals  *audit.Aggregator                                        // nil: each is written
 	People    People                                                   // who may be given a request
 	Actor     func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
-	// PinImage gives a reference with the digest that its tag has now, see tenant.Service.PinImage; nil: only references
-	// with a digest can be started.
-	PinImage func(ctx context.Context, team, reference string) (string, error)
+	// PinImage asks a registry about a custom image, see tenant.Service.PinImage; nil: only references with a digest can
+	// be started.
+	PinImage func(ctx context.Context, team, reference string, runAs *int64) (tenant.Pinned, error)
 	// Raised applies a quota that was just raised; nil where the site is read anew anyway.
 	Raised func(ctx context.Context) error
 	Now    func() time.Time

@@ -20,6 +20,7 @@ import (
 type Preview struct {
 	Spec       Spec
 	Fields     []fault.Field    // what must be changed first
+	Note       i18n.Text        // of a custom image: what should be looked at, and hinders nothing; zero for none
 	Verdict    policy.Verdict   // meaningful without Fields
 	Price      usage.Money      // of the size, for the whole lease, with the replicas that it starts with
 	PriceMost  usage.Money      // with as many as may be set
@@ -55,7 +56,7 @@ func (p Preview) NeedsReason() bool {
 func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c completed, out Outcome,
 	refusal error) (v Preview, err error) {
 	f, w := c.facts, c.spec
-	v = Preview{Spec: w, Fields: fieldsOf(refusal), Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
+	v = Preview{Spec: w, Fields: fieldsOf(refusal), Note: p.note, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
 		AdditionalSeats: f.additionalSeats(w),
 		Place:           f.seatPlace(w), Budget: f.Budget, Price: w.price(), PriceMost: w.atMost().price(),
 		Extras: f.Extras(StartKind, w), Until: f.Now.Add(w.Lease.Std())}

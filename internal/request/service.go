@@ -19,7 +19,7 @@ type Service struct {
 	store    requestStore
 	offers   *Offers
 	renderer Renderer
-	pin      func(ctx context.Context, team, reference string) (string, error)
+	pin      func(ctx context.Context, team, reference string, runAs *int64) (tenant.Pinned, error)
 	pins     pins
 }
 

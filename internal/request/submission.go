@@ -19,7 +19,8 @@ type prepared struct {
 	known   bool          // the actor can start something in the tenant
 	fields  []fault.Field // what must be changed first
 	facts   Facts
-	secrets []string // names of those that the draft asks for
+	secrets []string  // names of those that the draft asks for
+	note    i18n.Text // what should be looked at and hinders nothing
 }
 
 // prepare asks the registry of a custom image, which is why it stands before the transaction.
@@ -30,11 +31,12 @@ func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft, key id
 		return p, nil
 	}
 	if p.spec.Image.IsCustom() {
-		wrong, err := s.pinned(ctx, &p.spec, pin)
+		found, wrong, err := s.pinned(ctx, &p.spec, pin)
 		if err != nil {
 			return p, err
 		}
 		p.fields = append(p.fields, wrong...)
+		p.note = portNote(p.spec, found.Ports)
 	}
 	c := checker{}
 	p.secrets = c.secretNames(d)

@@ -50,12 +50,13 @@ func (s *Service) SaveCustomImages(ctx context.Context, a identity.Actor, team s
 	return s.write(ctx, a, now, team, now.Version(), saved, note)
 }
 
-// PinImage is a reference with the digest that its tag has now; one that has a digest stays as it is. The team must be
-// allowed to take images from there: nobody else's registry is called. Invalid for the field "reference" where there is
-// none, or none that runs on Linux.
-func (s *Service) PinImage(ctx context.Context, team, reference string) (string, error) {
+// PinImage asks a registry about an image: the digest that its tag has now, and what it exposes. A pod starts it as a
+// user, or for nil as the one that the image names. A reference with a digest stays as it is, and its registry is not
+// asked. The team must be allowed to take images from there: nobody else's registry is called. Invalid for the field
+// "reference" where there is none, none that runs on Linux, or one that a cluster would refuse as root.
+func (s *Service) PinImage(ctx context.Context, team, reference string, runAs *int64) (Pinned, error) {
 	if catalog.Pinned(reference) {
-		return reference, nil
+		return Pinned{Reference: reference}, nil
 	}
-	return s.pinned(ctx, team, reference)
+	return s.pinned(ctx, team, reference, runAs)
 }

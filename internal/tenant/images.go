@@ -41,16 +41,25 @@ func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, 
 		return Own{}, err
 	}
 	if !catalog.Pinned(f.Reference) {
-		if f.Reference, err = s.pinned(ctx, team, f.Reference); err != nil {
+		like, _ := likeOf(s.o.Catalog(), f.Like, team)
+		p, err := s.pinned(ctx, team, f.Reference, like.RunAsUser)
+		if err != nil {
 			return Own{}, err
 		}
+		f.Reference = p.Reference
 	}
 	return s.writeImage(ctx, a, now, f.Image, note)
 }
 
-// pinned is a reference with the digest that its tag has now. The repository was checked before: nobody else's registry
-// is called.
-func (s *Service) pinned(ctx context.Context, team, reference string) (string, error) {
+// Pinned is what a registry says of an image that is to be started.
+type Pinned struct {
+	Reference string  // with the digest that its tag has
+	Ports     []int32 // TCP ports that the image exposes; none where it does not say
+}
+
+// pinned asks a registry about an image, which a pod starts as a user, or as the one that the image names. The
+// repository was checked before: nobody else's registry is called.
+func (s *Service) pinned(ctx context.Context, team, reference string, runAs *int64) (Pinned, error) {
 	var m registry.Manifest
 	err := registry.ErrSilent
 	if s.o.Resolve != nil {
@@ -60,8 +69,15 @@ func (s *Service) pinned(ctx context.Context, team, reference string) (string, e
 	switch {
 	case err == nil && len(m.Platforms) > 0 && !slices.ContainsFunc(m.Platforms, onLinux):
 		why, args = "tenant.image_platform", []any{"Platforms", strings.Join(m.Platforms, ", ")}
+	case err == nil && m.Config == nil:
+		return Pinned{Reference: reference + "@" + m.Digest}, nil
+	case err == nil && runAs == nil && s.o.ImageUsers && m.Config.RootUser():
+		why, args = "tenant.image_root", nil
+		if m.Config.User != "" {
+			why, args = "tenant.image_user", []any{"User", clip(m.Config.User)}
+		}
 	case err == nil:
-		return reference + "@" + m.Digest, nil
+		return Pinned{Reference: reference + "@" + m.Digest, Ports: m.Config.Ports}, nil
 	case errors.Is(err, registry.ErrMissing):
 		why = "tenant.image_not_found"
 	case errors.Is(err, registry.ErrRefused):
@@ -70,9 +86,9 @@ func (s *Service) pinned(ctx context.Context, team, reference string) (string, e
 		s.o.Logger.InfoContext(ctx, "a registry gave no digest", "registry", registry.HostOf(reference), "error", err)
 		why = "tenant.image_silent"
 	default:
-		return "", err
+		return Pinned{}, err
 	}
-	return "", fault.InvalidFields([]fault.Field{{Name: "reference", Reason: i18n.T(why, args...)}})
+	return Pinned{}, fault.InvalidFields([]fault.Field{{Name: "reference", Reason: i18n.T(why, args...)}})
 }
 
 func onLinux(platform string) bool { return strings.HasPrefix(platform, "linux/") }

@@ -54,6 +54,8 @@ type Options struct {
 	Clusters func() []string
 	// Resolve gives the digest of an image's tag, see registry.Client.Resolve; nil: images need a digest.
 	Resolve func(ctx context.Context, team, reference string) (registry.Manifest, error)
+	// ImageUsers reports whether a cluster starts images as the user that they name. On OpenShift the SCC chooses one.
+	ImageUsers bool
 	// Holidays are the site's, for the hours of every team.
 	Holidays []schedule.Holiday
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.

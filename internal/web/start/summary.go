@@ -21,6 +21,9 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 		Approval:     p.Verdict.Outcome == policy.Approve,
 		Reason:       start.FieldModel{Value: form.Reason, Error: reason},
 		ReasonHidden: p.Verdict.Outcome != policy.Approve && reason == ""}
+	if !p.Note.IsZero() {
+		m.Note = say.Text(p.Note)
+	}
 	if instead := p.Alternatives.Offer; instead.Size.Name != "" {
 		m.Instead = &start.InsteadModel{Label: blocks.InsteadLabel(say, "start.instead", p.Alternatives),
 			Size: instead.Size.Name}

@@ -41,7 +41,7 @@ func newSite(c config.Config) (request.Site, error) {
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, KServe: kserve, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
+		Clusters: clusters, KServe: kserve, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror, Scans: c.ImageScans,
 		GitImage: c.WorkloadSecrets.GitImage, External: c.ExternalAppsDomain != "",
 	}, errors.Join(problems...)
 }

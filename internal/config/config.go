@@ -81,6 +81,9 @@ type Config struct {
 	TeamImages []string `json:"teamImages,omitempty"`
 	// a registry with copies, for a site without the Internet: images of workloads are pulled from it
 	ImageMirror catalog.Mirror `json:"imageMirror,omitzero"`
+	// page of an image scanner for one image, with {registry}, {repository}, {tag} and {digest}:
+	// https://scans.example.org/{repository}@{digest}; pages about an image lead there; default none
+	ImageScans catalog.ScanLink `json:"imageScans,omitempty"`
 	// owners may give and take the role approver in their tenant, never their own; without it administrators alone may
 	OwnersNameApprovers bool `json:"ownersNameApprovers,omitempty"`
 
@@ -534,6 +537,9 @@ func (c Config) problems() []error {
 	}
 	if err := c.ImageMirror.Problem(); err != nil {
 		all = append(all, fmt.Errorf("imageMirror.%w", err))
+	}
+	if err := c.ImageScans.Problem(); err != nil {
+		all = append(all, fmt.Errorf("imageScans: %w", err))
 	}
 	all = append(all, c.tenantProblems()...)
 	_, rules := policy.Compile(c.Rules)

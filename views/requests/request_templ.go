@@ -299,6 +299,7 @@ type FactsModel struct {
 	Image string
 	// Reference of an image of the asker's own; "" for others
 	Reference string
+	Scan      string // address of what a scanner found in the image; "" for none
 	Lease     string // of an extension before and after
 	Price     string
 	Beside    string // what of the price is not the size's
@@ -355,6 +356,10 @@ func imageFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Reference != "" {
 		items = append(items, ui.DefModel{Term: say.S("team.col_reference"), Component: ui.Copy(ui.CopyModel{
 			Value: m.Reference, Label: say.S("team.col_reference"), Test: "custom-reference"})})
+	}
+	if m.Scan != "" {
+		items = append(items, ui.DefModel{Term: say.S("workload.scan"),
+			Component: ui.LinkButton(workload.ScanLink(ctx, m.Scan))})
 	}
 	return items
 }

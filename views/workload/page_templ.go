@@ -1542,6 +1542,7 @@ type FactsModel struct {
 	Reference string // of the image
 	Short     string // the same as it is shown
 	Mirrored  string // where it lies at the mirror; "" without one
+	Scan      string // address of what a scanner found in it; "" for none
 	Mirror    string // registry of the mirror
 	Workload  string // id
 	// Detail is the cluster's raw words.
@@ -1577,7 +1578,7 @@ func Facts(m FactsModel) templ.Component {
 		var templ_7745c5c3_Var38 string
 		templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 611, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 612, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var38)
 		if templ_7745c5c3_Err != nil {
@@ -1610,7 +1611,7 @@ func Facts(m FactsModel) templ.Component {
 			var templ_7745c5c3_Var40 string
 			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.technical"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 615, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 616, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 			if templ_7745c5c3_Err != nil {
@@ -1721,8 +1722,17 @@ func technical(ctx context.Context, m FactsModel) []ui.DefModel {
 		items = append(items, ui.DefModel{Term: say.S("workload.mirrored"), Component: ui.Copy(ui.CopyModel{
 			Value: m.Mirrored, Shown: m.Mirror, Label: say.S("workload.mirrored"), Test: "image-mirrored"})})
 	}
+	if m.Scan != "" {
+		items = append(items, ui.DefModel{Term: say.S("workload.scan"), Component: ui.LinkButton(ScanLink(ctx, m.Scan))})
+	}
 	return append(items, ui.DefModel{Term: say.S("workload.id"), Component: ui.Copy(ui.CopyModel{Value: m.Workload,
 		Label: say.S("workload.id"), Test: "workload-id"})})
+}
+
+// ScanLink leads to what a scanner found in an image.
+func ScanLink(ctx context.Context, href string) ui.LinkButtonModel {
+	return ui.LinkButtonModel{Label: ui.L(ctx).S("workload.scan_open"), Href: href, Kind: ui.LinkLike, Small: true,
+		NewTab: true, Test: "image-scan"}
 }
 
 // known are those that have a value.
@@ -2034,7 +2044,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var50 string
 		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 804, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 814, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var50)
 		if templ_7745c5c3_Err != nil {

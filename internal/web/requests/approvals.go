@@ -175,7 +175,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.Words
 	m := requests.DetailModel{Title: asksFor(say, r),
-		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Facts: factsModel(say, r)}
+		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Facts: w.factsModel(say, r)}
 	m.Facts.Asked = say.Ago(r.CreatedAt)
 	for _, other := range waiting {
 		if r.Kind != request.ReachKind && other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {

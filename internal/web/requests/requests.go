@@ -166,7 +166,7 @@ func (w *Pages) request(k page.Call) (page.View, error) {
 func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestModel {
 	path := page.RequestPath(r.ID)
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
-		Verdict: w.requestVerdict(k, r), Facts: factsModel(k.Words, r), Steps: w.stepsModel(k.Words, r)}
+		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k.Words, r)}
 	m.Forecast = w.RequestOutlook(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"
@@ -232,7 +232,7 @@ func (w *Pages) requestVerdict(k page.Call, r request.Request) requests.VerdictM
 	return n
 }
 
-func factsModel(say page.Words, r request.Request) requests.FactsModel {
+func (w *Pages) factsModel(say page.Words, r request.Request) requests.FactsModel {
 	m := requests.FactsModel{ID: string(r.ID), Kind: requests.Kind(r.Kind), Size: blocks.SizeModel(say, r.Spec.Size),
 		Image: say.ImageTitle(r.Spec.Image), Lease: say.Duration(r.Spec.Lease.Std()), Price: requestPrice(say, r),
 		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
@@ -240,7 +240,7 @@ func factsModel(say page.Words, r request.Request) requests.FactsModel {
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
-	if r.Spec.Image.IsCustom() {
+	if m.Scan = w.Site().Scans.Of(r.Spec.Image.Reference); r.Spec.Image.IsCustom() {
 		m.Reference = r.Spec.Image.Reference
 	}
 	if r.Spec.Outside {

@@ -1,7 +1,9 @@
 package team
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -13,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -58,14 +61,59 @@ func (w *Pages) teamImagesView(k page.Call, team string, draft tenant.ImageDraft
 		Crumbs: teamCrumbs(k, e, title)},
 		Tabs: blocks.TeamTabs(k, team, page.TeamImagesPath(team)), Errors: page.FormErrors(say, problems)}
 	own, m.List = page.RowsOf(say, page.ListOf(k, page.TeamImagesPath(team), imageOrders), title, own, imageKeys)
-	for _, o := range own {
-		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
+	users, named, err := w.imageUsers(k, team)
+	if err != nil {
+		return page.View{}, err
 	}
+	for _, o := range own {
+		row := w.teamImage(say, e, o, changes)
+		row.Users, row.More = users[o.Offer.Name].shown()
+		m.Images = append(m.Images, row)
+	}
+	m.InUse = named
 	m.Custom = w.customModel(say, e, changes)
 	if changes {
 		m.Change = w.teamImageForm(say, e, draft, problems)
 	}
 	return page.View{Title: title, Nav: page.TeamPlace(k, team), Wide: true, Body: teamview.Images(m)}, nil
+}
+
+// usersShown are listed for an image; how many others there are is said.
+const usersShown = 5
+
+type imageUsers []teamview.UserModel
+
+func (u imageUsers) shown() (list []teamview.UserModel, more int) {
+	n := min(len(u), usersShown)
+	return u[:n], len(u) - n
+}
+
+// imageUsers are the living workloads of a team by the name of their image, and those of images that members have named
+// by reference.
+func (w *Pages) imageUsers(k page.Call, team string) (map[string]imageUsers, []teamview.CustomUseModel, error) {
+	living, err := w.Workloads.Living(k.Ctx, k.Actor, func(l *workload.Workload) bool {
+		return l.Tenant == team && (l.Image.OfTeam() || l.Image.IsCustom())
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	users, named := map[string]imageUsers{}, map[string]imageUsers{}
+	for _, l := range living {
+		u := teamview.UserModel{Name: l.Name, Owner: l.OwnerName, Href: page.WorkloadPath(l.ID)}
+		if l.Image.IsCustom() {
+			named[l.Image.Reference] = append(named[l.Image.Reference], u)
+			continue
+		}
+		users[l.Image.Name] = append(users[l.Image.Name], u)
+	}
+	var rows []teamview.CustomUseModel
+	for _, reference := range slices.Sorted(maps.Keys(named)) {
+		row := teamview.CustomUseModel{ID: "custom-" + page.Slug(reference), Reference: reference,
+			Short: blocks.ShortReference(reference), Scan: w.Site().Scans.Of(reference)}
+		row.Users, row.More = named[reference].shown()
+		rows = append(rows, row)
+	}
+	return users, rows, nil
 }
 
 // customModel says whether members may start images of their own, and lets owners change that.
@@ -98,7 +146,8 @@ var imageKeys = map[string]page.Key[tenant.Own]{
 
 func (w *Pages) teamImage(say page.Words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {
 	m := teamview.ImageModel{Name: o.Name, Title: o.Title, Note: o.Note, Kind: o.Like, Reference: o.Reference,
-		Short: blocks.ShortReference(o.Reference), State: teamview.ImageState(o.State), Retired: o.Retired}
+		Short: blocks.ShortReference(o.Reference), State: teamview.ImageState(o.State), Retired: o.Retired,
+		Scan: w.Site().Scans.Of(o.Reference)}
 	if like, ok := w.Site().Catalog.Image(o.Like); ok {
 		m.Kind = say.S("team.image_kind", "Kind", i18n.T("kind."+string(like.Kind)), "Like", like.Title)
 	}

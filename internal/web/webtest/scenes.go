@@ -58,9 +58,9 @@ var startScenes = []Scene{
 	{"start", "many sizes compared", Anna, EverySize, "/start?all=1", nil},
 	{"start", "hours of its own", Anna, Scheduled, "/start?schedule.mode=own&schedule.days=mon&schedule.from=08:00&" +
 		"schedule.until=19:00&schedule.zone=Europe/Berlin", nil},
-	{"start", "an image of one's own", Anna, imaged, "/start?tenant=vision&customImage.reference=" +
+	{"start", "an image of one's own", Anna, Images, "/start?tenant=vision&customImage.reference=" +
 		"registry.example.org/vision/train:1.5@sha256:" + strings.Repeat("8d15e7a2", 8), nil},
-	{"start", "an image of one's own, came back", Anna, imaged, "/start", url.Values{"tenant": {"vision"},
+	{"start", "an image of one's own, came back", Anna, Images, "/start", url.Values{"tenant": {"vision"},
 		"kind": {"job"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "command": {"true"}, "lease": {"1h"},
 		"customImage.reference": {"ghcr.io/somebody/notebook:2"}}},
 	{"start", "an image of one's own, not allowed", Anna, Busy, "/start?tenant=vision&customImage.reference=" +
@@ -388,12 +388,12 @@ var teamScenes = []Scene{
 	{"team", "schedule, a member's look", Anna, Scheduled, "/team/vision", nil},
 	{"team", "schedule, came back", Ben, Scheduled, "/team/vision/schedule", url.Values{"mode": {"own"},
 		"days": {"mon"}, "from": {"08:00"}, "until": {"19:00"}, "zone": {"UTC"}, "holidays": {"Christmas"}}},
-	{"team", "images, an owner's look", Ben, imaged, "/team/vision/images", nil},
-	{"team", "images, one is edited", Ben, imaged, "/team/vision/images?edit=train", nil},
+	{"team", "images, an owner's look", Ben, Images, "/team/vision/images", nil},
+	{"team", "images, one is edited", Ben, Images, "/team/vision/images?edit=train", nil},
 	{"team", "images, none", Ben, Busy, "/team/vision/images", nil},
-	{"team", "images, came back", Ben, imaged, "/team/vision/images",
+	{"team", "images, came back", Ben, Images, "/team/vision/images",
 		url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
-	{"team", "images, a member's look", Anna, imaged, "/team/vision/images", nil},
+	{"team", "images, a member's look", Anna, Images, "/team/vision/images", nil},
 	{"team", "data sets, an owner's look", Ben, offering, "/team/vision/datasets", nil},
 	{"team", "data sets, a member's look", Anna, offering, "/team/vision/datasets", nil},
 	{"team", "data sets, none", Ben, Busy, "/team/vision/datasets", nil},

@@ -91,6 +91,11 @@ func (w *World) PutWork(item workload.Workload) {
 	check(w.SaveObserved(bg, item, nil, nil))
 }
 
+// RunsImage has a workload be of another image.
+func (w *World) RunsImage(id workload.ID, i catalog.Image) {
+	w.exec("UPDATE workloads SET image = ?, version = version + 1 WHERE id = ?", string(have(json.Marshal(i))), string(id))
+}
+
 // Meter has a workload's meter be these.
 func (w *World) Meter(id workload.ID, intervals ...usage.Interval) {
 	item := w.Work(id)

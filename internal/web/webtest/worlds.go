@@ -107,8 +107,8 @@ func priced(s Scope) *World {
 	return w
 }
 
-// imaged is a world with a team that has images of its own.
-func imaged(s Scope) *World {
+// Images is a world with a team that has images of its own.
+func Images(s Scope) *World {
 	digest := "@sha256:" + strings.Repeat("8d15e7a2", 8)
 	w := Busy(s)
 	w.OwnImages(
@@ -120,6 +120,12 @@ func imaged(s Scope) *World {
 			digest, Like: "jupyterlab", Retired: true},
 		tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest,
 			Like: "jupyterlab"})
+	w.Site.Scans = "https://scans.example.org/{repository}@{digest}"
+	train, _ := w.Site.Catalog.Image("jupyterlab")
+	train.Name, train.Title = catalog.TeamImage("vision", "train"), "Training, PyTorch 2.9"
+	w.RunsImage("w-train-resnet", train)
+	chat := w.Work("w-llm-chat").Image
+	w.RunsImage("w-llm-chat", chat.Custom("registry.example.org/vision/chat:0.3"+digest))
 	return w
 }
 

@@ -105,7 +105,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.Words),
 		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
 		Reach: reach,
-		Facts: facts(k, s.Answering(), w.Site().Mirror), Activity: activity(k.Words, s.Workload)}
+		Facts: w.facts(k, s.Answering()), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Start.Forecast = w.Outlook(k, s.Workload)
@@ -496,8 +496,8 @@ func guests(say page.Words, item workload.Workload) (list []string) {
 }
 
 // facts is what it is and where it runs; the cluster's raw words are in a fold.
-func facts(k page.Call, item workload.Workload, mirror catalog.Mirror) workloadview.FactsModel {
-	say := k.Words
+func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsModel {
+	say, mirror := k.Words, w.Site().Mirror
 	m := workloadview.FactsModel{ID: "workload-facts", Size: blocks.SizeModel(say, item.Size),
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
@@ -505,7 +505,8 @@ func facts(k page.Call, item workload.Workload, mirror catalog.Mirror) workloadv
 		Job: blocks.JobModel(say, item.Job), Serves: blocks.ServesModel(say, item.Model),
 		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item),
 		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
-		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID)}
+		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID),
+		Scan: w.Site().Scans.Of(item.Image.Reference)}
 	if item.Volume != "" {
 		m.Volume = item.Volume + " · " + say.GiB(float64(item.StorageGiB))
 	}

@@ -357,13 +357,14 @@ func (c *cli) takeSnapshot() *cobra.Command {
 
 func (c *cli) printSnapshot(a apiclient.Answer[apiclient.VolumeSnapshot]) error {
 	s := a.Value
-	return c.print(rendered{value: a.JSON, names: []string{s.Id}, rows: [][]string{{"Snapshot", s.Id}, {"Volume", s.Volume},
-		{"State", string(s.State)}, {"Reason", reasonOf(s)}, {"Least size", leastSize(s)}, {"Taken", c.taken(s)}}})
+	return c.print(rendered{value: a.JSON, names: []string{s.Id}, rows: [][]string{{"Snapshot", s.Id},
+		{"Volume", s.Volume}, {"State", string(s.State)}, {"Reason", reasonOf(s)}, {"Least size", leastSize(s)}, {"Taken", c.taken(s)}}})
 }
 
 // snapshotDone looks until a snapshot is no longer being taken. A portal that is away for a while is asked again.
 func (c *cli) snapshotDone(ctx context.Context, client *apiclient.Client, volume string,
-	a apiclient.Answer[apiclient.VolumeSnapshot], within time.Duration) (apiclient.Answer[apiclient.VolumeSnapshot], error) {
+	a apiclient.Answer[apiclient.VolumeSnapshot],
+	within time.Duration) (apiclient.Answer[apiclient.VolumeSnapshot], error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	said := ""

@@ -115,7 +115,8 @@ func restConfig(c config.Cluster) (*rest.Config, error) {
 }
 
 func kubeSite(c config.Config, k config.Cluster) kube.Site {
-	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass, SnapshotClass: k.SnapshotClass,
+	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
+		SnapshotClass:  k.SnapshotClass,
 		InternetEgress: k.InternetEgress, Access: k.Rights(), Mirror: c.ImageMirror,
 		ModelGateway: k.ModelGateway,
 		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,

@@ -17,7 +17,8 @@ func TestTheScanOfAnImage(t *testing.T) {
 			"https://scans.example.org/?image=library/busybox&digest=" + digest},
 		{"https://scans.example.org/{digest}", "registry.example.org/a/b:1", ""},
 		{"https://scans.example.org/{tag}", "registry.example.org/a/b@" + digest, ""},
-		{"https://scans.example.org/?q={repository}", "registry.example.org/a?b=c&d", "https://scans.example.org/?q=a%3Fb%3Dc%26d"},
+		{"https://scans.example.org/?q={repository}", "registry.example.org/a?b=c&d",
+			"https://scans.example.org/?q=a%3Fb%3Dc%26d"},
 	} {
 		if got := catalog.ScanLink(c.link).Of(c.image); got != c.want {
 			t.Errorf("%s of %s: want %s, got %s", c.link, c.image, c.want, got)

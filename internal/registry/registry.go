@@ -1,7 +1,8 @@
-// Package registry asks OCI registries two questions: does it take this password (Client.SignIn), and what is behind this
-// tag (Client.Resolve): the digest, platforms, user and ports of an image. Both speak as the OCI distribution specification has it
-// (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md): the API says where tokens are given, or
-// takes the password itself. Nothing that a registry writes is shown to anybody: its host is one that somebody typed.
+// Package registry asks OCI registries two questions: does it take this password (Client.SignIn), and what is behind
+// this tag (Client.Resolve): digest, platforms, user and ports of an image. Both speak as the OCI distribution
+// specification has it (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md): the API says where
+// tokens are given, or takes the password itself. Of what a registry writes only these parts of an image are shown to
+// people: its host is one that somebody typed.
 package registry
 
 import (

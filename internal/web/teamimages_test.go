@@ -28,7 +28,8 @@ func TestWhoUsesAnImage(t *testing.T) {
 		t.Errorf("want nobody, got %q", got)
 	}
 	named := doc.Find("[data-test=custom-used-row]")
-	if named.Length() != 1 || !strings.Contains(textOf(named), "chat:0.3") || !strings.Contains(textOf(named), "llm-chat") {
+	if named.Length() != 1 || !strings.Contains(textOf(named), "chat:0.3") ||
+		!strings.Contains(textOf(named), "llm-chat") {
 		t.Errorf("want the image that a member named, got %q", textOf(named))
 	}
 	chat := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)

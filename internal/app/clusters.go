@@ -158,6 +158,15 @@ func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string,
 	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
 }
 
+// PodRanges is how much CPU and network a pod used in a span.
+func (m metrics) PodRanges(ctx context.Context, cluster, namespace, pod string,
+	span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if p, ok := m[cluster]; ok {
+		return p.PodRanges(ctx, namespace, pod, span)
+	}
+	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
+}
+
 // CardRanges is what a card did in a span.
 func (m metrics) CardRanges(ctx context.Context, cluster, uuid string,
 	span gpumetrics.Span) (gpumetrics.Ranges, error) {

@@ -252,6 +252,10 @@ func (*metrics) Ranges(context.Context, string, string, string, gpumetrics.Span)
 	return gpumetrics.Ranges{}, nil
 }
 
+func (*metrics) PodRanges(context.Context, string, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
+	return gpumetrics.Ranges{}, nil
+}
+
 func (*metrics) CardRanges(context.Context, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
 	return gpumetrics.Ranges{}, nil
 }

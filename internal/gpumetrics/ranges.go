@@ -37,6 +37,17 @@ func SpanOf(name string) Span {
 	return all[max(0, slices.IndexFunc(all, func(s Span) bool { return s.Name == name }))]
 }
 
+// SpanOver is the shortest span that is longer than something took, else the longest.
+func SpanOver(d time.Duration) Span {
+	all := Spans()
+	for _, s := range all {
+		if s.Long > d {
+			return s
+		}
+	}
+	return all[len(all)-1]
+}
+
 // lineKinds are the lines of a history. Of several devices their values are put together as combine says; so are those
 // of a step.
 var lineKinds = []struct {
@@ -75,7 +86,7 @@ func bits(values []float64) float64 {
 
 // Line is one value over time; points are at every step, those in a gap unknown.
 type Line struct {
-	Name   string // "engine", "tensor", "memory", "power", "temperature", "throttle", "xid"
+	Name   string // "engine", "tensor", "memory", "power", "temperature", "throttle", "xid"; see also PodRanges
 	Unit   Unit
 	Points []Point
 }

@@ -40,6 +40,9 @@ const (
 	Celsius   Unit = "°C"
 	Count     Unit = "count"
 	PerSecond Unit = "1/s"
+
+	Cores          Unit = "cores"
+	BytesPerSecond Unit = "B/s"
 )
 
 // Reading is one metric value. Where Source is Unknown, Value is 0 and means nothing, and Why says what is the matter.

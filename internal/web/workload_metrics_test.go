@@ -43,6 +43,24 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	}
 }
 
+// TestCPUAndNetworkAreDrawn beside the GPU, and alone where there is none: what decides whether such a workload idles.
+func TestCPUAndNetworkAreDrawn(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	gpu := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
+	wantText(t, gpu, "chart-cpu", "CPU", "cores")
+	wantText(t, gpu, "chart-network", "Network", "MB/s")
+	wantText(t, gpu, "metrics-row", "cores", "MB/s", "%")
+	none := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/metrics"), http.StatusOK)
+	wantText(t, none, "chart-cpu", "of 2 cores")
+	wantText(t, none, "chart-network", "MB/s")
+	wantAbsent(t, none, "chart-engine", "throttle", "xid", "metrics-words")
+	w.PodPasts = nil
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/metrics"), http.StatusOK), "metrics-words",
+		"It has no GPU", "cAdvisor")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK), "chart-cpu")
+}
+
 func TestAHistoryIsForThoseWhoMaySeeTheWorkload(t *testing.T) {
 	t.Parallel()
 	if got := webtest.Busy(t).Get(webtest.Olaf, "/workloads/w-train-resnet/metrics").Code; got != http.StatusNotFound {
@@ -63,7 +81,7 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 		}, "still being asked"},
 		"away": {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) },
 			"Prometheus does not answer"},
-		"nothing": {func(w *webtest.World) { w.Pasts = nil }, "has no values"},
+		"nothing": {func(w *webtest.World) { w.Pasts, w.PodPasts = nil, nil }, "has no values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := webtest.Busy(t)

@@ -33,6 +33,7 @@ type IdleNoticeModel struct {
 	StopsAt   string // "" where nothing stops it
 	KeepFor   string // how long one click keeps it
 	Keep      string // address; "" for who may not
+	Graph     string // page with what it did in that time
 	Items     []string
 }
 
@@ -68,7 +69,7 @@ func Idle(m IdleModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/idle.templ`, Line: 36, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/idle.templ`, Line: 37, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -258,6 +259,8 @@ func idleNotice(ctx context.Context, m IdleNoticeModel) ui.NoticeModel {
 		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: m.Keep, Button: ui.ButtonModel{
 			Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "keep-alive"}}}}
 	}
+	n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("idle.graph"), Href: m.Graph,
+		Kind: ui.LinkLike, Small: true, Test: "idle-graph"}})
 	return n
 }
 

@@ -3,6 +3,7 @@ package blocks
 import (
 	"math"
 
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -21,7 +22,8 @@ func IdleModel(say page.Words, item workload.Workload, is idle.State, change boo
 		return nil
 	}
 	m := &workloadview.IdleNoticeModel{For: say.Duration(is.Idle), Since: page.ClockOn(say, is.Since),
-		Below: is.Setting.Below, High: say.Percent(is.High), ByPods: is.ByPods}
+		Below: is.Setting.Below, High: say.Percent(is.High), ByPods: is.ByPods,
+		Graph: page.WorkloadPath(item.ID) + "/metrics?range=" + gpumetrics.SpanOver(is.Idle).Name}
 	for _, s := range is.Signals() {
 		m.Signals = append(m.Signals, workloadview.IdleSignalModel{Name: say.S("idle.signal_" + string(s.Name)),
 			High: idleAmount(say, s.Name, s.High), Limit: idleAmount(say, s.Name, s.Below)})

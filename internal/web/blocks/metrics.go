@@ -8,7 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Metrics gives readings from one cache for all pages; no call but Ranges, CardRanges, Past and Hours waits for
+// Metrics gives readings from one cache for all pages; no call but Ranges, PodRanges, CardRanges, Past and Hours waits for
 // Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
@@ -19,6 +19,8 @@ type Metrics interface {
 	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it.
 	// Faults: Unavailable.
 	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
+	// PodRanges is how much CPU and network a pod used in a span; as Ranges.
+	PodRanges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
 	// CardRanges is what a card did in a span, by its UUID; as Ranges.
 	CardRanges(ctx context.Context, cluster, uuid string, span gpumetrics.Span) (gpumetrics.Ranges, error)
 	// Past is what every device did in the hour that ends at a whole hour; as Ranges.

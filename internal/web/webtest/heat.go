@@ -37,6 +37,7 @@ func (w *World) works() {
 		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q",
 			Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
 	}}}
+	w.PodPasts = map[string]gpumetrics.Ranges{"train-resnet-0": PodPast(), "old-notes-0": PodPast()}
 	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), gpumetrics.PodsOf("llm-chat"): {At: Now}}
 	w.Used = usage.EngineUses{"w-train-resnet": used(24*60, 58), "w-llm-chat": used(9*60+36, 21),
 		"w-render-farm": used(24*60, 2)}
@@ -57,6 +58,26 @@ func (w *World) Unrecorded() {
 func used(minutes int, mean float64) usage.EngineUse {
 	measured := time.Duration(minutes) * time.Minute
 	return usage.EngineUse{Measured: measured, Busy: time.Duration(mean / 100 * float64(measured))}
+}
+
+// PodPast is an hour of a pod that computes and loads data by turns, with the gap of Past.
+func PodPast() gpumetrics.Ranges {
+	span := gpumetrics.SpanOf("1h")
+	r := gpumetrics.Ranges{At: Now.Add(-5 * time.Second), Span: span}
+	n := int(span.Long/span.Step) + 1
+	cpu := gpumetrics.Line{Name: gpumetrics.CPULine, Unit: gpumetrics.Cores, Points: make([]gpumetrics.Point, n)}
+	network := gpumetrics.Line{Name: gpumetrics.NetworkLine, Unit: gpumetrics.BytesPerSecond,
+		Points: make([]gpumetrics.Point, n)}
+	for i := range n {
+		at, known := Now.Truncate(span.Step).Add(time.Duration(i-n+1)*span.Step), i < 40 || i >= 60
+		cpu.Points[i], network.Points[i] = gpumetrics.Point{At: at}, gpumetrics.Point{At: at}
+		if known {
+			cpu.Points[i] = gpumetrics.Point{At: at, Known: true, Value: 1 + 0.75*math.Sin(float64(i)/9)}
+			network.Points[i] = gpumetrics.Point{At: at, Known: true, Value: 4e6 - 3.5e6*math.Sin(float64(i)/9)}
+		}
+	}
+	r.Lines = []gpumetrics.Line{cpu, network}
+	return r
 }
 
 // Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an

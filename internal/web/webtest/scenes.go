@@ -172,6 +172,7 @@ var workloadScenes = []Scene{
 	{"workload", "objects", Anna, Busy, "/workloads/w-train-resnet/objects", nil},
 	{"workload", "metrics", Anna, Busy, "/workloads/w-train-resnet/metrics", nil},
 	{"workload", "metrics, nothing measured", Anna, Busy, "/workloads/w-llm-chat/metrics?range=30d&pause=1", nil},
+	{"workload", "metrics, no GPU", Anna, Busy, "/workloads/w-old-notes/metrics", nil},
 	{"workload", "metrics, still being read", Anna, slow, "/workloads/w-train-resnet/metrics?range=90d", nil},
 	{"workload", "history", Anna, Busy, "/workloads/w-train-resnet/history", nil},
 	{"workload", "extend", Anna, Busy, "/workloads/w-train-resnet/extend", nil},

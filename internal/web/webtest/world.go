@@ -107,6 +107,7 @@ type World struct {
 	Used      usage.EngineUses
 	Tail      []usage.EngineTail
 	Pasts     map[string]gpumetrics.Ranges // by pod
+	PodPasts  map[string]gpumetrics.Ranges // their CPU and network, by pod
 	RangesErr error
 	Hours     func(until time.Time) gpumetrics.PastUse // of what cards did in past hours; nil: nothing is known
 	Days      []advice.Day                             // what is known of the use of GPUs
@@ -140,6 +141,16 @@ func (m metrics) Ranges(_ context.Context, _, _, pod string, span gpumetrics.Spa
 		return gpumetrics.Ranges{}, m.world.RangesErr
 	}
 	r := m.world.Pasts[pod]
+	r.Span = span
+	return r, nil
+}
+
+// PodRanges is what pods used beside their GPUs.
+func (m metrics) PodRanges(_ context.Context, _, _, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if m.world.RangesErr != nil {
+		return gpumetrics.Ranges{}, m.world.RangesErr
+	}
+	r := m.world.PodPasts[pod]
 	r.Span = span
 	return r, nil
 }

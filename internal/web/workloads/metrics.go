@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -79,11 +80,7 @@ func (w *Pages) metricsModel(ctx context.Context, k page.Call, item workload.Wor
 	span gpumetrics.Span) workloadview.ChartsModel {
 	say := k.Words
 	m := workloadview.ChartsModel{ID: "workload-metrics"}
-	if item.Size.Devices() == 0 {
-		m.Words = say.S("web.no_gpu")
-		return m
-	}
-	r, err := w.Metrics.Ranges(ctx, item.Cluster, item.Namespace, podOf(item), span)
+	r, err := w.history(ctx, item, span)
 	switch {
 	case gpumetrics.Waiting(err):
 		m.Words = say.S("workload.metrics.reading")
@@ -92,6 +89,7 @@ func (w *Pages) metricsModel(ctx context.Context, k page.Call, item workload.Wor
 		m.Words = say.S("workload.metrics.unknown")
 		return m
 	}
+	m.NoGPU = item.Size.Devices() == 0
 	r = r.Since(item.CreatedAt.Truncate(span.Step)) // names are free again when a workload is gone
 	r.Devices = min(r.Devices, item.Size.Devices()) // it may have had others before
 	age := say.Age("Prometheus", r.At, page.HistoryEvery)
@@ -112,7 +110,29 @@ func (w *Pages) metricsModel(ctx context.Context, k page.Call, item workload.Wor
 	if len(m.Table.Rows) == 0 {
 		m.Words = say.S("workload.metrics.nothing")
 	}
+	if len(m.Table.Rows) == 0 && m.NoGPU {
+		m.Words, m.Charts = say.S("workload.metrics.no_gpu"), nil
+	}
 	return m
+}
+
+// history is what the devices of a workload did, with the CPU and the network of its pods where those are known.
+func (w *Pages) history(ctx context.Context, item workload.Workload, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	var r gpumetrics.Ranges
+	if item.Size.Devices() > 0 {
+		var err error
+		if r, err = w.Metrics.Ranges(ctx, item.Cluster, item.Namespace, podOf(item), span); err != nil {
+			return r, err
+		}
+	}
+	pods, err := w.Metrics.PodRanges(ctx, item.Cluster, item.Namespace, podOf(item), span)
+	if item.Size.Devices() == 0 {
+		return pods, err
+	}
+	if slices.ContainsFunc(pods.Lines, gpumetrics.Line.Known) {
+		r = r.With(pods)
+	}
+	return r, nil
 }
 
 // scaleOf is the top of a chart that has one, 0 for the others, and what it is.
@@ -123,6 +143,11 @@ func scaleOf(say page.Words, l gpumetrics.Line, size catalog.Size) (top float64,
 	case "memory":
 		if all := size.Accelerator.MemoryGiB * float64(size.Devices()); all > 0 {
 			return all, say.S("workload.metrics.memory_top", "Total", say.GiB(all))
+		}
+	case gpumetrics.CPULine:
+		if q, err := resource.ParseQuantity(size.CPU); err == nil && q.Sign() > 0 {
+			all := q.AsApproximateFloat64()
+			return all, say.S("workload.metrics.memory_top", "Total", say.S("idle.cores", "N", say.Number(all)))
 		}
 	}
 	return 0, ""
@@ -191,22 +216,53 @@ var manyWords = map[string]string{"engine": "mean_of", "tensor": "mean_of", "mem
 	"temperature": "largest_of"}
 
 func inUnit(l gpumetrics.Line, v float64) float64 {
-	if l.Unit == gpumetrics.MiB {
+	switch l.Unit {
+	case gpumetrics.MiB:
 		return v / 1024
+	case gpumetrics.BytesPerSecond:
+		per, _ := throughput(l)
+		return v / per
 	}
 	return v
 }
 
 func unitOf(l gpumetrics.Line) string {
-	if l.Unit == gpumetrics.MiB {
+	switch l.Unit {
+	case gpumetrics.MiB:
 		return "GiB"
+	case gpumetrics.Cores: // the number says it
+		return ""
+	case gpumetrics.BytesPerSecond:
+		_, unit := throughput(l)
+		return unit
 	}
 	return string(l.Unit)
 }
 
+// throughput is the unit in which the largest value of a line reads best, and how many bytes a second it is.
+func throughput(l gpumetrics.Line) (float64, string) {
+	most := 0.0
+	for _, p := range l.Points {
+		most = max(most, p.Value)
+	}
+	switch {
+	case most >= 1e9:
+		return 1e9, "GB/s"
+	case most >= 1e6:
+		return 1e6, "MB/s"
+	}
+	return 1e3, "kB/s"
+}
+
 func pointWords(say page.Words, l gpumetrics.Line, p gpumetrics.Point) string {
-	if !p.Known {
+	switch {
+	case !p.Known:
 		return say.S("web.unknown")
+	case l.Unit == gpumetrics.Cores:
+		return say.S("idle.cores", "N", ui.Number(say.Localizer, p.Value, 2))
+	case l.Unit == gpumetrics.BytesPerSecond:
+		per, unit := throughput(l)
+		return ui.Number(say.Localizer, p.Value/per, 1) + " " + unit
 	}
 	return say.Amount(gpumetrics.Reading{Value: p.Value, Unit: l.Unit, Source: gpumetrics.Measured})
 }

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -121,13 +124,49 @@ func (p *person) passesFiles() {
 	if came, err := os.ReadFile(at); err != nil || !bytes.Equal(came, sent) || got.SuggestedFilename() != "model ü.bin" {
 		p.t.Errorf("want what was sent, got %d bytes as %s, %v", len(came), got.SuggestedFilename(), err)
 	}
+	got, err = p.page.ExpectDownload(func() error { return p.at("[data-test=files-archive]").Click() })
+	p.do(err)
+	at, err = got.Path()
+	p.do(err)
+	base := dir[strings.LastIndex(dir, "/")+1:]
+	if came := packed(p.t, at, "./"+base+"/model ü.bin"); !bytes.Equal(came, sent) ||
+		got.SuggestedFilename() != base+".tar.gz" {
+		p.t.Errorf("want an archive of what was sent, got %d bytes in %s", len(came), got.SuggestedFilename())
+	}
 	p.click("[data-test=files-up]")
-	p.reads("[data-test=files]", dir[strings.LastIndex(dir, "/")+1:]+"/")
+	p.reads("[data-test=files]", base+"/")
 	p.fill("[data-test=files-path]", "/nowhere")
 	p.click("[data-test=files-go]")
 	p.reads("[data-test=files-wrong]", "There is no /nowhere")
 	p.click("[data-test=tab-history]")
 	p.reads("[data-test=workload-history]", dir+"/model ü.bin, 3,145,728 bytes")
+}
+
+// packed is a file of an archive.
+func packed(t *testing.T, archive, name string) []byte {
+	t.Helper()
+	file, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if err != nil {
+			t.Fatalf("%s is not in the archive: %v", name, err)
+		}
+		if h.Name == name {
+			text, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+	}
 }
 
 // othersHaveNoTerminal: colleagues and other teams find neither a tab nor a page nor a socket.

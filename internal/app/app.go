@@ -385,7 +385,8 @@ func (a *App) services() {
 		Logger: a.log})
 	a.keys = &endpointkey.Service{Store: a.store, MaxLife: a.config.Tokens.MaxKeyLifetime.Std(), Now: a.now}
 	a.logs = podlogs.New(podlogs.Options{Workloads: a.workloads, Clusters: a.clusters.logs, Token: a.secrets.Token,
-		Hidden: a.secretService.Hidden, Alive: a.sessionAlive, Now: a.now})
+		Hidden: a.secretService.Hidden, Stores: a.clusters.stores, Namesakes: a.store.Namesakes,
+		Alive: a.sessionAlive, Now: a.now})
 	a.terminals = terminal.New(terminal.Options{Workloads: a.workloads, Record: a.store, Visits: a.store,
 		Clusters: a.clusters.terminals, Rules: terminalRules(a.config.Terminal), Alive: a.sessionAlive,
 		Ended: a.meters.terminalEnded, Now: a.now, Logger: a.log})

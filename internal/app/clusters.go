@@ -36,13 +36,15 @@ type clusters struct {
 	logs       map[string]kubernetes.Interface
 	terminals  map[string]terminal.Cluster
 	metrics    metrics
+	stores     map[string]podlogs.Store
 }
 
 // connect makes clients; it does not wait for any cluster to answer.
 func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string,
 	nodes func(cluster string) gpumetrics.NodeIndex) (clusters, error) {
 	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{},
-		logs: map[string]kubernetes.Interface{}, terminals: map[string]terminal.Cluster{}, metrics: metrics{}}
+		logs: map[string]kubernetes.Interface{}, terminals: map[string]terminal.Cluster{}, metrics: metrics{},
+		stores: map[string]podlogs.Store{}}
 	var problems []error
 	for _, cluster := range c.Clusters {
 		rc, err := restConfig(cluster)
@@ -63,6 +65,13 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 		if k.terminals[cluster.Name], err = terminal.NewCluster(rc); err != nil {
 			problems = append(problems, fmt.Errorf("clusters %s: %w", cluster.Name, err))
 			continue
+		}
+		switch kept, err := c.LogStoreOf(cluster); {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("clusters %s: logStore: %w", cluster.Name, err))
+			continue
+		case kept != nil:
+			k.stores[cluster.Name] = kept
 		}
 		k.sites[cluster.Name] = kubeSite(c, cluster)
 		k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.PodAccess}

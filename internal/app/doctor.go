@@ -67,7 +67,12 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
 			KServe: k.Access.KServe, Snapshots: k.Access.Snapshots,
 			ModelGateway: k.ModelGateway.Publishes()}
-		var err error
+		kept, err := c.LogStoreOf(k)
+		if err == nil && kept != nil && c.Has(config.RoleWeb) {
+			one.LogStore = doctor.LogStoreOptions{Name: kept.Name(), Check: func(ctx context.Context) error {
+				return kept.Check(ctx, time.Now())
+			}}
+		}
 		if one.Config, err = restConfig(k); err != nil {
 			one.Err = err.Error()
 		}

@@ -19,7 +19,7 @@ type Added struct {
 }
 
 // AddedCluster reads what an administrator says of a cluster beside its kubeconfig: YAML as of an entry of clusters.
-// What names a file of this machine, or a proxy, is in the configuration only.
+// What names a file of this machine, a proxy or a log store is in the configuration only.
 func AddedCluster(name, text string) (Cluster, error) {
 	var k Cluster
 	if text != "" {
@@ -38,7 +38,7 @@ func AddedCluster(name, text string) (Cluster, error) {
 		has  bool
 	}{{"name", k.Name != ""}, {"kubeconfig", k.Kubeconfig != ""}, {"context", k.Context != ""},
 		{"prometheusTokenFile", k.PrometheusTokenFile != ""}, {"metrics.caFile", k.Metrics.CAFile != ""},
-		{"agents.tokenFile", k.Agents.TokenFile != ""}} {
+		{"agents.tokenFile", k.Agents.TokenFile != ""}, {"logStore", k.LogStore != LogStore{}}} {
 		if f.has {
 			return Cluster{}, fmt.Errorf("%s: cannot be set here", f.name)
 		}

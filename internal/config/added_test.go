@@ -16,7 +16,8 @@ func TestSettingsOfAnAddedCluster(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"name: east": "name: ", "kubeconfig: /x": "kubeconfig: ", "context: c": "context: ",
-		"prometheusTokenFile: /x": "prometheusTokenFile: ", "metrics: {caFile: /x}": "metrics.caFile: ",
+		"prometheusTokenFile: /x":                           "prometheusTokenFile: ",
+		"logStore: {kind: loki, url: http://10.0.0.1:3100}": "logStore: ", "metrics: {caFile: /x}": "metrics.caFile: ",
 		"agents: {tokenFile: /x}": "agents.tokenFile: ", "podAccess: socks5://10.0.0.1:1": "podAccess: ",
 		"podAccess: ssh": "podAccess: ", "prometheus: nowhere": "prometheus: ", "openshift: true": "unknown field",
 		"openShift: true\nopenShift: true": "already set", "- a": "",

@@ -116,6 +116,7 @@ type Config struct {
 	Tunnel          Tunnel   `json:"tunnel,omitempty"`
 	Branding        Branding `json:"branding,omitempty"`
 	Console         Console  `json:"console,omitzero"`
+	LogStore        LogStore `json:"logStore,omitzero"` // of clusters that have none of their own
 	Embed           Embed    `json:"embed,omitempty"`
 	WorkloadSecrets Secrets  `json:"secrets,omitempty"`
 	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
@@ -205,8 +206,9 @@ type Cluster struct {
 	// base URL of Prometheus, or of anything with its HTTP API; default none, and no GPU metrics
 	Prometheus string `json:"prometheus,omitempty"`
 	// file with a bearer token for Prometheus, read anew for each query; default none
-	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"`
-	Metrics             Metrics `json:"metrics,omitzero"`
+	PrometheusTokenFile string   `json:"prometheusTokenFile,omitempty"`
+	Metrics             Metrics  `json:"metrics,omitzero"`
+	LogStore            LogStore `json:"logStore,omitzero"` // in place of the one for all clusters
 	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy, for images without auth
 	// only: it drops the secret that servers such as Jupyter ask for); default direct
 	PodAccess string `json:"podAccess,omitempty"`
@@ -506,6 +508,7 @@ func (c Config) problems() []error {
 	all = append(all, c.Schedule.problems(c.TimeZone)...)
 	all = append(all, c.Terminal.problems()...)
 	all = append(all, c.Tunnel.problems()...)
+	all = append(all, c.LogStore.problems()...)
 	all = append(all, c.Branding.problems()...)
 	all = append(all, c.networkProblems()...)
 	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
@@ -686,7 +689,7 @@ func (c Config) clusterProblems() []error {
 				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: volumeGiB and teamGiB must not be below zero", i, j))
 			}
 		}
-		for _, err := range k.metricsProblems() {
+		for _, err := range slices.Concat(k.metricsProblems(), k.LogStore.problems()) {
 			all = append(all, fmt.Errorf("clusters[%d].%w", i, err))
 		}
 	}

@@ -85,7 +85,9 @@ tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
 licensePools: [{name: a, seats: -1}, {name: a, rules: [{device: vgpu, unit: month, source: x}]}, {seats: 1, series: [D]}]
 licensePollInterval: 10ms
-clusters: [{name: Main, modelGateway: {kind: kuadrant}}, {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
+logStore: {kind: loki, url: "http://loki:3100", query: '{pod=~"{pod}"}'}
+clusters: [{name: Main, logStore: {kind: splunk, url: "https://x"}, modelGateway: {kind: kuadrant}},
+  {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
 - {name: vision}
@@ -111,7 +113,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licensePollInterval: ",
 		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
 		"lease.warnings[1]: ", "schedule.holidays[0]: ", "schedule.quietHours: ",
-		"configuration: storage: ", "clusters[0].name: ", "clusters[0].modelGateway.kind: ",
+		"configuration: storage: ", "logStore.query: ", "clusters[0].logStore.kind: ",
+		"clusters[0].name: ", "clusters[0].modelGateway.kind: ",
 		"clusters[1].podAccess: ",
 		"clusters[2].name: ",
 		"clusters[2].agents.port: ",
@@ -122,8 +125,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 62 {
-		t.Errorf("want one line for each problem, 62, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 64 {
+		t.Errorf("want one line for each problem, 64, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

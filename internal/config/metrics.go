@@ -48,7 +48,7 @@ type MetricLabels struct {
 
 // MetricsConfig is what a poller of the cluster's metrics needs to know of the site.
 func (k Cluster) MetricsConfig() (gpumetrics.Config, error) {
-	client, err := k.Metrics.client()
+	client, err := clientTrusting(k.Metrics.CAFile)
 	if err == nil && k.Added != nil {
 		client.Transport = k.Added.Metrics
 	}
@@ -72,12 +72,12 @@ func (m Metrics) header() http.Header {
 	return h
 }
 
-// client trusts the CA of the settings. It follows no redirection: one from a query leads to a sign-in page, and would
-// take the site's headers elsewhere.
-func (m Metrics) client() (*http.Client, error) {
+// clientTrusting trusts the CAs of a file as well, "" for none. It follows no redirection: one from a query leads to a
+// sign-in page, and would take the site's headers elsewhere.
+func clientTrusting(caFile string) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if m.CAFile != "" {
-		pool, err := m.trusted()
+	if caFile != "" {
+		pool, err := trusted(caFile)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +89,8 @@ func (m Metrics) client() (*http.Client, error) {
 	}}, nil
 }
 
-func (m Metrics) trusted() (*x509.CertPool, error) {
-	pem, err := os.ReadFile(m.CAFile)
+func trusted(caFile string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(caFile)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (m Metrics) trusted() (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form", m.CAFile)
+		return nil, fmt.Errorf("%s holds no certificate in PEM form", caFile)
 	}
 	return pool, nil
 }
@@ -122,7 +122,7 @@ func (m Metrics) problems() []error {
 		}
 	}
 	if m.CAFile != "" {
-		if _, err := m.trusted(); err != nil {
+		if _, err := trusted(m.CAFile); err != nil {
 			add("caFile: %w", err)
 		}
 	}

@@ -82,9 +82,14 @@ func (c Config) Warnings() []string {
 			"The portal's own are protected by their __Host- names; a domain of its own for workloads would be safer", host,
 			apps, site, site))
 	}
+	if warning := c.LogStore.warning(""); warning != "" {
+		all = append(all, warning)
+	}
 	for _, k := range c.Clusters {
-		if warning := k.metricsWarning(); warning != "" {
-			all = append(all, warning)
+		for _, warning := range []string{k.metricsWarning(), k.LogStore.warning("clusters " + k.Name + ": ")} {
+			if warning != "" {
+				all = append(all, warning)
+			}
 		}
 		if k.PodAccess == "apiserver" {
 			all = append(all, fmt.Sprintf("clusters %s: podAccess: the API server's proxy takes out of each call the secret "+

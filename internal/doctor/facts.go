@@ -89,10 +89,11 @@ type Cluster struct {
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool `json:"snapshots,omitempty"`
 	// the settings publish endpoints to a gateway of the site
-	ModelGateway bool    `json:"modelGateway,omitempty"`
-	Nodes        Nodes   `json:"nodes"`
-	Storage      Storage `json:"storage"`
-	Metrics      Metrics `json:"metrics"`
+	ModelGateway bool     `json:"modelGateway,omitempty"`
+	Nodes        Nodes    `json:"nodes"`
+	Storage      Storage  `json:"storage"`
+	Metrics      Metrics  `json:"metrics"`
+	LogStore     LogStore `json:"logStore,omitzero"`
 }
 
 // RightsOf is one role and what is missing of it.
@@ -134,6 +135,12 @@ type Metrics struct {
 	Skew  time.Duration `json:"skew,omitempty"`
 	Cards int           `json:"cards,omitempty"`
 	Views []View        `json:"views,omitempty"`
+}
+
+// LogStore is what keeps logs of pods that are gone.
+type LogStore struct {
+	Name string `json:"name,omitempty"` // "": none, or another process asks it
+	Err  string `json:"err,omitempty"`
 }
 
 // View is a place in the portal that shows readings, as in gpumetrics.ViewReport.

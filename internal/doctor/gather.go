@@ -91,7 +91,8 @@ func Gather(ctx context.Context, o Options) Facts {
 	}
 	for i, c := range o.Clusters {
 		g.ask(ctx, func(ctx context.Context) { f.Clusters[i] = g.cluster(ctx, c) }, func(err string) {
-			f.Clusters[i] = Cluster{Name: c.Name, Err: err, Metrics: Metrics{Set: c.Poll != nil, Err: err}}
+			f.Clusters[i] = Cluster{Name: c.Name, Err: err, Metrics: Metrics{Set: c.Poll != nil, Err: err},
+				LogStore: LogStore{Name: c.LogStore.Name, Err: err}}
 		})
 	}
 	for i, l := range o.Licenses {

@@ -38,7 +38,8 @@ type ClusterOptions struct {
 	// the settings publish endpoints to a gateway of the site
 	ModelGateway bool
 	// Poll asks Prometheus; nil: none is set up.
-	Poll func(ctx context.Context) (gpumetrics.Report, error)
+	Poll     func(ctx context.Context) (gpumetrics.Report, error)
+	LogStore LogStoreOptions
 }
 
 // Rights are the rules of one role.
@@ -49,6 +50,12 @@ type Rights struct {
 	Rules     []rbacv1.PolicyRule
 }
 
+// LogStoreOptions is what keeps logs of pods that are gone; Check asks it, nil for none.
+type LogStoreOptions struct {
+	Name  string
+	Check func(ctx context.Context) error
+}
+
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
 	c := Cluster{Name: o.Name, Err: o.Err}
 	var wg sync.WaitGroup
@@ -56,6 +63,10 @@ func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
 	if o.Poll != nil {
 		c.Metrics.Set = true
 		wg.Go(func() { c.Metrics = series(ctx, o.Poll) })
+	}
+	if o.LogStore.Check != nil {
+		c.LogStore.Name = o.LogStore.Name
+		wg.Go(func() { c.LogStore.Err = words(o.LogStore.Check(ctx)) })
 	}
 	if o.Config == nil {
 		c.Err = cmp.Or(c.Err, "no client")

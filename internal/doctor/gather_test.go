@@ -90,7 +90,10 @@ func TestNothingStopsTheOthers(t *testing.T) {
 			ctx context.Context) (gpumetrics.Report, error) {
 			<-ctx.Done()
 			return gpumetrics.Report{}, ctx.Err()
-		}}, {Name: "main", Config: apiServer(t)}},
+		}, LogStore: LogStoreOptions{Name: "Loki", Check: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}}, {Name: "main", Config: apiServer(t)}},
 		Licenses: []LicenseOptions{{Name: "cls", Features: func(context.Context) (int, error) {
 			return 0, errors.New("401")
 		}}}})
@@ -98,7 +101,8 @@ func TestNothingStopsTheOthers(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	for what, got := range map[string]string{"database": f.Database.Err, "provider": f.Provider.Err,
-		"cluster": f.Clusters[0].Err, "metrics": f.Clusters[0].Metrics.Err, "licenses": f.Licenses[0].Err} {
+		"cluster": f.Clusters[0].Err, "metrics": f.Clusters[0].Metrics.Err, "licenses": f.Licenses[0].Err,
+		"log store": f.Clusters[0].LogStore.Err} {
 		if got == "" {
 			t.Errorf("%s: no error", what)
 		}

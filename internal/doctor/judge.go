@@ -386,5 +386,6 @@ func Checks() []string {
 		"admins", "address.portal", "address.apps", "cluster", "clock.cluster", "rights.cluster", "rights.tenant",
 		"rights.proxy", "rights.logs", "rights.terminal", "rights.agents",
 		"api.dra", "api.gpu", "api.kueue", "api.kserve", "api.snapshots", "api.gateway", "api.inference", "api.keda",
-		"api.route", "nodes", "storage", "prometheus", "clock.prometheus", "series", "licenses", "images"}
+		"api.route", "nodes", "storage", "prometheus", "clock.prometheus", "series", "logstore",
+		"licenses", "images"}
 }

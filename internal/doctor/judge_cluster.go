@@ -24,6 +24,7 @@ func (j *judge) cluster(c Cluster) {
 		j.add(Finding{Check: "cluster", Subject: c.Name, State: Failed, Found: i18n.T("doctor.no_answer"),
 			Detail: []string{c.Err}, Cost: i18n.T("doctor.cluster_cost"), Mend: i18n.T("doctor.cluster_mend")})
 		j.prometheus(c)
+		j.logStore(c)
 		return
 	}
 	if tooOld(c.Version) {
@@ -40,6 +41,7 @@ func (j *judge) cluster(c Cluster) {
 	j.nodes(c)
 	j.storage(c)
 	j.prometheus(c)
+	j.logStore(c)
 }
 
 // tooOld reports whether a version such as v1.29.4+k3s1 is below what is tested.
@@ -154,6 +156,19 @@ func (j *judge) storage(c Cluster) {
 		j.ok("storage", c.Name, i18n.Literal(s.Default))
 	default:
 		j.ok("storage", c.Name, i18n.Literal(strings.Join(s.Wanted, ", ")))
+	}
+}
+
+func (j *judge) logStore(c Cluster) {
+	s := c.LogStore
+	switch {
+	case s.Name == "":
+		j.skip("logstore", c.Name, i18n.T("doctor.logstore_none"))
+	case s.Err != "":
+		j.add(Finding{Check: "logstore", Subject: c.Name, State: Warning, Found: i18n.T("doctor.no_answer"),
+			Detail: []string{s.Err}, Cost: i18n.T("doctor.logstore_cost"), Mend: i18n.T("doctor.logstore_mend")})
+	default:
+		j.ok("logstore", c.Name, i18n.T("doctor.logstore_ok", "Store", s.Name))
 	}
 }
 

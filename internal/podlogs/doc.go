@@ -5,4 +5,7 @@
 // opens the log, scanner reads it line by line within bounds, and clean takes out what a terminal or a browser could
 // trip over and what the portal itself mounted as a secret. Nothing is read while nobody looks: each reader has one
 // stream at the API server, which ends with the reader.
+//
+// What the cluster no longer has comes from a log store of the site, where there is one (kept.go): the same rights,
+// bounds and masks, of pods whose names can be no other workload's (workload.Owns).
 package podlogs

@@ -34,10 +34,14 @@ type Options struct {
 	Token     func(workload.Workload) string  // the workload's own secret, as it is mounted
 	// Hidden are the values of the workload's secrets; an error lets nothing be read. nil: there are none.
 	Hidden func(context.Context, workload.Workload) ([]string, error)
-	Alive  func(ctx context.Context) bool // whether the caller is still signed in, as when the stream began
-	Most   int                            // streams that one person may follow at once; 16 where 0
-	Every  time.Duration                  // between two looks at the rights of who follows; 10 s where 0
-	Now    func() time.Time
+	// Stores keep logs of pods that are gone, by cluster; none: a log ends with its pod.
+	Stores map[string]Store
+	// Namesakes are the workloads that have or had one of some names in a namespace; needed with Stores.
+	Namesakes func(ctx context.Context, cluster, namespace string, names []string) ([]workload.Namesake, error)
+	Alive     func(ctx context.Context) bool // whether the caller is still signed in, as when the stream began
+	Most      int                            // streams that one person may follow at once; 16 where 0
+	Every     time.Duration                  // between two looks at the rights of who follows; 10 s where 0
+	Now       func() time.Time
 }
 
 // Service reads logs and events. Faults: NotFound for what the actor may not see, Forbidden for a workload that one may
@@ -94,8 +98,12 @@ func (s *Service) pod(ctx context.Context, w workload.Workload) (*corev1.Pod, er
 	if err != nil {
 		return nil, err
 	}
-	if w.Observed.Pod == "" {
+	switch {
+	case w.Observed.Pod != "":
+	case w.PlacedAt.IsZero():
 		return nil, fault.New(fault.Conflict, i18n.T("podlogs.no_pod"))
+	default:
+		return nil, fault.Wrap(fault.Conflict, errGone, i18n.T("podlogs.no_pod"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -104,7 +112,7 @@ func (s *Service) pod(ctx context.Context, w workload.Workload) (*corev1.Pod, er
 		return nil, refused(err, w, "pods")
 	}
 	if pod.Labels[kube.WorkloadKey] != string(w.ID) {
-		return nil, fault.New(fault.Conflict, i18n.T("podlogs.gone"))
+		return nil, fault.Wrap(fault.Conflict, errGone, i18n.T("podlogs.gone"))
 	}
 	return pod, nil
 }
@@ -136,6 +144,9 @@ func (s *Service) Containers(ctx context.Context, a identity.Actor, id workload.
 		return nil, err
 	}
 	pod, err := s.pod(ctx, w)
+	if errors.Is(err, errGone) && s.o.Stores[w.Cluster] != nil {
+		return []Container{{Name: kube.MainContainer(w)}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +187,12 @@ func order(c Container) int {
 // Reader is an open log. Next gives its lines; Close must be called.
 type Reader struct {
 	Container string
+	first     []i18n.Text // said before the lines
 	upstream  <-chan opened
 	lines     *scanner
 	body      io.Closer
 	limited   bool
+	kept      bool // it is of a log store, and whole
 	ended     bool
 	ctx       context.Context
 	end       context.CancelCauseFunc
@@ -195,7 +208,8 @@ type opened struct {
 // the container writes. What is refused is refused at once.
 const quiet = 2 * time.Second
 
-// Open opens a log. The answer is no error before the cluster has agreed to send it.
+// Open opens a log. The answer is no error before the cluster has agreed to send it. What the cluster no longer has
+// comes from the log store, where there is one.
 func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q Query) (*Reader, error) {
 	w, err := s.allowed(ctx, a, id)
 	if err != nil {
@@ -207,6 +221,18 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q 
 			w.Observed.Pod = seen.Pod
 		}
 	}
+	r, err := s.live(ctx, a, w, q)
+	if store := s.o.Stores[w.Cluster]; err != nil && store != nil && !q.Rollout {
+		var before *restarted
+		if errors.Is(err, errGone) || errors.As(err, &before) {
+			return s.kept(ctx, store, w, q, before, err)
+		}
+	}
+	return r, err
+}
+
+// live opens a log of the cluster.
+func (s *Service) live(ctx context.Context, a identity.Actor, w workload.Workload, q Query) (*Reader, error) {
 	pod, err := s.pod(ctx, w)
 	if err != nil {
 		return nil, err
@@ -252,7 +278,11 @@ func choose(all []Container, name string) (string, error) {
 	if slices.ContainsFunc(all, func(c Container) bool { return c.Name == name }) {
 		return name, nil
 	}
-	return "", fault.InvalidFields([]fault.Field{{Name: "container", Reason: i18n.T("podlogs.no_container", "Name",
+	return "", noContainer(name)
+}
+
+func noContainer(name string) error {
+	return fault.InvalidFields([]fault.Field{{Name: "container", Reason: i18n.T("podlogs.no_container", "Name",
 		shorten(name, 100))}})
 }
 
@@ -382,6 +412,11 @@ func (r *Reader) Next() (Line, error) {
 	if r.ended {
 		return Line{}, io.EOF
 	}
+	if len(r.first) > 0 {
+		note := r.first[0]
+		r.first = r.first[1:]
+		return Line{Note: note}, nil
+	}
 	line, err := r.lines.next()
 	if err == nil {
 		return line, nil
@@ -403,6 +438,8 @@ func (r *Reader) note(err error) i18n.Text {
 		return why.note
 	}
 	switch {
+	case r.kept:
+		return i18n.Text{}
 	case r.ctx.Err() != nil && r.limited:
 		return i18n.T("podlogs.slow")
 	case r.ctx.Err() != nil:

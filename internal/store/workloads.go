@@ -319,6 +319,22 @@ func (v view) NameTaken(ctx context.Context, name string) (bool, error) {
 	return taken, failure(err)
 }
 
+// Namesakes are the workloads of a namespace, also ended ones, that have one of some names.
+func (v view) Namesakes(ctx context.Context, cluster, namespace string, names []string) ([]workload.Namesake, error) {
+	var rows []struct {
+		ID, Kind, Name string
+		CreatedAt      timestamp
+	}
+	err := v.at(ctx).Raw("SELECT id, kind, name, created_at FROM workloads WHERE cluster = ? AND namespace = ? AND "+
+		"name IN ? ORDER BY created_at, id", cluster, namespace, names).Scan(&rows).Error
+	list := make([]workload.Namesake, len(rows))
+	for i, row := range rows {
+		list[i] = workload.Namesake{ID: workload.ID(row.ID), Kind: catalog.WorkloadKind(row.Kind), Name: row.Name,
+			CreatedAt: row.CreatedAt.time()}
+	}
+	return list, failure(err)
+}
+
 // SaveWorkload inserts at Version 0 and else updates that version; the row's version is one higher afterwards. A living
 // workload of the same name is a Conflict about the field "name".
 func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {

@@ -66,11 +66,17 @@ const (
 	exitExists
 	exitNotDirectory
 	exitDirectory
-	exitChanged // not as long as what was sent
+	exitChanged    // not as long as what was sent
+	exitUnreadable // of a directory that is to be packed; the name is on standard error
 )
 
-// The scripts need a POSIX shell and find, stat, head, cat, mv and rm as GNU and BusyBox have them. What people chose
-// is in their arguments, never in their text.
+// The scripts need a POSIX shell and find, stat, head, cat, mv, rm, tar and gzip as GNU and BusyBox have them. What
+// people chose is in their arguments, never in their text.
+//
+// The archive has links as links, so nothing outside of the directory is in it. Its files are looked at before the
+// first byte: how much they are with a header of tar for each, and whether each can be read. A volume's lost+found is
+// left out where it is root's. GNU tar exits with 1 for a file that was written to meanwhile: it is in the archive, as
+// far as it was then.
 const (
 	listScript = `cd -- "$1" 2>/dev/null || { [ -e "$1" ] || exit 63; [ -d "$1" ] && exit 64; exit 67; }
 [ -r . ] || exit 64
@@ -95,6 +101,33 @@ exec cat > "./$3"`
 [ -d "./$2" ] && exit 68
 [ -e "./$2" ] && [ "$4" != replace ] && exit 66
 exec mv -f "./$3" "./$2"`
+
+	archiveScript = `cd -P -- "$1" 2>/dev/null || { [ -e "$1" ] || exit 63; [ -d "$1" ] && exit 64; exit 67; }
+[ -r . ] || exit 64
+command -v tar >/dev/null && command -v gzip >/dev/null || exit 127
+skip=./.
+[ -d lost+found ] && [ ! -r lost+found ] && skip=./lost+found
+deny=$(find . -path "$skip" -prune -o ! -type l -exec sh -c 'for f; do
+[ -r "$f" ] && { [ ! -d "$f" ] || [ -x "$f" ]; } || { echo "$f"; exit 1; }; done' sh {} + 2>/dev/null | head -n 1)
+[ -z "$deny" ] || { echo "$deny" >&2; exit 70; }
+size=$(find . -path "$skip" -prune -o -type f -exec stat -c %s {} + | { n=0
+while read -r s; do n=$((n + (s + 1023) / 512 * 512)); done; echo "$n"; })
+entries=$(find . -path "$skip" -prune -o ! -type f -print | wc -l)
+size=$((size + entries * 512))
+echo "$size"
+[ "$size" -le "$2" ] || exit 65
+name=${PWD##*/}
+if [ -n "$name" ] && cd ..; then name=./$name; else name=.; fi
+set -- "$name"
+if [ "$skip" = ./lost+found ]; then
+set --
+for f in "$name"/* "$name"/.[!.]* "$name"/..?*; do
+[ "$f" = "$name/lost+found" ] || { [ ! -e "$f" ] && [ ! -L "$f" ]; } || set -- "$@" "$f"; done
+fi
+tar -czf - "$@"
+code=$?
+[ "$code" = 1 ] && tar --version 2>/dev/null | head -n 1 | grep -q GNU && code=0
+exit "$code"`
 
 	dropScript = `rm -f -- "$1/$2"`
 )
@@ -250,6 +283,57 @@ func (f *Files) Read(at string, w io.Writer, start func(bytes int64) error) erro
 		return fault.New(fault.Unavailable, i18n.T("terminal.end_broken"))
 	}
 	return out.err
+}
+
+// Archive sends a directory to w as a compressed tar, and is like Read: links stay links, and start is told how many
+// bytes lie there.
+func (f *Files) Archive(at string, w io.Writer, start func(bytes int64) error) error {
+	at, err := CleanPath(at)
+	if err != nil {
+		return err
+	}
+	most := f.session.service.o.Rules.FileBytes
+	tooLarge := fault.New(fault.TooLarge, i18n.T("files.archive_large", "Most", most>>20))
+	bound := &capped{to: w, left: most + most/1000 + archiveSlack, over: tooLarge}
+	out := &sized{to: bound, start: func(size int64) error {
+		if size > most {
+			return tooLarge
+		}
+		if err := f.record(audit.FileDownloaded, strings.TrimSuffix(at, "/")+"/", size); err != nil {
+			return err
+		}
+		return start(size)
+	}}
+	err = f.run(archiveScript, nil, out, at, strconv.FormatInt(most, 10))
+	switch {
+	case out.err != nil:
+		return out.err
+	case fault.Is(err, fault.TooLarge):
+		return tooLarge
+	case err != nil:
+		return err
+	case !out.begun:
+		return fault.New(fault.Unavailable, i18n.T("files.no_tools"))
+	}
+	return nil
+}
+
+// archiveSlack is how much an archive may be larger than what lies in it, beside a thousandth of that: blocks at its
+// end, and what gzip adds to what cannot be compressed.
+const archiveSlack = 64 << 10
+
+// capped refuses what is more than there may be: files can grow while they are packed.
+type capped struct {
+	to   io.Writer
+	left int64
+	over error
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.left -= int64(len(p)); c.left < 0 {
+		return 0, c.over
+	}
+	return c.to.Write(p)
 }
 
 // sized passes on what follows a first line with its bytes.
@@ -440,6 +524,9 @@ func (f *Files) exited(code int, at, said string) error {
 		return fault.New(fault.Conflict, i18n.T("files.directory", "Path", at))
 	case exitChanged:
 		return fault.New(fault.Invalid, i18n.T("files.cut_off"))
+	case exitUnreadable:
+		name, _, _ := strings.Cut(strings.ToValidUTF8(said, "\ufffd"), "\n")
+		return fault.New(fault.Forbidden, i18n.T("files.archive_denied", "Path", path.Join(at, name)))
 	case 126, 127:
 		return fault.New(fault.Unavailable, i18n.T("files.no_tools"))
 	}

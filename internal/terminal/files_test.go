@@ -1,9 +1,12 @@
 package terminal_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	osexec "os/exec"
@@ -210,6 +213,166 @@ func TestAFileIsRead(t *testing.T) {
 	if first.Kind != audit.FileDownloaded || first.Workload != "w-1" || first.Tenant != "vision" ||
 		first.Detail.ID != "files.passed" || len(w.record.events) < 2 {
 		t.Errorf("want the downloads in the record, got %+v", w.record.events)
+	}
+}
+
+// unpacked is what an archive holds: names, with what files have and where links lead.
+func unpacked(t *testing.T, archive io.Reader) map[string]string {
+	t.Helper()
+	plain, err := gzip.NewReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[h.Name] = string(text) + h.Linkname
+	}
+}
+
+// TestADirectoryIsPacked whole, under its own name, with links as links; it is in the record before the first byte.
+func TestADirectoryIsPacked(t *testing.T) {
+	w, f := filesIn(t)
+	dir := filepath.Join(t.TempDir(), "-run $1")
+	for _, name := range []string{"models/deep", "none", "empty"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, filepath.Join(dir, "models/deep", "-x 'y\"\n"), "weights", 0o644)
+	put(t, filepath.Join(dir, ".hidden"), "", 0o600)
+	put(t, filepath.Join(dir, "none", "a"), "a", 0o644)
+	secret := filepath.Join(t.TempDir(), "secret")
+	put(t, secret, "of somebody else", 0o644)
+	for name, to := range map[string]string{"out": secret, "dangling": "nowhere", "up": ".."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	told := int64(-1)
+	if err := f.Archive(dir+"/models/..", &out, func(n int64) error { told = n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"./-run $1/": "", "./-run $1/models/": "", "./-run $1/models/deep/": "",
+		"./-run $1/models/deep/-x 'y\"\n": "weights", "./-run $1/.hidden": "", "./-run $1/none/": "",
+		"./-run $1/none/a": "a", "./-run $1/empty/": "", "./-run $1/out": secret, "./-run $1/dangling": "nowhere",
+		"./-run $1/up": ".."}
+	if got := unpacked(t, bytes.NewReader(out.Bytes())); !maps.Equal(got, want) {
+		t.Errorf("want %q\n got %q", want, got)
+	}
+	if told < 2*1024+512 || told > 16<<10 {
+		t.Errorf("told %d bytes", told)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "..", "latest")); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := f.Archive(filepath.Join(dir, "..", "latest"), &out, func(int64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := unpacked(t, &out); !maps.Equal(got, want) {
+		t.Errorf("behind a link: %q", got)
+	}
+	w.record.mu.Lock()
+	defer w.record.mu.Unlock()
+	downloads := 0
+	for _, e := range w.record.events {
+		if e.Kind == audit.FileDownloaded && e.Detail.ID == "files.passed" {
+			downloads++
+		}
+	}
+	if downloads != 2 {
+		t.Errorf("want two downloads in the record, got %+v", w.record.events)
+	}
+}
+
+// TestWhatIsNotPacked: no byte of a directory that is none, is too large, or of which the record is away.
+func TestWhatIsNotPacked(t *testing.T) {
+	w, f := filesIn(t)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "file"), "x", 0o644)
+	for _, name := range []string{"large/inside", "many"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, filepath.Join(dir, "large/inside/a"), strings.Repeat("x", 1<<20), 0o644)
+	for n := range 1100 { // a header of 512 bytes and a block each
+		put(t, filepath.Join(dir, "many", strconv.Itoa(n)), "x", 0o644)
+	}
+	for at, want := range map[string]struct {
+		kind     fault.Kind
+		sentence string
+	}{
+		dir + "/none": {fault.NotFound, "files.missing"}, dir + "/file": {fault.Conflict, "files.not_directory"},
+		dir + "/large": {fault.TooLarge, "files.archive_large"}, dir + "/many": {fault.TooLarge, "files.archive_large"},
+		"relative": {fault.Invalid, "files.path"},
+	} {
+		var out bytes.Buffer
+		wantFault(t, f.Archive(at, &out, func(int64) error { return nil }), want.kind, want.sentence)
+		if out.Len() > 0 {
+			t.Errorf("%s: %d bytes were sent", at, out.Len())
+		}
+	}
+	w.record.err = errors.New("the database is away")
+	var out bytes.Buffer
+	if err := f.Archive(dir+"/large/..", &out, func(int64) error { return nil }); err == nil || out.Len() > 0 {
+		t.Errorf("want nothing, got %d bytes, %v", out.Len(), err)
+	}
+}
+
+// TestAnArchiveThatBreaksOff is an error however much has come: the pod goes away, tar gives up, or files grew beyond
+// what may pass.
+func TestAnArchiveThatBreaksOff(t *testing.T) {
+	w, f := filesIn(t)
+	for what, c := range map[string]struct {
+		shell    func(exec)
+		kind     fault.Kind
+		sentence string
+	}{
+		"the pod goes away": {func(e exec) {
+			_ = e.writes(stdout, "1024\n\x1f\x8b the beginning")
+			_ = e.conn.CloseNow()
+		}, fault.Unavailable, ""},
+		"tar gives up": {func(e exec) {
+			_ = e.writes(stdout, "1024\n\x1f\x8b the beginning")
+			_ = e.writes(2, "tar: ./run/a: Read error\n")
+			e.exits("2")
+		}, fault.Unavailable, "files.failed"},
+		"it grows": {func(e exec) {
+			e.conn.SetReadLimit(-1)
+			_ = e.writes(stdout, "1024\n")
+			for range 20 {
+				_ = e.writes(stdout, strings.Repeat("x", 64<<10))
+			}
+			e.exits("0")
+		}, fault.TooLarge, "files.archive_large"},
+		"what cannot be read": {func(e exec) {
+			_ = e.writes(2, "./run/private\n")
+			e.exits("70")
+		}, fault.Forbidden, "files.archive_denied"},
+		"it says nothing": {func(e exec) {
+			_ = e.writes(failed, `{"status":"Success"}`)
+			_ = e.conn.Close(websocket.StatusNormalClosure, "")
+		}, fault.Unavailable, "files.no_tools"},
+	} {
+		w.shell = c.shell
+		err := f.Archive("/data/run", io.Discard, func(int64) error { return nil })
+		var got *fault.Error
+		if !errors.As(err, &got) || got.Kind != c.kind || c.sentence != "" && got.Sentence.ID != c.sentence {
+			t.Errorf("%s: want %s %s, got %v", what, c.kind, c.sentence, err)
+		}
 	}
 }
 

@@ -125,6 +125,40 @@ func TestAFileComesAsADownload(t *testing.T) {
 	}
 }
 
+// TestADirectoryComesAsAnArchive under its own name, and one that breaks off does not look whole.
+func TestADirectoryComesAsAnArchive(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	code, text := "0", "2048\npacked"
+	container(t, w, func([]string) (string, string) { return text, code })
+	answer := w.Get(webtest.Anna, filesOf+"/archive?path="+url.QueryEscape(`/tmp/a"b/../ü x/`))
+	h := answer.Header()
+	if answer.Code != http.StatusOK || answer.Body.String() != "packed" || h.Get("Content-Length") != "" ||
+		h.Get("Content-Type") != "application/octet-stream" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("Content-Disposition") != "attachment; filename*=UTF-8''%C3%BC%20x.tar.gz" {
+		t.Errorf("got %d %v %q", answer.Code, h, answer.Body)
+	}
+	if events := recorded(w, audit.FileDownloaded); len(events) != 1 {
+		t.Errorf("want it in the audit, got %v", events)
+	}
+	text = ""
+	for c, status := range map[string]int{"63": 404, "64": 403, "65": 413, "67": 409, "70": 403, "127": 503} {
+		code = c
+		if got := w.Get(webtest.Anna, filesOf+"/archive?path=/tmp/a").Code; got != status {
+			t.Errorf("exit code %s: %d, want %d", c, got, status)
+		}
+	}
+	code, text = "2", "2048\nhalf of it"
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown
+				t.Errorf("an archive that breaks off ends with %v", p)
+			}
+		}()
+		w.Get(webtest.Anna, filesOf+"/archive?path=/tmp/a")
+	}()
+}
+
 // TestAnUpload leads back to its directory, and says in the page what is wrong.
 func TestAnUpload(t *testing.T) {
 	t.Parallel()

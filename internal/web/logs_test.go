@@ -70,6 +70,31 @@ func TestWhyThereIsNoLog(t *testing.T) {
 	}
 }
 
+// TestALogOfALogStore says where its lines come from, and cannot be followed.
+func TestALogOfALogStore(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Logs.Kept = true
+	w.Logs.Written["w-old-notes"] = append([]podlogs.Line{{Note: i18n.T("podlogs.kept", "Store", "Loki")},
+		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}}, webtest.Lines("one\ntwo")...)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
+	wantText(t, doc, "log-source", "From Loki: the pod is gone. Loki did not look everywhere: lines may be missing.")
+	if got := part(doc, "line"); got.Length() != 2 {
+		t.Errorf("%d lines", got.Length())
+	}
+	wantAbsent(t, doc, "follow", "log-why")
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs?q=two"), http.StatusOK), "log-words",
+		"1 of 2 lines")
+	w.Logs.Written["w-old-notes"] = []podlogs.Line{{Note: i18n.T("podlogs.kept_none", "Store", "Loki")}}
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
+	wantText(t, doc, "log-source", "The pod is gone, and Loki has no line that fits.")
+	wantAbsent(t, doc, "line")
+	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("logstore.busy", "Store", "Loki"))
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why",
+		"Loki has too many queries now")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs"), http.StatusOK), "log-source")
+}
+
 // TestLogsAreForWhoMayReadThem: a colleague sees the workload and its events, its log only when it is shared.
 func TestLogsAreForWhoMayReadThem(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,7 @@ func TestNoEntryTwice(t *testing.T) {
 // byAddress are the routes that no page links to: answers to scripts, and files.
 var byAddress = []string{"/live", "/search/results", "/fleet/use/chunk", "/fleet/use/changes",
 	"/start/summary", "/start/form", "/workloads/:id/logs/follow", "/workloads/:id/terminal/socket",
-	"/workloads/:id/files/download",
+	"/workloads/:id/files/download", "/workloads/:id/files/archive",
 	"/workloads/:id/join",   // of a link that the owner sends
 	"/workloads/:id/resume"} // follows the button where an approval is needed
 

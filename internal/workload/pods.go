@@ -2,6 +2,8 @@ package workload
 
 import (
 	"regexp"
+	"strings"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
@@ -12,6 +14,13 @@ var podNames = map[catalog.WorkloadKind]*regexp.Regexp{
 	catalog.Notebook: regexp.MustCompile(`^(.+)-[0-9]+$`),
 	catalog.Endpoint: regexp.MustCompile(`^(.+)-[0-9a-z]{6,10}-[0-9a-z]{5}$`),
 	catalog.Job:      regexp.MustCompile(`^(.+)-[0-9a-z]{5}$`),
+}
+
+// endings are the same for a search: what RE2 and Lucene read alike.
+var endings = map[catalog.WorkloadKind]string{
+	catalog.Notebook: "-[0-9]+",
+	catalog.Endpoint: "-[0-9a-z]{6,10}-[0-9a-z]{5}",
+	catalog.Job:      "-[0-9a-z]{5}",
 }
 
 // PredictorSuffix ends the name of the Deployment and of the Service that KServe makes for an InferenceService.
@@ -37,4 +46,54 @@ func NameOfPod(kind catalog.WorkloadKind, pod string) string {
 		return ""
 	}
 	return found[1]
+}
+
+// PodPattern is a regular expression of the whole names that the workload's pods have, the present and the past ones.
+// Pods of other workloads may fit as well: see Owns.
+func (w Workload) PodPattern() string { return regexp.QuoteMeta(w.PodsName()) + endings[w.Kind] }
+
+// Namesake is what is known of a workload by the name of which pods may be called.
+type Namesake struct {
+	ID        ID
+	Kind      catalog.WorkloadKind
+	Name      string
+	CreatedAt time.Time
+}
+
+// NamesOfPod are the names of workloads that a pod of this name may be of, by what kind each would have to be.
+func NamesOfPod(pod string) map[catalog.WorkloadKind][]string {
+	names := map[catalog.WorkloadKind][]string{}
+	for kind := range podNames {
+		if name := NameOfPod(kind, pod); name != "" {
+			names[kind] = append(names[kind], name)
+			if of, found := strings.CutSuffix(name, PredictorSuffix); found && kind == catalog.Endpoint {
+				names[kind] = append(names[kind], of)
+			}
+		}
+	}
+	return names
+}
+
+// Owns reports whether what a pod of this name did at a time was the workload's own, among all that have or had a name
+// for which it could stand. Where that cannot be told, it was not.
+func (w Workload) Owns(pod string, at time.Time, others []Namesake) bool {
+	if NameOfPod(w.Kind, pod) != w.PodsName() || at.Before(w.CreatedAt) {
+		return false
+	}
+	names := NamesOfPod(pod)
+	for _, o := range others {
+		if o.ID == w.ID {
+			continue
+		}
+		for _, name := range names[o.Kind] {
+			switch {
+			case name != o.Name:
+			case o.Kind != w.Kind || o.Name != w.Name: // the two may have had pods at once
+				return false
+			case o.CreatedAt.After(w.CreatedAt) && !at.Before(o.CreatedAt): // the name was another's by then
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -14,6 +14,15 @@ func filesLead(ctx context.Context, m FilesModel) string {
 	return ui.L(ctx).S("files.lead", "Home", m.Home)
 }
 
+// filesActions are for a directory that could be read.
+func filesActions(ctx context.Context, m FilesModel) []ui.ActionModel {
+	if !m.Listed || len(m.Files) == 0 {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("files.archive"), Icon: "download",
+		Small: true, Href: m.Archive, Test: "files-archive"}}}
+}
+
 // notRunning says what there is not yet, and why.
 func notRunning(ctx context.Context, m TerminalStateModel) string {
 	if m.Files {

@@ -263,6 +263,31 @@ var workloadCases = cases{
 		}
 		equal(t, "w-0 w-1", idsOf(got(s.Living(context.Background()))(t), workloadID))
 	},
+	"all that had a name in a namespace are known, also those that have ended": func(t *testing.T, s *store.Store) {
+		var want []workload.Namesake
+		for i, c := range []struct {
+			name, cluster, namespace string
+			kind                     catalog.WorkloadKind
+			state                    workload.State
+			asked                    bool
+		}{
+			{"x", "west", "gpu-vision", catalog.Endpoint, workload.Ended, true},
+			{"x", "west", "gpu-vision", catalog.Endpoint, workload.Running, true},
+			{"x-bcdfgh", "west", "gpu-vision", catalog.Job, workload.Succeeded, true},
+			{"y", "west", "gpu-vision", catalog.Job, workload.Running, false},
+			{"x", "east", "gpu-vision", catalog.Endpoint, workload.Ended, false},
+			{"x", "west", "gpu-speech", catalog.Endpoint, workload.Ended, false},
+		} {
+			w := Workload(fmt.Sprintf("w-%d", i))
+			w.Name, w.Cluster, w.Namespace, w.Kind, w.State, w.CreatedAt = c.name, c.cluster, c.namespace, c.kind, c.state,
+				later(i)
+			saveWorkload(t, s, w)
+			if c.asked {
+				want = append(want, workload.Namesake{ID: w.ID, Kind: c.kind, Name: c.name, CreatedAt: later(i)})
+			}
+		}
+		equal(t, want, got(s.Namesakes(context.Background(), "west", "gpu-vision", []string{"x", "x-bcdfgh"}))(t))
+	},
 	"a list has several orders, both ways, and is counted by state": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for i, state := range []workload.State{workload.Stopped, workload.Running, workload.Queued, workload.Ended,

@@ -64,6 +64,7 @@ var classes = map[string]limit.Class{
 	"/account/notifications/test":    limit.Notice,
 	"/workloads/:id/terminal/socket": limit.Preview,
 	"/workloads/:id/files":           limit.Preview, "/workloads/:id/files/download": limit.Preview,
+	"/workloads/:id/files/archive": limit.Preview,
 }
 
 // Bounded puts the bounds of classes before the routes that have one.

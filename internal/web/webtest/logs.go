@@ -19,6 +19,7 @@ type Logs struct {
 	Containing map[workload.ID][]podlogs.Container
 	Said       map[workload.ID][]podlogs.Event
 	Refusal    error // of every call; nil for none
+	Kept       bool  // what has no pod has lines in a log store
 	Asked      podlogs.Query
 }
 
@@ -78,7 +79,7 @@ func (l *Logs) allowed(ctx context.Context, a identity.Actor, id workload.ID, ac
 	if !identity.Can(a, action, w.ResourceAt(Now)) {
 		return fault.New(fault.Forbidden, i18n.T("podlogs.not_shared", "Owner", w.OwnerName))
 	}
-	if action == identity.ReadLogs && w.Observed.Pod == "" {
+	if action == identity.ReadLogs && w.Observed.Pod == "" && !l.Kept {
 		return fault.New(fault.Conflict, i18n.T("podlogs.no_pod"))
 	}
 	return l.Refusal

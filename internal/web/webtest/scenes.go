@@ -161,6 +161,7 @@ var workloadScenes = []Scene{
 	{"workload", "logs, searched", Anna, Busy, "/workloads/w-train-resnet/logs?q=EPOCH&lines=scroll", nil},
 	{"workload", "logs of several containers", Anna, Busy, "/workloads/w-vlm-test/logs", nil},
 	{"workload", "logs, no pod", Anna, Busy, "/workloads/w-old-notes/logs", nil},
+	{"workload", "logs, from a log store", Anna, logsKept, "/workloads/w-old-notes/logs", nil},
 	{"workload", "logs, right missing", Anna, unlogged, "/workloads/w-train-resnet/logs", nil},
 	{"workload", "terminal", Anna, Busy, "/workloads/w-train-resnet/terminal", nil},
 	{"workload", "files, not running", Anna, Busy, "/workloads/w-old-notes/files", nil},

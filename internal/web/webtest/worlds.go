@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -134,6 +135,16 @@ func unlogged(s Scope) *World {
 	w := Busy(s)
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.no_right", "Resource", "pods/log", "Namespace",
 		"gpu-vision", "Cluster", "local"))
+	return w
+}
+
+// logsKept is a world with a log store, from which the lines of a pod come that is gone.
+func logsKept(s Scope) *World {
+	w := Busy(s)
+	w.Logs.Kept = true
+	w.Logs.Written["w-old-notes"] = append([]podlogs.Line{{Note: i18n.T("podlogs.kept", "Store", "Loki")},
+		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}},
+		Lines("[I ServerApp] Jupyter Server 2.17.0 is running\n[I ServerApp] Shutting down 1 kernel")...)
 	return w
 }
 

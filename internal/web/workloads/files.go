@@ -88,7 +88,7 @@ func (w *Pages) listFiles(k page.Call, id workload.ID, m *workloadview.FilesMode
 		return nil
 	}
 	m.Path, m.Listed = list.Path, true
-	m.Upload = filesPath(id, "", list.Path)
+	m.Upload, m.Archive = filesPath(id, "", list.Path), filesPath(id, "/archive", list.Path)
 	if list.Path != "/" {
 		m.Up = filesPath(id, "", path.Dir(list.Path))
 	}
@@ -113,7 +113,7 @@ func fileModel(say page.Words, id workload.ID, dir string, f terminal.File) work
 	return m
 }
 
-// fileDownload sends a file as it is. It never opens in the browser: what a workload writes is nobody's page.
+// fileDownload sends a file as it is: what a workload writes is nobody's page.
 func (w *Pages) fileDownload(c echo.Context) error {
 	k := w.CallOf(c)
 	files, err := w.Terminals.OpenFiles(k.Ctx, k.Actor, workload.ID(c.Param("id")))
@@ -121,14 +121,44 @@ func (w *Pages) fileDownload(c echo.Context) error {
 		return err
 	}
 	defer files.Close()
-	to := slowly(c.Response())
-	err = files.Read(k.Get("path"), to, func(bytes int64) error {
+	return attach(c, path.Base(k.Get("path")), func(to io.Writer, start func(int64) error) error {
+		return files.Read(k.Get("path"), to, func(bytes int64) error {
+			c.Response().Header().Set(echo.HeaderContentLength, strconv.FormatInt(bytes, 10))
+			return start(bytes)
+		})
+	})
+}
+
+// fileArchive sends a directory as a compressed tar, as it is packed.
+func (w *Pages) fileArchive(c echo.Context) error {
+	k := w.CallOf(c)
+	files, err := w.Terminals.OpenFiles(k.Ctx, k.Actor, workload.ID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	at, err := terminal.CleanPath(k.Get("path"))
+	if err != nil {
+		return err
+	}
+	name := path.Base(at)
+	if name == "/" {
+		name = "root"
+	}
+	return attach(c, name+".tar.gz", func(to io.Writer, start func(int64) error) error {
+		return files.Archive(at, to, start)
+	})
+}
+
+// attach sends what send writes as a file of a name. It never opens in the browser, and one that breaks off does not
+// look whole there.
+func attach(c echo.Context, name string, send func(to io.Writer, start func(bytes int64) error) error) error {
+	err := send(slowly(c.Response()), func(int64) error {
 		h := c.Response().Header()
 		h.Set(echo.HeaderContentType, echo.MIMEOctetStream)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		h.Set(echo.HeaderContentDisposition, "attachment; filename*=UTF-8''"+url.PathEscape(path.Base(k.Get("path"))))
-		h.Set(echo.HeaderContentLength, strconv.FormatInt(bytes, 10))
+		h.Set(echo.HeaderContentDisposition, "attachment; filename*=UTF-8''"+url.PathEscape(name))
 		c.Response().WriteHeader(http.StatusOK)
 		return nil
 	})

@@ -88,9 +88,12 @@ func (w *Pages) logsModel(k page.Call, s details) (workloadview.LogsModel, error
 		m.Why, err = whyNot(k.Words, err)
 		return m, err
 	}
+	for len(lines) > 0 && lines[0].FromStore() {
+		m.Source, lines = append(m.Source, k.Words.Text(lines[0].Note)), lines[1:]
+	}
 	m.Log.Lines = logLines(k.Words, lines, m.Log.Find)
 	m.Words = logWords(k.Words, len(m.Log.Lines), len(lines), m.Log.Find)
-	if !logQuery(k).Previous {
+	if !logQuery(k).Previous && m.Source == nil {
 		m.Log.Follow = logAddress(k, s.ID, "/follow")
 	}
 	m.Filter.Clear = logAddress(k, s.ID, "", "lines", k.Get("lines"))

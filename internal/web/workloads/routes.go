@@ -23,6 +23,7 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/workloads/:id/files", identity.OpenWorkload, w.filesPage()),
 		page.Upload("/workloads/:id/files", identity.OpenWorkload, w.fileUpload),
 		page.Get("/workloads/:id/files/download", identity.OpenWorkload, w.fileDownload),
+		page.Get("/workloads/:id/files/archive", identity.OpenWorkload, w.fileArchive),
 		w.Shows("/workloads/:id/events", identity.ReadWorkload, w.eventsPage()),
 		w.Shows("/workloads/:id/metrics", identity.ReadWorkload, w.chartsPage()),
 		w.Shows("/workloads/:id/history", identity.ReadWorkload, w.historyPage()),

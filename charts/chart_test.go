@@ -113,6 +113,7 @@ func clusterOf(t *testing.T, objects []*unstructured.Unstructured) config.Cluste
 func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all := maps.Clone(sites)
 	all["KServe"] = needed + "rbac: {kserve: true}\n"
+	all["JobSet"] = needed + "rbac: {jobset: true}\n"
 	all["snapshots"] = needed + "rbac: {snapshots: true}\n"
 	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
 	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
@@ -201,6 +202,7 @@ func TestNothingDangerousIsClusterWide(t *testing.T) {
 func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n",
 		"KServe":               needed + "rbac: {kserve: true}\n",
+		"JobSet":               needed + "rbac: {jobset: true}\n",
 		"snapshots":            needed + "rbac: {snapshots: true}\n",
 		"a gateway for models": needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"} {
 		objects := mustRender(t, values)

@@ -37,6 +37,7 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defines(t, "inferenceservices.yaml", "serving.kserve.io/v1beta1")
+	defines(t, "jobsets.yaml", "jobset.x-k8s.io/v1alpha2")
 	defines(t, "modelgateway.yaml", "gateway.networking.k8s.io/v1", "inference.networking.k8s.io/v1")
 	apply, applied := dryRun(t), 0
 	for _, file := range files {

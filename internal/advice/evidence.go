@@ -74,7 +74,7 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 		}
 		peak, busy, seen := map[string]float64{}, map[string]float64{}, map[string]int{}
 		for _, u := range d.Uses {
-			if u.Namespace != w.Namespace || workload.NameOfPod(w.Kind, u.Pod) != w.PodsName() {
+			if u.Namespace != w.Namespace || !w.HasPod(u.Pod) {
 				continue
 			}
 			seen[u.Pod]++

@@ -26,6 +26,7 @@ func (a *API) registerLogs() {
 
 type logsInput struct {
 	ID         string `path:"id" maxLength:"64"`
+	Pod        string `query:"pod" maxLength:"63" doc:"One of several; where absent one that answers, else one that says why not"`
 	Container  string `query:"container" maxLength:"63" doc:"The workload's own where absent"`
 	Tail       int    `query:"tail" minimum:"1" maximum:"5000" default:"500" doc:"The newest lines"`
 	Since      string `query:"since" maxLength:"20" example:"15m" doc:"Only what was written since then"`
@@ -41,7 +42,8 @@ func (a *API) logs(ctx context.Context, actor identity.Actor, in *logsInput) (*h
 	if err != nil {
 		return nil, err
 	}
-	q := podlogs.Query{Container: in.Container, Tail: in.Tail, Since: since, Previous: in.Previous, Follow: in.Follow}
+	q := podlogs.Query{Pod: in.Pod, Container: in.Container, Tail: in.Tail, Since: since, Previous: in.Previous,
+		Follow: in.Follow}
 	log, err := a.deps.Logs.Open(ctx, actor, workload.ID(in.ID), q)
 	if err != nil {
 		return nil, err

@@ -357,7 +357,8 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		view := money(most)
 		v.EstimateMost = &view
 	}
-	v.Replaces, v.Job = string(r.Spec.Replaces), jobView(workload.Workload{Job: r.Spec.Job})
+	v.Replaces, v.Job = string(r.Spec.Replaces), jobView(workload.Workload{Job: r.Spec.Job,
+		Replicas: workload.Replicas{Range: r.Spec.Replicas}})
 	if r.Spec.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Spec.StorageGiB)
 	}
@@ -426,8 +427,9 @@ type Job struct {
 	Args       []string   `json:"args,omitempty"`
 	Variables  []string   `json:"variables,omitempty" doc:"Names of those that were set"`
 	Retries    int        `json:"retries"`
+	Nodes      int        `json:"nodes" doc:"Pods that begin and restart together"`
 	TimeLimit  string     `json:"timeLimit,omitempty"`
-	Attempts   int        `json:"attempts,omitempty" doc:"Pods that ran until it ended"`
+	Attempts   int        `json:"attempts,omitempty" doc:"How often it ran until it ended"`
 	FinishedAt *time.Time `json:"finishedAt,omitempty"`
 }
 
@@ -436,7 +438,7 @@ func jobView(w workload.Workload) *Job {
 		return nil
 	}
 	v := &Job{Command: w.Job.Command, Args: w.Job.Args, Variables: slices.Sorted(maps.Keys(w.Job.Env)),
-		Retries: w.Job.Retries}
+		Retries: w.Job.Retries, Nodes: w.Replicas.Most()}
 	if w.Job.TimeLimit > 0 {
 		v.TimeLimit = w.Job.TimeLimit.String()
 	}

@@ -608,12 +608,15 @@ type ImageKind string
 type Job struct {
 	Args []string `json:"args,omitempty"`
 
-	// Attempts Pods that ran until it ended
+	// Attempts How often it ran until it ended
 	Attempts   *int64     `json:"attempts,omitempty"`
 	Command    []string   `json:"command,omitempty"`
 	FinishedAt *time.Time `json:"finishedAt,omitempty"`
-	Retries    int64      `json:"retries"`
-	TimeLimit  *string    `json:"timeLimit,omitempty"`
+
+	// Nodes Pods that begin and restart together
+	Nodes     int64   `json:"nodes"`
+	Retries   int64   `json:"retries"`
+	TimeLimit *string `json:"timeLimit,omitempty"`
 
 	// Variables Names of those that were set
 	Variables []string `json:"variables,omitempty"`
@@ -979,6 +982,9 @@ type RequestBody struct {
 
 	// Name Becomes part of the address; made up when absent
 	Name *string `json:"name,omitempty"`
+
+	// Nodes Of a job of an image with backend jobset: pods of the size that begin and restart together; 1 when absent
+	Nodes *int64 `json:"nodes,omitempty"`
 
 	// Reach Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it
 	Reach *RequestBodyReach `json:"reach,omitempty"`
@@ -1495,6 +1501,9 @@ type ExtendWorkloadParams struct {
 
 // GetWorkloadLogsParams defines parameters for GetWorkloadLogs.
 type GetWorkloadLogsParams struct {
+	// Pod One of several; where absent one that answers, else one that says why not
+	Pod *string `form:"pod,omitempty" json:"pod,omitempty"`
+
 	// Container The workload's own where absent
 	Container *string `form:"container,omitempty" json:"container,omitempty"`
 
@@ -3530,6 +3539,18 @@ func NewGetWorkloadLogsRequest(server string, id string, params *GetWorkloadLogs
 		// styled parameters, preserving literal commas as delimiters
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
+
+		if params.Pod != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "pod", *params.Pod, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
 
 		if params.Container != nil {
 

@@ -65,7 +65,7 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 	for _, k := range c.Clusters {
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
-			KServe: k.Access.KServe, Snapshots: k.Access.Snapshots,
+			KServe: k.Access.KServe, JobSet: k.Access.JobSet, Snapshots: k.Access.Snapshots,
 			ModelGateway: k.ModelGateway.Publishes()}
 		kept, err := c.LogStoreOf(k)
 		if err == nil && kept != nil && c.Has(config.RoleWeb) {

@@ -27,11 +27,14 @@ import (
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
-	var kserve, proxied []string
+	var kserve, jobSet, proxied []string
 	for i, k := range c.Clusters {
 		clusters[i] = k.Name
 		if k.Access.KServe {
 			kserve = append(kserve, k.Name)
+		}
+		if k.Access.JobSet {
+			jobSet = append(jobSet, k.Name)
 		}
 		if k.PodAccess == "apiserver" {
 			proxied = append(proxied, k.Name)
@@ -41,7 +44,8 @@ func newSite(c config.Config) (request.Site, error) {
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, KServe: kserve, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror, Scans: c.ImageScans,
+		Clusters: clusters, KServe: kserve, JobSet: jobSet, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
+		Scans:    c.ImageScans,
 		GitImage: c.WorkloadSecrets.GitImage, External: c.ExternalAppsDomain != "",
 	}, errors.Join(problems...)
 }

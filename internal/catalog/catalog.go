@@ -272,8 +272,11 @@ type Image struct {
 	FSGroup    *int64   `json:"fsGroup,omitempty"`
 	SSH        *SSH     `json:"ssh,omitempty"`     // nil: it has no SSH server
 	Runtime    *Runtime `json:"runtime,omitempty"` // nil: args and env are as they are, and say which model it serves
-	Tenants    []string `json:"tenants,omitempty"` // allow list; empty: everyone
-	Order      int      `json:"order,omitempty"`
+	// of kind job, what makes the pods: a Job of one pod, or a JobSet where that is installed, of several pods that begin
+	// and restart together; "" for a Job
+	Backend Backend  `json:"backend,omitempty"`
+	Tenants []string `json:"tenants,omitempty"` // allow list; empty: everyone
+	Order   int      `json:"order,omitempty"`
 
 	Hidden     bool         `json:"hidden,omitempty"`
 	Deprecated *Deprecation `json:"deprecated,omitempty"`

@@ -295,6 +295,7 @@ func (k *checker) image(at string, i Image) {
 	k.answers(at, i)
 	k.ssh(at+".ssh", i)
 	k.runtime(at, i)
+	k.backend(at+".backend", i)
 	if i.Home != "" && !homeAllowed(i.Home) {
 		k.at(at+".home", "%q is not a directory where storage can be mounted", i.Home)
 	}
@@ -322,6 +323,17 @@ func VariableName(name string) bool { return len(name) <= 200 && variable.MatchS
 func ReservedVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return strings.HasPrefix(upper, "NVIDIA_") || strings.HasPrefix(upper, "LD_")
+}
+
+// backend is what makes the pods of a job; that of an endpoint is its runtime's.
+func (k *checker) backend(at string, i Image) {
+	switch {
+	case i.Backend == "":
+	case i.Kind != Job:
+		k.at(at, "only an image of kind job has a backend of its own; that of an endpoint stands in its runtime")
+	case !slices.Contains(JobBackends(), i.Backend):
+		k.at(at, "%q is none of %s", i.Backend, listed(JobBackends()))
+	}
 }
 
 func (k *checker) answers(at string, i Image) {

@@ -56,17 +56,26 @@ func (i Image) SpeaksOpenAI() bool {
 	return i.OpenPath == "" || strings.HasPrefix(i.OpenPath, "/v1/") || i.Runtime != nil && i.Runtime.Engine != Other
 }
 
-// Backend is the kind of object that makes the pods of an endpoint.
+// Backend is the kind of object that makes the pods of an endpoint or of a job.
 type Backend string
 
 // The backends.
 const (
 	OnDeployment Backend = "deployment"
 	OnKServe     Backend = "kserve" // an InferenceService; KServe makes a Deployment of it
+	OnJob        Backend = "job"
+	OnJobSet     Backend = "jobset" // a JobSet, of one pod or several; JobSet makes a Job of it
 )
 
-// Backends lists them.
+// Backends lists those of endpoints.
 func Backends() []Backend { return []Backend{OnDeployment, OnKServe} }
+
+// JobBackends lists those of jobs.
+func JobBackends() []Backend { return []Backend{OnJob, OnJobSet} }
+
+// NeedsJobSet reports whether a job of the image runs on a cluster with JobSet alone. Only such a job can have several
+// pods.
+func (i Image) NeedsJobSet() bool { return i.Kind == Job && i.Backend == OnJobSet }
 
 // NeedsKServe reports whether an endpoint of the image runs on a cluster with KServe alone.
 func (i Image) NeedsKServe() bool {

@@ -85,6 +85,7 @@ type Cluster struct {
 	Rights  []RightsOf        `json:"rights,omitempty"`
 	APIsErr string            `json:"apisErr,omitempty"`
 	APIs    map[string]string `json:"apis,omitempty"`   // preferred version by group
+	JobSet  bool              `json:"jobset,omitempty"` // the settings let jobs run on it
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool `json:"snapshots,omitempty"`

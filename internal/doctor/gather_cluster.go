@@ -32,6 +32,7 @@ type ClusterOptions struct {
 	Nodes   bool     // this process lists nodes
 	Storage []string // classes of the settings
 	Volumes bool     // this process makes volumes
+	JobSet  bool     // the settings let jobs run on JobSet
 	KServe  bool     // the settings let endpoints run on KServe
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool
@@ -57,7 +58,8 @@ type LogStoreOptions struct {
 }
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
-	c := Cluster{Name: o.Name, Err: o.Err}
+	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, Snapshots: o.Snapshots,
+		ModelGateway: o.ModelGateway}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if o.Poll != nil {

@@ -14,6 +14,7 @@ import (
 // apis are what a cluster may serve beside Kubernetes' own, and the group by which it is known.
 var apis = []struct{ name, group string }{
 	{"dra", "resource.k8s.io"}, {"gpu", "nvidia.com"}, {"kueue", "kueue.x-k8s.io"}, {"kserve", "serving.kserve.io"},
+	{"jobset", "jobset.x-k8s.io"},
 	{"snapshots", "snapshot.storage.k8s.io"},
 	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"}, {"keda", "keda.sh"},
 	{"route", "route.openshift.io"},
@@ -92,6 +93,11 @@ func (j *judge) apis(c Cluster) {
 		if a.name == "kserve" && c.KServe {
 			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kserve_absent"),
 				Cost: i18n.T("doctor.kserve_cost"), Mend: i18n.T("doctor.kserve_mend")})
+			continue
+		}
+		if a.name == "jobset" && c.JobSet {
+			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.jobset_absent"),
+				Cost: i18n.T("doctor.jobset_cost"), Mend: i18n.T("doctor.jobset_mend")})
 			continue
 		}
 		if a.name == "snapshots" && c.Snapshots {

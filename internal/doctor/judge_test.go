@@ -63,6 +63,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 			want{"settings", Failed, "doctor.settings_wrong"}},
 		"snapshots are not there": {func(f *Facts) { f.Clusters[0].Snapshots = true },
 			want{"api.snapshots", Failed, "doctor.snapshots_absent"}},
+		"JobSet is not there": {func(f *Facts) { f.Clusters[0].JobSet = true },
+			want{"api.jobset", Failed, "doctor.jobset_absent"}},
 		"KServe is not there": {func(f *Facts) { f.Clusters[0].KServe = true },
 			want{"api.kserve", Failed, "doctor.kserve_absent"}},
 		"the Gateway API is not there": {func(f *Facts) { f.Clusters[0].ModelGateway = true },

@@ -125,7 +125,7 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 	switch s.Kind {
 	case "Deployment", kube.InferenceServiceKind:
 		next.Kind = catalog.Endpoint
-	case "Job":
+	case "Job", kube.JobSetKind:
 		next.Kind = catalog.Job
 	}
 	next.Generation = max(next.Generation, s.Generation)

@@ -108,7 +108,7 @@ func observeDevices(w workload.Workload, works []gpumetrics.PodUtilization, slot
 	}
 	at := map[int64]sum{}
 	for _, d := range works {
-		if d.Namespace != w.Namespace || workload.NameOfPod(w.Kind, d.Pod) != w.PodsName() {
+		if d.Namespace != w.Namespace || !w.HasPod(d.Pod) {
 			continue
 		}
 		for _, s := range d.Slots {
@@ -149,7 +149,7 @@ func observePods(w workload.Workload, pods []gpumetrics.PodUsage, slot time.Dura
 	}
 	at := map[int64]sum{}
 	for _, d := range pods {
-		if d.Namespace != w.Namespace || workload.NameOfPod(w.Kind, d.Pod) != w.PodsName() {
+		if d.Namespace != w.Namespace || !w.HasPod(d.Pod) {
 			continue
 		}
 		for _, s := range d.Slots {

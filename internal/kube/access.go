@@ -37,6 +37,8 @@ type Access struct {
 	TerminalAccounts []string `json:"terminalAccounts,omitempty"` // accounts that terminalRole is bound to
 	// endpoints may run as InferenceServices of KServe here: role has the right to them; default no
 	KServe bool `json:"kserve,omitempty"`
+	// jobs may run as JobSets here: role has the right to them; default no
+	JobSet bool `json:"jobset,omitempty"`
 	// snapshots of volumes may be taken here: role has the right to VolumeSnapshots; default no
 	Snapshots bool `json:"snapshots,omitempty"`
 	// routes of a gateway for models may be written here: role has the right to them; with modelGateway it is implied

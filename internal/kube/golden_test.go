@@ -24,7 +24,7 @@ type golden struct {
 	Every    bool                 `json:"every"` // the size is one of catalog.EveryRow
 	Size     string               `json:"size"`
 	Image    string               `json:"image"`
-	Backend  catalog.Backend      `json:"backend"` // of the image's runtime
+	Backend  catalog.Backend      `json:"backend"` // of the image, or of its runtime
 	Name     string               `json:"name"`
 	Kind     catalog.WorkloadKind `json:"kind"`
 	Desired  workload.Desired     `json:"desired"`
@@ -175,6 +175,10 @@ func render(t *testing.T, g golden) string {
 
 // onBackend is an image whose pods something else makes.
 func onBackend(i catalog.Image, b catalog.Backend) catalog.Image {
+	if i.Kind == catalog.Job {
+		i.Backend = b
+		return i
+	}
 	r := *i.Runtime
 	r.Backend = b
 	i.Runtime = &r

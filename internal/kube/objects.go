@@ -41,6 +41,8 @@ type Input struct {
 	Secrets map[string][]byte
 	// Published: its pods are made for a gateway of the site, and ask for no token; see PublishedKey.
 	Published bool
+	// Overdue: the time limit of a job is over, and what cannot end by itself then goes.
+	Overdue bool
 	// JobStarted is when Kubernetes began with a job that is there already; zero before.
 	JobStarted time.Time
 }
@@ -80,6 +82,9 @@ func Objects(in Input) ([]Object, error) {
 	if pull := r.pullSecret(); pull != nil {
 		objects = append(objects, pull)
 	}
+	if in.Workload.Image.NeedsJobSet() && (in.Workload.Desired != workload.WantRunning || in.Overdue) {
+		return nil, nil // nothing of it can be changed, so that it goes
+	}
 	if in.Workload.IsJob() && in.Workload.Desired != workload.WantRunning {
 		return append(objects, r.job()), nil // its storage is not its own any more
 	}
@@ -97,6 +102,13 @@ func Objects(in Input) ([]Object, error) {
 	}
 	if r.claimsDevices() {
 		objects = append(objects, r.claimTemplate())
+	}
+	if in.Workload.Image.NeedsJobSet() {
+		set, err := r.jobSet()
+		if err != nil {
+			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
+		}
+		return append(objects, r.peerPolicy(), set), nil
 	}
 	if in.Workload.IsJob() {
 		return append(objects, r.job()), nil
@@ -130,6 +142,10 @@ func Names(w workload.Workload) []Ref {
 	refs := []Ref{runner, {"v1", "Service", w.Namespace, w.Name}}
 	if w.IsJob() {
 		refs = []Ref{{"batch/v1", "Job", w.Namespace, w.Name}}
+	}
+	if w.Image.NeedsJobSet() {
+		refs = []Ref{{JobSetAPI, JobSetKind, w.Namespace, w.Name},
+			{"networking.k8s.io/v1", "NetworkPolicy", w.Namespace, PeerPolicyName(w)}}
 	}
 	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
@@ -204,6 +220,12 @@ func (in Input) check() error {
 	}
 	if w.Image.NeedsKServe() && len(w.Name) > maxKServeName {
 		add("name %q is longer than the %d characters that KServe leaves", w.Name, maxKServeName)
+	}
+	if w.Image.NeedsJobSet() && len(w.Name) > maxJobSetName {
+		add("name %q is longer than the %d characters that JobSet leaves", w.Name, maxJobSetName)
+	}
+	if w.IsJob() && !w.Image.NeedsJobSet() && w.Replicas.Want() > 1 {
+		add("a Job has one pod; of several pods a job is on a JobSet")
 	}
 	if w.Image.NeedsKServe() && w.HasCanary() {
 		add("KServe keeps no pods of two versions beside each other")

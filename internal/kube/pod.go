@@ -174,6 +174,8 @@ func (r renderer) env() []corev1.EnvVar {
 	i := r.image()
 	values := map[string]string{}
 	maps.Copy(values, i.Env)
+	peers, ranks := r.peerEnv()
+	maps.Copy(values, peers)
 	if r.Workload.Job != nil {
 		maps.Copy(values, r.Workload.Job.Env)
 	}
@@ -195,6 +197,13 @@ func (r renderer) env() []corev1.EnvVar {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		env = append(env, corev1.EnvVar{Name: name, Value: values[name]})
+	}
+	for _, e := range ranks {
+		if _, own := values[e.Name]; !own && !slices.ContainsFunc(ofSecrets, func(s corev1.EnvVar) bool {
+			return s.Name == e.Name
+		}) {
+			env = append(env, e)
+		}
 	}
 	if r.Workload.Size.CPUOnly() {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})

@@ -43,7 +43,7 @@ type Spec struct {
 	Secrets      []workload.SecretUse `json:"secrets,omitempty"`
 	Git          *workload.Git        `json:"git,omitempty"`
 	Job          *workload.Job        `json:"job,omitempty"`
-	Replicas     *workload.Replicas   `json:"replicas,omitempty"` // of an endpoint that can have more than one
+	Replicas     *workload.Replicas   `json:"replicas,omitempty"` // of what can have, or has, more than one
 	Model        *catalog.Model       `json:"model,omitempty"`    // of an endpoint
 	Revision     int                  `json:"revision,omitempty"` // of an endpoint, from the second on
 	CreatedAt    time.Time            `json:"createdAt,omitzero"`
@@ -62,7 +62,7 @@ func specOf(w workload.Workload) Spec {
 	if n := w.Revision(); n > 1 {
 		s.Revision = n
 	}
-	if w.Replicas.Can() {
+	if w.Replicas.Can() || w.Replicas.Most() > 1 {
 		s.Replicas = &workload.Replicas{Range: w.Replicas.Range, Wanted: max(w.Replicas.Least(), w.Replicas.Wanted),
 			Scaling: w.Replicas.Scaling}
 	}

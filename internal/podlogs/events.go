@@ -91,7 +91,7 @@ func about(w workload.Workload, e *corev1.Event) bool {
 	name := e.InvolvedObject.Name
 	switch e.InvolvedObject.Kind {
 	case "Pod":
-		return workload.NameOfPod(w.Kind, name) == w.PodsName()
+		return w.HasPod(name)
 	case "StatefulSet":
 		return w.Kind == catalog.Notebook && name == w.Name
 	case "Deployment":
@@ -99,7 +99,9 @@ func about(w workload.Workload, e *corev1.Event) bool {
 	case kube.InferenceServiceKind:
 		return w.Image.NeedsKServe() && name == w.Name
 	case "Job":
-		return w.IsJob() && name == w.Name
+		return w.IsJob() && name == w.PodsName()
+	case kube.JobSetKind:
+		return w.Image.NeedsJobSet() && name == w.Name
 	case "ReplicaSet":
 		found := replicaSetName.FindStringSubmatch(name)
 		return w.Kind == catalog.Endpoint && found != nil && found[1] == w.PodsName()

@@ -51,6 +51,9 @@ func (s *Service) kept(ctx context.Context, store Store, w workload.Workload, q 
 	ask := logstore.Question{Cluster: w.Cluster, Namespace: w.Namespace, Pod: w.PodPattern(),
 		Container: cmp.Or(q.Container, kube.MainContainer(w)), Workload: string(w.ID), From: w.CreatedAt, Until: now,
 		Lines: q.tail()}
+	if q.Pod != "" {
+		ask.Pod = regexp.QuoteMeta(q.Pod)
+	}
 	note := noteKept
 	switch {
 	case before != nil:
@@ -70,6 +73,9 @@ func (s *Service) kept(ctx context.Context, store Store, w workload.Workload, q 
 	answer, err := store.Ask(ctx, ask)
 	if err != nil {
 		return nil, err
+	}
+	if q.Pod != "" { // a query by the workload gives those of its other pods too
+		answer.Lines = slices.DeleteFunc(answer.Lines, func(l logstore.Line) bool { return l.Pod != q.Pod })
 	}
 	lines, left, err := s.own(ctx, store, w, answer.Lines)
 	switch {

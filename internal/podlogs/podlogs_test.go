@@ -295,6 +295,7 @@ func TestWhyThereIsNoLog(t *testing.T) {
 				status(w, http.StatusNotFound, metav1.StatusReasonNotFound, `pods "nb-a-0" not found`)
 			}
 		}, kind: fault.Conflict, id: "podlogs.gone"},
+		"no such pod":       {query: podlogs.Query{Pod: "nb-b-0"}, kind: fault.Invalid, id: "fault.fields"},
 		"no such container": {query: podlogs.Query{Container: "nope"}, kind: fault.Invalid, id: "fault.fields"},
 		"never restarted": {change: func(w world) {
 			w.log = bad(`previous terminated container "main" in pod "nb-a-0" not found`)

@@ -18,6 +18,7 @@ const (
 
 // Query says which part of a log is wanted.
 type Query struct {
+	Pod       string        // one of several; "" for the one that says most
 	Container string        // "" for the workload's own
 	Tail      int           // the newest lines, 1 to MostTail; DefaultTail where 0
 	Since     time.Duration // only what was written since then; 0 for no bound

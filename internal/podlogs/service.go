@@ -221,6 +221,9 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, q 
 			w.Observed.Pod = seen.Pod
 		}
 	}
+	if w, err = ofPod(w, q.Pod); err != nil {
+		return nil, err
+	}
 	r, err := s.live(ctx, a, w, q)
 	if store := s.o.Stores[w.Cluster]; err != nil && store != nil && !q.Rollout {
 		var before *restarted
@@ -269,6 +272,19 @@ func (s *Service) hidden(ctx context.Context, w workload.Workload) (list []strin
 	}
 	values, err := s.o.Hidden(ctx, w)
 	return append(list, values...), err
+}
+
+// ofPod is the workload as its pod of that name has it; "" leaves it as it is.
+func ofPod(w workload.Workload, name string) (workload.Workload, error) {
+	if name == "" || name == w.Observed.Pod {
+		return w, nil
+	}
+	if !slices.ContainsFunc(w.Observed.Pods, func(r workload.Replica) bool { return r.Pod == name }) {
+		return w, fault.InvalidFields([]fault.Field{{Name: "pod", Reason: i18n.T("podlogs.no_pod_named", "Name",
+			shorten(name, 100))}})
+	}
+	w.Observed.Pod = name
+	return w, nil
 }
 
 func choose(all []Container, name string) (string, error) {

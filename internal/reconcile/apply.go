@@ -89,7 +89,7 @@ func (w *writer) refuse(ctx context.Context, s Step) error {
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
 func (s Step) phase() string {
 	switch s.Kind {
-	case "Namespace", bindingKind, "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind:
+	case "Namespace", bindingKind, "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind:
 		return s.Kind
 	}
 	return ""
@@ -200,7 +200,7 @@ func (w *writer) update(ctx context.Context, c client, s Step) error {
 			err = w.put(ctx, c, s, s.UID, e.Version)
 		}
 	}
-	if s.Kind == jobKind && apierrors.IsInvalid(err) {
+	if (s.Kind == jobKind || s.Kind == kube.JobSetKind) && apierrors.IsInvalid(err) {
 		return w.stuckJob(ctx, c, s)
 	}
 	return err

@@ -251,6 +251,8 @@ func (c *caches) wants(api string) bool {
 	switch api {
 	case kube.KServeAPI:
 		return c.access.KServe
+	case kube.JobSetAPI:
+		return c.access.JobSet
 	case kube.SnapshotAPI:
 		return c.access.Snapshots
 	case kube.InferenceAPI, kube.GatewayAPI:
@@ -425,7 +427,7 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 // not let us are alike here: what needs it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
 	switch api {
-	case kube.KServeAPI, kube.SnapshotAPI, kube.InferenceAPI, kube.GatewayAPI:
+	case kube.KServeAPI, kube.JobSetAPI, kube.SnapshotAPI, kube.InferenceAPI, kube.GatewayAPI:
 		return hasAPI(client, api)
 	}
 	if api != deviceAPI {

@@ -85,6 +85,13 @@ func (l *loop) placed(ctx context.Context, w workload.Workload, name string) (ty
 		}
 		owner = metav1.GetControllerOf(made)
 	}
+	if owner != nil && owner.Kind == jobKind && o.Kind == kube.JobSetKind {
+		made, err := l.cluster.Client.BatchV1().Jobs(w.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+		if err != nil || made.UID != owner.UID {
+			return "", missing(err)
+		}
+		owner = metav1.GetControllerOf(made)
+	}
 	if owner == nil || owner.Kind != o.Kind || owner.Name != o.Name {
 		return "", nil
 	}

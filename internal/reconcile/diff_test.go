@@ -350,6 +350,7 @@ func TestKindOf(t *testing.T) {
 		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"Job":              &batchv1.Job{},
 		"InferenceService": &unstructured.Unstructured{Object: map[string]any{"kind": "InferenceService"}},
+		"JobSet":           &unstructured.Unstructured{Object: map[string]any{"kind": "JobSet"}},
 		"InferencePool":    &unstructured.Unstructured{Object: map[string]any{"kind": "InferencePool"}},
 		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
 		"VolumeSnapshot":   &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},

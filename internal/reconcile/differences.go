@@ -368,7 +368,7 @@ func (l *loop) seenObjects() []drift.ClusterState {
 	for _, k := range kinds {
 		for _, obj := range l.caches().ours[k.name].List() {
 			o, ok := obj.(metav1.Object)
-			if !ok || !l.isOurs(o) || l.predictedBy(o) != nil {
+			if !ok || !l.isOurs(o) || l.madeOf(o) != nil {
 				continue
 			}
 			owner := kube.OwnerOf(o.GetAnnotations())
@@ -410,11 +410,15 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 		replicas = r.Spec.Replicas
 		l.seeTemplate(s, r.Spec.Template)
 	case *unstructured.Unstructured:
-		if kind != kube.InferenceServiceKind {
+		switch kind {
+		case kube.InferenceServiceKind:
+			replicas = new(minReplicas(r))
+			l.seeTemplate(s, predictorTemplate(r))
+		case kube.JobSetKind:
+			l.seeTemplate(s, jobSetTemplate(r))
+		default:
 			return
 		}
-		replicas = new(minReplicas(r))
-		l.seeTemplate(s, predictorTemplate(r))
 	case *batchv1.Job:
 		running = func() bool { return !suspended(r) }
 		l.seeTemplate(s, r.Spec.Template)
@@ -444,6 +448,13 @@ func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
 			return nil
 		}
 		kind, o = "Deployment", made
+	}
+	if kind == kube.JobSetKind {
+		made := l.jobOf(o)
+		if made == nil {
+			return nil
+		}
+		kind, o = jobKind, made
 	}
 	if kind != "Deployment" {
 		return lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(o.GetUID()))

@@ -34,7 +34,8 @@ var strictFields = map[string][]string{
 	kube.InferencePoolKind:    {"spec"}, // who else is in it answers in the endpoint's name
 	kube.HTTPRouteKind:        {"spec"}, // and who is led elsewhere
 	// the template of a Job can never be changed
-	jobKind: {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},
+	kube.JobSetKind: {"spec.network", "spec.failurePolicy"}, // nor that of a JobSet, but by Kueue
+	jobKind:         {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},
 }
 
 // shownFields may be added to by others: operators and people leave labels, annotations and finalizers.

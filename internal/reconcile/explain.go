@@ -3,6 +3,7 @@ package reconcile
 import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/explain"
@@ -22,6 +23,12 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 	if service := asInference(m.object); service != nil && m.deployment == nil && w.Desired == workload.WantRunning &&
 		!t.any() {
 		obs.Reason, obs.Detail = i18n.T("reconcile.kserve_waits"), inferenceTrouble(service)
+	}
+	if set := asJobSet(m.object); set != nil && m.job == nil && w.Desired == workload.WantRunning && !t.any() {
+		obs.Reason, obs.Detail = i18n.T("reconcile.jobset_waits"), jobSetWords(set)
+		if queued(set) {
+			obs.Reason = i18n.T("reconcile.jobset_queued")
+		}
 	}
 	running := w.Desired == workload.WantRunning && obs.Ready && obs.Generation >= w.Generation
 	if t.own && !running || t.any() && obs.Reason.IsZero() {
@@ -48,8 +55,9 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjec
 	if obj, ok := l.caches().cached(Key{Kind: "Namespace", Name: w.Namespace}); ok {
 		f.Namespace = obj.(*corev1.Namespace).Status.Phase
 	}
-	if job, ok := m.object.(*batchv1.Job); ok {
-		f.JobEnd = ended(job)
+	if f.JobEnd = m.jobEnd(); f.JobEnd == nil && m.object == nil && l.overdue(w) {
+		f.JobEnd = &batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue,
+			Reason: batchv1.JobReasonDeadlineExceeded, LastTransitionTime: metav1.NewTime(w.Deadline())}
 	}
 	if obs.Ready {
 		return f // nothing to explain, and many workloads are ready

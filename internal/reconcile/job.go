@@ -46,23 +46,34 @@ func (m ownedObjects) podPresent(w workload.Workload) bool {
 
 // result is how a job ended; nil while it has not, and for everything else.
 func (m ownedObjects) result() *workload.Result {
-	job, ok := m.object.(*batchv1.Job)
-	if !ok {
-		return nil
-	}
-	end := ended(job)
+	end := m.jobEnd()
 	if end == nil {
 		return nil
 	}
-	r := &workload.Result{Succeeded: end.Type == batchv1.JobComplete, At: end.LastTransitionTime.UTC(),
-		Attempts: int(job.Status.Succeeded + job.Status.Failed)}
+	r := &workload.Result{Succeeded: end.Type == batchv1.JobComplete, At: end.LastTransitionTime.UTC()}
+	if set := asJobSet(m.object); set != nil {
+		r.Attempts = 1 + restarts(set)
+	} else {
+		r.Attempts = int(m.job.Status.Succeeded + m.job.Status.Failed)
+	}
 	if t := m.terminated(r.Succeeded); t != nil {
 		r.ExitCode, r.StartedAt, r.At = new(t.ExitCode), t.StartedAt.UTC(), t.FinishedAt.UTC()
 	}
 	return r
 }
 
-// terminated is how the program ended in the newest pod that came to its end.
+// jobEnd is the condition with which a job has ended; nil while it has not, and for everything else.
+func (m ownedObjects) jobEnd() *batchv1.JobCondition {
+	switch set := asJobSet(m.object); {
+	case set != nil:
+		return jobSetEnded(set)
+	case m.job != nil:
+		return ended(m.job)
+	}
+	return nil
+}
+
+// terminated is how the program ended in the newest pod that came to its end; of a JobSet in the one that failed first.
 func (m ownedObjects) terminated(succeeded bool) *corev1.ContainerStateTerminated {
 	for _, p := range m.pods {
 		if !over(p) || succeeded != (p.Status.Phase == corev1.PodSucceeded) {

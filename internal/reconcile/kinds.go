@@ -76,6 +76,7 @@ var kinds = []kind{
 	{name: jobKind,
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.BatchV1().Jobs(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.BatchV1().Jobs(ns)) }},
+	customKind(kube.JobSetKind, kube.JobSetAPI, jobSets),
 }
 
 const jobKind = "Job"
@@ -83,7 +84,7 @@ const jobKind = "Job"
 // makesPods reports whether an object of a kind makes the pods of a workload.
 func makesPods(kind string) bool {
 	return kind == "StatefulSet" || kind == "Deployment" || kind == jobKind ||
-		kind == kube.InferenceServiceKind
+		kind == kube.InferenceServiceKind || kind == kube.JobSetKind
 }
 
 const bindingKind = "RoleBinding"

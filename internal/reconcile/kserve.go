@@ -40,6 +40,7 @@ type custom struct {
 var (
 	inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
 		Resource: "inferenceservices"}
+	jobSets         = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 	volumeSnapshots = schema.GroupVersionResource{Group: "snapshot.storage.k8s.io", Version: "v1",
 		Resource: "volumesnapshots"}
 	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
@@ -137,11 +138,15 @@ func (l *loop) predictor(service metav1.Object) *appsv1.Deployment {
 	return found.(*appsv1.Deployment)
 }
 
-// predictedBy is the InferenceService of ours that KServe has made an object of: its Deployment and its Service carry
-// the labels and the record of the InferenceService. nil for an object that nobody has made so.
-func (l *loop) predictedBy(o metav1.Object) metav1.Object {
+// madeSuffix is what the operators append to the name of an object of ours for those that they make of it.
+var madeSuffix = map[string]string{kube.InferenceServiceKind: workload.PredictorSuffix,
+	kube.JobSetKind: workload.NodesSuffix}
+
+// madeOf is the InferenceService or JobSet of ours that KServe or JobSet has made an object of: a Deployment, a Service
+// or a Job, which carry the labels and the record of ours. nil for an object that nobody has made so.
+func (l *loop) madeOf(o metav1.Object) metav1.Object {
 	owner := metav1.GetControllerOf(o)
-	if owner == nil || owner.Kind != kube.InferenceServiceKind || o.GetName() != owner.Name+workload.PredictorSuffix {
+	if owner == nil || madeSuffix[owner.Kind] == "" || o.GetName() != owner.Name+madeSuffix[owner.Kind] {
 		return nil
 	}
 	found, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})

@@ -296,6 +296,9 @@ func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) 
 		}
 		least = sooner(least, w.Lease.Until.Sub(now))
 	}
+	if at := w.Deadline(); w.Image.NeedsJobSet() && w.Desired == workload.WantRunning && !at.IsZero() {
+		least = sooner(least, max(at.Sub(now), time.Second))
+	}
 	if r := w.Revisions.Rollout; r != nil {
 		least = sooner(least, max(r.Deadline.Sub(now), time.Millisecond))
 	}

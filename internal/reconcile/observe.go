@@ -22,9 +22,11 @@ import (
 
 // ownedObjects is what the cluster has of a workload.
 type ownedObjects struct {
-	object metav1.Object // the StatefulSet, Deployment, InferenceService or Job; nil for none of ours
+	// the StatefulSet, Deployment, InferenceService, Job or JobSet; nil for none of ours
+	object metav1.Object
 	// the Deployment itself, or the one that KServe has made of the InferenceService; nil for none
 	deployment *appsv1.Deployment
+	job        *batchv1.Job // the Job itself, or the one that JobSet has made of the JobSet; nil for none
 	sets       []*appsv1.ReplicaSet
 	pods       []*corev1.Pod // newest first, those that are not being deleted before those that are
 }
@@ -43,7 +45,12 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		m.deployment = object.(*appsv1.Deployment)
 	case kube.InferenceServiceKind:
 		m.deployment = l.predictor(object)
+	case kube.JobSetKind:
+		if m.job = l.jobOf(object); m.job != nil {
+			m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(m.job.UID))
+		}
 	default:
+		m.job, _ = object.(*batchv1.Job)
 		m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(object.GetUID()))
 	}
 	if m.deployment != nil {
@@ -58,6 +65,9 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		}
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})
+	if asJobSet(object) != nil {
+		slices.SortStableFunc(m.pods, telling)
+	}
 	return m
 }
 
@@ -82,6 +92,9 @@ func (m ownedObjects) uids() []string {
 	uids := []string{string(m.object.GetUID())}
 	if m.deployment != nil && m.deployment.UID != m.object.GetUID() {
 		uids = append(uids, string(m.deployment.UID))
+	}
+	if m.job != nil && m.job.UID != m.object.GetUID() {
+		uids = append(uids, string(m.job.UID))
 	}
 	for _, set := range m.sets {
 		uids = append(uids, string(set.UID))
@@ -111,8 +124,8 @@ func answers(p *corev1.Pod) bool {
 // replicas are the pods of an endpoint, the one that counts first; and whether Kubernetes has made or begun to delete
 // as many as there shall be.
 func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, scaled bool) {
-	d := m.deployment
-	if d == nil {
+	d, set := m.deployment, asJobSet(m.object)
+	if d == nil && set == nil {
 		return nil, false
 	}
 	first := m.pod()
@@ -124,6 +137,9 @@ func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, sc
 		} else {
 			list = append(list, r)
 		}
+	}
+	if set != nil {
+		return list, false // it never has another number
 	}
 	return list, d.Status.ObservedGeneration >= d.Generation && d.Spec.Replicas != nil &&
 		int(*d.Spec.Replicas) == w.Replicas.Want() && int(d.Status.Replicas) <= w.Replicas.Want()
@@ -137,10 +153,13 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	if pod := m.pod(); pod != nil {
 		describe(&obs, pod)
 	}
+	if asJobSet(m.object) != nil {
+		obs.Ready = together(m.pods, w.Replicas.Want())
+	}
 	obs.Pods, obs.Scaled = m.replicas(w)
 	switch {
-	case m.object == nil && (w.Desired == workload.WantDeleted ||
-		w.Desired == workload.WantStopped && l.caches().within(w.Namespace) == nil):
+	case m.object == nil && (w.Desired == workload.WantDeleted || w.Desired == workload.WantStopped &&
+		(w.Image.NeedsJobSet() || l.caches().within(w.Namespace) == nil)):
 		gone, err := l.gone(ctx, w)
 		if err != nil {
 			return obs, false
@@ -153,6 +172,13 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation)
 	}
 	obs.Result = m.result()
+	if l.overdue(w) && m.object == nil {
+		if gone, err := l.gone(ctx, w); err != nil {
+			return obs, false
+		} else if gone {
+			obs.Result = &workload.Result{At: w.Deadline().UTC()}
+		}
+	}
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
 	}
@@ -202,6 +228,9 @@ func (m ownedObjects) rolledOut() bool {
 	case *appsv1.Deployment:
 		return settled(o)
 	case *unstructured.Unstructured:
+		if asJobSet(o) != nil {
+			return o.GetDeletionTimestamp() == nil && (m.job != nil || jobSetEnded(o) != nil || queued(o))
+		}
 		return o.GetDeletionTimestamp() == nil && takenUp(o, m.deployment) && settled(m.deployment)
 	case *batchv1.Job:
 		return o.DeletionTimestamp == nil && (!suspended(o) || o.Status.Active == 0 && jobCondition(o,
@@ -246,7 +275,7 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 		return false, err
 	}
 	for _, p := range pods.Items {
-		if owner := metav1.GetControllerOf(&p); owner != nil && ownedBy(owner, w.Name) {
+		if owner := metav1.GetControllerOf(&p); owner != nil && (ownedBy(owner, w.Name) || ownedBy(owner, w.PodsName())) {
 			return false, nil
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,11 +63,14 @@ func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObj
 	return firstNudge
 }
 
-// touch changes what makes the pods. KServe hands no note on, so that it is its Deployment there.
+// touch changes what makes the pods. KServe and JobSet hand no note on, so that it is what they have made there.
 func (l *loop) touch(ctx context.Context, m ownedObjects, now time.Time) error {
 	object := m.object
 	if m.deployment != nil {
 		object = m.deployment
+	}
+	if m.job != nil {
+		object = m.job
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": string(object.GetUID()), "annotations": map[string]string{nudgeNote: now.UTC().Format(time.RFC3339)},
@@ -119,11 +121,11 @@ func (m ownedObjects) template() corev1.PodSpec {
 	if m.deployment != nil {
 		return m.deployment.Spec.Template.Spec
 	}
-	switch o := m.object.(type) {
-	case *appsv1.StatefulSet:
-		return o.Spec.Template.Spec
-	case *batchv1.Job:
-		return o.Spec.Template.Spec
+	if set, ok := m.object.(*appsv1.StatefulSet); ok {
+		return set.Spec.Template.Spec
+	}
+	if m.job != nil {
+		return m.job.Spec.Template.Spec
 	}
 	return corev1.PodSpec{}
 }

@@ -27,6 +27,10 @@ var (
 // writes namespaces. Where the portal binds itself, bind on the named ClusterRoles alone lets it make RoleBindings of
 // them, and nothing else; where an administrator binds, it writes nothing outside of tenants' namespaces.
 func RightsFor(a kube.Access) Rights {
+	policies := keep
+	if a.JobSet { // each JobSet has a NetworkPolicy of its own, which goes with it
+		policies = own
+	}
 	r := Rights{
 		Cluster: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"nodes", "pods"}, Verbs: []string{"list", "watch"}},
@@ -39,7 +43,7 @@ func RightsFor(a kube.Access) Rights {
 			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list", "watch"}},
 			{APIGroups: []string{"apps"}, Resources: []string{"replicasets"}, Verbs: look},
 			{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "resourcequotas", "limitranges"}, Verbs: keep},
-			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: keep},
+			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: policies},
 			{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
 			{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: own},
@@ -61,6 +65,10 @@ func RightsFor(a kube.Access) Rights {
 	if a.KServe {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
 			Resources: []string{"inferenceservices"}, Verbs: own})
+	}
+	if a.JobSet {
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"jobset.x-k8s.io"},
+			Resources: []string{"jobsets"}, Verbs: own})
 	}
 	if a.Snapshots {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"snapshot.storage.k8s.io"},

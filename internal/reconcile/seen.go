@@ -133,7 +133,7 @@ func (l *loop) maker(o metav1.Object, steps int) (metav1.Object, bool) {
 	}
 	made, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})
 	if ok && made.GetUID() == owner.UID {
-		if service := l.predictedBy(made); service != nil {
+		if service := l.madeOf(made); service != nil {
 			return service, true
 		}
 	}
@@ -153,7 +153,8 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 		if obj, exists, _ := l.caches().sets.GetByKey(name); exists {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
-	case "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, "PersistentVolumeClaim":
+	case "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind,
+		"PersistentVolumeClaim":
 		if made, ok := l.caches().cached(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
 			l.wakeRecorded(made)
 		}

@@ -158,7 +158,7 @@ func (l *loop) suspects(living []workload.Workload) []spoof {
 	}
 	for _, k := range kinds {
 		for _, o := range listed[metav1.Object](l.caches().ours[k.name]) {
-			if o.GetDeletionTimestamp() == nil && known.disowns(k.name, o) && l.predictedBy(o) == nil {
+			if o.GetDeletionTimestamp() == nil && known.disowns(k.name, o) && l.madeOf(o) == nil {
 				add(k.name, o)
 			}
 		}

@@ -32,7 +32,8 @@ func (l *loop) wanted(ctx context.Context, w workload.Workload) (DesiredObjects,
 		return DesiredObjects{}, err
 	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
-		Published: l.published(w, site.ModelGateway), JobStarted: l.jobStarted(w), Secrets: values})
+		Published: l.published(w, site.ModelGateway), JobStarted: l.jobStarted(w), Overdue: l.overdue(w),
+		Secrets: values})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
 	}
@@ -62,11 +63,16 @@ func (l *loop) jobStarted(w workload.Workload) time.Time {
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
 // so another claim has another name. So is the Secret with the values of its secrets, once it does not run, and what
-// leads a gateway of the site to it, once the site has none.
+// leads a gateway of the site to it, once the site has none. So is a JobSet that shall stop or whose time limit is
+// over; one that has ended stays for its logs.
 func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	var old []Object
-	for _, t := range slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w),
-		l.ofWorkload(kube.HTTPRouteKind, w), l.ofWorkload(kube.InferencePoolKind, w)) {
+	candidates := slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w),
+		l.ofWorkload(kube.HTTPRouteKind, w), l.ofWorkload(kube.InferencePoolKind, w))
+	if w.Image.NeedsJobSet() && w.Desired != workload.Finished {
+		candidates = append(candidates, slices.Concat(l.ofWorkload("NetworkPolicy", w), l.ofWorkload(kube.JobSetKind, w))...)
+	}
+	for _, t := range candidates {
 		o := Object{Key: Key{Kind: kindOf(t), Namespace: t.GetNamespace(), Name: t.GetName()},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
 		if o.Kind == "Secret" && o.Name != kube.SecretsName(w) && o.Name != kube.PullName(w) {

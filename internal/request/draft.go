@@ -43,6 +43,7 @@ type Offering struct {
 	Tenant   tenant.Tenant
 	Clusters []string
 	KServe   []string // clusters that endpoints may run on as InferenceServices of KServe
+	JobSet   []string // clusters that jobs may run on as JobSets
 	Proxied  []string // clusters whose workloads are reached by the API server's proxy
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
@@ -67,6 +68,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
 	c.kserve(w)
+	c.jobSet(w)
 	c.proxied(w)
 	w.Model = c.model(d, w)
 	w.Mounts = slices.Concat(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes), c.datasets(d.Datasets))
@@ -172,7 +174,8 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 		switch {
 		case !size.OfferedOn(known):
 		case c.mayHold(size, known) && c.opens(image, known) &&
-			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)):
+			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)) &&
+			(!image.NeedsJobSet() || slices.Contains(c.offering.JobSet, known)):
 			return known
 		case usual == "":
 			usual = known

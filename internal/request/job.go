@@ -1,8 +1,10 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +25,7 @@ type JobDraft struct {
 	Args        []string          `json:",omitempty"`
 	Env         map[string]string `json:",omitempty"`
 	Retries     int               `json:",omitempty"`
+	Nodes       int               `json:",omitempty"` // pods that begin together; 0 for one
 	TimeLimit   string            `json:",omitempty"` // "2h"; "" for the whole lease
 	CommandLine string            `json:",omitempty"` // in place of Command and Args: one line as a shell reads it
 	EnvLines    string            `json:",omitempty"` // in place of Env: NAME=value, one on each line
@@ -30,7 +33,8 @@ type JobDraft struct {
 
 // zero reports whether nothing was said of a job.
 func (d JobDraft) zero() bool {
-	return len(d.Command)+len(d.Args)+len(d.Env) == 0 && d.Retries == 0 && strings.TrimSpace(d.TimeLimit) == "" &&
+	return len(d.Command)+len(d.Args)+len(d.Env) == 0 && d.Retries == 0 && d.Nodes == 0 &&
+		strings.TrimSpace(d.TimeLimit) == "" &&
 		strings.TrimSpace(d.CommandLine) == "" && strings.TrimSpace(d.EnvLines) == ""
 }
 
@@ -76,6 +80,39 @@ func (c *checker) job(d Draft, w Spec) *workload.Job {
 	j.TimeLimit = c.timeLimit(d.TimeLimit, w.Lease)
 	return &j
 }
+
+// nodes is how many pods a job has, all at once; the zero Range for one.
+func (c *checker) nodes(d Draft, w Spec) workload.Range {
+	most := cmp.Or(c.offering.Limits.MaxReplicas, DefaultLimits().MaxReplicas)
+	switch {
+	case d.Nodes == 0 || d.Nodes == 1:
+		return workload.Range{}
+	case d.Nodes < 0 || d.Nodes > most:
+		c.problem("nodes", i18n.T("request.nodes_range", "Most", most))
+		return workload.Range{}
+	case w.Image.Name != "" && !w.Image.NeedsJobSet():
+		c.problem("nodes", i18n.T("request.nodes_one", "Image", w.Image.Title))
+		return workload.Range{}
+	}
+	c.shared("nodes", w)
+	return workload.Range{Min: d.Nodes, Max: d.Nodes}
+}
+
+// jobSet refuses what JobSet cannot do: it is not on every cluster, and it calls its own Jobs and their pods after
+// jobs.
+func (c *checker) jobSet(w Spec) {
+	if w.Kind != catalog.Job {
+		return
+	}
+	if w.Image.NeedsJobSet() && w.Cluster != "" && !slices.Contains(c.offering.JobSet, w.Cluster) {
+		c.problem("image", i18n.T("request.no_jobset", "Image", w.Image.Title, "Cluster", w.Cluster))
+	}
+	if jobSetName.MatchString(w.Name) {
+		c.problem("name", i18n.T("request.jobset_name", "Suffix", workload.NodesSuffix))
+	}
+}
+
+var jobSetName = regexp.MustCompile(workload.NodesSuffix + `(-[0-9]+)?$`)
 
 func (c *checker) command(j workload.Job, image catalog.Image) {
 	words := slices.Concat(j.Command, j.Args)

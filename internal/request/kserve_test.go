@@ -50,6 +50,53 @@ func TestKServeIsNotOnEveryCluster(t *testing.T) {
 	}
 }
 
+// A job on JobSet goes to a cluster that has it, and is refused where none has; it alone has several pods.
+func TestJobSetIsNotOnEveryCluster(t *testing.T) {
+	for _, c := range []struct {
+		name, image, cluster string
+		jobSet               []string
+		nodes                int
+		on, field, reason    string
+	}{
+		{"run", "nodes", "", nil, 2, "main", "image", "request.no_jobset"},
+		{"run", "nodes", "", []string{"other"}, 2, "other", "", ""},
+		{"run", "nodes", "main", []string{"other"}, 2, "main", "image", "request.no_jobset"},
+		{"run", "nodes", "", []string{"other"}, 0, "other", "", ""},
+		{"run", "nodes", "", []string{"other"}, 33, "other", "nodes", "request.nodes_range"},
+		{"run", "nodes", "", []string{"other"}, -1, "other", "nodes", "request.nodes_range"},
+		{"run", "pytorch", "", []string{"other"}, 2, "main", "nodes", "request.nodes_one"},
+		{"run", "pytorch", "", []string{"other"}, 1, "main", "", ""},
+		{"run-node-0", "pytorch", "", nil, 0, "main", "name", "request.jobset_name"},
+		{"run-node-0-12", "pytorch", "", nil, 0, "main", "name", "request.jobset_name"},
+	} {
+		o, d := offering(), draft()
+		o.Clusters, o.JobSet = []string{"main", "other"}, c.jobSet
+		o.Catalog.Images = append(o.Catalog.Images, catalog.Image{Name: "pytorch", Title: "PyTorch", Kind: catalog.Job},
+			catalog.Image{Name: "nodes", Title: "PyTorch", Kind: catalog.Job, Backend: catalog.OnJobSet})
+		d.Kind, d.Image, d.Cluster, d.Name, d.Storage = catalog.Job, c.image, c.cluster, c.name, ""
+		d.Nodes = c.nodes
+		w, fields := Check(d, o)
+		if w.Cluster != c.on || c.field != "" && problemOf(fields, c.field) != c.reason || c.field == "" && len(fields) > 0 {
+			t.Errorf("%+v: on %s with %v", c, w.Cluster, fields)
+		}
+		if want := max(1, c.nodes); c.field == "" && (w.Replicas.Least() != want || w.Replicas.Most() != want) {
+			t.Errorf("%+v: %+v", c, w.Replicas)
+		}
+	}
+}
+
+// What several pods of a job cannot have together is refused.
+func TestJobSetShares(t *testing.T) {
+	o, d := offering(), draft()
+	o.JobSet = o.Clusters
+	o.Catalog.Images = append(o.Catalog.Images, catalog.Image{Name: "nodes", Title: "PyTorch", Kind: catalog.Job,
+		Backend: catalog.OnJobSet, Home: "/data"})
+	d.Kind, d.Image, d.Storage, d.Nodes = catalog.Job, "nodes", "10Gi", 2
+	if _, fields := Check(d, o); problemOf(fields, "nodes") != "replicas.storage" {
+		t.Errorf("with storage of its own: %v", fields)
+	}
+}
+
 // A version cannot move an endpoint to another backend, and KServe has no place for a canary.
 func TestKServeHasNoCanary(t *testing.T) {
 	o := offering()

@@ -14,6 +14,9 @@ import (
 
 // replicas checks between how many replicas an endpoint shall have; the zero Range where nothing was said.
 func (c *checker) replicas(d Draft, w Spec) workload.Range {
+	if d.Kind == catalog.Job && d.Replicas == nil {
+		return c.nodes(d, w)
+	}
 	if d.Replicas == nil {
 		return workload.Range{}
 	}
@@ -25,14 +28,22 @@ func (c *checker) replicas(d Draft, w Spec) workload.Range {
 	case r.Min < 0 || r.Max < max(1, r.Min) || r.Max > most:
 		c.problem("replicas", i18n.T("replicas.range", "Most", most))
 		return workload.Range{}
-	case r.Max > 1 && w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
-		c.problem("replicas", i18n.T("replicas.storage"))
-	case r.Max > 1 && workload.HasPersonal(w.Mounts):
-		c.problem("replicas", i18n.T("replicas.volumes"))
-	case r.Max > 1 && w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU:
-		c.problem("replicas", i18n.T("replicas.shared_vgpu", "Size", w.Size.Called()))
+	case r.Max > 1:
+		c.shared("replicas", w)
 	}
 	return r
+}
+
+// shared refuses what several pods cannot have together.
+func (c *checker) shared(field string, w Spec) {
+	switch {
+	case w.Image.Home != "" && (w.StorageGiB > 0 || w.Volume != ""):
+		c.problem(field, i18n.T("replicas.storage"))
+	case workload.HasPersonal(w.Mounts):
+		c.problem(field, i18n.T("replicas.volumes"))
+	case w.Size.LicensePool != "" && w.Size.LicenseKind() == license.SharedVGPU:
+		c.problem(field, i18n.T("replicas.shared_vgpu", "Size", w.Size.Called()))
+	}
 }
 
 // scaling checks how an endpoint scales by itself; the zero Policy where its owner sets the number.

@@ -20,6 +20,7 @@ type Site struct {
 	Pools     []license.Pool
 	Clusters  []string
 	KServe    []string // clusters that endpoints may run on as InferenceServices of KServe
+	JobSet    []string // clusters that jobs may run on as JobSets
 	Proxied   []string // clusters whose workloads are reached by the API server's proxy
 	Limits    Limits
 	Mirror    catalog.Mirror   // where images are pulled from

@@ -56,7 +56,8 @@ func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fie
 			clip(d.Tenant))}}, false
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		KServe: site.KServe, Proxied: site.Proxied, Limits: site.Limits, GitImage: site.GitImage,
+		KServe: site.KServe, JobSet: site.JobSet, Proxied: site.Proxied, Limits: site.Limits,
+		GitImage: site.GitImage,
 		External: site.External, CustomRefused: site.customRefused(t.Name)})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})

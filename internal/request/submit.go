@@ -267,7 +267,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		pool = f.Seats.Pool
 	}
 	w.LicenseSeats = w.Size.Seats(pool)
-	if w.Kind == catalog.Endpoint {
+	if w.Kind == catalog.Endpoint || r.Spec.Replicas.Most() > 1 {
 		w.Replicas = workload.NewReplicas(r.Spec.Replicas, r.Spec.Scaling)
 	}
 	if s := r.Spec.Schedule; s != nil {

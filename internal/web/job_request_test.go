@@ -9,6 +9,36 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
+// TestAJobOfSeveralPods: the form asks for the number of pods where an image can have several, and only there; who
+// decides sees the number and the price of all.
+func TestAJobOfSeveralPods(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	if form := read(t, w.Get(webtest.Anna, "/start?kind=job"), http.StatusOK); form.Find("#nodes").Length() != 0 {
+		t.Error("the number of pods is asked for where no image has several")
+	}
+	image := webtest.OnJobSet(w)
+	if form := read(t, w.Get(webtest.Anna, "/start?kind=job"), http.StatusOK); form.Find("#nodes").Length() != 1 {
+		t.Error("the number of pods is not asked for")
+	}
+	form := url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"cpu"}, "image": {image}, "lease": {"4h"},
+		"reason": {"the sweep"}, "name": {"sweep"}, "command": {"torchrun train.py"}, "nodes": {"99"}}
+	back := textOf(read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity).Find("main"))
+	if !strings.Contains(back, "Write a number of nodes from 1 to") {
+		t.Errorf("99 pods: %s", back)
+	}
+	form.Set("nodes", "2")
+	answer := w.Post(webtest.Anna, "/start", form)
+	if answer.Code != http.StatusSeeOther {
+		t.Fatalf("2 pods: %s", textOf(read(t, answer, http.StatusUnprocessableEntity).Find("main")))
+	}
+	to := answer.Header().Get("Location")
+	own := read(t, w.Get(webtest.Anna, to), http.StatusOK)
+	if got := textOf(own.Find("[data-test=nodes]")); !strings.Contains(got, "2") {
+		t.Errorf("the request has %q pods", got)
+	}
+}
+
 // TestWhoDecidesAJobSeesWhatItRuns: the approver and the asker read the command, and the names of the variables; their
 // values may be secrets.
 func TestWhoDecidesAJobSeesWhatItRuns(t *testing.T) {

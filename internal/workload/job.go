@@ -6,7 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// Job has the fields of a workload that only a job has: the program that runs to completion. One pod runs at a time.
+// Job has the fields of a workload that only a job has: the program that runs to completion. A Job has one pod at a
+// time, a JobSet as many as there are replicas, all together.
 type Job struct {
 	Command   []string          `json:"command,omitempty"` // in place of the image's; empty: the image's own
 	Args      []string          `json:"args,omitempty"`

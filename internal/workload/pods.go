@@ -9,7 +9,7 @@ import (
 )
 
 // podNames are what the cluster makes of a workload's name: "name-0" of a StatefulSet, "name-7d9c5b6f7c-5wq8z" of a
-// Deployment, "name-5wq8z" of a Job (kube.Objects).
+// Deployment, "name-5wq8z" of a Job, "name-node-0-1-5wq8z" of a JobSet (kube.Objects).
 var podNames = map[catalog.WorkloadKind]*regexp.Regexp{
 	catalog.Notebook: regexp.MustCompile(`^(.+)-[0-9]+$`),
 	catalog.Endpoint: regexp.MustCompile(`^(.+)-[0-9a-z]{6,10}-[0-9a-z]{5}$`),
@@ -26,12 +26,28 @@ var endings = map[catalog.WorkloadKind]string{
 // PredictorSuffix ends the name of the Deployment and of the Service that KServe makes for an InferenceService.
 const PredictorSuffix = "-predictor"
 
-// PodsName is what the workload's pods are called after: its own name, or that of the Deployment which KServe makes.
+// NodesSuffix ends the name of the Job that JobSet makes for a JobSet: that of its one replicated job, "node", and the
+// number of the Job.
+const NodesSuffix = "-node-0"
+
+// podOfJobSet is the name of one of its pods: the Job's, the index, and five characters.
+var podOfJobSet = regexp.MustCompile(`^(.+` + NodesSuffix + `)-[0-9]+-[0-9a-z]{5}$`)
+
+// PodsName is what the workload's pods are called after: its own name, or that of the Deployment which KServe makes, or
+// of the Job which JobSet makes.
 func (w Workload) PodsName() string {
-	if w.Image.NeedsKServe() {
+	switch {
+	case w.Image.NeedsKServe():
 		return w.Name + PredictorSuffix
+	case w.Image.NeedsJobSet():
+		return w.Name + NodesSuffix
 	}
 	return w.Name
+}
+
+// HasPod reports whether a pod of this name in its namespace is one of the workload's.
+func (w Workload) HasPod(pod string) bool {
+	return NameOfPod(w.Kind, pod) == w.PodsName() && (!w.Image.NeedsJobSet() || podOfJobSet.MatchString(pod))
 }
 
 // NameOfPod is the PodsName of the workload that a pod of this name would be of, if it were of that kind; "" where it
@@ -40,6 +56,11 @@ func NameOfPod(kind catalog.WorkloadKind, pod string) string {
 	pattern := podNames[kind]
 	if pattern == nil {
 		return ""
+	}
+	if kind == catalog.Job {
+		if found := podOfJobSet.FindStringSubmatch(pod); found != nil {
+			return found[1] // no other workload is called so: see request.Check
+		}
 	}
 	found := pattern.FindStringSubmatch(pod)
 	if found == nil {
@@ -50,7 +71,13 @@ func NameOfPod(kind catalog.WorkloadKind, pod string) string {
 
 // PodPattern is a regular expression of the whole names that the workload's pods have, the present and the past ones.
 // Pods of other workloads may fit as well: see Owns.
-func (w Workload) PodPattern() string { return regexp.QuoteMeta(w.PodsName()) + endings[w.Kind] }
+func (w Workload) PodPattern() string {
+	pattern := regexp.QuoteMeta(w.PodsName())
+	if w.Image.NeedsJobSet() {
+		pattern += "-[0-9]+" // the index
+	}
+	return pattern + endings[w.Kind]
+}
 
 // Namesake is what is known of a workload by the name of which pods may be called.
 type Namesake struct {
@@ -66,8 +93,11 @@ func NamesOfPod(pod string) map[catalog.WorkloadKind][]string {
 	for kind := range podNames {
 		if name := NameOfPod(kind, pod); name != "" {
 			names[kind] = append(names[kind], name)
-			if of, found := strings.CutSuffix(name, PredictorSuffix); found && kind == catalog.Endpoint {
-				names[kind] = append(names[kind], of)
+			for suffix, of := range map[string]catalog.WorkloadKind{PredictorSuffix: catalog.Endpoint,
+				NodesSuffix: catalog.Job} {
+				if short, found := strings.CutSuffix(name, suffix); found && kind == of {
+					names[kind] = append(names[kind], short)
+				}
 			}
 		}
 	}
@@ -77,7 +107,7 @@ func NamesOfPod(pod string) map[catalog.WorkloadKind][]string {
 // Owns reports whether what a pod of this name did at a time was the workload's own, among all that have or had a name
 // for which it could stand. Where that cannot be told, it was not.
 func (w Workload) Owns(pod string, at time.Time, others []Namesake) bool {
-	if NameOfPod(w.Kind, pod) != w.PodsName() || at.Before(w.CreatedAt) {
+	if !w.HasPod(pod) || at.Before(w.CreatedAt) {
 		return false
 	}
 	names := NamesOfPod(pod)

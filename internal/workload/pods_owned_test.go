@@ -3,6 +3,7 @@ package workload_test
 import (
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -28,5 +29,29 @@ func TestThePatternOfPods(t *testing.T) {
 				t.Errorf("%s: %s is found by %s", kind, pod, pattern)
 			}
 		}
+	}
+}
+
+// TestThePodsOfAJobSet are found by their index, and are its own.
+func TestThePodsOfAJobSet(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	w := workload.Workload{ID: "w-1", Kind: catalog.Job, Name: "a-b", CreatedAt: created,
+		Image: catalog.Image{Kind: catalog.Job, Backend: catalog.OnJobSet}}
+	pattern := regexp.MustCompile("^(?:" + w.PodPattern() + ")$")
+	for pod, own := range map[string]bool{"a-b-node-0-0-5wq8z": true, "a-b-node-0-12-abcde": true, "a-b-5wq8z": false,
+		"a-b-node-0-5wq8z": false, "a-b-c-node-0-0-5wq8z": false} {
+		if got := pattern.MatchString(pod); got != own {
+			t.Errorf("%s: found: %t, want %t", pod, got, own)
+		}
+		if got := w.Owns(pod, created.Add(time.Hour), []workload.Namesake{{ID: "w-1", Kind: catalog.Job, Name: "a-b",
+			CreatedAt: created}}); got && !own {
+			t.Errorf("%s is taken for its own", pod)
+		}
+	}
+	later := []workload.Namesake{{ID: "w-2", Kind: catalog.Job, Name: "a-b", CreatedAt: created.Add(time.Hour)}}
+	if at := created.Add(30 * time.Minute); !w.Owns("a-b-node-0-0-5wq8z", at, later) ||
+		w.Owns("a-b-node-0-0-5wq8z", at.Add(time.Hour), later) {
+		t.Error("what a later workload of the name wrote is not told apart")
 	}
 }

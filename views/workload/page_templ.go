@@ -1674,6 +1674,7 @@ type JobModel struct {
 	Env       string // names of its variables
 	Retries   string
 	TimeLimit string
+	Nodes     string // pods that begin together; "" for one
 }
 
 // ServesModel is the model that an endpoint serves.
@@ -1690,7 +1691,8 @@ func JobFacts(ctx context.Context, m *JobModel) []ui.DefModel {
 	}
 	say := ui.L(ctx)
 	return known(ui.DefModel{Term: say.S("start.command"), Value: cmp.Or(m.Command, say.S("workload.command_own")),
-		Test: "command"}, ui.DefModel{Term: say.S("start.env"), Value: m.Env, Test: "env"},
+		Test: "command"}, ui.DefModel{Term: say.S("start.nodes"), Value: m.Nodes, Test: "nodes"},
+		ui.DefModel{Term: say.S("start.env"), Value: m.Env, Test: "env"},
 		ui.DefModel{Term: say.S("start.retries"), Value: m.Retries, Test: "retries"},
 		ui.DefModel{Term: say.S("start.time_limit"), Value: m.TimeLimit, Test: "time-limit"})
 }
@@ -2044,7 +2046,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var50 string
 		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 814, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 816, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var50)
 		if templ_7745c5c3_Err != nil {

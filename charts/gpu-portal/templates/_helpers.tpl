@@ -155,6 +155,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.kserve -}}
 {{- $_ := set $access "kserve" true -}}
 {{- end -}}
+{{- if .Values.rbac.jobset -}}
+{{- $_ := set $access "jobset" true -}}
+{{- end -}}
 {{- if .Values.rbac.snapshots -}}
 {{- $_ := set $access "snapshots" true -}}
 {{- end -}}

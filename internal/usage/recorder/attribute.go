@@ -33,6 +33,10 @@ type holder struct {
 	unclear bool // several lines, or what it held is not on record or not its own
 }
 
+// madeSuffix is what KServe and JobSet append to the name of a workload before they make its pods.
+var madeSuffix = map[catalog.WorkloadKind]string{catalog.Endpoint: workload.PredictorSuffix,
+	catalog.Job: workload.NodesSuffix}
+
 // Attribute says how busy the devices of each line were in a span, from what was seen of pods. A name that stands for
 // more than one line, because two workloads had it or because size or price changed in the span, says nothing: nobody
 // can tell which of them a sample is of.
@@ -42,8 +46,8 @@ func Attribute(metered []Metered, seen []gpumetrics.WindowSummary, s usage.Span)
 		for _, kind := range catalog.WorkloadKinds() {
 			key := name{stretch.Namespace, workload.NameOfPod(kind, stretch.Pod), kind}
 			h := holders[key]
-			if h == nil && kind == catalog.Endpoint { // KServe calls its pods so
-				key.name = strings.TrimSuffix(key.name, workload.PredictorSuffix)
+			if suffix := madeSuffix[kind]; h == nil && suffix != "" {
+				key.name = strings.TrimSuffix(key.name, suffix)
 				h = holders[key]
 			}
 			if h == nil || !stretch.EngineMean.Known() {

@@ -44,7 +44,8 @@ func (w *Blocks) Images(form StartForm) []catalog.Image {
 	var fitting, others []catalog.Image
 	for _, i := range w.Site().ImagesFor(form.Tenant) {
 		switch kind := catalog.WorkloadKind(form.Kind); {
-		case !i.RunsAs(kind) || !i.OfferedTo(form.Tenant) || i.NeedsKServe() && len(w.Site().KServe) == 0:
+		case !i.RunsAs(kind) || !i.OfferedTo(form.Tenant) || i.NeedsKServe() && len(w.Site().KServe) == 0,
+			i.NeedsJobSet() && len(w.Site().JobSet) == 0:
 		case i.Kind == kind:
 			fitting = append(fitting, i)
 		default:

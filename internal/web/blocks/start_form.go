@@ -75,6 +75,7 @@ type StartForm struct {
 	Command   string // one line as a shell reads it
 	Env       string // NAME=value, one on each line
 	Retries   string
+	Nodes     string
 	TimeLimit string
 	// of an endpoint alone
 	Model        string // name or path; "" for the usual one of the image
@@ -105,8 +106,9 @@ func ReadStartForm(v url.Values) StartForm {
 		Git:     GitForm{URL: v.Get("git.url"), Ref: v.Get("git.ref"), Secret: v.Get("git.secret")},
 		Reason:  v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
 		Replaces: v.Get("replaces"),
-		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), TimeLimit: v.Get("timeLimit"),
-		Model: v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
+		Command:  v.Get("command"), Env: v.Get("env"), Retries: v.Get("retries"), Nodes: v.Get("nodes"),
+		TimeLimit: v.Get("timeLimit"),
+		Model:     v.Get("model.name"), Revision: v.Get("model.revision"), Context: v.Get("model.contextLength"),
 		Quantization: v.Get("model.quantization"), Min: v.Get("replicas.min"), Max: v.Get("replicas.max"),
 		Scaling: autoscale.Typed{Metric: v.Get("scaling.metric"), Target: v.Get("scaling.target"),
 			ScaleDownAfter: v.Get("scaling.scaleDownAfter"), ToZeroAfter: v.Get("scaling.toZeroAfter")},
@@ -267,7 +269,8 @@ func (f StartForm) job() request.JobDraft {
 	if err != nil && strings.TrimSpace(f.Retries) != "" {
 		retries = -1 // which no job may have
 	}
-	return request.JobDraft{CommandLine: f.Command, EnvLines: f.Env, Retries: retries, TimeLimit: f.TimeLimit}
+	return request.JobDraft{CommandLine: f.Command, EnvLines: f.Env, Retries: retries, Nodes: number(f.Nodes, 0),
+		TimeLimit: f.TimeLimit}
 }
 
 // LikeJob fills the form of a job after the pattern of another workload. Its name is made up anew.
@@ -280,6 +283,9 @@ func (f StartForm) LikeJob(w workload.Workload) StartForm {
 		return f
 	}
 	f.Command, f.Env, f.Retries = request.CommandLine(*w.Job), request.EnvLines(*w.Job), strconv.Itoa(w.Job.Retries)
+	if n := w.Replicas.Most(); n > 1 {
+		f.Nodes = strconv.Itoa(n)
+	}
 	if w.Job.TimeLimit > 0 {
 		f.TimeLimit = w.Job.TimeLimit.String()
 	}

@@ -53,7 +53,7 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		m.Replaces = w.startReplaces(k, form)
 	}
 	if form.Kind == string(catalog.Job) {
-		m.Job = jobFields(form, wrong)
+		m.Job = w.jobFields(form, wrong)
 	}
 	if form.Like != "" {
 		if m.Like, err = w.likeModel(k, form); err != nil {

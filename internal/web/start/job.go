@@ -1,6 +1,9 @@
 package start
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -10,12 +13,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/start"
 )
 
-// jobFields are what only a job has.
-func jobFields(form blocks.StartForm, wrong func(string) string) *start.JobModel {
-	return &start.JobModel{Command: start.FieldModel{Value: form.Command, Error: wrong("command")},
+// jobFields are what only a job has. How many pods it has is asked for where an
+// image can have several.
+func (w *Pages) jobFields(form blocks.StartForm, wrong func(string) string) *start.JobModel {
+	m := &start.JobModel{Command: start.FieldModel{Value: form.Command, Error: wrong("command")},
 		Env:       start.FieldModel{Value: form.Env, Error: wrong("env")},
 		Retries:   start.FieldModel{Value: page.OrElse(form.Retries, "0"), Error: wrong("retries")},
 		TimeLimit: start.FieldModel{Value: form.TimeLimit, Error: wrong("timeLimit")}}
+	problem := wrong("nodes")
+	if slices.ContainsFunc(w.Images(form), catalog.Image.NeedsJobSet) || problem != "" {
+		m.Nodes = &start.FieldModel{Value: page.OrElse(form.Nodes, "1"), Error: problem}
+		if most := w.Site().Limits.MaxReplicas; most > 0 {
+			m.NodesMost = strconv.Itoa(most)
+		}
+	}
+	return m
 }
 
 // like finds the workload after whose pattern a job is asked for, and with fill takes over what it has. Only who may

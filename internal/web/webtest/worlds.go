@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -381,6 +382,24 @@ func batch(s Scope) *World {
 	w.Logs.Written["w-eval-sweep"] = Lines("epoch 2/3 loss 0.512\nepoch 3/3 loss 0.307\nsaved checkpoint model.pt")
 	w.Logs.Written["w-pretrain"] = Lines("epoch 1/3 loss 0.934\nTraceback (most recent call last):\n" +
 		"  File \"train.py\", line 41, in <module>\nRuntimeError: loss is nan")
+	return w
+}
+
+// OnJobSet lets the clusters of a world run jobs on JobSet, and names the image that runs so.
+func OnJobSet(w *World) (image string) {
+	image = "pytorch-job"
+	w.Site.JobSet, w.Site.Catalog.Images = w.Site.Clusters, slices.Clone(w.Site.Catalog.Images)
+	at := slices.IndexFunc(w.Site.Catalog.Images, func(i catalog.Image) bool { return i.Name == image })
+	w.Site.Catalog.Images[at].Backend = catalog.OnJobSet
+	return image
+}
+
+// nodes is a world with an image on JobSet, and a job of four pods that runs in it.
+func nodes(s Scope) *World {
+	w := Busy(s)
+	OnJobSet(w)
+	w.Add(w.Workload("pretrain", Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour).
+		Between(4, 4, 4, 4))
 	return w
 }
 

@@ -105,6 +105,7 @@ func sameJob(s details) string {
 		Args      []string             `json:"args,omitempty"`
 		Env       map[string]string    `json:"env,omitempty"`
 		Retries   int                  `json:"retries,omitempty"`
+		Nodes     int                  `json:"nodes,omitempty"`
 		TimeLimit string               `json:"timeLimit,omitempty"`
 		Mounts    []string             `json:"mounts,omitempty"`
 		Volumes   []request.VolumeUse  `json:"volumes,omitempty"`
@@ -115,6 +116,9 @@ func sameJob(s details) string {
 	body.Image, body.Custom = request.CustomOf(s.Image)
 	if j := s.Job; j != nil {
 		body.Command, body.Args, body.Env, body.Retries = j.Command, j.Args, j.Env, j.Retries
+		if n := s.Replicas.Most(); n > 1 {
+			body.Nodes = n
+		}
 		if j.TimeLimit > 0 {
 			body.TimeLimit = j.TimeLimit.String()
 		}

@@ -38,7 +38,7 @@ var (
 
 // logQuery is what the address asks for; what it cannot ask for is as if it were not there.
 func logQuery(k page.Call) podlogs.Query {
-	q := podlogs.Query{Container: k.Get("container"), Previous: k.Get("previous") == "true"}
+	q := podlogs.Query{Pod: k.Get("pod"), Container: k.Get("container"), Previous: k.Get("previous") == "true"}
 	if slices.Contains(tails, k.Get("tail")) {
 		q.Tail, _ = strconv.Atoi(k.Get("tail"))
 	}
@@ -51,7 +51,7 @@ func logQuery(k page.Call) podlogs.Query {
 // logAddress is that of another view of the same choice.
 func logAddress(k page.Call, id workload.ID, view string, set ...string) string {
 	q := url.Values{}
-	for _, name := range []string{"container", "previous", "tail", "since"} {
+	for _, name := range []string{"pod", "container", "previous", "tail", "since"} {
 		if v := k.Get(name); v != "" {
 			q.Set(name, v)
 		}
@@ -84,6 +84,10 @@ func (w *Pages) logsModel(k page.Call, s details) (workloadview.LogsModel, error
 		lines, err = w.Logs.Read(k.Ctx, k.Actor, s.ID, logQuery(k))
 	}
 	m.Filter = logFilter(k, s.ID, containers)
+	for _, r := range s.Observed.Pods {
+		m.Filter.Pods = append(m.Filter.Pods, r.Pod)
+	}
+	slices.Sort(m.Filter.Pods)
 	if err != nil {
 		m.Why, err = whyNot(k.Words, err)
 		return m, err
@@ -137,7 +141,7 @@ func whyNot(say page.Words, err error) (*workloadview.WhyNotModel, error) {
 const usualTail = "500"
 
 func logFilter(k page.Call, id workload.ID, containers []podlogs.Container) workloadview.LogFilterModel {
-	m := workloadview.LogFilterModel{Action: page.WorkloadPath(id) + "/logs", Find: k.Get("q"),
+	m := workloadview.LogFilterModel{Action: page.WorkloadPath(id) + "/logs", Find: k.Get("q"), Pod: k.Get("pod"),
 		Container: k.Get("container"), Tail: cmp.Or(k.Get("tail"), usualTail), Tails: tails, Since: k.Get("since"),
 		Sinces: sinces, Previous: k.Get("previous"), Lines: k.Get("lines")}
 	for _, c := range containers {

@@ -502,7 +502,7 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)),
 		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
-		Job: blocks.JobModel(say, item.Job), Serves: blocks.ServesModel(say, item.Model),
+		Job: blocks.JobModel(say, item.Job, item.Replicas.Most()), Serves: blocks.ServesModel(say, item.Model),
 		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item),
 		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID),

@@ -43,7 +43,7 @@ type cluster struct {
 	asked  atomic.Value // query of the last log
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	c := &cluster{pod: podOf(portals())}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/namespaces/gpu-vision/pods/nb-a-0", func(w http.ResponseWriter, _ *http.Request) {
@@ -137,7 +137,7 @@ type world struct {
 	w *workload.Workload
 }
 
-func newWorld(t *testing.T, adjust ...func(*podlogs.Options)) world {
+func newWorld(t testing.TB, adjust ...func(*podlogs.Options)) world {
 	c, w := newCluster(t), portals()
 	client, err := podlogs.Client(&rest.Config{Host: c.URL})
 	if err != nil {

@@ -78,7 +78,10 @@ func TestALogOfALogStore(t *testing.T) {
 	w.Logs.Written["w-old-notes"] = append([]podlogs.Line{{Note: i18n.T("podlogs.kept", "Store", "Loki")},
 		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}}, webtest.Lines("one\ntwo")...)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
-	wantText(t, doc, "log-source", "From Loki: the pod is gone. Loki did not look everywhere: lines may be missing.")
+	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki did not look everywhere: lines may be missing.")
+	if strings.Contains(textOf(doc.Find("main")), "nothing of it is kept") {
+		t.Error("the page says that nothing is kept, above what was kept")
+	}
 	if got := part(doc, "line"); got.Length() != 2 {
 		t.Errorf("%d lines", got.Length())
 	}

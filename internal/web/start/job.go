@@ -13,8 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/start"
 )
 
-// jobFields are what only a job has. How many pods it has is asked for where an
-// image can have several.
+// jobFields are what only a job has. How many pods it has is asked for where an image can have several.
 func (w *Pages) jobFields(form blocks.StartForm, wrong func(string) string) *start.JobModel {
 	m := &start.JobModel{Command: start.FieldModel{Value: form.Command, Error: wrong("command")},
 		Env:       start.FieldModel{Value: form.Env, Error: wrong("env")},

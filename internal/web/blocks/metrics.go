@@ -8,8 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Metrics gives readings from one cache for all pages; no call but Ranges, PodRanges, CardRanges, Past and Hours waits for
-// Prometheus.
+// Metrics gives readings from one cache for all pages; no call but Ranges, PodRanges, CardRanges, Past and Hours waits
+// for Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
 	// History is the GPU use of the last hour, oldest first, in per cent.

@@ -139,6 +139,7 @@ func aSnapshotInUse(p *person, c client, name string, claims typed.PersistentVol
 	p.click(row + " [data-test=snapshot-delete]")
 	p.accessible()
 	p.click("[data-test=snapshot-delete-confirm]")
+	p.sees("[data-test=storage]") // before anything is loaded again: the page that asked is gone with the snapshot
 	p.goes(row)
 }
 

@@ -88,7 +88,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope)
 	if err != nil {
 		return Report{}, err
 	}
-	items = slices.DeleteFunc(items, func(w workload.Workload) bool { return !w.Holds() || w.Size.Devices() == 0 })
+	items = slices.DeleteFunc(items, func(w workload.Workload) bool { return !judged(&w) })
 	items = items[:min(most, len(items))]
 	all, asOf, err := s.judge(ctx, items)
 	if err != nil {
@@ -106,10 +106,14 @@ func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scop
 	case usage.Team:
 		f.Tenants = a.TenantNames()
 	default:
-		items, err := s.o.Store.Living(ctx)
-		items = slices.Clone(items)
-		slices.Reverse(items)
-		return items, err
+		living, err := s.o.Store.Living(ctx) // it belongs to all who ask
+		var all []workload.Workload
+		for i := range slices.Backward(living) {
+			if w := &living[i]; judged(w) && len(all) < most {
+				all = append(all, *w)
+			}
+		}
+		return all, err
 	}
 	var all []workload.Workload
 	for {
@@ -187,6 +191,9 @@ func (s *Service) event(a identity.Actor, kind audit.Kind, is Advice) audit.Even
 	return e
 }
 
+// judged reports whether a workload has a GPU of which there is something to say.
+func judged(w *workload.Workload) bool { return w.Holds() && w.Size.Devices() > 0 }
+
 // judge reads what is known of the workloads, each kind of thing once.
 func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []Advice, asOf time.Time, err error) {
 	if len(items) == 0 {
@@ -210,6 +217,7 @@ func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []
 		return nil, asOf, err
 	}
 	offers := map[string][]catalog.Size{}
+	list = make([]Advice, 0, len(items))
 	for _, w := range items {
 		if _, read := offers[w.Tenant]; !read {
 			offers[w.Tenant] = s.o.Offer(w.Tenant)
@@ -243,25 +251,39 @@ func priced(w workload.Workload, offer []catalog.Size) workload.Workload {
 
 func report(all []Advice, asOf time.Time, rule Rule) Report {
 	r := Report{AsOf: asOf, Rule: rule}
-	for _, a := range all {
+	var advice, put, none []*Advice // each is several KiB: none is moved to be sorted
+	for i := range all {
+		a := &all[i]
 		switch {
 		case a.Kind == "":
-			r.None = append(r.None, a)
+			none = append(none, a)
 		case a.Put != nil:
-			r.Put = append(r.Put, a)
+			put = append(put, a)
 		default:
-			r.Advice = append(r.Advice, a)
+			advice = append(advice, a)
 			if a.Kind == Smaller && (r.Saves.Currency == "" || r.Saves.Currency == a.Saves.Currency) {
 				r.Saves = r.Saves.Add(a.Saves)
 			}
 		}
 	}
-	byName := func(a, b Advice) int { return cmp.Compare(a.Workload.Name, b.Workload.Name) }
-	byWorth := func(a, b Advice) int {
+	byName := func(a, b *Advice) int { return cmp.Compare(a.Workload.Name, b.Workload.Name) }
+	byWorth := func(a, b *Advice) int { // larger before smaller: something fails there
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Saves.Minor, a.Saves.Minor), byName(a, b))
 	}
-	slices.SortFunc(r.Advice, byWorth) // larger before smaller: something fails there
-	slices.SortFunc(r.Put, byWorth)
-	slices.SortFunc(r.None, func(a, b Advice) int { return cmp.Or(cmp.Compare(a.Why, b.Why), byName(a, b)) })
+	r.Advice, r.Put = inOrder(advice, byWorth), inOrder(put, byWorth)
+	r.None = inOrder(none, func(a, b *Advice) int { return cmp.Or(cmp.Compare(a.Why, b.Why), byName(a, b)) })
 	return r
+}
+
+// inOrder are those behind the pointers, sorted; nil for none.
+func inOrder(list []*Advice, by func(a, b *Advice) int) []Advice {
+	slices.SortFunc(list, by)
+	var sorted []Advice
+	if len(list) > 0 {
+		sorted = make([]Advice, 0, len(list))
+	}
+	for _, a := range list {
+		sorted = append(sorted, *a)
+	}
+	return sorted
 }

@@ -358,7 +358,8 @@ func (c *cli) takeSnapshot() *cobra.Command {
 func (c *cli) printSnapshot(a apiclient.Answer[apiclient.VolumeSnapshot]) error {
 	s := a.Value
 	return c.print(rendered{value: a.JSON, names: []string{s.Id}, rows: [][]string{{"Snapshot", s.Id},
-		{"Volume", s.Volume}, {"State", string(s.State)}, {"Reason", reasonOf(s)}, {"Least size", leastSize(s)}, {"Taken", c.taken(s)}}})
+		{"Volume", s.Volume}, {"State", string(s.State)}, {"Reason", reasonOf(s)}, {"Least size", leastSize(s)},
+		{"Taken", c.taken(s)}}})
 }
 
 // snapshotDone looks until a snapshot is no longer being taken. A portal that is away for a while is asked again.

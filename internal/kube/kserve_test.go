@@ -90,9 +90,9 @@ func TestKServeIsNotAskedForWhatItCannot(t *testing.T) {
 	}
 }
 
-// The names that are deleted are those that were made.
-func TestKServeNames(t *testing.T) {
-	in := kserveInput()
+// allNamed insists that the names that are deleted are those that were made.
+func allNamed(t *testing.T, in Input) {
+	t.Helper()
 	objects, err := Objects(in)
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +107,11 @@ func TestKServeNames(t *testing.T) {
 			t.Errorf("%s %s is made, and not deleted", version, kind)
 		}
 	}
+}
+
+func TestKServeNames(t *testing.T) {
+	in := kserveInput()
+	allNamed(t, in)
 	if MainContainer(in.Workload) != KServeContainer || !Serves(KServeContainer) || !Serves(ContainerName) || Serves("git") {
 		t.Error("the container that serves is another one")
 	}

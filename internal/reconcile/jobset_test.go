@@ -39,14 +39,7 @@ func onJobSet(w workload.Workload, pods int, command ...string) workload.Workloa
 }
 
 // withJobSet lets jobs run on JobSet.
-func withJobSet(o *reconcile.Options) {
-	site := o.KubeSite
-	o.KubeSite = func(cluster string) kube.Site {
-		s := site(cluster)
-		s.Access.JobSet = true
-		return s
-	}
-}
+func withJobSet(o *reconcile.Options) { onSite(o, func(s *kube.Site) { s.Access.JobSet = true }) }
 
 // A cluster without JobSet says so of the job that needs it, and one where it is not set up does.
 func TestWithoutJobSet(t *testing.T) {

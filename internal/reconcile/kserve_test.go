@@ -46,15 +46,18 @@ func onKServe(w workload.Workload) workload.Workload {
 	return w
 }
 
-// withKServe lets endpoints run on KServe.
-func withKServe(o *reconcile.Options) {
+// onSite changes what is set of every cluster.
+func onSite(o *reconcile.Options, change func(*kube.Site)) {
 	site := o.KubeSite
 	o.KubeSite = func(cluster string) kube.Site {
 		s := site(cluster)
-		s.Access.KServe = true
+		change(&s)
 		return s
 	}
 }
+
+// withKServe lets endpoints run on KServe.
+func withKServe(o *reconcile.Options) { onSite(o, func(s *kube.Site) { s.Access.KServe = true }) }
 
 // A cluster without KServe says so of the endpoint that needs it, and one where it is not set up does.
 func TestWithoutKServe(t *testing.T) {

@@ -23,12 +23,7 @@ var volumeSnapshots = schema.GroupVersionResource{Group: "snapshot.storage.k8s.i
 // withSnapshots lets snapshots be taken, of a class.
 func withSnapshots(o *reconcile.Options) {
 	o.Every.Volumes = 200 * time.Millisecond
-	site := o.KubeSite
-	o.KubeSite = func(cluster string) kube.Site {
-		s := site(cluster)
-		s.Access.Snapshots, s.SnapshotClass = true, "csi-snapshots"
-		return s
-	}
+	onSite(o, func(s *kube.Site) { s.Access.Snapshots, s.SnapshotClass = true, "csi-snapshots" })
 }
 
 // snapshotOf is one of a volume that was just asked for.

@@ -243,9 +243,12 @@ func TestWhatAnImageSaysOfItself(t *testing.T) {
 		"ExposedPorts":{"8888/tcp":{},"53/udp":{},"80":{},"none/tcp":{}}}}`
 	const arm64 = `{"os":"linux","architecture":"arm64","config":{"User":"jovyan"}}`
 	const windows = `{"os":"windows","architecture":"amd64","config":{}}`
-	both := `{"manifests":[{"digest":"` + digestOf(manifestOf(arm64)) + `","platform":{"os":"linux","architecture":"arm64"}},
-		{"digest":"` + digestOf(manifestOf(amd64)) + `","platform":{"os":"linux","architecture":"amd64"}}]}`
-	arm := `{"manifests":[{"digest":"` + digestOf(manifestOf(arm64)) + `","platform":{"os":"linux","architecture":"arm64"}}]}`
+	of := func(image, architecture string) string {
+		return `{"digest":"` + digestOf(manifestOf(image)) + `",
+			"platform":{"os":"linux","architecture":"` + architecture + `"}}`
+	}
+	both := `{"manifests":[` + of(arm64, "arm64") + `,` + of(amd64, "amd64") + `]}`
+	arm := `{"manifests":[` + of(arm64, "arm64") + `]}`
 	want := &registry.Config{User: "1000:100", Ports: []int32{80, 8888}, Platform: "linux/amd64"}
 	for name, c := range map[string]struct {
 		texts     []string
@@ -258,7 +261,8 @@ func TestWhatAnImageSaysOfItself(t *testing.T) {
 			[]string{"linux/amd64", "linux/arm64"}},
 		"of another platform": {[]string{arm, manifestOf(arm64), arm64}, false,
 			&registry.Config{User: "jovyan", Platform: "linux/arm64"}, []string{"linux/arm64"}},
-		"for Windows":        {[]string{manifestOf(windows), windows}, false, &registry.Config{Platform: "windows/amd64"}, []string{"windows/amd64"}},
+		"for Windows": {[]string{manifestOf(windows), windows}, false, &registry.Config{Platform: "windows/amd64"},
+			[]string{"windows/amd64"}},
 		"without its blob":   {[]string{manifestOf(amd64)}, false, nil, nil},
 		"with no manifest":   {[]string{both}, false, nil, []string{"linux/amd64", "linux/arm64"}},
 		"that is no image":   {[]string{manifestOf("[]"), "[]"}, false, nil, nil},

@@ -63,7 +63,7 @@ func Workload(id string) workload.Workload {
 			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
 			Auth: "token", Port: 8888, Runtime: &catalog.Runtime{Engine: catalog.VLLM,
 				Sources: []catalog.Source{{Kind: catalog.FromHub, Args: []string{"--x"}}}},
-			HealthPath: "/api", OpenPath: "/lab", SSH: &catalog.SSH{Port: 2222, User: "jovyan"}, Home: "/home/jovyan",
+			Backend: catalog.OnJobSet, HealthPath: "/api", OpenPath: "/lab", SSH: &catalog.SSH{Port: 2222, User: "jovyan"}, Home: "/home/jovyan",
 			RunAsUser: &user, FSGroup: &user,
 			Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
 		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10,

@@ -76,8 +76,7 @@ func (g *Gateway) claimsOf(r *http.Request, name string) ([]claim, error) {
 type grant struct {
 	person identity.PersonID
 	key    *endpointkey.Key // by which the call was let in; nil for a person
-	// workload is shared by the calls that it lets in, and not changed. It has some 2 KB: by value it would lie in the
-	// stack frames of each call for as long as a stream is open.
+	// workload is shared by all that open it, and not changed.
 	workload *workload.Workload
 	open     bool // it runs; else there is only a page about its state to see
 	target   target
@@ -114,7 +113,7 @@ func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
 	case !identity.Can(actor, identity.OpenWorkload, w.ResourceAt(g.opts.Now())) || !w.Answers():
 		return grant{}, notFoundFault()
 	}
-	return g.granted(grant{person: actor.Person.ID, workload: &w}), nil
+	return g.granted(grant{person: actor.Person.ID, workload: g.shared.one(&w)}), nil
 }
 
 // granted adds where the workload answers, when it does.

@@ -104,5 +104,5 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if e.ended {
 		_ = conn.Close()
 	}
-	return conn, rw, nil
+	return socket{conn}, rw, nil
 }

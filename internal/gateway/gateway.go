@@ -90,11 +90,13 @@ type Gateway struct {
 	opts    Options
 	portal  string // scheme://host[:port], no slash at the end
 	scheme  string
-	domain  string // without port
-	port    string // ":8080" or ""
-	outside site   // for programs outside the company network
-	proxy   *httputil.ReverseProxy
+	domain  string                 // without port
+	port    string                 // ":8080" or ""
+	outside site                   // for programs outside the company network
+	pages   *httputil.ReverseProxy // of notebooks
+	streams *httputil.ReverseProxy // of endpoints
 	passes  passes
+	shared  sharedWorkloads
 	traffic keyCounts
 	loads   loads
 	wakes   wakes
@@ -124,7 +126,7 @@ func New(opts Options) (*Gateway, error) {
 		return nil, errors.New("gateway: Workloads, Sessions, Actors, Keys and Pods are needed")
 	}
 	g.opts = withDefaults(opts)
-	g.proxy = g.newProxy()
+	g.pages, g.streams = g.newProxy(pageBuffer), g.newProxy(streamBuffer)
 	return g, nil
 }
 
@@ -344,14 +346,16 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 			g.traffic.end(grant, m.counter, now, func(c *counted) { g.agree(r.Context(), grant.key, c, now) })
 		}()
 	}
+	proxy := g.pages
 	if grant.workload.Kind == catalog.Endpoint {
+		proxy = g.streams
 		g.loads.begin(grant.workload.ID, g.opts.Now())
 		defer func() { g.loads.end(grant.workload.ID, g.opts.Now()) }()
 	}
 	// Pods answer while the proxy is still at the call's body, be it only to see its end. Without this the server closes
 	// that body with the first piece of the answer, the proxy's read fails, and with it the answer breaks off.
 	_ = http.NewResponseController(w).EnableFullDuplex() // a writer that has none to enable needs none
-	g.proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
+	proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
 }
 
 // tooMany tells whoever has too many calls under way.

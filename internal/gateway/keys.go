@@ -110,7 +110,7 @@ func (g *Gateway) checkKey(ctx context.Context, c claim) (grant, error) {
 		c.outside && !w.ReachedFromOutside(g.opts.Now()):
 		return grant{}, errKey
 	}
-	return g.granted(grant{workload: &w, key: &k}), nil
+	return g.granted(grant{workload: g.shared.one(&w), key: &k}), nil
 }
 
 // connections is how many calls may be under way at once.

@@ -96,6 +96,8 @@ func newTransport(dialer Dialer, headers time.Duration) http.RoundTripper {
 		ResponseHeaderTimeout:  headers,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
+		ReadBufferSize:         headerBuffer,
+		WriteBufferSize:        headerBuffer,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -19,12 +18,12 @@ import (
 
 var unescape = url.QueryUnescape
 
-// newProxy makes the one proxy of all calls; where each goes stands in its exchange.
-func (g *Gateway) newProxy() *httputil.ReverseProxy {
+// newProxy makes a proxy of all calls; where each goes stands in its exchange. buffer is in bytes, for each call.
+func (g *Gateway) newProxy(buffer int) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
 		Transport:      roundTripper{g.opts.Pods},
-		BufferPool:     &buffers{},
+		BufferPool:     &buffers{size: buffer},
 		ModifyResponse: g.modifyResponse,
 		ErrorHandler:   g.failed,
 		// Event streams and answers of unknown length go on piece by piece at once, whatever stands here
@@ -107,22 +106,4 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "pod", e.grant.target.pod, "error",
 		err.Error())
 	g.unreachable(w, r, status, text, *e.grant.workload)
-}
-
-// buffers lends the copying loop its buffers.
-type buffers struct{ pool sync.Pool }
-
-const bufferSize = 8 << 10
-
-func (b *buffers) Get() []byte {
-	if buf, ok := b.pool.Get().(*[bufferSize]byte); ok {
-		return buf[:]
-	}
-	return make([]byte, bufferSize)
-}
-
-func (b *buffers) Put(buf []byte) {
-	if len(buf) == bufferSize {
-		b.pool.Put((*[bufferSize]byte)(buf))
-	}
 }

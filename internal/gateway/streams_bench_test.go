@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +46,7 @@ type streamRun struct {
 	AtOnce  int           // callers beside each other, or streams that stay open
 	Pace    time.Duration // between the beginnings of two streams; 0 as fast as it goes
 	Stay    bool          // after the first event, until the next run
+	Sockets bool          // websockets in place of event streams
 }
 
 // streamResult is what the callers saw.
@@ -69,13 +72,16 @@ func BenchmarkStreams(b *testing.B) {
 		keys[i] = w.numberedKey(i, endpointkey.Limits{RequestsPerMinute: 1e9, TokensPerMinute: 1e9, Concurrency: 1000})
 	}
 	gateway := w.server.Listener.Addr().String()
-	for _, streams := range []int{5000, 9500} {
-		b.Run(fmt.Sprintf("open=%d", streams), func(b *testing.B) {
+	for _, of := range []streamRun{{Streams: 5000}, {Streams: 9500}, {Streams: 9500, Sockets: true}} {
+		name := map[bool]string{false: "open", true: "sockets"}[of.Sockets]
+		b.Run(fmt.Sprintf("%s=%d", name, of.Streams), func(b *testing.B) {
 			for b.Loop() {
+				debug.FreeOSMemory() // of the run before
 				idle := residentMB(b)
-				got := p.run(b, streamRun{Address: gateway, Keys: keys, Streams: streams, AtOnce: streams, Stay: true})
+				of.Address, of.Keys, of.AtOnce, of.Stay = gateway, keys, of.Streams, true
+				got := p.run(b, of)
 				if got.Failed > 0 {
-					b.Fatalf("%d of %d streams failed, one with %s", got.Failed, streams, got.Error)
+					b.Fatalf("%d of %d streams failed, one with %s", got.Failed, of.Streams, got.Error)
 				}
 				time.Sleep(4 * time.Second) // every stream sends two events
 				b.ReportMetric(residentMB(b), "MB/replica")
@@ -218,19 +224,37 @@ func servePeer() {
 	}
 }
 
-// streamSlowly sends an event at once, with the time, and one every two seconds.
+// streamSlowly sends an event at once, with the time, and one every two seconds; over a websocket too, as bytes, which
+// nobody between here and the caller looks into.
 func streamSlowly(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	if r.Header.Get("Upgrade") != "" {
+		conn, _, err := control.Hijack()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		if err == nil {
+			sendSlowly(r.Context(), conn, func() error { return nil })
+		}
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	control, every := http.NewResponseController(w), time.NewTicker(2*time.Second)
+	sendSlowly(r.Context(), w, control.Flush)
+}
+
+func sendSlowly(ctx context.Context, w io.Writer, flush func() error) {
+	every := time.NewTicker(2 * time.Second)
 	defer every.Stop()
 	for {
 		_, err := fmt.Fprintf(w, "data: {\"sent\":%d,\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
 			time.Now().UnixNano())
-		if err != nil || control.Flush() != nil {
+		if err != nil || flush() != nil {
 			return
 		}
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-every.C:
 		}
@@ -286,20 +310,30 @@ func (r streamRun) one(i int) (net.Conn, time.Duration, error) {
 		return nil, 0, err
 	}
 	const body = `{"stream":true}`
-	_, err = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: ep-anna.apps.test\r\nContent-Type: "+
-		"application/json\r\nContent-Length: %d\r\nAuthorization: %s\r\n\r\n%s", len(body), r.Keys[i%len(r.Keys)], body)
+	ask, want := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
+		len(body)), http.StatusOK
+	end := "\r\n" + body
+	if r.Sockets {
+		ask, want, end = "GET /v1/realtime HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", http.StatusSwitchingProtocols, "\r\n"
+	}
+	_, err = fmt.Fprintf(conn, "%sHost: ep-anna.apps.test\r\nAuthorization: %s\r\n%s", ask, r.Keys[i%len(r.Keys)], end)
 	if err != nil {
 		return conn, 0, err
 	}
-	res, err := http.ReadResponse(bufio.NewReaderSize(conn, 1024), nil)
+	buffered := bufio.NewReaderSize(conn, 1024)
+	res, err := http.ReadResponse(buffered, nil)
 	if err != nil {
 		return conn, 0, err
 	}
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode != want {
 		return conn, 0, errors.New(res.Status)
 	}
-	event := make([]byte, 512)
-	n, err := res.Body.Read(event)
+	event, from := make([]byte, 512), io.Reader(res.Body)
+	if r.Sockets {
+		from = buffered
+	}
+	n, err := from.Read(event)
 	if err != nil {
 		return conn, 0, err
 	}

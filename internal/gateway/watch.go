@@ -63,6 +63,7 @@ func (g *Gateway) sweep(ctx context.Context, allowed time.Duration) {
 		})
 	}
 	_ = group.Wait()
+	g.shared.forget()
 }
 
 // recheck closes the connections of a pass that opens its workload no more, or opens another pod now.

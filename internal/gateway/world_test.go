@@ -134,6 +134,7 @@ func notebook(name string, owner identity.PersonID) workload.Workload {
 func (w *world) put(wl workload.Workload) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	wl.Version = w.workloads[wl.Name].Version + 1
 	w.workloads[wl.Name] = wl
 }
 
@@ -142,6 +143,7 @@ func (w *world) change(name string, f func(*workload.Workload)) {
 	defer w.mu.Unlock()
 	wl := w.workloads[name]
 	f(&wl)
+	wl.Version++
 	w.workloads[name] = wl
 }
 

@@ -147,7 +147,11 @@ func (p *person) newPage() playwright.Page {
 	}
 	page.OnConsole(func(m playwright.ConsoleMessage) {
 		if m.Type() == "error" {
-			p.fault("console: " + m.Text())
+			where := ""
+			if l := m.Location(); l != nil {
+				where = " (" + l.URL + ")"
+			}
+			p.fault("console: " + m.Text() + where)
 		}
 	})
 	page.OnPageError(func(err error) { p.fault("script: " + err.Error()) })

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"github.com/playwright-community/playwright-go"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
@@ -68,7 +65,7 @@ func newLicenseSite(t *testing.T) *licenseSite {
 		r.Out.URL.RawPath = ""
 	}})
 	t.Cleanup(server.Close)
-	s.addNode(t)
+	addTwin(t, "a40-vgpu-01", s.node, nil)
 	own := ownPortal(t, "license", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			c["licensePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
@@ -84,30 +81,6 @@ func newLicenseSite(t *testing.T) *licenseSite {
 }
 
 func (s *licenseSite) asks(org string) { s.org.Store(&org) }
-
-// addNode makes a twin of the node with vGPUs.
-func (s *licenseSite) addNode(t *testing.T) {
-	t.Helper()
-	nodes := kube(t).CoreV1().Nodes()
-	n, err := nodes.Get(t.Context(), "a40-vgpu-01", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node, Labels: n.Labels, Annotations: n.Annotations},
-		Spec: corev1.NodeSpec{ProviderID: "kwok://" + s.node},
-		Status: corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo,
-			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.63.99.1"},
-				{Type: corev1.NodeHostName, Address: s.node}}}}
-	twin.Labels[corev1.LabelHostname] = s.node
-	if _, err := nodes.Create(t.Context(), twin, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := kube(t).CoreV1().Nodes().Delete(context.Background(), s.node, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // nodeOf is where a workload's pod was put.
 func nodeOf(t *testing.T, w map[string]any) string { return podOf(t, w).Spec.NodeName }

@@ -1,6 +1,14 @@
 package e2e
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // TestTheMapOfTheFleet: an administrator sees every GPU in its place on one screen, changes what the colors mean, walks
 // over the cells with arrow keys, and reads in a drawer what one of them does and what can be done about it. The same
@@ -73,4 +81,58 @@ func TestTheMapOfTheFleet(t *testing.T) {
 	bare.click("[data-test=map-card]")
 	bare.sees("main [data-test=gpu]")
 	bare.sees("main [data-test=quarantine-node]")
+}
+
+// TestANodeThatLeavesTheClusterLeavesTheMap: the page is open meanwhile, with the drawer of one of the node's cards.
+func TestANodeThatLeavesTheClusterLeavesTheMap(t *testing.T) {
+	node, model := "a40-leaving-"+runID, "NVIDIA-A40-leaving-"+runID
+	remove := addTwin(t, "a40-vgpu-01", node, map[string]string{"nvidia.com/gpu.product": model})
+	p := signIn(t, "pat", look{Width: 1366})
+	card := "[data-test=map-node][aria-label^='" + node + "'] [data-test=map-card]"
+	eventually(t, "the node is on the map", patience*time.Millisecond, func() bool {
+		p.open("/fleet/use")
+		p.sees("[data-test=map-card]")
+		n, err := p.at(card).Count()
+		return err == nil && n > 0
+	})
+	groups, err := p.at("[data-test=map-group]").Count()
+	p.do(err)
+	p.do(p.at(card).First().Click())
+	p.sees("[data-test=map-drawer] [data-test=gpu]")
+	p.expecting("404") // of the card in the drawer
+	remove()
+	p.sees("[data-test=map-drawer] [data-test=card-gone]")
+	p.do(p.assert.Locator(p.at(card)).ToHaveCount(0))
+	p.do(p.assert.Locator(p.at("[data-test=map-group]")).ToHaveCount(groups - 1))
+	p.shot("gone")
+}
+
+// addTwin adds a node that is like another one but for its name and these labels. It leaves with remove, or with the
+// test.
+func addTwin(t *testing.T, of, name string, labels map[string]string) (remove func()) {
+	t.Helper()
+	nodes := kube(t).CoreV1().Nodes()
+	n, err := nodes.Get(t.Context(), of, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: n.Labels, Annotations: n.Annotations},
+		Spec: corev1.NodeSpec{ProviderID: "kwok://" + name},
+		Status: corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo,
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.63.99.1"},
+				{Type: corev1.NodeHostName, Address: name}}}}
+	twin.Labels[corev1.LabelHostname] = name
+	for label, value := range labels {
+		twin.Labels[label] = value
+	}
+	if _, err := nodes.Create(t.Context(), twin, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	remove = func() {
+		if err := nodes.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(remove)
+	return remove
 }

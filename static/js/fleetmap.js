@@ -6,6 +6,7 @@ const ahead = '600px'; // how far out of sight nodes are drawn
 const spread = 1500; // ms over which the pages that are open ask
 const pause = 200; // ms of a slider at rest
 const patience = 300; // ms before a drawer opens without its card
+const gone = Symbol('gone'); // a card that is not in the cluster any more
 
 const map = document.querySelector('[data-map]');
 if (map) begin();
@@ -98,7 +99,7 @@ function begin() {
     const gpu = await read(href);
     clearTimeout(late);
     if (asked !== href) return; // another card was opened meanwhile
-    if (!gpu) {
+    if (!gpu || gpu === gone) {
       location.href = href;
       return;
     }
@@ -118,6 +119,7 @@ function begin() {
   async function read(href) {
     try {
       const answer = await fetch(href, { headers: { Accept: 'text/html' } });
+      if (answer.status === 404) return gone;
       return answer.ok ? new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('gpu') : null;
     } catch {
       return null;
@@ -137,8 +139,12 @@ function begin() {
 
   async function again() {
     if (!drawer?.open) return;
-    const gpu = await read(drawer.dataset.from), old = inside.querySelector('#gpu');
-    if (gpu && old) await htmx.swap({ text: gpu.outerHTML, target: old, swap: 'outerMorph', sourceElement: document.body });
+    const from = drawer.dataset.from, gpu = await read(from), old = inside.querySelector('#gpu');
+    if (gpu === gone && drawer.dataset.from === from) {
+      inside.replaceChildren(map.querySelector('[data-map-gone]').content.cloneNode(true));
+      return;
+    }
+    if (gpu && gpu !== gone && old) await htmx.swap({ text: gpu.outerHTML, target: old, swap: 'outerMorph', sourceElement: document.body });
   }
 
   /* ---- what is in view, and what changes of it ---- */
@@ -177,7 +183,8 @@ function begin() {
 
   async function draw(chunk) {
     const answer = await fetch(chunk.dataset.mapSrc);
-    if (!answer.ok) return;
+    if (answer.status === 204) remove(chunk);
+    if (answer.status !== 200) return;
     const part = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('[data-map-src]');
     chunk.replaceChildren(...part.childNodes);
     chunk.classList.remove('gp-map__chunk--later');
@@ -194,7 +201,8 @@ function begin() {
     url.searchParams.set('since', past ? '' : chunk.dataset.mapDrawn);
     if (new URLSearchParams(location.search).get('group')) url.searchParams.set('open', '1');
     const answer = await fetch(url);
-    if (!answer.ok) return;
+    if (answer.status === 204) remove(chunk);
+    if (answer.status !== 200) return;
     const now = await answer.json();
     if (want !== wanted()) return;
     if (ago > 0 && now.legend) legendOfThePast(now);
@@ -207,6 +215,16 @@ function begin() {
     for (const [id, classes] of Object.entries(now.cards ?? {})) paint(document.getElementById(id), classes, words);
     if (ago === 0) chunk.dataset.mapDrawn = now.version;
     shown.set(chunk, want);
+  }
+
+  // nodes that have left the cluster leave the map, and with the last of them the title over them
+  function remove(chunk) {
+    const group = chunk.closest('.gp-map__group');
+    watcher.unobserve(chunk);
+    inView.delete(chunk);
+    if (group?.querySelectorAll('[data-map-src]').length === 1) group.remove();
+    else chunk.remove();
+    rove();
   }
 
   function paint(card, classes, words) {

@@ -383,27 +383,27 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	return m
 }
 
-// region is the stretch of nodes that an address names.
-func (w *Pages) region(k page.Call) (*joined, fleetmap.Group, int, error) {
-	if !slices.Contains(w.Site().Clusters, k.Get("cluster")) {
-		return nil, fleetmap.Group{}, 0, fault.New(fault.NotFound, i18n.T("web.no_page"))
+// region is the stretch of nodes that an address names; ok is false for one that has left the cluster.
+func (w *Pages) region(k page.Call) (j *joined, g fleetmap.Group, from int, ok bool, err error) {
+	if j = w.mapOf(k, k.Get("cluster")); !slices.Contains(w.Site().Clusters, k.Get("cluster")) || j == nil {
+		return nil, g, 0, false, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
-	j := w.mapOf(k, k.Get("cluster"))
-	from, err := strconv.Atoi(k.Get("from"))
-	if j != nil && err == nil {
-		if g, ok := j.Group(k.Get("group")); ok && from >= 0 && from < len(g.Nodes) {
-			return j, g, from, nil
-		}
+	if from, err = strconv.Atoi(k.Get("from")); err != nil || from < 0 {
+		return nil, g, 0, false, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
-	return nil, fleetmap.Group{}, 0, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	g, ok = j.Group(k.Get("group"))
+	return j, g, from, ok && from < len(g.Nodes), nil
 }
 
-// mapChunk is a stretch of nodes that has come into view.
+// mapChunk is a stretch of nodes that has come into view; 204 No Content for one that has left the cluster.
 func (w *Pages) mapChunk(c echo.Context) error {
 	k := w.CallOf(c)
-	j, g, from, err := w.region(k)
+	j, g, from, ok, err := w.region(k)
 	if err != nil {
 		return err
+	}
+	if !ok {
+		return c.NoContent(http.StatusNoContent)
 	}
 	s, paint := w.painted(k, j)
 	return w.Write(c, http.StatusOK, fleet.MapChunk(w.chunk(k, j, g, s, paint, from, true)))
@@ -419,12 +419,15 @@ type mapChanged struct {
 }
 
 // mapChanges says what has changed in a stretch of nodes since a version, or what it looked like in an hour of the
-// last week.
+// last week; 204 No Content where the stretch has left the cluster.
 func (w *Pages) mapChanges(c echo.Context) error {
 	k := w.CallOf(c)
-	j, g, from, err := w.region(k)
+	j, g, from, ok, err := w.region(k)
 	if err != nil {
 		return err
+	}
+	if !ok {
+		return c.NoContent(http.StatusNoContent)
 	}
 	s, paint := w.painted(k, j)
 	nodes := g.Nodes[from:min(from+chunkNodes, len(g.Nodes))]

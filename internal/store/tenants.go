@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -158,6 +159,23 @@ func (t *tx) memberChanged(m tenant.Member) {
 func (v view) People(ctx context.Context, search string, limit int) ([]identity.Person, error) {
 	people, _, err := v.peoplePage(ctx, tenant.PeopleFilter{Text: search, Limit: limit})
 	return people, err
+}
+
+// PeopleIn lists those who have signed in and are in a group of these rules, or one of these people, by name. A rule is
+// the name of a group, in which "*" is any text. It is looked for in the list of groups as a whole, so that others may
+// be among them.
+func (v view) PeopleIn(ctx context.Context, rules []string, people []identity.PersonID, limit int) ([]identity.Person,
+	error) {
+	query := v.at(ctx).Where("id IN ?", each(people, func(id identity.PersonID) string { return string(id) }))
+	for _, rule := range rules {
+		text, err := json.Marshal(rule) // as document has it
+		if err != nil {
+			return nil, err
+		}
+		query = query.Or("group_names LIKE ? ESCAPE '!'", strings.ReplaceAll(containing(string(text)), "*", "%"))
+	}
+	rows, err := all[personRow](query.Order("name, id").Limit(limit))
+	return each(rows, toPerson), err
 }
 
 // PeoplePage gives a page of those who have signed in, and counts all that the filter chooses.

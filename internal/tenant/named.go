@@ -40,6 +40,18 @@ func teamOf(rule, group string) (team string, ok bool) {
 	return team, ok && Label(team, maxName)
 }
 
+// Rules are those by which groups give a role in a team, its own and those for all teams; "*" is any text.
+func (d Directory) Rules(t Tenant) (rules []string) {
+	for _, role := range MemberRoles {
+		rules = append(rules, t.Groups[role]...)
+		for _, rule := range d.Named[role] {
+			rules = append(rules, strings.Replace(rule, TeamHole, t.Name, 1))
+		}
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}
+
 // named are the roles that groups give by the rules for all teams, by the name of the team, whether or not there is
 // one.
 func (d Directory) named(groups []string) map[string][]identity.Role {

@@ -37,6 +37,9 @@ type Store interface {
 	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
 	// People lists those who have signed in, by name; search is a part of the name or the e-mail address, "" for all.
 	People(ctx context.Context, search string, limit int) ([]identity.Person, error)
+	// PeopleIn lists those who have signed in and are in a group of these rules ("*" is any text), or one of these, by
+	// name. Rules are compared loosely: others may be among them.
+	PeopleIn(ctx context.Context, rules []string, people []identity.PersonID, limit int) ([]identity.Person, error)
 	// PeoplePage gives a page of those who have signed in, and counts all that the filter chooses.
 	PeoplePage(ctx context.Context, f PeopleFilter) ([]identity.Person, int, error)
 	// TokensOfAll lists the API tokens of these people, newest first.
@@ -364,7 +367,7 @@ func conflict(now Entry) error {
 		"At", now.Newest.At.UTC().Format(time.RFC3339)))
 }
 
-// mostPeople bounds who is looked at for a list of members, and how many a search finds.
+// Bounds of how many people are looked at for a list of members, and of how many a search finds.
 const (
 	mostPeople = 5000
 	mostFound  = 20
@@ -388,21 +391,25 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 	if err != nil {
 		return nil, err
 	}
-	people, err := s.o.Store.People(ctx, "", mostPeople)
+	var hand []Member
+	var named []identity.PersonID
+	for _, m := range s.state.Load().members {
+		if m.Tenant == name {
+			hand, named = append(hand, m), append(append(named, m.Person), m.Granted...)
+		}
+	}
+	directory := s.Directory()
+	people, err := s.o.Store.PeopleIn(ctx, directory.Rules(e.Tenant), named, mostPeople)
 	if err != nil {
 		return nil, err
 	}
-	hand, directory := s.state.Load().members, s.Directory()
 	var list []Membership
 	for _, p := range people {
 		for _, role := range MemberRoles {
 			if g, ok := directory.GroupFor(e.Tenant, role, p.Groups); ok {
 				list = append(list, Membership{Person: p, Role: role, Group: g})
 			}
-			if i := slices.IndexFunc(hand, func(m Member) bool {
-				return m.Tenant == name && m.Person == p.ID &&
-					m.Role == role
-			}); i >= 0 {
+			if i := slices.IndexFunc(hand, func(m Member) bool { return m.Person == p.ID && m.Role == role }); i >= 0 {
 				list = append(list, Membership{Person: p, Role: role, By: hand[i].By, At: hand[i].At,
 					Barred: barred(directory.Actor(p, identity.ViaSession), role, name, people)})
 			}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -130,6 +131,30 @@ var tenantCases = cases{
 			equal(t, want, names)
 		}
 		equal(t, 2, len(got(s.People(ctx, "", 2))(t)))
+	},
+	"people are found by the rules of their groups, and what a rule has besides * is no pattern": func(t *testing.T,
+		s *store.Store) {
+		ctx := context.Background()
+		for id, groups := range map[identity.PersonID][]string{"p-1": {"gpu-a-owners", "x"}, "p-2": {"gpu-ab-owners"},
+			"p-3": {"100%_<x>&\"q\"!"}, "p-4": nil, "p-5": {"gpu-*"}} {
+			p := Person(string(id))
+			p.Name, p.Subject, p.Groups = string(id), string(id), groups
+			must(t, s.SavePerson(ctx, p))
+		}
+		for _, c := range []struct {
+			want   string
+			rules  []string
+			people []identity.PersonID
+		}{{"", nil, nil}, {"p-1", []string{"gpu-a-owners"}, nil}, {"p-1 p-2", []string{"gpu-*-owners"}, nil},
+			{"p-2 p-3", []string{"100%_<x>&\"q\"!", "gpu-ab*"}, nil}, {"", []string{"100_%", "gpu-a", "owners", "g_u*"}, nil},
+			{"p-1 p-4", []string{"x"}, []identity.PersonID{"p-4", "p-none"}}} {
+			var ids []string
+			for _, p := range got(s.PeopleIn(ctx, c.rules, c.people, 10))(t) {
+				ids = append(ids, string(p.ID))
+			}
+			equal(t, c.want, strings.Join(ids, " "))
+		}
+		equal(t, 1, len(got(s.PeopleIn(ctx, []string{"*"}, nil, 1))(t)))
 	},
 	"people come in pages, by name or by when they were seen": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -164,10 +164,10 @@ func loads(began time.Time) http.HandlerFunc {
 // that are not honoured it is the same.
 func TestMemoryChangesOfARealPrometheus(t *testing.T) {
 	type change struct {
-		grows, own bool
+		Grows, Own bool
 	}
-	want := map[string]change{"works-0": {grows: true}, "waits-0": {}, "slice-0": {grows: true}, "other-slice-0": {},
-		"grows-0": {grows: true, own: true}, "rests-0": {own: true}, "one-0": {grows: true}, "two-0": {grows: true}}
+	want := map[string]change{"works-0": {Grows: true}, "waits-0": {}, "slice-0": {Grows: true}, "other-slice-0": {},
+		"grows-0": {Grows: true, Own: true}, "rests-0": {Own: true}, "one-0": {Grows: true}, "two-0": {Grows: true}}
 	for _, honour := range []bool{true, false} {
 		t.Run(fmt.Sprintf("honour=%t", honour), func(t *testing.T) {
 			t.Parallel()

@@ -137,6 +137,85 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	as(t, "nora").ok(http.StatusNotFound, http.MethodGet, path(idles)+"/idle", nil)
 }
 
+// TestAnIdlePodIsGivenBack: two notebooks without a GPU, of which one works. An administrator has CPU and network of
+// pods judged; whoever holds the quiet one is warned, follows the notice to the graph of both, and after the
+// administrator wants more than a warning it is stopped. The other one was never touched. The portal is one of its own
+// that looks every 15 seconds.
+func TestAnIdlePodIsGivenBack(t *testing.T) {
+	own := ownPortal(t, "idlepods", func(o *stack.PortalOptions) {
+		o.Change = func(c map[string]any) {
+			outside(c)
+			c["idle"] = map[string]any{"every": "15s"}
+		}
+	})
+	shared := portal
+	portal = own
+	t.Cleanup(func() { portal = shared })
+
+	dana, path := as(t, "dana"), func(w map[string]any) string { return "/workloads/" + str(w["id"]) }
+	for name, use := range map[string]string{"computes": "0.9", "waits": "0"} {
+		pod := spaces("idlepods") + "vision/" + name + "-0"
+		control(t, http.MethodPut, fmt.Sprintf("/cpu?pod=%s&value=%s", pod, use))
+		t.Cleanup(func() { control(t, http.MethodDelete, "/cpu?pod="+pod) })
+	}
+	works, waits := dana.running("cpu", map[string]any{"name": "computes"}),
+		dana.running("cpu", map[string]any{"name": "waits"})
+	for _, name := range []string{"computes", "waits"} {
+		control(t, http.MethodPut, fmt.Sprintf("/notebook?pod=%s&last_activity=2026-01-01T00:00:00Z&kernels=1&state=idle",
+			spaces("idlepods")+"vision/"+name+"-0"))
+	}
+
+	p := signIn(t, "pat", look{})
+	p.open("/admin/idle")
+	p.selects("[data-test=for]", "all")
+	p.selects("[data-test=action]", "warn")
+	p.fill("[data-test=after]", "1m")
+	p.fill("[data-test=cpu]", "0.05")
+	p.click("[data-test=check]")
+	p.reads("[data-test=preview]", "without a GPU of its own with CPU below 0.05 cores and network below 10000 B/s")
+	p.click("[data-test=save]")
+	p.reads("[data-test=flash]", "counts from now on")
+
+	dana.until(path(waits)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["warnedAt"] != nil })
+	d := signIn(t, "dana", look{})
+	d.open(path(waits))
+	d.reads("[data-test=idle]", "its CPU and network stayed below what counts as use")
+	d.reads("[data-test=idle]", "0.05 cores")
+	d.accessible()
+	d.shot("notice")
+	d.click("[data-test=idle-graph]")
+	for _, line := range []string{"cpu", "network"} {
+		d.comes("[data-test=chart-"+line+"]", "last")
+	}
+	d.accessible()
+	d.shot("graph")
+	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
+		q := signIn(t, "dana", l)
+		q.open(path(waits))
+		q.sees("[data-test=idle]")
+		q.contrasts()
+		q.fitsTheWindow()
+		q.shot("notice-" + name)
+	}
+
+	p.open("/admin/idle")
+	p.selects("#action-0", "stop")
+	p.click("[data-test=save]")
+	p.reads("[data-test=flash]", "counts from now on")
+	dana.reachesWithin(idlePatience, str(waits["id"]), "stopped")
+	d.open(path(waits))
+	d.reads("[data-test=reason]", "because it was idle for")
+	d.open(path(waits) + "/history")
+	d.reads("main", "its CPU stayed below 0.05 cores")
+	if s := dana.ok(http.StatusOK, http.MethodGet, path(works), nil); s["state"] != "running" {
+		t.Errorf("what computes was touched: %v", s["state"])
+	}
+	if s := dana.ok(http.StatusOK, http.MethodGet, path(works)+"/idle", nil); s["warnedAt"] != nil ||
+		s["idleSeconds"] != 0.0 || s["never"] != nil {
+		t.Errorf("what computes is taken for idle: %v", s)
+	}
+}
+
 // selects chooses an option of the last select that looks so.
 func (p *person) selects(selector, value string) {
 	p.t.Helper()

@@ -110,8 +110,9 @@ const shareVariable = "STORIES"
 
 // long are the stories that take much longer than the others, in seconds on a machine with nothing else to do. Those
 // that are not here take about usual.
-var long = map[string]int{"TestAnIdleGPUIsGivenBack": 200, "TestEveryPageInEveryLook": 170, "TestHighAvailability": 100,
-	"TestScalingOverREST": 96, "TestRestoredBackup": 82, "TestAClusterThatHangs": 68}
+var long = map[string]int{"TestAnIdleGPUIsGivenBack": 230, "TestEveryPageInEveryLook": 170,
+	"TestAnIdlePodIsGivenBack": 120, "TestHighAvailability": 100, "TestScalingOverREST": 96, "TestRestoredBackup": 82,
+	"TestAClusterThatHangs": 68}
 
 const usual = 12
 

@@ -899,6 +899,7 @@ CREATE TABLE idle_observed (
 
 -- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use
 -- is in hundredths of a per cent; of what is judged by its pods it is in thousandths of a core and in bytes per second.
+-- The highest change of its GPU memory is in MiB.
 CREATE TABLE idle_records (
   workload   TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
   generation BIGINT NOT NULL,
@@ -909,6 +910,8 @@ CREATE TABLE idle_records (
   below_network BIGINT NOT NULL,
   high_cpu      BIGINT NOT NULL,
   high_network  BIGINT NOT NULL,
+  high_memory   BIGINT NOT NULL,
+  memory_known  BOOLEAN NOT NULL,
   warned_at  BIGINT,
   stops_at   BIGINT,
   keep_alive_until BIGINT,

@@ -19,7 +19,9 @@
 //	internal/nodes     the table of fake nodes: hardware in, labels and resources out
 //	internal/stages    what KWOK plays for nodes and pods
 //	internal/world     caches of the cluster, for the simulators:
-//	internal/devices, gpus, dcgm, faces    who holds which device, how busy it is, the exporter's page, Prometheus' targets
+//	internal/devices, gpus, dcgm           who holds which device, how busy each is, the exporter's page
+//	internal/cadvisor                      how much CPU and network pods use, the kubelet's page
+//	internal/faces                         where these pages are served, Prometheus' targets
 //	internal/migmanager, dra, volumes      the MIG manager, the DRA driver, the storage driver
 //	internal/socks, stub                   the only road to the pods, and who answers there
 //	internal/control                       the API with which tests make things go wrong

@@ -178,6 +178,16 @@ func checkSeries(t *testing.T, world *running, pod string) {
 		}
 		return nil
 	})
+	for _, name := range []string{"container_cpu_usage_seconds_total", "container_network_receive_bytes_total",
+		"container_network_transmit_bytes_total"} {
+		expression := fmt.Sprintf(`count(%s{job="kubelet",namespace="smoke",pod=%q}) by (pod)`, name, pod)
+		eventually(t, 30*time.Second, name+" is there", func() error {
+			if n := len(query(t, world, expression)); n != 1 {
+				return fmt.Errorf("%d pods", n)
+			}
+			return nil
+		})
+	}
 }
 
 func query(t *testing.T, world *running, expression string) []any {

@@ -154,7 +154,7 @@ func idleState(is idle.State) IdleState {
 
 // IdleSignal is one of the values that a workload is judged by.
 type IdleSignal struct {
-	Name  string   `json:"name" enum:"gpu,cpu,network" doc:"gpu in per cent of the engine, cpu in cores, network in bytes per second"`
+	Name  string   `json:"name" enum:"gpu,cpu,network,gpu_memory" doc:"gpu in per cent of the engine, cpu in cores, network in bytes per second, gpu_memory in MiB by which the GPU memory in use changed"`
 	Below float64  `json:"below" doc:"Idle is what stays below it"`
 	High  *float64 `json:"high,omitempty" doc:"The highest in the idle time"`
 }

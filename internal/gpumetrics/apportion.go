@@ -10,9 +10,10 @@ import (
 // exporterPod knows the exporter by the name that its chart and the makers' operators give it, for sites where nothing
 // else tells it from a workload: a free card of a scrape that does not honour labels has no labels but the exporter's.
 func exporterPod(name string) bool {
-	return slices.ContainsFunc([]string{"dcgm-exporter", "metrics-exporter", "metric-exporter", "xpumanager"},
-		func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc(exporterNames, func(part string) bool { return strings.Contains(name, part) })
 }
+
+var exporterNames = []string{"dcgm-exporter", "metrics-exporter", "metric-exporter", "xpumanager"}
 
 // own says which part of a device one of its pods uses. The only pod on a device uses all of it. Where several do, the
 // exporter either tells each one's part, or one value for all, of which each gets the same part. Parts never add up to

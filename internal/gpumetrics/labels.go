@@ -148,6 +148,18 @@ func (l Labels) whole() string {
 	return strings.Join(all, ",")
 }
 
+// withoutPod are the matchers of rows that are of a device and of no pod on it, but for the exporter's own where its
+// scrape does not honour labels. Beside rows of pods they are there where those tell each pod's own part
+// (dcgm-exporter with --kubernetes-virtual-gpus).
+func (l Labels) withoutPod() string {
+	all := make([]string, len(l.Pod))
+	for i, n := range l.Pod {
+		all[i] = n + `=""`
+	}
+	all[len(all)-1] = l.Pod[len(l.Pod)-1] + "=~" + quote("|.*("+strings.Join(exporterNames, "|")+").*")
+	return strings.Join(all, ",")
+}
+
 func (l Labels) device(row labels) (deviceKey, bool) {
 	k := deviceKey{row.first(l.UUID), row.first(l.Instance)}
 	if partitioned(row) {

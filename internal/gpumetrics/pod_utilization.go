@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// PodUtilization is how hard a pod's device worked, window by window. As in WindowSummary, only the size of its
-// workload tells whether the values are the pod's own.
+// PodUtilization is how hard a pod's device worked and by how much its memory changed, window by window. As in
+// WindowSummary, only the size of its workload tells whether the values are the pod's own, but for the memory
+// where OwnMemory says so.
 type PodUtilization struct {
 	Namespace, Pod string
 	UUID, Instance string // of the card, and of the slice on it
@@ -21,6 +22,10 @@ type PodUtilization struct {
 type UtilizationSlot struct {
 	Until time.Time
 	High  Reading // per cent, the highest sample of all
+	// MiB, between the lowest and the highest sample of the used memory in the slot and the step before it: a change
+	// between the last sample before the slot and the first one in it is known only from both
+	MemoryChange Reading
+	OwnMemory    bool // the exporter tells each pod's own part of a device's memory, beside the whole
 	// for how long of it there are samples, counted in steps; the whole slot where none of them lacks one
 	Known time.Duration
 }
@@ -28,6 +33,8 @@ type UtilizationSlot struct {
 const (
 	utilizationHigh summaryPart = "engine_high"
 	utilizationTime summaryPart = "engine_time"
+	memoryChange    summaryPart = "memory_change"
+	memoryApart     summaryPart = "memory_apart"
 )
 
 // PodUtilization asks how hard the pods of the given namespaces (all when there are none) worked from one moment to
@@ -53,7 +60,7 @@ func (p *Poller) PodUtilization(ctx context.Context, namespaces []string, from, 
 	return b.list(), nil
 }
 
-// podUtilization is one query with both parts. A step counts when the highest of its samples can be: NaN and the
+// podUtilization is one query with all parts. A step counts when the highest of its samples can be: NaN and the
 // sentinels of "no value" are none.
 func (q queries) podUtilization(namespaces []string, slot, step time.Duration) string {
 	by := maxBy(slices.Concat(q.labels.ofDevice(), q.labels.Namespace, q.labels.Pod))
@@ -61,15 +68,42 @@ func (q queries) podUtilization(namespaces []string, slot, step time.Duration) s
 	// A millisecond less: a range that includes its beginning, as in Prometheus 2, would count a step too many, which
 	// could stand for one that lacks.
 	steps := "[" + promDuration(slot-time.Millisecond) + ":" + promDuration(step) + "]"
-	var high, long []string
+	var high, long, changed []string
 	for _, in := range q.namespaceMatchers(namespaces) {
 		for _, e := range q.engines(in) {
 			high = append(high, e.factor+by+"(max_over_time("+e.series+"["+promDuration(slot)+"]))")
 			long = append(long, by+"(count_over_time(("+e.factor+"max_over_time("+e.series+one+") >= 0 <= 105)"+steps+"))")
 		}
+		for _, m := range q.memories(in) {
+			over := "_over_time(" + m.series + "[" + promDuration(slot+step) + "])"
+			changed = append(changed, m.factor+by+"(max"+over+" - min"+over+")")
+		}
 	}
-	return part(string(utilizationHigh), strings.Join(high, " or ")) + " or " + part(string(utilizationTime),
-		strings.Join(long, " or "))
+	var query []string
+	for _, p := range []struct {
+		name summaryPart
+		rows []string
+	}{{utilizationHigh, high}, {utilizationTime, long}, {memoryChange, changed}, {memoryApart, q.apart(slot + step)}} {
+		query = append(query, part(string(p.name), strings.Join(p.rows, " or ")))
+	}
+	return strings.Join(query, " or ")
+}
+
+// apart are the devices that have a row of their memory for themselves beside others of the same name.
+func (q queries) apart(span time.Duration) (rows []string) {
+	device := "(" + strings.Join(q.labels.ofDevice(), ", ") + ") "
+	over := func(in string) []string {
+		var list []string
+		for _, m := range q.memories(in) {
+			list = append(list, "count_over_time("+m.series+"["+promDuration(span)+"])")
+		}
+		return list
+	}
+	all := over("")
+	for i, own := range over(q.labels.withoutPod()) {
+		rows = append(rows, "(max by "+device+"("+own+") and on "+device+"(count by "+device+"("+all[i]+") > 1))")
+	}
+	return rows
 }
 
 // utilizationSampleSet gathers the rows of both parts.
@@ -78,13 +112,14 @@ type utilizationSampleSet struct {
 	slot, step time.Duration
 	targets    map[podKey]bool
 	doubtful   map[summaryKey]bool
+	apart      map[deviceKey]map[time.Time]bool // devices whose pods have rows of their own memory
 	values     map[summaryKey]map[time.Time]map[summaryPart]float64
 }
 
 func newUtilizationSampleSet(l Labels, slot, step time.Duration) *utilizationSampleSet {
 	return &utilizationSampleSet{labels: l, slot: slot, step: step, targets: map[podKey]bool{},
-		doubtful: map[summaryKey]bool{},
-		values:   map[summaryKey]map[time.Time]map[summaryPart]float64{}}
+		doubtful: map[summaryKey]bool{}, apart: map[deviceKey]map[time.Time]bool{},
+		values: map[summaryKey]map[time.Time]map[summaryPart]float64{}}
 }
 
 func (b *utilizationSampleSet) put(row series) {
@@ -93,10 +128,20 @@ func (b *utilizationSampleSet) put(row series) {
 	}
 	pod, doubtful := b.labels.holder(row.labels)
 	device, named := b.labels.device(row.labels)
+	name := summaryPart(row.labels.get(partLabel))
+	if named && name == memoryApart {
+		if b.apart[device] == nil {
+			b.apart[device] = map[time.Time]bool{}
+		}
+		for _, s := range row.samples {
+			b.apart[device][s.at.UTC()] = true
+		}
+		return
+	}
 	if pod == (podKey{}) || !named {
 		return
 	}
-	key, name := summaryKey{pod, device}, summaryPart(row.labels.get(partLabel))
+	key := summaryKey{pod, device}
 	b.doubtful[key] = b.doubtful[key] || doubtful
 	if b.values[key] == nil {
 		b.values[key] = make(map[time.Time]map[summaryPart]float64, len(row.samples))
@@ -124,7 +169,8 @@ func (b *utilizationSampleSet) list() []PodUtilization {
 			Instance: key.device.instance,
 			Slots:    make([]UtilizationSlot, 0, len(slots))}
 		for at, parts := range slots {
-			s := UtilizationSlot{Until: at, High: readPart(parts, utilizationHigh, utilPercent, at)}
+			s := UtilizationSlot{Until: at, High: readPart(parts, utilizationHigh, utilPercent, at),
+				MemoryChange: readPart(parts, memoryChange, memUsed, at), OwnMemory: b.apart[key.device][at]}
 			if n := parts[utilizationTime]; n > 0 && n < 1e7 {
 				s.Known = min(b.slot, time.Duration(n)*b.step)
 			}

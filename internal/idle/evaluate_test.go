@@ -37,6 +37,7 @@ type world struct {
 	skew      time.Duration      // of Prometheus's clock
 	uses      map[string]float64 // per cent, by workload; those that are missing are not measured
 	pods      map[string]idle.PodUse
+	memory    map[string]float64 // MiB, by how much it changes in each slot; those that are missing are not measured
 	err       error
 	asked     int
 	askedPods int
@@ -108,8 +109,12 @@ func (w *world) PodUtilization(_ context.Context, _ []string, from, until time.T
 	for name, use := range w.uses {
 		one := gpumetrics.PodUtilization{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z", UUID: "GPU-" + name}
 		for end := from.Add(of); !end.After(until); end = end.Add(of) {
-			one.Slots = append(one.Slots, gpumetrics.UtilizationSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
-				Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
+			s := gpumetrics.UtilizationSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
+				Unit: gpumetrics.Percent, Source: gpumetrics.Measured}}
+			if change, measured := w.memory[name]; measured {
+				s.MemoryChange = gpumetrics.Reading{Value: change, Unit: gpumetrics.MiB, Source: gpumetrics.Measured}
+			}
+			one.Slots = append(one.Slots, s)
 		}
 		list = append(list, one)
 	}
@@ -232,6 +237,7 @@ func TestWhatKeepsItRunning(t *testing.T) {
 		"Prometheus's clock is an hour behind":         {func(w *world) { w.skew = -time.Hour }, 1},
 		"Prometheus's clock is an hour ahead":          {func(w *world) { w.skew = time.Hour }, 1},
 		"it works again":                               {func(w *world) { w.uses["lazy"] = 5 }, 1},
+		"somebody loads a model":                       {func(w *world) { w.memory = map[string]float64{"lazy": 900} }, 1},
 		"it is switched off":                           {func(w *world) { w.set(idle.Off, 0) }, 1},
 		"only a warning is wanted":                     {func(w *world) { w.set(idle.Warn, time.Hour) }, 1},
 		"the portal's clock was set back":              {func(w *world) { w.now = w.now.Add(-24 * time.Hour) }, 1},

@@ -38,12 +38,30 @@ func (u PodUse) most(other PodUse) PodUse {
 	return PodUse{max(u.CPU, other.CPU), max(u.Network, other.Network)}
 }
 
+// MemoryUsed is the least change of a device's used memory that is use, in MiB: somebody loads a model or allocates
+// tensors. It is a guess: more than the few MiB by which a program changes that waits, less than a program takes that
+// begins to work. PyTorch takes blocks of 2 and 20 MiB (c10/cuda/CUDACachingAllocator), a CUDA context hundreds.
+const MemoryUsed = 64
+
+// MemoryChange is by how much the used memory of a workload's devices changed, that of the device whose changed most.
+type MemoryChange struct {
+	MiB   float64 // of those that are measured
+	Known bool    // all of them are
+}
+
+// most is the higher one; of what is known only in part of the time the highest is not known.
+func (c MemoryChange) most(other MemoryChange) MemoryChange {
+	return MemoryChange{max(c.MiB, other.MiB), c.Known && other.Known}
+}
+
 // Observation is the use of a workload in one stretch of time.
 type Observation struct {
 	From, Until time.Time
 	High        float64 // per cent of the busiest device's engine in its busiest sample
 	Pod         PodUse  // of the busiest pod, of a workload that is judged by its pods; of each the highest
-	Reason      Reason  // "" where all of the stretch is known
+	// a sign of use where it is known; where it is not, the others decide alone
+	Memory MemoryChange
+	Reason Reason // "" where all of the stretch is known, but for the memory
 }
 
 // Measured is what a cluster's metrics tell of a stretch of time.
@@ -82,9 +100,11 @@ func Observe(w workload.Workload, s Setting, of Measured, from, until time.Time,
 	default:
 		looks = observeDevices(w, of.Devices, slot)
 	}
+	memory := observeMemory(w, of.Devices)
 	var list []Observation
 	for end := from.Add(slot); !end.After(until); end = end.Add(slot) {
 		l, seen := looks[end.UnixMilli()]
+		l.Memory = memory[end.UnixMilli()]
 		switch {
 		case never != "":
 			l.Reason = never
@@ -112,6 +132,9 @@ func observeDevices(w workload.Workload, works []gpumetrics.PodUtilization, slot
 			continue
 		}
 		for _, s := range d.Slots {
+			if s.High.Why == gpumetrics.NoSeries && s.Known == 0 {
+				continue // of its memory alone
+			}
 			x := at[s.Until.UnixMilli()]
 			x.seen++
 			if s.Known >= slot {
@@ -137,6 +160,27 @@ func observeDevices(w workload.Workload, works []gpumetrics.PodUtilization, slot
 		looks[end] = l
 	}
 	return looks
+}
+
+// observeMemory looks at slots by their ends. The memory of a card that others share says nothing of one pod: it counts
+// only where the exporter tells each pod's part.
+func observeMemory(w workload.Workload, works []gpumetrics.PodUtilization) map[int64]MemoryChange {
+	at, known := map[int64]MemoryChange{}, map[int64]int{}
+	for _, d := range works {
+		if d.Namespace != w.Namespace || !w.HasPod(d.Pod) {
+			continue
+		}
+		for _, s := range d.Slots {
+			if !s.MemoryChange.Known() || byPods(w) && !s.OwnMemory {
+				continue
+			}
+			end := s.Until.UnixMilli()
+			known[end]++
+			at[end] = MemoryChange{max(at[end].MiB, s.MemoryChange.Value),
+				known[end] >= max(1, w.Replicas.Want()*w.Size.Devices())}
+		}
+	}
+	return at
 }
 
 // observePods looks at slots by their ends. CPU and network of every pod that a workload wants must have been measured
@@ -187,17 +231,18 @@ func observePods(w workload.Workload, pods []gpumetrics.PodUsage, slot time.Dura
 // Record is the accumulated idle time of one workload.
 type Record struct {
 	Workload       workload.ID
-	Generation     int64     // of the spec that it belongs to: whatever is started anew begins anew
-	Below          int       // the threshold that Since is judged by; 0 where PodBelow is
-	PodBelow       PodUse    // the thresholds that it is judged by; zero where devices have values of their own
-	Since          time.Time // from when on it was idle without a gap; zero for not
-	Until          time.Time // up to when that is known; the cluster's, kept once for all
-	High           float64   // per cent, the highest since Since
-	PodHigh        PodUse    // the highest of each since then
-	WarnedAt       time.Time // of this idle time; zero for not yet
-	StopsAt        time.Time // what the warning said; zero where it said nothing of an end
-	KeepAliveUntil time.Time // somebody still needs it until then
-	KeepAliveBy    string    // their name
+	Generation     int64        // of the spec that it belongs to: whatever is started anew begins anew
+	Below          int          // the threshold that Since is judged by; 0 where PodBelow is
+	PodBelow       PodUse       // the thresholds that it is judged by; zero where devices have values of their own
+	Since          time.Time    // from when on it was idle without a gap; zero for not
+	Until          time.Time    // up to when that is known; the cluster's, kept once for all
+	High           float64      // per cent, the highest since Since
+	PodHigh        PodUse       // the highest of each since then
+	MemoryHigh     MemoryChange // the highest since then
+	WarnedAt       time.Time    // of this idle time; zero for not yet
+	StopsAt        time.Time    // what the warning said; zero where it said nothing of an end
+	KeepAliveUntil time.Time    // somebody still needs it until then
+	KeepAliveBy    string       // their name
 }
 
 // judgedBy is the record with the thresholds of a setting.
@@ -218,7 +263,7 @@ func (m Record) under(s Setting) bool {
 
 // busy forgets the idle time, with the warning of it.
 func (m Record) busy(until time.Time) Record {
-	m.Since, m.High, m.PodHigh, m.Until = time.Time{}, 0, PodUse{}, until
+	m.Since, m.High, m.PodHigh, m.MemoryHigh, m.Until = time.Time{}, 0, PodUse{}, MemoryChange{}, until
 	m.WarnedAt, m.StopsAt = time.Time{}, time.Time{}
 	return m
 }
@@ -235,13 +280,14 @@ func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record 
 	if byPods(w) {
 		quiet = s.ByPod() && l.Pod.below(s.podLimit())
 	}
-	if l.Reason != "" || !quiet {
+	if l.Reason != "" || !quiet || l.Memory.MiB >= MemoryUsed {
 		return m.busy(l.Until)
 	}
 	if m.Since.IsZero() {
-		m.Since = l.From
+		m.Since, m.MemoryHigh = l.From, l.Memory
 	}
 	m.Until, m.High, m.PodHigh = l.Until, max(m.High, l.High), m.PodHigh.most(l.Pod)
+	m.MemoryHigh = m.MemoryHigh.most(l.Memory)
 	return m
 }
 

@@ -85,6 +85,93 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// TestMemoryThatChangesIsUse: of a device that is the workload's own, and of a share where the exporter tells its part.
+// The memory of a whole card that others share says nothing of one pod, and what is not measured says nothing at all.
+func TestMemoryThatChangesIsUse(t *testing.T) {
+	until := noon.Add(slot)
+	mib := func(v float64) gpumetrics.Reading {
+		return gpumetrics.Reading{Value: v, Unit: gpumetrics.MiB, Source: gpumetrics.Measured}
+	}
+	none := gpumetrics.Reading{Unit: gpumetrics.MiB, Why: gpumetrics.NoSeries}
+	work := func(uuid string, memory gpumetrics.Reading, own bool) gpumetrics.PodUtilization {
+		return gpumetrics.PodUtilization{Namespace: "gpu-vision", Pod: "nb-0", UUID: uuid,
+			Slots: []gpumetrics.UtilizationSlot{{Until: until, High: percent(1), Known: slot, MemoryChange: memory,
+				OwnMemory: own}}}
+	}
+	calm := []gpumetrics.PodUsage{{Namespace: "gpu-vision", Pod: "nb-0", Slots: []gpumetrics.UsageSlot{{Until: until,
+		CPU: gpumetrics.Rate{Value: 0.01, Known: slot}, Network: gpumetrics.Rate{Value: 300, Known: slot}}}}}
+	two := slice()
+	two.Size.Technology, two.Size.Accelerator.Resource, two.Size.Accelerator.Count = catalog.Full, "nvidia.com/gpu", 2
+	shared := slice()
+	shared.Size.Technology = catalog.TimeSlicing
+	for name, c := range map[string]struct {
+		of     workload.Workload
+		works  []gpumetrics.PodUtilization
+		idle   bool
+		memory MemoryChange
+	}{
+		"a model is loaded, or given back": {slice(), []gpumetrics.PodUtilization{work("A", mib(64), false)}, false,
+			MemoryChange{}},
+		"less than that is a program that waits": {slice(), []gpumetrics.PodUtilization{work("A", mib(63), false)}, true,
+			MemoryChange{63, true}},
+		"not measured": {slice(), []gpumetrics.PodUtilization{work("A", none, false)}, true, MemoryChange{}},
+		"one of two changes": {two, []gpumetrics.PodUtilization{work("A", mib(0), false), work("B", mib(900), false)}, false,
+			MemoryChange{}},
+		"one changes and the other is not measured": {two, []gpumetrics.PodUtilization{work("A", none, false),
+			work("B", mib(900), false)}, false, MemoryChange{}},
+		"one is still and the other is not measured": {two, []gpumetrics.PodUtilization{work("A", none, false),
+			work("B", mib(2), false)}, true, MemoryChange{2, false}},
+		"a neighbour on a shared card": {shared, []gpumetrics.PodUtilization{work("A", mib(900), false)}, true,
+			MemoryChange{}},
+		"its own part of a shared card": {shared, []gpumetrics.PodUtilization{work("A", mib(900), true)}, false,
+			MemoryChange{}},
+		"its own part of a shared card that waits": {shared, []gpumetrics.PodUtilization{work("A", mib(1), true)}, true,
+			MemoryChange{1, true}},
+	} {
+		s := thresholds(stopAfter(time.Hour))
+		looks := Observe(c.of, s, Measured{Devices: c.works, Pods: calm}, noon, until, slot)
+		m := Accumulate(Record{Until: noon}, c.of, s, looks[0])
+		if m.Since.IsZero() == c.idle || m.MemoryHigh != c.memory {
+			t.Errorf("%s: want idle %t with %+v, got %+v of %+v", name, c.idle, c.memory, m, looks)
+		}
+	}
+	// a device whose engine nobody measures is not known, whatever its memory does
+	work0 := work("A", mib(0), false)
+	work0.Slots[0].High, work0.Slots[0].Known = gpumetrics.Reading{Unit: gpumetrics.Percent, Why: gpumetrics.NoSeries}, 0
+	alone := Measured{Devices: []gpumetrics.PodUtilization{work0}}
+	looks := Observe(slice(), stopAfter(time.Hour), alone, noon, until, slot)
+	if looks[0].Reason != Unmeasured {
+		t.Errorf("memory alone: want it unmeasured, got %+v", looks)
+	}
+}
+
+// TestTheHighestChangeIsOfAllTheIdleTime: what is known of a part of it is not known of the whole.
+func TestTheHighestChangeIsOfAllTheIdleTime(t *testing.T) {
+	w, s := slice(), stopAfter(time.Hour)
+	look := func(n int, c MemoryChange) Observation {
+		from := noon.Add(time.Duration(n) * slot)
+		return Observation{From: from, Until: from.Add(slot), High: 1, Memory: c}
+	}
+	for name, c := range map[string]struct {
+		looks []MemoryChange
+		want  MemoryChange
+		since time.Time
+	}{
+		"the highest": {[]MemoryChange{{3, true}, {9, true}, {0, true}}, MemoryChange{9, true}, noon},
+		"a gap":       {[]MemoryChange{{3, true}, {}, {4, true}}, MemoryChange{4, false}, noon},
+		"a model is loaded": {[]MemoryChange{{3, true}, {4000, true}, {1, true}}, MemoryChange{1, true},
+			noon.Add(2 * slot)},
+	} {
+		m := Record{Until: noon}
+		for i, l := range c.looks {
+			m = Accumulate(m, w, s, look(i, l))
+		}
+		if m.MemoryHigh != c.want || !m.Since.Equal(c.since) {
+			t.Errorf("%s: want %+v since %v, got %+v since %v", name, c.want, c.since, m.MemoryHigh, m.Since)
+		}
+	}
+}
+
 // quiet folds so many idle stretches, from noon on.
 func quiet(w workload.Workload, s Setting, n int) Record {
 	m := Record{}

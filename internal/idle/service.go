@@ -17,7 +17,8 @@ import (
 
 // Source asks one cluster's metrics. Any error means that the use is unknown.
 type Source interface {
-	// PodUtilization is how hard the pods of some namespaces worked, slot by slot, with one call.
+	// PodUtilization is how hard the pods of some namespaces worked, and how their GPU memory changed, slot by slot, with
+	// one call.
 	PodUtilization(ctx context.Context, namespaces []string, from, until time.Time, slot,
 		step time.Duration) ([]gpumetrics.PodUtilization, error)
 	// PodUsage is how much CPU and network they used, likewise.
@@ -167,14 +168,15 @@ type State struct {
 	ByPods         bool          // judged by CPU and network of its pods, not by its devices
 	Idle           time.Duration // as far as is known; 0 where it is at work, or nothing is known
 	Since          time.Time
-	High           float64   // per cent, the highest use in that time
-	PodHigh        PodUse    // the same of a pod's CPU and network
-	AsOf           time.Time // up to when that is known; zero for never
-	Stale          bool      // AsOf is too long ago to follow anything from
-	Warned         time.Time // zero for not
-	WarnsAt        time.Time // zero where nothing is idle, or the warning was given
-	StopsAt        time.Time // zero where no end was announced
-	KeepAliveUntil time.Time // zero where nobody keeps it, or that is over
+	High           float64      // per cent, the highest use in that time
+	PodHigh        PodUse       // the same of a pod's CPU and network
+	MemoryHigh     MemoryChange // likewise, of its GPU memory
+	AsOf           time.Time    // up to when that is known; zero for never
+	Stale          bool         // AsOf is too long ago to follow anything from
+	Warned         time.Time    // zero for not
+	WarnsAt        time.Time    // zero where nothing is idle, or the warning was given
+	StopsAt        time.Time    // zero where no end was announced
+	KeepAliveUntil time.Time    // zero where nobody keeps it, or that is over
 	KeepAliveBy    string
 }
 
@@ -183,9 +185,10 @@ type SignalName string
 
 // The signals.
 const (
-	GPUSignal     SignalName = "gpu"     // per cent of the engine of the busiest device
-	CPUSignal     SignalName = "cpu"     // cores of the busiest pod
-	NetworkSignal SignalName = "network" // bytes per second of the busiest pod
+	GPUSignal     SignalName = "gpu"        // per cent of the engine of the busiest device
+	CPUSignal     SignalName = "cpu"        // cores of the busiest pod
+	NetworkSignal SignalName = "network"    // bytes per second of the busiest pod
+	MemorySignal  SignalName = "gpu_memory" // MiB by which the used memory of a device changed
 )
 
 // Signal is one of the values that a workload is judged by: its threshold, and the highest in the idle time.
@@ -194,16 +197,22 @@ type Signal struct {
 	Below, High float64
 }
 
-// Signals are what a workload is judged by, none where it never is.
-func (is State) Signals() []Signal {
+// Signals are what a workload is judged by, none where it never is. GPU memory is among them where it is known of all of
+// the idle time.
+func (is State) Signals() (list []Signal) {
 	switch {
 	case is.Never != "" || !is.Setting.On():
 		return nil
 	case is.ByPods:
-		return []Signal{{CPUSignal, is.Setting.CPU, is.PodHigh.CPU},
+		list = []Signal{{CPUSignal, is.Setting.CPU, is.PodHigh.CPU},
 			{NetworkSignal, float64(is.Setting.Network), is.PodHigh.Network}}
+	default:
+		list = []Signal{{GPUSignal, float64(is.Setting.Below), is.High}}
 	}
-	return []Signal{{GPUSignal, float64(is.Setting.Below), is.High}}
+	if is.MemoryHigh.Known {
+		list = append(list, Signal{MemorySignal, MemoryUsed, is.MemoryHigh.MiB})
+	}
+	return list
 }
 
 // Of is what is known of one workload. What the actor may not read does not exist.
@@ -263,7 +272,7 @@ func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 		return is
 	}
 	is.Idle, is.Since, is.Warned, is.StopsAt = m.Idle(), m.from(), m.WarnedAt, m.StopsAt
-	is.High, is.PodHigh = m.High, m.PodHigh
+	is.High, is.PodHigh, is.MemoryHigh = m.High, m.PodHigh, m.MemoryHigh
 	if m.WarnedAt.IsZero() {
 		is.WarnsAt = m.from().Add(of.warnAfter())
 	}

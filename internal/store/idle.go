@@ -49,6 +49,8 @@ type idleRecordRow struct {
 	BelowNetwork   int64 // bytes per second, as HighNetwork
 	HighCPU        int64
 	HighNetwork    int64
+	HighMemory     int64 // MiB
+	MemoryKnown    bool
 	WarnedAt       timestamp
 	StopsAt        timestamp
 	KeepAliveUntil timestamp
@@ -60,9 +62,10 @@ func (idleRecordRow) TableName() string { return "idle_records" }
 func toIdleRecord(r idleRecordRow) idle.Record {
 	return idle.Record{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
 		Since: r.SinceAt.time(), High: float64(r.High) / 100,
-		PodBelow: idle.PodUse{CPU: float64(r.BelowCPU) / 1000, Network: float64(r.BelowNetwork)},
-		PodHigh:  idle.PodUse{CPU: float64(r.HighCPU) / 1000, Network: float64(r.HighNetwork)},
-		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(),
+		PodBelow:   idle.PodUse{CPU: float64(r.BelowCPU) / 1000, Network: float64(r.BelowNetwork)},
+		PodHigh:    idle.PodUse{CPU: float64(r.HighCPU) / 1000, Network: float64(r.HighNetwork)},
+		MemoryHigh: idle.MemoryChange{MiB: float64(r.HighMemory), Known: r.MemoryKnown},
+		WarnedAt:   r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(),
 		KeepAliveBy: r.KeepAliveBy}
 }
 
@@ -71,6 +74,7 @@ func fromIdleRecord(m idle.Record) idleRecordRow {
 		SinceAt: timestampOf(m.Since), High: int64(math.Ceil(m.High * 100)),
 		BelowCPU: int64(math.Round(m.PodBelow.CPU * 1000)), BelowNetwork: int64(m.PodBelow.Network),
 		HighCPU: int64(math.Ceil(m.PodHigh.CPU * 1000)), HighNetwork: int64(math.Ceil(m.PodHigh.Network)),
+		HighMemory: int64(math.Ceil(m.MemoryHigh.MiB)), MemoryKnown: m.MemoryHigh.Known,
 		WarnedAt: timestampOf(m.WarnedAt), StopsAt: timestampOf(m.StopsAt), KeepAliveUntil: timestampOf(m.KeepAliveUntil),
 		KeepAliveBy: m.KeepAliveBy}
 }

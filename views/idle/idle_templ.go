@@ -224,7 +224,7 @@ func Page(m PageModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, h := range []string{"measured", "own", "inside", "notebook", "told", "doubt", "order"} {
+			for _, h := range []string{"measured", "own", "memory", "inside", "notebook", "told", "doubt", "order"} {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

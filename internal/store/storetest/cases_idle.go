@@ -15,7 +15,8 @@ import (
 func idleRecord(id string) idle.Record {
 	return idle.Record{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2),
 		StopsAt: later(3), KeepAliveUntil: later(4), KeepAliveBy: "Ada Lovelace",
-		PodBelow: idle.PodUse{CPU: 0.05, Network: 10000}, PodHigh: idle.PodUse{CPU: 0.013, Network: 321}}
+		PodBelow: idle.PodUse{CPU: 0.05, Network: 10000}, PodHigh: idle.PodUse{CPU: 0.013, Network: 321},
+		MemoryHigh: idle.MemoryChange{MiB: 3, Known: true}}
 }
 
 func idleSettings(version int64) idle.Revision {

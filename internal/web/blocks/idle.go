@@ -46,6 +46,8 @@ func idleAmount(say page.Words, of idle.SignalName, v float64) string {
 			digits = 2
 		}
 		return say.S("idle.cores", "N", ui.Number(say.Localizer, thousandths/1000, digits))
+	case idle.MemorySignal:
+		return say.Number(math.Ceil(v)) + " MiB"
 	case idle.NetworkSignal:
 		return say.Number(math.Ceil(v/100)/10) + " kB/s"
 	}

@@ -81,7 +81,7 @@ func (w *World) EndsWhenIdle(after time.Duration) {
 // IsIdle says since when a workload's GPU does nothing, and when its owner was warned; zero for not.
 func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
 	m := idle.Record{Workload: id, Below: idle.UsualBelow, Since: since, Until: have(w.IdleObserved(bg))["local"],
-		High:       1.2,
+		High: 1.2, MemoryHigh: idle.MemoryChange{MiB: 2, Known: true},
 		Generation: w.Work(id).Generation}
 	if !warned.IsZero() {
 		m = m.Warned(*have(w.IdleSettings(bg)).Settings.All, warned)

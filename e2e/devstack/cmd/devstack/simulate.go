@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/cadvisor"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/control"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/dra"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/faces"
@@ -66,12 +67,14 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface, cu
 		return fmt.Errorf("SOCKS: %w", err)
 	}
 	context.AfterFunc(ctx, port.Stop)
-	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Network: network, SOCKS: port,
-		Logs: logs, Context: ctx}
+	containers := cadvisor.New(cluster)
+	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Containers: containers,
+		Network: network, SOCKS: port, Logs: logs, Context: ctx}
 	if err := serve(ctx, w.Ports.Addr("control"), api.Handler(w.Secrets.ControlPath)); err != nil {
 		return fmt.Errorf("control API: %w", err)
 	}
-	if err := serve(ctx, w.Ports.Addr("faces"), faces.Handler(cluster, hardware, w.Ports.Addr("faces"))); err != nil {
+	if err := serve(ctx, w.Ports.Addr("faces"), faces.Handler(cluster, hardware, containers,
+		w.Ports.Addr("faces"))); err != nil {
 		return fmt.Errorf("exporters: %w", err)
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package control is the API with which tests make things go wrong: parts stop or hang, nodes are lost, pods fail, GPUs
-// are busy or idle. It listens on loopback under a path that cannot be guessed.
+// or CPUs are busy or idle. It listens on loopback under a path that cannot be guessed.
 //
 //	GET  /status                                   parts, routes, loads, lost nodes
 //	GET  /holders/{node}                           which pod holds which device
@@ -7,6 +7,7 @@
 //	POST /freeze/{part}              POST /thaw/{part}
 //	PUT  /routes?pod=NS/NAME&port=8888&to=127.0.0.1:PORT   DELETE /routes?pod=NS/NAME&port=8888
 //	PUT  /load?pod=NS/NAME&value=0.9                       DELETE /load?pod=NS/NAME
+//	PUT  /cpu?pod=NS/NAME&value=0.9                        DELETE /cpu?pod=NS/NAME   (its CPUs, and its network)
 //	PUT  /memory?pod=NS/NAME&value=0.1                     DELETE /memory?pod=NS/NAME   (the part that it fills)
 //	PUT  /notebook?pod=NS/NAME&last_activity=TIME&kernels=1&state=idle
 //	PUT  /log?pod=NS/NAME[&container=main][&previous=true]  POST adds to it   (the body is what the container wrote)
@@ -34,6 +35,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/cadvisor"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/kubelet"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
@@ -45,13 +47,14 @@ import (
 
 // Control is what the API acts on.
 type Control struct {
-	Group    *part.Group
-	Cluster  *world.Cluster
-	Hardware *gpus.Hardware
-	Network  *stub.Network
-	SOCKS    *socks.Port
-	Logs     *kubelet.Logs
-	Context  context.Context // of the whole devstack: a part that was started outlives the request
+	Group      *part.Group
+	Cluster    *world.Cluster
+	Hardware   *gpus.Hardware
+	Containers *cadvisor.Counters
+	Network    *stub.Network
+	SOCKS      *socks.Port
+	Logs       *kubelet.Logs
+	Context    context.Context // of the whole devstack: a part that was started outlives the request
 }
 
 // Handler serves the API below /secret/.
@@ -68,6 +71,8 @@ func (c *Control) Handler(secret string) http.Handler {
 		"DELETE /routes":               c.dropRoute,
 		"PUT /load":                    set(&c.Hardware.Loads),
 		"DELETE /load":                 drop(&c.Hardware.Loads),
+		"PUT /cpu":                     set(&c.Containers.Loads),
+		"DELETE /cpu":                  drop(&c.Containers.Loads),
 		"PUT /memory":                  set(&c.Hardware.Memory),
 		"DELETE /memory":               drop(&c.Hardware.Memory),
 		"PUT /notebook":                c.setNotebook,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/cadvisor"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/part"
@@ -45,7 +46,8 @@ func start(t *testing.T) (*httptest.Server, kubernetes.Interface, *part.Group) {
 	t.Cleanup(func() { _ = group.Stop() })
 	network := stub.NewNetwork(ctx, cluster, stub.NewMemory())
 	c := &Control{Group: group, Cluster: cluster, Hardware: gpus.New(cluster, filepath.Join(t.TempDir(), "d.json")),
-		Network: network, SOCKS: &socks.Port{Addr: "127.0.0.1:0", Network: network}, Context: ctx}
+		Containers: cadvisor.New(cluster), Network: network, Context: ctx,
+		SOCKS: &socks.Port{Addr: "127.0.0.1:0", Network: network}}
 	server := httptest.NewServer(c.Handler("secret"))
 	t.Cleanup(server.Close)
 	return server, client, group
@@ -84,6 +86,9 @@ func TestAnswers(t *testing.T) {
 		"a load of a pod yet to come": {"PUT", "/secret/load?pod=red/soon&value=0", 200},
 		"a load that is too much":     {"PUT", "/secret/load?pod=red/nb&value=2", 400},
 		"a load that is no number":    {"PUT", "/secret/load?pod=red/nb&value=NaN", 400},
+		"a busy CPU":                  {"PUT", "/secret/cpu?pod=red/soon&value=0.9", 200},
+		"a CPU that is too much":      {"PUT", "/secret/cpu?pod=red/nb&value=1.1", 400},
+		"a CPU as it was":             {"DELETE", "/secret/cpu?pod=red/nb", 200},
 		"a memory to fill":            {"PUT", "/secret/memory?pod=red/nb&value=0.1", 200},
 		"a memory that is too much":   {"PUT", "/secret/memory?pod=red/nb&value=1.1", 400},
 		"a memory as it was":          {"DELETE", "/secret/memory?pod=red/nb", 200},

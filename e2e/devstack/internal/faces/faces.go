@@ -1,5 +1,5 @@
-// Package faces serves what a site's exporters and servers would: the page of dcgm-exporter for every node, the list of
-// those pages for Prometheus, and the license server.
+// Package faces serves what a site's exporters and servers would: the pages of dcgm-exporter and of the kubelet's
+// cAdvisor for every node, the lists of those pages for Prometheus, and the license server.
 package faces
 
 import (
@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/cadvisor"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/seed"
@@ -19,10 +21,13 @@ import (
 )
 
 // Handler serves all faces; addr is where it will be reached.
-func Handler(cluster *world.Cluster, hardware *gpus.Hardware, addr string) http.Handler {
+func Handler(cluster *world.Cluster, hardware *gpus.Hardware, containers *cadvisor.Counters, addr string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /exporters", func(w http.ResponseWriter, _ *http.Request) {
 		sendJSON(w, exporters(cluster.Nodes(), addr))
+	})
+	mux.HandleFunc("GET /kubelets", func(w http.ResponseWriter, _ *http.Request) {
+		sendJSON(w, kubelets(cluster.Nodes(), addr))
 	})
 	mux.HandleFunc("GET /nodes/{node}/metrics", func(w http.ResponseWriter, r *http.Request) {
 		node := cluster.Node(r.PathValue("node"))
@@ -30,16 +35,29 @@ func Handler(cluster *world.Cluster, hardware *gpus.Hardware, addr string) http.
 			http.Error(w, "no exporter runs on this node", http.StatusServiceUnavailable)
 			return
 		}
-		var page bytes.Buffer
-		if err := hardware.Page(&page, node, time.Now()); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+		sendPage(w, node, hardware.Page)
+	})
+	mux.HandleFunc("GET /nodes/{node}/metrics/cadvisor", func(w http.ResponseWriter, r *http.Request) {
+		node := cluster.Node(r.PathValue("node"))
+		if node == nil || node.Annotations[nodes.FailedAnnotation] != "" {
+			http.Error(w, "this node does not answer", http.StatusServiceUnavailable)
 			return
 		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(page.Bytes())
+		sendPage(w, node, containers.Page)
 	})
 	mux.Handle("/license/", http.StripPrefix("/license", license(cluster)))
 	return mux
+}
+
+// sendPage answers with a node's page as of now, or says why there is none.
+func sendPage(w http.ResponseWriter, node *corev1.Node, write func(io.Writer, *corev1.Node, time.Time) error) {
+	var page bytes.Buffer
+	if err := write(&page, node, time.Now()); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(page.Bytes())
 }
 
 // exporterRuns: not on a lost node, and not while the MIG manager has sent the exporter away.
@@ -71,6 +89,23 @@ func exporters(all []*corev1.Node, addr string) []group {
 			"endpoint":         "gpu-metrics",
 			"container":        "nvidia-dcgm-exporter",
 			"pod":              "nvidia-dcgm-exporter-" + suffix(node.Name),
+		}})
+	}
+	return groups
+}
+
+// kubelets lists a target per node with the labels that the ServiceMonitor of kube-prometheus gives kubelets.
+func kubelets(all []*corev1.Node, addr string) []group {
+	groups := []group{}
+	for _, node := range all {
+		groups = append(groups, group{Targets: []string{addr}, Labels: map[string]string{
+			"__metrics_path__": "/nodes/" + node.Name + "/metrics/cadvisor",
+			"instance":         address(node) + ":10250",
+			"namespace":        "kube-system",
+			"service":          "kubelet",
+			"endpoint":         "https-metrics",
+			"metrics_path":     "/metrics/cadvisor",
+			"node":             node.Name,
 		}})
 	}
 	return groups

@@ -7,6 +7,7 @@ package gpus
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -220,7 +221,7 @@ func containerOf(pod *corev1.Pod, claim string) string {
 }
 
 // Page writes the exporter's page of a node.
-func (h *Hardware) Page(w interface{ Write([]byte) (int, error) }, node *corev1.Node, now time.Time) error {
+func (h *Hardware) Page(w io.Writer, node *corev1.Node, now time.Time) error {
 	entities, err := h.Entities(node, now)
 	if err != nil {
 		return fmt.Errorf("readings of %s: %w", node.Name, err)

@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// LoadAnnotation on a pod says how busy it keeps its GPU, 0 to 1.
+// LoadAnnotation on a pod says how busy it keeps its GPU and its CPUs, 0 to 1.
 const LoadAnnotation = "devstack.gpu-portal.example/load"
 
-// Loads are the loads that the control API has set, or the parts of their memory that pods are to fill, by
-// namespace/name of the pod.
+// Loads are the loads that the control API has set, of GPUs or of CPUs, or the parts of their memory that pods are to
+// fill, by namespace/name of the pod.
 type Loads struct {
 	mu  sync.Mutex
 	set map[string]float64
@@ -52,9 +52,9 @@ func (l *Loads) setFor(pod *corev1.Pod) (float64, bool) {
 	return value, ok
 }
 
-// of says how busy a pod keeps its GPU now: as set, as annotated, or a wave of its own with some noise. A pod that does
-// not run keeps nothing busy; a load of 0 is exactly 0.
-func (l *Loads) of(pod *corev1.Pod, now time.Time) float64 {
+// Of says how busy a pod keeps its GPU, or its CPUs, now: as set, as annotated, or a wave of its own with some noise. A
+// pod that does not run keeps nothing busy; a load of 0 is exactly 0.
+func (l *Loads) Of(pod *corev1.Pod, now time.Time) float64 {
 	if pod.Status.Phase != corev1.PodRunning {
 		return 0
 	}

@@ -79,7 +79,7 @@ func (h *Hardware) fill(e *dcgm.Entity, instance *nodes.Instance, all []holding,
 		s := dcgm.Share{
 			Namespace: x.holder.Namespace, Pod: x.holder.Pod, UID: x.holder.UID, Container: x.holder.Container,
 			Replica: x.replica,
-			Busy:    h.Loads.of(pod, now) * part,
+			Busy:    h.Loads.Of(pod, now) * part,
 			UsedMiB: float64(int(h.Memory.memoryOf(pod, now) * (e.MemoryMiB - e.ReservedMiB) * part)), More: x.more,
 		}
 		e.Busy = clamp(e.Busy + s.Busy)

@@ -125,7 +125,8 @@ profiles:
 }
 
 // prometheusConfig scrapes every node's exporter as a ServiceMonitor of the GPU operator does: the target has labels
-// namespace, pod and container of its own (honor_labels false), so those of the workload become exported_*.
+// namespace, pod and container of its own (honor_labels false), so those of the workload become exported_*. Kubelets are
+// scraped as kube-prometheus does, which honours theirs.
 func (s Settings) prometheusConfig() string {
 	return fmt.Sprintf(`global:
   scrape_interval: %[1]s
@@ -136,6 +137,11 @@ scrape_configs:
   honor_labels: false
   http_sd_configs:
   - url: %[2]s/exporters
+    refresh_interval: 5s
+- job_name: kubelet
+  honor_labels: true
+  http_sd_configs:
+  - url: %[2]s/kubelets
     refresh_interval: 5s
 `, s.ScrapeInterval, s.Ports.URL("faces"))
 }

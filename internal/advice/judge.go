@@ -88,7 +88,7 @@ func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice
 	if a.Why = silent(w); a.Why != "" {
 		return a
 	}
-	offer = suitable(w, offer)
+	offer = suitable(&w, offer)
 	if killed(w) {
 		a.Signs = append(a.Signs, OutOfMemory)
 	}
@@ -160,15 +160,20 @@ func signs(e Evidence, r Rule) []Sign {
 
 // suitable are the sizes that somebody could move to without giving up what they were promised: of the same card, on
 // the same cluster, not weaker in isolation, and not one that may be taken away or will soon be gone.
-func suitable(w workload.Workload, offer []catalog.Size) []catalog.Size {
-	now := w.Size
-	return slices.DeleteFunc(slices.Clone(offer), func(s catalog.Size) bool {
-		return s.Name == now.Name || s.CPUOnly() || !s.OfferedTo(w.Tenant) || !s.OfferedOn(w.Cluster) ||
+func suitable(w *workload.Workload, offer []catalog.Size) (fit []catalog.Size) {
+	now := &w.Size
+	for i := range offer { // by place: each is half a KiB, and there are many for each workload
+		s := &offer[i]
+		if s.Name == now.Name || s.Accelerator.Vendor != now.Accelerator.Vendor ||
+			s.Accelerator.Model != now.Accelerator.Model || s.Accelerator.MemoryGiB <= 0 || s.CPUOnly() ||
 			s.Deprecated != nil || s.Preemptible && !now.Preemptible ||
-			s.Accelerator.MemoryGiB <= 0 || s.Accelerator.Vendor != now.Accelerator.Vendor ||
-			s.Accelerator.Model != now.Accelerator.Model ||
-			strength(s.Isolation) < strength(now.Isolation) || s.PricePerHour.Currency != now.PricePerHour.Currency
-	})
+			strength(s.Isolation) < strength(now.Isolation) || s.PricePerHour.Currency != now.PricePerHour.Currency ||
+			!s.OfferedTo(w.Tenant) || !s.OfferedOn(w.Cluster) {
+			continue
+		}
+		fit = append(fit, *s)
+	}
+	return fit
 }
 
 var strengths = []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory,

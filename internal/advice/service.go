@@ -65,9 +65,9 @@ func New(o Options) *Service { return &Service{o} }
 
 // Report is the advice for what somebody may read.
 type Report struct {
-	Advice []Advice // those with advice, what saves most first
-	Put    []Advice // with advice that was put away
-	None   []Advice // without, by cause and name
+	Advice []*Advice // those with advice, what saves most first
+	Put    []*Advice // with advice that was put away
+	None   []*Advice // without, by cause and name
 	AsOf   time.Time
 	Rule   Rule
 	Saves  usage.Money // in a month, if all smaller sizes were taken
@@ -88,7 +88,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope)
 	if err != nil {
 		return Report{}, err
 	}
-	items = slices.DeleteFunc(items, func(w workload.Workload) bool { return !judged(&w) })
+	items = slices.DeleteFunc(items, func(w *workload.Workload) bool { return !judged(w) })
 	items = items[:min(most, len(items))]
 	all, asOf, err := s.judge(ctx, items)
 	if err != nil {
@@ -97,8 +97,9 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope)
 	return report(all, asOf, s.o.Rule), nil
 }
 
-// living are the workloads of a scope, newest first.
-func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scope) ([]workload.Workload, error) {
+// living are the workloads of a scope, newest first. Those of all belong to all who ask: they are not changed.
+func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scope) (all []*workload.Workload,
+	err error) {
 	f := workload.Filter{Limit: 500}
 	switch scope {
 	case usage.Mine:
@@ -106,19 +107,19 @@ func (s *Service) living(ctx context.Context, a identity.Actor, scope usage.Scop
 	case usage.Team:
 		f.Tenants = a.TenantNames()
 	default:
-		living, err := s.o.Store.Living(ctx) // it belongs to all who ask
-		var all []workload.Workload
+		living, err := s.o.Store.Living(ctx)
 		for i := range slices.Backward(living) {
 			if w := &living[i]; judged(w) && len(all) < most {
-				all = append(all, *w)
+				all = append(all, w)
 			}
 		}
 		return all, err
 	}
-	var all []workload.Workload
 	for {
 		items, next, err := s.o.Store.Workloads(ctx, f)
-		all = append(all, items...)
+		for i := range items {
+			all = append(all, &items[i])
+		}
 		if f.Cursor = next; err != nil || next == "" || len(all) >= most {
 			return all, err
 		}
@@ -134,7 +135,7 @@ func (s *Service) Of(ctx context.Context, a identity.Actor, id workload.ID) (Adv
 	if err := workload.Permit(a, identity.ReadWorkload, w); err != nil {
 		return Advice{}, err
 	}
-	all, _, err := s.judge(ctx, []workload.Workload{w})
+	all, _, err := s.judge(ctx, []*workload.Workload{&w})
 	if err != nil {
 		return Advice{}, err
 	}
@@ -195,7 +196,7 @@ func (s *Service) event(a identity.Actor, kind audit.Kind, is Advice) audit.Even
 func judged(w *workload.Workload) bool { return w.Holds() && w.Size.Devices() > 0 }
 
 // judge reads what is known of the workloads, each kind of thing once.
-func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []Advice, asOf time.Time, err error) {
+func (s *Service) judge(ctx context.Context, items []*workload.Workload) (list []Advice, asOf time.Time, err error) {
 	if len(items) == 0 {
 		return nil, time.Time{}, nil
 	}
@@ -230,8 +231,8 @@ func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []
 		if !at.IsZero() {
 			until = at // what was held since cannot have been measured yet
 		}
-		e := Gather(w, meter[w.ID], days, ended[Name{w.Cluster, w.Namespace, w.Name}], until, s.o.Rule.Window)
-		is := Judge(priced(w, offers[w.Tenant]), e, offers[w.Tenant], s.o.Rule)
+		e := Gather(*w, meter[w.ID], days, ended[Name{w.Cluster, w.Namespace, w.Name}], until, s.o.Rule.Window)
+		is := Judge(priced(*w, offers[w.Tenant]), e, offers[w.Tenant], s.o.Rule)
 		if d, away := put[w.ID]; away && is.Kind == d.Kind && is.Size.Name == d.Size {
 			is.Put = &d
 		}
@@ -243,15 +244,18 @@ func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []
 // priced gives a workload's size the price that it has on the list now: what was agreed when it began may be another
 // one, and a move would be made at today's.
 func priced(w workload.Workload, offer []catalog.Size) workload.Workload {
-	if i := slices.IndexFunc(offer, func(s catalog.Size) bool { return s.Name == w.Size.Name }); i >= 0 {
-		w.Size.PricePerHour = offer[i].PricePerHour
+	for i := range offer {
+		if offer[i].Name == w.Size.Name {
+			w.Size.PricePerHour = offer[i].PricePerHour
+			break
+		}
 	}
 	return w
 }
 
 func report(all []Advice, asOf time.Time, rule Rule) Report {
 	r := Report{AsOf: asOf, Rule: rule}
-	var advice, put, none []*Advice // each is several KiB: none is moved to be sorted
+	var advice, put, none []*Advice
 	for i := range all {
 		a := &all[i]
 		switch {
@@ -270,20 +274,9 @@ func report(all []Advice, asOf time.Time, rule Rule) Report {
 	byWorth := func(a, b *Advice) int { // larger before smaller: something fails there
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Saves.Minor, a.Saves.Minor), byName(a, b))
 	}
-	r.Advice, r.Put = inOrder(advice, byWorth), inOrder(put, byWorth)
-	r.None = inOrder(none, func(a, b *Advice) int { return cmp.Or(cmp.Compare(a.Why, b.Why), byName(a, b)) })
+	slices.SortFunc(advice, byWorth)
+	slices.SortFunc(put, byWorth)
+	slices.SortFunc(none, func(a, b *Advice) int { return cmp.Or(cmp.Compare(a.Why, b.Why), byName(a, b)) })
+	r.Advice, r.Put, r.None = advice, put, none
 	return r
-}
-
-// inOrder are those behind the pointers, sorted; nil for none.
-func inOrder(list []*Advice, by func(a, b *Advice) int) []Advice {
-	slices.SortFunc(list, by)
-	var sorted []Advice
-	if len(list) > 0 {
-		sorted = make([]Advice, 0, len(list))
-	}
-	for _, a := range list {
-		sorted = append(sorted, *a)
-	}
-	return sorted
 }

@@ -66,9 +66,9 @@ func (a *API) advice(ctx context.Context, actor identity.Actor, in *adviceInput)
 	}
 	v := AdviceReport{AsOf: moment(r.AsOf), WindowSeconds: r.Rule.Window.Seconds(), AfterSeconds: r.Rule.After.Seconds(),
 		Items: []Advice{}}
-	for _, list := range [][]advice.Advice{r.Advice, r.Put, r.None} {
+	for _, list := range [][]*advice.Advice{r.Advice, r.Put, r.None} {
 		for _, is := range list {
-			v.Items = append(v.Items, adviceView(is))
+			v.Items = append(v.Items, adviceView(*is))
 		}
 	}
 	return reply(v, nil)

@@ -45,24 +45,31 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 	}
 	back := page.AdvicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
 	for _, a := range r.Advice {
-		item := w.adviceItem(k, a, back)
+		item := w.adviceItem(k, *a, back)
 		item.Workload = w.adviceWorkload(k, a)
 		m.Items = append(m.Items, item)
 	}
 	for _, a := range r.Put {
-		m.Put = append(m.Put, putModel(k, a, back))
+		m.Put = append(m.Put, putModel(k, *a, back))
 	}
 	for _, a := range r.None {
 		words := say.S("advice.why_" + string(a.Why))
 		if len(m.None) == 0 || m.None[len(m.None)-1].Words != words {
 			m.None = append(m.None, adviceview.CauseModel{Words: words})
 		}
-		m.None[len(m.None)-1].Names = append(m.None[len(m.None)-1].Names, *w.adviceWorkload(k, a))
+		if c := &m.None[len(m.None)-1]; len(c.Names) < mostOfCause {
+			c.Names = append(c.Names, *w.adviceWorkload(k, a))
+		} else {
+			c.More++
+		}
 	}
 	return page.View{Title: m.Header.Title, Nav: page.UsagePlace(scope), Wide: true, Body: adviceview.Page(m)}, nil
 }
 
-func ofKind(list []advice.Advice, kind advice.Kind) (n int) {
+// mostOfCause is how many workloads are named of those without advice for the same reason.
+const mostOfCause = 10
+
+func ofKind(list []*advice.Advice, kind advice.Kind) (n int) {
 	for _, a := range list {
 		if a.Kind == kind {
 			n++
@@ -83,7 +90,7 @@ func adviceScopes(k page.Call, current usage.Scope) *ui.TabsModel {
 	return m
 }
 
-func (w *Pages) adviceWorkload(k page.Call, a advice.Advice) *ui.StackModel {
+func (w *Pages) adviceWorkload(k page.Call, a *advice.Advice) *ui.StackModel {
 	return &ui.StackModel{Title: a.Workload.Name, Href: page.WorkloadPath(a.Workload.ID),
 		Detail: strings.Join([]string{a.Workload.OwnerName, w.TeamTitle(a.Workload.Tenant),
 			k.Words.SizeTitle(a.Workload.Size)}, " · ")}

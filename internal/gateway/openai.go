@@ -6,15 +6,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// openAIRoute reports whether a program calls a route of the OpenAI API: its clients read errors in that form only. To
-// such a client a gateway of the site hands on what CheckKey answers.
-func openAIRoute(r *http.Request) bool {
-	return (strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == endpointkey.AnswerPath) && !navigates(r)
-}
+// openAIRoute reports whether a program calls a route of the OpenAI API: its clients read errors in that form only.
+func openAIRoute(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") && !navigates(r) }
 
 // kinds are the error types of the OpenAI API, by status; anything else is api_error.
 var kinds = map[int]string{http.StatusBadRequest: "invalid_request_error",

@@ -72,7 +72,7 @@ var keyCases = cases{
 	"the limits of the keys of an endpoint, each value once": func(t *testing.T, s *store.Store) {
 		ctx := withEndpoint(t, s)
 		made := audit.Event{At: later(0), Kind: audit.KeyCreated, Tenant: "vision"}
-		equal(t, endpointkey.LimitValues{}, got(s.KeyLimits(ctx, "w-1"))(t))
+		equal(t, endpointkey.LimitValues{Requests: []int{}, Tokens: []int{}}, got(s.KeyLimits(ctx, "w-1"))(t))
 		for i, l := range []endpointkey.Limits{{RequestsPerMinute: 600}, {RequestsPerMinute: 60, TokensPerMinute: 9},
 			{RequestsPerMinute: 60, Concurrency: 2}, {TokensPerMinute: 7}, {}} {
 			k := endpointKey(fmt.Sprint("k-", i), 0)

@@ -100,8 +100,8 @@ var keyCases = cases{
 		equal(t, k, got(s.EndpointKey(ctx, "k-1"))(t))
 		for _, id := range k.Endpoints() {
 			equal(t, []endpointkey.Key{k}, got(s.EndpointKeys(ctx, id))(t))
-			equal(t, endpointkey.LimitValues{Requests: []int{k.Limits.RequestsPerMinute}, Tokens: []int{k.Limits.TokensPerMinute}},
-				got(s.KeyLimits(ctx, id))(t))
+			equal(t, endpointkey.LimitValues{Requests: []int{k.Limits.RequestsPerMinute},
+				Tokens: []int{k.Limits.TokensPerMinute}}, got(s.KeyLimits(ctx, id))(t))
 		}
 		hour := later(0).Truncate(time.Hour)
 		for i, id := range k.Endpoints() { // each counts its own

@@ -11,8 +11,8 @@ import (
 
 // CheckKey says to a gateway of the site whether the key of a call opens an endpoint, by the same check as of a call
 // that comes here: endpointkey.Answer, or an error of the OpenAI API for the caller. Whoever has a key would learn the
-// same by a call with it. It is called at the portal's own address, whose edge writes the access line and the headers of
-// its site. An answer holds for Recheck, so that a key that is revoked opens nothing after it.
+// same by a call with it. It is called at the portal's own address, whose edge writes the access line and the headers.
+// An answer holds for Recheck, so that a key that is revoked opens nothing after it.
 func (g *Gateway) CheckKey(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	gr, err := g.grantOf(r, query.Get(endpointkey.QueryNamespace), query.Get(endpointkey.QueryEndpoint),

@@ -116,10 +116,17 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all["JobSet"] = needed + "rbac: {jobset: true}\n"
 	all["snapshots"] = needed + "rbac: {snapshots: true}\n"
 	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
+	for _, kind := range []string{"inference-extension", "kuadrant"} {
+		all[kind] = needed + "  clusters: [{name: main, modelGateway: {kind: " + kind + ", gateway: {namespace: gateways, " +
+			"name: models}, address: \"https://models.example.org\"}}]\n"
+	}
 	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
 	for site, values := range all {
 		objects := mustRender(t, values)
 		access := clusterOf(t, objects).Access
+		if asked := clusterOf(t, objects).Rights(); !cmp.Equal(asked, access) {
+			t.Errorf("%s: the settings ask for the rights %+v, and the chart gives %+v", site, asked, access)
+		}
 		want := reconcile.RightsFor(access)
 		got := reconcile.Rights{Cluster: rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller"),
 			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy,

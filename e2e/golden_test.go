@@ -38,7 +38,11 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	}
 	defines(t, "inferenceservices.yaml", "serving.kserve.io/v1beta1")
 	defines(t, "jobsets.yaml", "jobset.x-k8s.io/v1alpha2")
-	defines(t, "modelgateway.yaml", "gateway.networking.k8s.io/v1", "inference.networking.k8s.io/v1")
+	defines(t, "httproutes.yaml", "gateway.networking.k8s.io/v1")
+	defines(t, "inferencepools.yaml", "inference.networking.k8s.io/v1")
+	defines(t, "authpolicies.yaml")
+	defines(t, "ratelimitpolicies.yaml", "kuadrant.io/v1")
+	defines(t, "tokenratelimitpolicies.yaml", "kuadrant.io/v1alpha1")
 	apply, applied := dryRun(t), 0
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {

@@ -452,8 +452,8 @@ func (a *App) newController() *reconcile.Controller {
 	})
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,
-		Secrets: a.secretService.Values,
-		Prober:  a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
+		Secrets: a.secretService.Values, KeyLimits: a.store.KeyLimits,
+		Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
 		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.WarningTimes(), Trusted: a.clocks().Trusted,
 		Watchdog: a.watchdog,
 		Site: func() reconcile.Site {
@@ -530,6 +530,10 @@ func (a *App) edge(version string, key []byte) error {
 		options.Gateway = a.meters.passed(a.gateway)
 	}
 	routes, mounts := a.surface(version, bundle)
+	if c.Has(config.RoleGateway) {
+		routes = append(routes, serve.Route{Method: http.MethodGet, Path: endpointkey.AnswerPath, Public: true,
+			OwnCredential: true, Handler: echo.WrapHandler(http.HandlerFunc(a.gateway.CheckKey))})
+	}
 	routes = append(routes, serve.Route{Method: http.MethodGet, Path: branding.Prefix + ":file", Public: true,
 		Handler: echo.WrapHandler(brand)})
 	if a.server, err = serve.New(options, routes, mounts); err != nil {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -127,9 +128,17 @@ func kubeSite(c config.Config, k config.Cluster) kube.Site {
 	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
 		SnapshotClass:  k.SnapshotClass,
 		InternetEgress: k.InternetEgress, Access: k.Rights(), Mirror: c.ImageMirror,
-		ModelGateway: k.ModelGateway,
+		ModelGateway: askedAt(c.URL, k.ModelGateway),
 		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,
 			map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
+}
+
+// askedAt says where a gateway of the site asks about keys, unless the settings do.
+func askedAt(portal string, g kube.ModelGateway) kube.ModelGateway {
+	if g.Kind == kube.GatewayKuadrant {
+		g.KeyCheck = cmp.Or(g.KeyCheck, portal)
+	}
+	return g
 }
 
 // metrics gives each cluster its poller; a cluster without Prometheus has no readings.

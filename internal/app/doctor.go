@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/doctor"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -66,7 +67,7 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
 			KServe: k.Access.KServe, JobSet: k.Access.JobSet, Snapshots: k.Access.Snapshots,
-			ModelGateway: k.ModelGateway.Publishes()}
+			ModelGateway: k.ModelGateway.Publishes(), Kuadrant: k.ModelGateway.Kind == kube.GatewayKuadrant}
 		kept, err := c.LogStoreOf(k)
 		if err == nil && kept != nil && c.Has(config.RoleWeb) {
 			one.LogStore = doctor.LogStoreOptions{Name: kept.Name(), Check: func(ctx context.Context) error {

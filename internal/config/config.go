@@ -234,7 +234,9 @@ type Cluster struct {
 // Rights is Access with what the other settings of the cluster ask for.
 func (k Cluster) Rights() kube.Access {
 	a := k.Access
-	a.ModelGateway = a.ModelGateway || k.ModelGateway.Kind != ""
+	kind := k.ModelGateway.Kind
+	a.ModelGateway = a.ModelGateway || kind != ""
+	a.Kuadrant = a.Kuadrant || kind == kube.GatewayKuadrant || kind == kube.GatewayEmbedded // which takes all back
 	return a
 }
 

@@ -86,7 +86,7 @@ platform: {admins: [x], admin: [""]}
 licensePools: [{name: a, seats: -1}, {name: a, rules: [{device: vgpu, unit: month, source: x}]}, {seats: 1, series: [D]}]
 licensePollInterval: 10ms
 logStore: {kind: loki, url: "http://loki:3100", query: '{pod=~"{pod}"}'}
-clusters: [{name: Main, logStore: {kind: splunk, url: "https://x"}, modelGateway: {kind: kuadrant}},
+clusters: [{name: Main, logStore: {kind: splunk, url: "https://x"}, modelGateway: {kind: traefik}},
   {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
@@ -255,10 +255,13 @@ func TestDatabaseCommands(t *testing.T) {
 
 // What carries endpoints' calls needs rights of its own, also while it is given up; a team cannot have its namespace.
 func TestTheRightsOfAModelGateway(t *testing.T) {
-	for kind, want := range map[string]bool{"": false, "embedded": true, "inference-extension": true} {
+	for kind, want := range map[string]bool{"": false, "embedded": true, "inference-extension": true, "kuadrant": true} {
 		k := Cluster{ModelGateway: kube.ModelGateway{Kind: kind, Gateway: kube.GatewayRef{Namespace: "gateways"}}}
 		if got := k.Rights().ModelGateway; got != want {
 			t.Errorf("%q: the rights are asked for: %v", kind, got)
+		}
+		if got := k.Rights().Kuadrant; got != (kind == "embedded" || kind == "kuadrant") {
+			t.Errorf("%q: the rights to Kuadrant's policies are asked for: %v", kind, got)
 		}
 		rule := Config{TenantNamespaces: []string{"*"}, Clusters: []Cluster{k}}.NamespaceRule()
 		if rule.Problem("gateways").IsZero() {

@@ -91,6 +91,7 @@ type Cluster struct {
 	Snapshots bool `json:"snapshots,omitempty"`
 	// the settings publish endpoints to a gateway of the site
 	ModelGateway bool     `json:"modelGateway,omitempty"`
+	Kuadrant     bool     `json:"kuadrant,omitempty"` // to one that Kuadrant guards
 	Nodes        Nodes    `json:"nodes"`
 	Storage      Storage  `json:"storage"`
 	Metrics      Metrics  `json:"metrics"`

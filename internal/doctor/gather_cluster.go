@@ -38,6 +38,7 @@ type ClusterOptions struct {
 	Snapshots bool
 	// the settings publish endpoints to a gateway of the site
 	ModelGateway bool
+	Kuadrant     bool // to one that Kuadrant guards
 	// Poll asks Prometheus; nil: none is set up.
 	Poll     func(ctx context.Context) (gpumetrics.Report, error)
 	LogStore LogStoreOptions
@@ -59,7 +60,7 @@ type LogStoreOptions struct {
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
 	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, Snapshots: o.Snapshots,
-		ModelGateway: o.ModelGateway}
+		ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if o.Poll != nil {

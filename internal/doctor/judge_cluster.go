@@ -16,8 +16,8 @@ var apis = []struct{ name, group string }{
 	{"dra", "resource.k8s.io"}, {"gpu", "nvidia.com"}, {"kueue", "kueue.x-k8s.io"}, {"kserve", "serving.kserve.io"},
 	{"jobset", "jobset.x-k8s.io"},
 	{"snapshots", "snapshot.storage.k8s.io"},
-	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"}, {"keda", "keda.sh"},
-	{"route", "route.openshift.io"},
+	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"},
+	{"kuadrant", "kuadrant.io"}, {"keda", "keda.sh"}, {"route", "route.openshift.io"},
 }
 
 func (j *judge) cluster(c Cluster) {
@@ -108,6 +108,11 @@ func (j *judge) apis(c Cluster) {
 		if (a.name == "gateway" || a.name == "inference") && c.ModelGateway {
 			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.model_gateway_absent"),
 				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.model_gateway_mend")})
+			continue
+		}
+		if a.name == "kuadrant" && c.Kuadrant {
+			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kuadrant_absent"),
+				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.kuadrant_mend")})
 			continue
 		}
 		j.skip(check, c.Name, i18n.T("doctor.api_none", "Opens", i18n.T("doctor.api_opens."+a.name)))

@@ -71,6 +71,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 			want{"api.gateway", Failed, "doctor.model_gateway_absent"}},
 		"the Inference Extension is not there": {func(f *Facts) { f.Clusters[0].ModelGateway = true },
 			want{"api.inference", Failed, "doctor.model_gateway_absent"}},
+		"Kuadrant is not there": {func(f *Facts) { f.Clusters[0].Kuadrant = true },
+			want{"api.kuadrant", Failed, "doctor.kuadrant_absent"}},
 		"doubtful settings": {func(f *Facts) { f.Settings.Warnings = []string{"x"} },
 			want{"settings", Warning, "doctor.settings_doubt"}},
 		"the database is away":  {func(f *Facts) { f.Database.Err = "refused" }, want{"database", Failed, "doctor.no_answer"}},

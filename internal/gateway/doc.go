@@ -16,6 +16,8 @@
 //
 // What is seen of a call of an endpoint on its way (measure.go) goes to a Recorder, under the key or the person.
 //
+// Where a gateway of the site carries calls of endpoints in place of this one, it asks CheckKey about the key of each.
+//
 // It leaves to others: what the workload's secret is (Secrets), where sessions are kept (Sessions), who has which role
 // (Actors).
 package gateway

@@ -190,17 +190,27 @@ func (g *Gateway) notFound(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// keyRefusal is what is said of a key that opens nothing; not ok for any other error.
+func keyRefusal(err error) (code string, text i18n.Text, ok bool) {
+	switch {
+	case errors.Is(err, errPersonToken):
+		return "invalid_api_key", i18n.T("gateway.person_token"), true
+	case errors.Is(err, errKeyExpired):
+		return "expired_api_key", i18n.T("gateway.key_expired"), true
+	case errors.Is(err, errKey):
+		return "invalid_api_key", i18n.T("gateway.key_wrong"), true
+	}
+	return "", text, false
+}
+
 // denied answers an error of check.
 func (g *Gateway) denied(w http.ResponseWriter, r *http.Request, name string, err error) {
+	code, text, ofKey := keyRefusal(err)
 	switch {
 	case errors.Is(err, errSignIn):
 		g.signIn(w, r, name)
-	case errors.Is(err, errPersonToken):
-		g.badKey(w, r, http.StatusUnauthorized, "invalid_api_key", i18n.T("gateway.person_token"))
-	case errors.Is(err, errKeyExpired):
-		g.badKey(w, r, http.StatusUnauthorized, "expired_api_key", i18n.T("gateway.key_expired"))
-	case errors.Is(err, errKey):
-		g.badKey(w, r, http.StatusUnauthorized, "invalid_api_key", i18n.T("gateway.key_wrong"))
+	case ofKey:
+		g.badKey(w, r, http.StatusUnauthorized, code, text)
 	case fault.Is(err, fault.NotFound):
 		g.notFound(w, r)
 	case r.Context().Err() != nil:

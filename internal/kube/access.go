@@ -43,6 +43,9 @@ type Access struct {
 	Snapshots bool `json:"snapshots,omitempty"`
 	// routes of a gateway for models may be written here: role has the right to them; with modelGateway it is implied
 	ModelGateway bool `json:"modelGateway,omitempty"`
+	// policies of Kuadrant may be written here: role has the right to them; with modelGateway of kind kuadrant or embedded
+	// it is implied
+	Kuadrant bool `json:"kuadrant,omitempty"`
 }
 
 // Names of the RoleBindings in a tenant's namespace.

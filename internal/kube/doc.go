@@ -3,7 +3,8 @@
 //
 // The path of data: Objects renders a workload (objects.go: Secret, storage, StatefulSet or Deployment, Service;
 // kserve.go: an InferenceService in place of a Deployment; jobset.go: a JobSet in place of a Job;
-// modelgateway.go: the routes by which a gateway of the site carries an endpoint's calls (ModelGateway);
+// modelgateway.go: the routes by which a gateway of the site carries an endpoint's calls (ModelGateway); kuadrant.go:
+// the policies of Kuadrant that guard them;
 // pod.go: the pod inside; claim.go: what it claims of devices), TenantObjects the namespace that it runs in (tenant.go:
 // Pod Security, quota, network policies, an account without token). owner.go writes on every object whose it is, and
 // reads it back; spec.go what a row of the database can be rebuilt from after a restore. manifest.go writes objects as

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -39,9 +40,11 @@ type golden struct {
 	Values   map[string]string    `json:"values"` // of secrets, by their keys
 	Git      *workload.Git        `json:"git"`
 	// its pods are made for the gateway of the site
-	Published bool          `json:"published"`
-	Tenant    tenant.Tenant `json:"tenant"`
-	Site      goldenSite    `json:"site"`
+	Published bool                    `json:"published"`
+	Guarded   bool                    `json:"guarded"` // by Kuadrant
+	Limits    endpointkey.LimitValues `json:"limits"`  // of its keys
+	Tenant    tenant.Tenant           `json:"tenant"`
+	Site      goldenSite              `json:"site"`
 }
 
 type goldenSite struct {
@@ -134,7 +137,7 @@ func render(t *testing.T, g golden) string {
 		if g.Backend != "" {
 			in.Workload.Image = onBackend(in.Workload.Image, g.Backend)
 		}
-		in.Published = g.Published
+		in.Published, in.Guarded, in.Limits = g.Published, g.Guarded, g.Limits
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
 		in.Workload.Secrets, in.Workload.Git = g.Secrets, g.Git

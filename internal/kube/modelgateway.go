@@ -20,12 +20,14 @@ import (
 const (
 	GatewayEmbedded   = "embedded"            // the portal's own gateway, with its keys and limits
 	GatewayInferences = "inference-extension" // a Gateway that takes InferencePools of the Gateway API Inference Extension
+	GatewayKuadrant   = "kuadrant"            // one that Kuadrant guards besides, which asks the portal about keys
 )
 
 // ModelGateway is a gateway of the site that carries the calls of programs to endpoints in place of the portal's own.
 type ModelGateway struct {
 	// embedded: the portal's own gateway, and nothing is published (what was is taken back); inference-extension: an
-	// HTTPRoute and an InferencePool for each endpoint that speaks OpenAI; default embedded, without the right to either
+	// HTTPRoute and an InferencePool for each endpoint that speaks OpenAI; kuadrant: besides, policies of Kuadrant by
+	// which the portal's keys open it, and their limits hold; default embedded, without the right to any of them
 	Kind    string     `json:"kind,omitempty"`
 	Gateway GatewayRef `json:"gateway,omitzero"` // the Gateway of the Gateway API that routes belong to
 	// namespace of the gateway's pods, which NetworkPolicies let in to endpoints; default that of the Gateway
@@ -33,6 +35,12 @@ type ModelGateway struct {
 	// where programs reach the gateway, https://HOST[:PORT]; an endpoint answers below /NAMESPACE/NAME
 	Address        string         `json:"address,omitempty"`
 	EndpointPicker EndpointPicker `json:"endpointPicker,omitzero"`
+	// where Kuadrant's Authorino asks the portal about the key of a call, http[s]://HOST[:PORT]; with kuadrant only;
+	// default the portal's own address
+	KeyCheck string `json:"keyCheck,omitempty"`
+	// programs outside the company network reach the gateway: a key opens only what is open to outside; with kuadrant
+	// only; default everything that the key is for
+	Outside bool `json:"outside,omitempty"`
 }
 
 // GatewayRef names a Gateway.
@@ -59,7 +67,9 @@ const pickerPort = 9002
 const workloadMark = "{workload}"
 
 // Publishes reports whether endpoints are published to a gateway of the site.
-func (g ModelGateway) Publishes() bool { return g.Kind == GatewayInferences }
+func (g ModelGateway) Publishes() bool {
+	return g.Kind == GatewayInferences || g.Kind == GatewayKuadrant
+}
 
 // URL is where an endpoint is reached through the gateway.
 func (g ModelGateway) URL(namespace, name string) string {
@@ -74,8 +84,12 @@ func (g ModelGateway) Check() error {
 	case "", GatewayEmbedded:
 		return nil
 	case GatewayInferences:
+		if g.KeyCheck != "" || g.Outside {
+			return fmt.Errorf("keyCheck, outside: only with kind %s, for %s has no keys", GatewayKuadrant, g.Kind)
+		}
+	case GatewayKuadrant:
 	default:
-		return fmt.Errorf("kind: %q is none of %s, %s", g.Kind, GatewayEmbedded, GatewayInferences)
+		return fmt.Errorf("kind: %q is none of %s, %s, %s", g.Kind, GatewayEmbedded, GatewayInferences, GatewayKuadrant)
 	}
 	u, err := url.Parse(g.Address)
 	switch {
@@ -92,6 +106,8 @@ func (g ModelGateway) Check() error {
 		return fmt.Errorf("podNamespace: %q is not a DNS label", g.PodNamespace)
 	case g.EndpointPicker.Service != "" && len(validation.IsDNS1035Label(g.EndpointPicker.service("a"))) > 0:
 		return fmt.Errorf("endpointPicker.service: %q is not a DNS label", g.EndpointPicker.Service)
+	case !g.keyCheckIsAddress():
+		return fmt.Errorf("keyCheck: want http[s]://HOST[:PORT], got %q", g.KeyCheck)
 	case g.EndpointPicker.Port < 0 || g.EndpointPicker.Port > 65535:
 		return fmt.Errorf("endpointPicker.port: %d is no port", g.EndpointPicker.Port)
 	}
@@ -130,7 +146,7 @@ func (r renderer) routes() []Object {
 	if !g.Publishes() || !r.Published || !CanPublish(r.Workload) {
 		return nil
 	}
-	return []Object{r.inferencePool(g), r.httpRoute(g)}
+	return append(append([]Object{r.inferencePool(g)}, r.policies(g)...), r.httpRoute(g))
 }
 
 // inferencePool is the pods that answer. Two versions side by side are both in it, and share the calls by their pods.
@@ -159,7 +175,8 @@ func (r renderer) inferencePool(g ModelGateway) *unstructured.Unstructured {
 }
 
 // httpRoute leads from the endpoint's path at the gateway to its pods, which answer at the root. Its timeout is off: an
-// answer is a stream that may last.
+// answer is a stream that may last. Pods ask for no token, so that a route which policies are to guard leads nowhere
+// before they do; the key of a call does not reach the pods.
 func (r renderer) httpRoute(g ModelGateway) *unstructured.Unstructured {
 	parent := map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": g.Gateway.Namespace,
 		"name": g.Gateway.Name}
@@ -168,18 +185,26 @@ func (r renderer) httpRoute(g ModelGateway) *unstructured.Unstructured {
 	}
 	group, _, _ := strings.Cut(InferenceAPI, "/")
 	u, _ := url.Parse(g.Address) // Check has seen it
+	rule := map[string]any{
+		"matches": []any{map[string]any{"path": map[string]any{"type": "PathPrefix",
+			"value": pathOf(r.Workload.Namespace, r.Workload.Name) + "/v1"}}},
+		"timeouts": map[string]any{"request": "0s"},
+	}
+	filters := []any{map[string]any{"type": "URLRewrite", "urlRewrite": map[string]any{
+		"path": map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/v1"}}}}
+	if g.Kind == GatewayKuadrant {
+		filters = append(filters, map[string]any{"type": "RequestHeaderModifier",
+			"requestHeaderModifier": map[string]any{"remove": []any{"Authorization"}}})
+	}
+	if g.Kind != GatewayKuadrant || r.Guarded {
+		rule["backendRefs"] = []any{map[string]any{"group": group, "kind": InferencePoolKind, "name": r.Workload.Name,
+			"weight": int64(1)}}
+	}
+	rule["filters"] = filters
 	return r.custom(GatewayAPI, HTTPRouteKind, map[string]any{
 		"parentRefs": []any{parent},
 		"hostnames":  []any{u.Hostname()},
-		"rules": []any{map[string]any{
-			"matches": []any{map[string]any{"path": map[string]any{"type": "PathPrefix",
-				"value": pathOf(r.Workload.Namespace, r.Workload.Name) + "/v1"}}},
-			"filters": []any{map[string]any{"type": "URLRewrite", "urlRewrite": map[string]any{
-				"path": map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/v1"}}}},
-			"backendRefs": []any{map[string]any{"group": group, "kind": InferencePoolKind, "name": r.Workload.Name,
-				"weight": int64(1)}},
-			"timeouts": map[string]any{"request": "0s"},
-		}},
+		"rules":      []any{rule},
 	})
 }
 

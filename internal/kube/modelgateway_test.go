@@ -13,6 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -56,6 +57,11 @@ func TestWhatIsPublished(t *testing.T) {
 		"the portal carries calls":        {func(in *Input) { in.Site.ModelGateway.Kind = GatewayEmbedded }, 0},
 		"one that may sleep":              {func(in *Input) { in.Workload.Replicas.Max = 2 }, 0},
 		"nothing is set":                  {func(in *Input) { in.Site.ModelGateway = ModelGateway{} }, 0},
+		"at one that Kuadrant guards":     {func(in *Input) { *in = guardedInput() }, 5},
+		"there, and keys without limits": {func(in *Input) {
+			*in = guardedInput()
+			in.Limits = endpointkey.LimitValues{}
+		}, 3},
 		"a server with a page, of any engine": {func(in *Input) {
 			in.Workload.Image.OpenPath, in.Workload.Image.Runtime = "/ui", nil
 		}, 0},
@@ -67,10 +73,15 @@ func TestWhatIsPublished(t *testing.T) {
 			t.Errorf("%s: %d objects, want %d", name, len(found), c.want)
 		}
 		for _, ref := range RouteNames(in.Workload) {
-			if o := found[ref.Kind]; c.want > 0 && (o == nil || o.GetAPIVersion() != ref.APIVersion ||
-				o.GetName() != ref.Name || o.GetNamespace() != ref.Namespace) {
+			o := found[ref.Kind]
+			if o == nil && c.want > 0 && in.Site.ModelGateway.Needs(ref.Kind) || o != nil && (o.GetAPIVersion() !=
+				ref.APIVersion || o.GetName() != ref.Name || o.GetNamespace() != ref.Namespace) {
 				t.Errorf("%s: %+v is not what is made", name, ref)
 			}
+			delete(found, ref.Kind)
+		}
+		if len(found) > 0 {
+			t.Errorf("%s: %v would never be found again", name, found)
 		}
 	}
 	host := routesOf(t, publishedInput())[HTTPRouteKind].Object["spec"].(map[string]any)["hostnames"].([]any)
@@ -83,7 +94,7 @@ func TestWhatIsPublished(t *testing.T) {
 func TestModelGatewayCheck(t *testing.T) {
 	for want, change := range map[string]func(*ModelGateway){
 		"":                       func(*ModelGateway) {},
-		"kind":                   func(g *ModelGateway) { g.Kind = "kuadrant" },
+		"kind":                   func(g *ModelGateway) { g.Kind = "traefik" },
 		"address":                func(g *ModelGateway) { g.Address = "models.example.org" },
 		"address: want https":    func(g *ModelGateway) { g.Address = "https://models.example.org/v1" },
 		"gateway.namespace":      func(g *ModelGateway) { g.Gateway.Namespace = "" },
@@ -91,7 +102,12 @@ func TestModelGatewayCheck(t *testing.T) {
 		"gateway.section":        func(g *ModelGateway) { g.Gateway.Section = "/" },
 		"podNamespace":           func(g *ModelGateway) { g.PodNamespace = "*" },
 		"endpointPicker.service": func(g *ModelGateway) { g.EndpointPicker.Service = "{name}-epp" },
-		"endpointPicker.port":    func(g *ModelGateway) { g.EndpointPicker.Port = 70000 },
+		"keyCheck":               func(g *ModelGateway) { g.KeyCheck = "http://gpu-portal.svc" },
+		"outside":                func(g *ModelGateway) { g.Outside = true },
+		"keyCheck: want http": func(g *ModelGateway) {
+			g.Kind, g.KeyCheck = GatewayKuadrant, "http://gpu-portal.svc/gateway"
+		},
+		"endpointPicker.port": func(g *ModelGateway) { g.EndpointPicker.Port = 70000 },
 	} {
 		g := models
 		g.EndpointPicker.Service = "{workload}-epp"
@@ -106,15 +122,78 @@ func TestModelGatewayCheck(t *testing.T) {
 	}
 }
 
-// TestInferencePoolIsValid against the definition of the Inference Extension, which is not part of this repository.
-func TestInferencePoolIsValid(t *testing.T) {
+// TestPublishedIsValid against the definitions of the Inference Extension and of Kuadrant, which are not part of this
+// repository.
+func TestPublishedIsValid(t *testing.T) {
+	bare, picked, guarded := publishedInput(), publishedInput(), guardedInput()
+	picked.Site.ModelGateway.EndpointPicker = EndpointPicker{Service: "{workload}-epp", FailOpen: true}
+	for kind, c := range map[string]struct {
+		file   string
+		inputs []Input
+		spoil  func(spec map[string]any)
+	}{
+		InferencePoolKind: {"inference.networking.k8s.io_inferencepools.yaml", []Input{bare, picked},
+			func(s map[string]any) { s["targetPorts"] = []any{map[string]any{"number": int64(0)}} }},
+		AuthPolicyKind: {"kuadrant.io_authpolicies.yaml", []Input{guarded},
+			func(s map[string]any) { delete(s, "targetRef") }},
+		RateLimitPolicyKind: {"kuadrant.io_ratelimitpolicies.yaml", []Input{guarded},
+			func(s map[string]any) {
+				s["limits"] = map[string]any{"a": map[string]any{"rates": []any{map[string]any{"limit": int64(1), "window": "1d"}}}}
+			}},
+		TokenRateLimitPolicyKind: {"kuadrant.io_tokenratelimitpolicies.yaml", []Input{guarded},
+			func(s map[string]any) { s["targetRef"].(map[string]any)["kind"] = "" }},
+	} {
+		schema := definition(t, c.file)
+		for _, in := range c.inputs {
+			made := routesOf(t, in)[kind]
+			if made == nil {
+				t.Fatalf("no %s", kind)
+			}
+			if err := validate.AgainstSchema(schema, made.Object, strfmt.Default); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+			dropped(t, schema.Properties["spec"], made.Object["spec"], kind+": spec")
+			c.spoil(made.Object["spec"].(map[string]any))
+			if validate.AgainstSchema(schema, made.Object, strfmt.Default) == nil {
+				t.Errorf("%s: the definition allows anything", kind)
+			}
+		}
+	}
+}
+
+// dropped finds what a definition does not have: the API server would leave it out, or refuse it.
+func dropped(t *testing.T, schema spec.Schema, value any, path string) {
+	t.Helper()
+	switch v := value.(type) {
+	case map[string]any:
+		for name, part := range v {
+			field, known := schema.Properties[name]
+			switch open := schema.AdditionalProperties; {
+			case known:
+				dropped(t, field, part, path+"."+name)
+			case open != nil && open.Schema != nil:
+				dropped(t, *open.Schema, part, path+"."+name)
+			case open == nil && schema.Extensions["x-kubernetes-preserve-unknown-fields"] == nil:
+				t.Errorf("the API server drops %s.%s", path, name)
+			}
+		}
+	case []any:
+		for _, part := range v {
+			dropped(t, *schema.Items.Schema, part, path+"[]")
+		}
+	}
+}
+
+// definition reads the schema of a CustomResourceDefinition that a site has.
+func definition(t *testing.T, file string) *spec.Schema {
+	t.Helper()
 	dir := os.Getenv("PORTAL_TEST_CRDS")
 	if dir == "" {
 		dir = "../../../shared/crds"
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "inference.networking.k8s.io_inferencepools.yaml"))
+	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
-		t.Skipf("not run: no definition of InferencePool in %s (PORTAL_TEST_CRDS)", dir)
+		t.Skipf("not run: no %s in %s (PORTAL_TEST_CRDS)", file, dir)
 	}
 	var crd struct {
 		Spec struct {
@@ -130,22 +209,5 @@ func TestInferencePoolIsValid(t *testing.T) {
 	if err := json.Unmarshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, schema); err != nil {
 		t.Fatal(err)
 	}
-	for _, picker := range []EndpointPicker{{}, {Service: "{workload}-epp", FailOpen: true}} {
-		in := publishedInput()
-		in.Site.ModelGateway.EndpointPicker = picker
-		pool := routesOf(t, in)[InferencePoolKind]
-		if err := validate.AgainstSchema(schema, pool.Object, strfmt.Default); err != nil {
-			t.Error(err)
-		}
-		fields := schema.Properties["spec"]
-		for name := range pool.Object["spec"].(map[string]any) {
-			if _, known := fields.Properties[name]; !known {
-				t.Errorf("the API server drops spec.%s", name)
-			}
-		}
-		pool.Object["spec"].(map[string]any)["targetPorts"] = []any{map[string]any{"number": int64(0)}}
-		if validate.AgainstSchema(schema, pool.Object, strfmt.Default) == nil {
-			t.Error("the definition allows anything")
-		}
-	}
+	return schema
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -41,6 +42,10 @@ type Input struct {
 	Secrets map[string][]byte
 	// Published: its pods are made for a gateway of the site, and ask for no token; see PublishedKey.
 	Published bool
+	// Guarded: Kuadrant enforces the endpoint's AuthPolicy, so that calls may be led to its pods.
+	Guarded bool
+	// Limits are those of the keys that open it.
+	Limits endpointkey.LimitValues
 	// Overdue: the time limit of a job is over, and what cannot end by itself then goes.
 	Overdue bool
 	// JobStarted is when Kubernetes began with a job that is there already; zero before.
@@ -167,7 +172,11 @@ func RouteNames(w workload.Workload) []Ref {
 	if w.Kind != catalog.Endpoint {
 		return nil
 	}
-	return []Ref{{InferenceAPI, InferencePoolKind, w.Namespace, w.Name}, {GatewayAPI, HTTPRouteKind, w.Namespace, w.Name}}
+	var refs []Ref
+	for _, kind := range RouteKinds() {
+		refs = append(refs, Ref{kind.APIVersion, kind.Kind, w.Namespace, w.Name})
+	}
+	return refs
 }
 
 // PodSelector finds the pods of a workload. It never changes, for a StatefulSet's selector cannot.

@@ -73,6 +73,9 @@ func applyErrorOf(err error) applyError {
 	case errors.As(err, &unserved) && (unserved.Kind == kube.InferencePoolKind || unserved.Kind == kube.HTTPRouteKind):
 		return applyError{terminal: true, own: true, detail: unserved.Error(),
 			reason: i18n.T("reconcile.no_model_gateway", "Cluster", unserved.cluster)}
+	case errors.As(err, &unserved) && unserved.isPolicy():
+		return applyError{terminal: true, own: true, detail: unserved.Error(),
+			reason: i18n.T("reconcile.no_kuadrant", "Cluster", unserved.cluster)}
 	case errors.As(err, &unserved):
 		return applyError{terminal: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster),
 			detail: unserved.Error()}

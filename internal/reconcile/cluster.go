@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -257,6 +256,8 @@ func (c *caches) wants(api string) bool {
 		return c.access.Snapshots
 	case kube.InferenceAPI, kube.GatewayAPI:
 		return c.access.ModelGateway
+	case kube.KuadrantAPI, kube.KuadrantTokensAPI:
+		return c.access.Kuadrant
 	}
 	return true
 }
@@ -426,12 +427,8 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 // offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does
 // not let us are alike here: what needs it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
-	switch api {
-	case kube.KServeAPI, kube.JobSetAPI, kube.SnapshotAPI, kube.InferenceAPI, kube.GatewayAPI:
-		return hasAPI(client, api)
-	}
 	if api != deviceAPI {
-		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
+		return hasAPI(client, api)
 	}
 	one := metav1.ListOptions{Limit: 1}
 	_, claims := client.ResourceV1().ResourceClaims("").List(ctx, one)

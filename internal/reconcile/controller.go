@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -52,7 +53,9 @@ type Options struct {
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
 	// Secrets are the values of a workload's secrets; an error leaves what is in the cluster. nil: there are none.
 	Secrets func(ctx context.Context, w workload.Workload) (map[string][]byte, error)
-	Prober  Prober // nil: activity is not asked for
+	// KeyLimits are the limits of the keys that open an endpoint; an error leaves what is in the cluster. nil: none.
+	KeyLimits func(ctx context.Context, id workload.ID) (endpointkey.LimitValues, error)
+	Prober    Prober // nil: activity is not asked for
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards func(cluster string) map[string][]inventory.PhysicalCard
 	// Quarantine is what administrators have called bad in a cluster; nil: nothing.

@@ -353,7 +353,11 @@ func TestKindOf(t *testing.T) {
 		"JobSet":           &unstructured.Unstructured{Object: map[string]any{"kind": "JobSet"}},
 		"InferencePool":    &unstructured.Unstructured{Object: map[string]any{"kind": "InferencePool"}},
 		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
-		"VolumeSnapshot":   &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},
+		"AuthPolicy":       &unstructured.Unstructured{Object: map[string]any{"kind": "AuthPolicy"}},
+		"RateLimitPolicy":  &unstructured.Unstructured{Object: map[string]any{"kind": "RateLimitPolicy"}},
+		"TokenRateLimitPolicy": &unstructured.Unstructured{
+			Object: map[string]any{"kind": "TokenRateLimitPolicy"}},
+		"VolumeSnapshot": &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

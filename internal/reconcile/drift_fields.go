@@ -33,6 +33,8 @@ var strictFields = map[string][]string{
 	kube.InferenceServiceKind: {"spec"},
 	kube.InferencePoolKind:    {"spec"}, // who else is in it answers in the endpoint's name
 	kube.HTTPRouteKind:        {"spec"}, // and who is led elsewhere
+	// who may call, and how much
+	kube.AuthPolicyKind: {"spec"}, kube.RateLimitPolicyKind: {"spec"}, kube.TokenRateLimitPolicyKind: {"spec"},
 	// the template of a Job can never be changed
 	kube.JobSetKind: {"spec.network", "spec.failurePolicy"}, // nor that of a JobSet, but by Kueue
 	jobKind:         {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},

@@ -45,7 +45,11 @@ var (
 		Resource: "volumesnapshots"}
 	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
 		Resource: "inferencepools"}
-	httpRoutes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+	httpRoutes   = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+	authPolicies = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1", Resource: "authpolicies"}
+	rateLimits   = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1", Resource: "ratelimitpolicies"}
+	tokenLimits  = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1alpha1",
+		Resource: "tokenratelimitpolicies"}
 )
 
 func customIn(c kubernetes.Interface, resource schema.GroupVersionResource, namespace string) custom {

@@ -96,7 +96,8 @@ func TestWithoutKServe(t *testing.T) {
 func (w *world) custom() *dynamicfake.FakeDynamicClient {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList",
-			inferencePools: "InferencePoolList", httpRoutes: "HTTPRouteList"})
+			inferencePools: "InferencePoolList", httpRoutes: "HTTPRouteList", authPolicies: "AuthPolicyList",
+			rateLimits: "RateLimitPolicyList", tokenLimits: "TokenRateLimitPolicyList"})
 	client.PrependReactor("patch", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
 		patch := a.(kubetest.PatchAction)
 		applied := &unstructured.Unstructured{}
@@ -116,7 +117,8 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 		applied.SetCreationTimestamp(was.(metav1.Object).GetCreationTimestamp())
 		return true, applied, client.Tracker().Update(a.GetResource(), applied, a.GetNamespace())
 	})
-	for _, api := range []string{kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI} {
+	for _, api := range []string{kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI, kube.KuadrantAPI,
+		kube.KuadrantTokensAPI} {
 		w.cluster.Resources = append(w.cluster.Resources, &metav1.APIResourceList{GroupVersion: api})
 	}
 	return client

@@ -80,6 +80,10 @@ func RightsFor(a kube.Access) Rights {
 			rbacv1.PolicyRule{APIGroups: []string{"inference.networking.k8s.io"}, Resources: []string{"inferencepools"},
 				Verbs: own})
 	}
+	if a.Kuadrant {
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"kuadrant.io"},
+			Resources: []string{"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies"}, Verbs: own})
+	}
 	if a.Bindings == kube.BindAdmin {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
 			Verbs: look})

@@ -1,10 +1,13 @@
 package reconcile
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -16,11 +19,13 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 		return nil
 	}
 	seen := workload.Route{Address: g.URL(w.Namespace, w.Name), Accepted: true}
-	for _, kind := range []string{kube.HTTPRouteKind, kube.InferencePoolKind} {
-		found, ok := l.caches().cached(Key{Kind: kind, Namespace: w.Namespace, Name: w.Name})
-		o, is := found.(*unstructured.Unstructured)
-		if !ok || !is || kube.OwnerOf(o.GetAnnotations()).Workload != w.ID {
+	for _, kind := range kube.RouteKinds() {
+		o := l.ofRoute(kind.Kind, w)
+		if o == nil && g.Needs(kind.Kind) {
 			return nil
+		}
+		if o == nil {
+			continue
 		}
 		if refused, told := refusal(o); seen.Detail == "" {
 			seen.Accepted, seen.Detail = seen.Accepted && told && refused == "", refused
@@ -29,8 +34,41 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 	return &seen
 }
 
-// refusal is why a gateway does not take an HTTPRoute or InferencePool; told is false while none has said anything.
+// ofRoute is an object of a workload at a gateway of the site; nil for none.
+func (l *loop) ofRoute(kind string, w workload.Workload) *unstructured.Unstructured {
+	found, ok := l.caches().cached(Key{Kind: kind, Namespace: w.Namespace, Name: w.Name})
+	o, is := found.(*unstructured.Unstructured)
+	if !ok || !is || kube.OwnerOf(o.GetAnnotations()).Workload != w.ID {
+		return nil
+	}
+	return o
+}
+
+// guarded reports whether Kuadrant keeps everybody from an endpoint whom the portal does not let in.
+func (l *loop) guarded(w workload.Workload) bool {
+	o := l.ofRoute(kube.AuthPolicyKind, w)
+	if o == nil || o.GetDeletionTimestamp() != nil {
+		return false
+	}
+	refused, told := refusal(o)
+	return told && refused == ""
+}
+
+// keyLimits are what policies of an endpoint are made of; none where no gateway reads them.
+func (l *loop) keyLimits(ctx context.Context, w workload.Workload,
+	g kube.ModelGateway) (endpointkey.LimitValues, error) {
+	if l.o.KeyLimits == nil || !g.Needs(kube.AuthPolicyKind) || !kube.CanPublish(w) {
+		return endpointkey.LimitValues{}, nil
+	}
+	return l.o.KeyLimits(ctx, w.ID)
+}
+
+// refusal is why a gateway does not take an object of an endpoint; told is false while it has not said that it does.
 func refusal(o *unstructured.Unstructured) (words string, told bool) {
+	switch o.GetKind() {
+	case kube.AuthPolicyKind, kube.RateLimitPolicyKind, kube.TokenRateLimitPolicyKind:
+		return refusedPolicy(o)
+	}
 	parents, _, _ := unstructured.NestedSlice(o.Object, "status", "parents")
 	for _, p := range parents {
 		parent, _ := p.(map[string]any)
@@ -44,11 +82,31 @@ func refusal(o *unstructured.Unstructured) (words string, told bool) {
 			}
 			told = true
 			if condition["status"] == string(metav1.ConditionFalse) {
-				reason, _ := condition["reason"].(string)
-				message, _ := condition["message"].(string)
-				return o.GetKind() + " " + reason + ": " + message, true
+				return conditionWords(o, condition), true
 			}
 		}
 	}
 	return "", told
+}
+
+// refusedPolicy is why a policy of Kuadrant does not hold: one that is accepted limits nothing before it is enforced.
+func refusedPolicy(o *unstructured.Unstructured) (words string, told bool) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		if condition["type"] != "Accepted" && condition["type"] != "Enforced" {
+			continue
+		}
+		if condition["status"] == string(metav1.ConditionFalse) {
+			return conditionWords(o, condition), true
+		}
+		told = told || condition["type"] == "Enforced" && condition["status"] == string(metav1.ConditionTrue)
+	}
+	return "", told
+}
+
+func conditionWords(o *unstructured.Unstructured, condition map[string]any) string {
+	reason, _ := condition["reason"].(string)
+	message, _ := condition["message"].(string)
+	return o.GetKind() + " " + reason + ": " + message
 }

@@ -31,9 +31,13 @@ func (l *loop) wanted(ctx context.Context, w workload.Workload) (DesiredObjects,
 	if err != nil {
 		return DesiredObjects{}, err
 	}
+	limits, err := l.keyLimits(ctx, w, site.ModelGateway)
+	if err != nil {
+		return DesiredObjects{}, err
+	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
-		Published: l.published(w, site.ModelGateway), JobStarted: l.jobStarted(w), Overdue: l.overdue(w),
-		Secrets: values})
+		Published: l.published(w, site.ModelGateway), Guarded: l.guarded(w), Limits: limits,
+		JobStarted: l.jobStarted(w), Overdue: l.overdue(w), Secrets: values})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
 	}
@@ -63,12 +67,14 @@ func (l *loop) jobStarted(w workload.Workload) time.Time {
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
 // so another claim has another name. So is the Secret with the values of its secrets, once it does not run, and what
-// leads a gateway of the site to it, once the site has none. So is a JobSet that shall stop or whose time limit is
-// over; one that has ended stays for its logs.
+// leads a gateway of the site to it, once the site has none, or a limit there that no key has any more. So is a JobSet
+// that shall stop or whose time limit is over; one that has ended stays for its logs.
 func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	var old []Object
-	candidates := slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w),
-		l.ofWorkload(kube.HTTPRouteKind, w), l.ofWorkload(kube.InferencePoolKind, w))
+	candidates := slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w))
+	for _, kind := range kube.RouteKinds() {
+		candidates = append(candidates, l.ofWorkload(kind.Kind, w)...)
+	}
 	if w.Image.NeedsJobSet() && w.Desired != workload.Finished {
 		candidates = append(candidates, slices.Concat(l.ofWorkload("NetworkPolicy", w), l.ofWorkload(kube.JobSetKind, w))...)
 	}
@@ -116,6 +122,11 @@ func (l *loop) served(w workload.Workload, desired DesiredObjects) (DesiredObjec
 type unservedError struct {
 	cluster string
 	Key
+}
+
+// isPolicy reports whether it is Kuadrant's.
+func (e unservedError) isPolicy() bool {
+	return e.Kind == kube.AuthPolicyKind || e.Kind == kube.RateLimitPolicyKind || e.Kind == kube.TokenRateLimitPolicyKind
 }
 
 func (e unservedError) Error() string { return "cluster " + e.cluster + " serves no " + e.Kind }

@@ -37,6 +37,8 @@ type Route struct {
 	Public bool
 	// Anonymous looks at no cookie and no credential of the call, whoever makes it; such a route is Public.
 	Anonymous bool
+	// OwnCredential leaves the Authorization header to the handler: it is of no person. Such a route is Public.
+	OwnCredential bool
 	// Uploads leaves the bound of the body to the handler, which has it as it comes.
 	Uploads bool
 	Handler echo.HandlerFunc
@@ -128,6 +130,7 @@ type Server struct {
 	origin string // of the portal, as browsers write it
 
 	anonymous map[string]bool // paths of routes
+	own       map[string]bool // paths of routes with OwnCredential
 	uploads   map[string]bool // methods and paths of routes
 
 	refusals *audit.Aggregator
@@ -144,7 +147,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
-		anonymous: map[string]bool{}, uploads: map[string]bool{},
+		anonymous: map[string]bool{}, own: map[string]bool{}, uploads: map[string]bool{},
 		refusals: audit.NewAggregator(o.Now, func(ctx context.Context, events ...audit.Event) error {
 			return o.Store.Append(ctx, events...)
 		})}
@@ -161,6 +164,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		if r.Anonymous {
 			s.anonymous[r.Path] = true
 		}
+		s.own[r.Path] = r.OwnCredential
 		s.uploads[r.Method+" "+r.Path] = r.Uploads
 		if !r.Public {
 			handler = s.signedIn(handler)

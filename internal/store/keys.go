@@ -102,6 +102,18 @@ func (v view) EndpointKeys(ctx context.Context, id workload.ID) ([]endpointkey.K
 	}), nil
 }
 
+// KeyLimits are the limits of a minute of the keys that open an endpoint, each value once, in order.
+func (v view) KeyLimits(ctx context.Context, id workload.ID) (l endpointkey.LimitValues, err error) {
+	for column, values := range map[string]*[]int{"requests_per_minute": &l.Requests, "tokens_per_minute": &l.Tokens} {
+		err := v.at(ctx).Model(&keyRow{}).Where(opensEndpoint, string(id), string(id)).Where(column+" > 0").Distinct().
+			Order(column).Pluck(column, values).Error
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
 // CreateEndpointKey is a Conflict where the endpoint has that many already.
 func (s *Store) CreateEndpointKey(ctx context.Context, k endpointkey.Key, most int, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {

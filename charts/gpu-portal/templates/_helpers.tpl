@@ -136,6 +136,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}yes{{- end -}}{{- end -}}
 {{- end }}
 
+{{/* kuadrant is not empty where policies of Kuadrant are written for those calls, or taken back. */}}
+{{- define "gpu-portal.kuadrant" -}}
+{{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}{{- if has .modelGateway.kind (list "kuadrant" "embedded") -}}yes{{- end -}}{{- end -}}{{- end -}}
+{{- end }}
+
 {{/* access is how the portal comes by its rights in tenants' namespaces, for the settings of one cluster. */}}
 {{- define "gpu-portal.access" -}}
 {{- $roles := include "gpu-portal.roles" . -}}
@@ -163,6 +168,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- if include "gpu-portal.modelGateway" . -}}
 {{- $_ := set $access "modelGateway" true -}}
+{{- end -}}
+{{- if include "gpu-portal.kuadrant" . -}}
+{{- $_ := set $access "kuadrant" true -}}
 {{- end -}}
 {{- toJson $access -}}
 {{- end }}

@@ -69,6 +69,22 @@ var keyCases = cases{
 		must(t, err)
 		equal(t, 5, len(events))
 	},
+	"the limits of the keys of an endpoint, each value once": func(t *testing.T, s *store.Store) {
+		ctx := withEndpoint(t, s)
+		made := audit.Event{At: later(0), Kind: audit.KeyCreated, Tenant: "vision"}
+		equal(t, endpointkey.LimitValues{Requests: []int{}, Tokens: []int{}}, got(s.KeyLimits(ctx, "w-1"))(t))
+		for i, l := range []endpointkey.Limits{{RequestsPerMinute: 600}, {RequestsPerMinute: 60, TokensPerMinute: 9},
+			{RequestsPerMinute: 60, Concurrency: 2}, {TokensPerMinute: 7}, {}} {
+			k := endpointKey(fmt.Sprint("k-", i), 0)
+			k.Limits = l
+			must(t, s.CreateEndpointKey(ctx, k, 9, made))
+		}
+		equal(t, endpointkey.LimitValues{Requests: []int{60, 600}, Tokens: []int{7, 9}}, got(s.KeyLimits(ctx, "w-1"))(t))
+		k := got(s.EndpointKey(ctx, "k-0"))(t)
+		k.RevokedAt = later(9)
+		must(t, s.RevokeEndpointKey(ctx, k, made))
+		equal(t, endpointkey.LimitValues{Requests: []int{60}, Tokens: []int{7, 9}}, got(s.KeyLimits(ctx, "w-1"))(t))
+	},
 	"a key opens further endpoints until one is detached": func(t *testing.T, s *store.Store) {
 		ctx := withEndpoint(t, s)
 		for _, id := range []workload.ID{"w-2", "w-3"} {
@@ -84,6 +100,8 @@ var keyCases = cases{
 		equal(t, k, got(s.EndpointKey(ctx, "k-1"))(t))
 		for _, id := range k.Endpoints() {
 			equal(t, []endpointkey.Key{k}, got(s.EndpointKeys(ctx, id))(t))
+			equal(t, endpointkey.LimitValues{Requests: []int{k.Limits.RequestsPerMinute},
+				Tokens: []int{k.Limits.TokensPerMinute}}, got(s.KeyLimits(ctx, id))(t))
 		}
 		hour := later(0).Truncate(time.Hour)
 		for i, id := range k.Endpoints() { // each counts its own

@@ -10,8 +10,8 @@
 //
 // A workload is judged by its devices where their values are its own. A share of a card and what has no GPU are judged
 // by CPU and network of their pods together, where a setting has thresholds of both, and by who is inside (record.go,
-// byPods): a terminal, a tunnel or a connection through the gateway is use. GPU memory that is taken or given back is use
-// of both, where it is the workload's own (observeMemory): it can end idle time and never begins it.
+// byPods): a terminal, a tunnel or a connection through the gateway is use. GPU memory that is taken or given back is
+// use of both, where it is the workload's own (observeMemory): it can end idle time and never begins it.
 //
 // It never decides on doubt. A stretch counts as idle only where every device, or every pod's CPU and network, was
 // measured in all of it, the values are its holder's own, and the highest of them lies below the threshold; a gap, a

@@ -197,8 +197,8 @@ type Signal struct {
 	Below, High float64
 }
 
-// Signals are what a workload is judged by, none where it never is. GPU memory is among them where it is known of all of
-// the idle time.
+// Signals are what a workload is judged by, none where it never is. GPU memory is among them where it is known of all
+// of the idle time.
 func (is State) Signals() (list []Signal) {
 	switch {
 	case is.Never != "" || !is.Setting.On():

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -34,7 +35,8 @@ type meters struct {
 	events    *prometheus.CounterVec
 	decisions *prometheus.CounterVec
 	gateway   *prometheus.CounterVec
-	through   prometheus.Gauge
+	through   prometheus.GaugeFunc
+	passing   atomic.Pointer[gateway.Gateway]
 	late      prometheus.Counter
 	terminals *prometheus.CounterVec
 	tunnels   *prometheus.CounterVec
@@ -52,9 +54,14 @@ func newMeters(version string) *meters {
 		gateway: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_gateway_requests_total",
 			Help: "Calls of notebooks and endpoints that went through the gateway, or were refused there."},
 			[]string{"method", "code"}),
-		through: prometheus.NewGauge(prometheus.GaugeOpts{Name: "gpu_portal_gateway_requests_in_flight",
-			Help: "Calls of notebooks and endpoints under way in the gateway, web sockets included."}),
 	}
+	m.through = prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "gpu_portal_gateway_requests_in_flight",
+		Help: "Calls of notebooks and endpoints under way in the gateway, web sockets included."}, func() float64 {
+		if g := m.passing.Load(); g != nil {
+			return float64(g.Open())
+		}
+		return 0
+	})
 	m.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "gpu_portal_late_writes_refused_total",
 		Help: "Writes of this process that were refused because another one had taken the lead."})
 	m.terminals = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_terminal_sessions_total",
@@ -96,9 +103,10 @@ func (m *meters) terminalEnded(r terminal.Reason) { m.terminals.WithLabelValues(
 
 func (m *meters) tunnelEnded(r tunnel.Reason) { m.tunnels.WithLabelValues(string(r)).Inc() }
 
-// passed counts what goes through the gateway; web sockets pass as before.
-func (m *meters) passed(gateway http.Handler) http.Handler {
-	return promhttp.InstrumentHandlerInFlight(m.through, promhttp.InstrumentHandlerCounter(m.gateway, gateway))
+// passed counts what goes through the gateway. The handler of a web socket returns when it begins.
+func (m *meters) passed(g *gateway.Gateway) http.Handler {
+	m.passing.Store(g)
+	return promhttp.InstrumentHandlerCounter(m.gateway, g)
 }
 
 // handler serves the registry. What cannot be read now is absent; the rest is told.

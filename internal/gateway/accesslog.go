@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,31 +13,58 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 )
 
-// call is what the access line of a call says at its end. One goroutine serves a call, and writes it.
+// call is what the access line of a call says at its end, and what else is done then. One goroutine serves a call, and
+// writes it.
 type call struct {
 	http.ResponseWriter
 	status  int   // 0: nothing was answered, the caller has gone
 	bytes   int64 // of the body; of a websocket none are counted
 	context context.Context
+	lasts   bool     // a websocket goes on after the handler: its end is that of the call
+	ends    []func() // what is done at the end, the last first
 }
 
 type callKey struct{}
 
-// begin gives a call its id and a writer that counts; logged writes the access line, also when the handler panics. The
-// path of a call that goes to a pod is left out, as its query is: both are the user's own data.
-func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// atEnd has f called when the call is over.
+func (c *call) atEnd(f func()) { c.ends = append(c.ends, f) }
+
+// handled is when the handler returns, or panics because the caller has gone.
+func (c *call) handled() {
+	if c.lasts {
+		// what is kept for as long as a websocket is open keeps no writer, and with it the buffers of the server
+		c.ResponseWriter = nil
+		return
+	}
+	c.over()
+}
+
+func (c *call) over() {
+	for _, f := range slices.Backward(c.ends) {
+		f()
+	}
+}
+
+// begin gives a call its id, and has its access line written at the end. The path of a call that goes to a pod is left
+// out, as its query is: both are the user's own data.
+func (g *Gateway) begin(w http.ResponseWriter, r *http.Request) (*call, *http.Request) {
 	start := time.Now()
 	c := &call{ResponseWriter: w}
 	c.context = context.WithValue(problem.WithRequestID(r.Context(), problem.NewRequestID()), callKey{}, c)
-	r = r.WithContext(c.context)
-	return c, r, func() {
-		attrs := []any{"method", r.Method, "host", hostName(r), "status", c.status, "bytes", c.bytes,
-			"ms", time.Since(start).Milliseconds(), "address", g.opts.ClientAddress(r)}
-		if strings.HasPrefix(r.URL.Path, ownPaths) {
-			attrs = append(attrs, "path", r.URL.Path)
-		}
-		g.opts.Logger.InfoContext(c.context, "gateway call", attrs...)
+	attrs := []any{"method", r.Method, "host", hostName(r), "address", g.opts.ClientAddress(r)}
+	if strings.HasPrefix(r.URL.Path, ownPaths) {
+		attrs = append(attrs, "path", r.URL.Path)
 	}
+	c.atEnd(func() {
+		g.opts.Logger.InfoContext(c.context, "gateway call", append(attrs, "status", c.status, "bytes", c.bytes,
+			"ms", time.Since(start).Milliseconds())...)
+	})
+	return c, r.WithContext(c.context)
 }
 
 // admitted notes whose call it is and where it goes, for the access line and for every line in between.
@@ -48,9 +76,7 @@ func admitted(r *http.Request, to grant) *http.Request {
 	ctx := logging.With(r.Context(), logging.Actor, who)
 	ctx = logging.With(ctx, logging.Workload, string(to.workload.ID))
 	ctx = logging.With(ctx, logging.Cluster, to.workload.Cluster)
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		c.context = ctx
-	}
+	callOf(ctx).context = ctx
 	return r.WithContext(ctx)
 }
 
@@ -85,7 +111,7 @@ func (c *call) Write(data []byte) (int, error) {
 func (c *call) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(c.ResponseWriter).Hijack()
 	if err == nil {
-		c.status = http.StatusSwitchingProtocols
+		c.status, c.lasts = http.StatusSwitchingProtocols, true
 	}
 	return conn, rw, err
 }

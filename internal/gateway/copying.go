@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"io"
-	"net"
 	"sync"
 )
 
@@ -36,24 +35,6 @@ func (b *buffers) Put(buf []byte) {
 }
 
 var bursts = buffers{size: pageBuffer}
-
-// socket is the connection of a browser after a websocket has taken it over. io.Copy would take a buffer of 32 KiB for
-// each direction for as long as it is open, which may be days; this takes one of 8 KiB while much is to be read.
-type socket struct{ net.Conn }
-
-// ReadFrom sends to the browser what the pod says.
-func (s socket) ReadFrom(pod io.Reader) (int64, error) { return copySparely(s.Conn, pod) }
-
-// WriteTo sends to the pod what the browser says.
-func (s socket) WriteTo(pod io.Writer) (int64, error) { return copySparely(pod, s.Conn) }
-
-// CloseWrite tells the browser that the pod has ended; a connection that cannot do that is closed by the proxy.
-func (s socket) CloseWrite() error {
-	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
-		return c.CloseWrite()
-	}
-	return nil
-}
 
 // copySparely is io.Copy with a small buffer, and a larger one for as long as that is filled.
 func copySparely(to io.Writer, from io.Reader) (n int64, err error) {

@@ -18,10 +18,11 @@ type exchange struct {
 	w      http.ResponseWriter
 	// measure is of a call of an endpoint; nil for others.
 	measure *measure
+	pod     *podConn // once the pod has agreed to a websocket
 
 	mu    sync.Mutex
 	done  bool
-	conn  net.Conn // once a websocket has taken the connection over
+	conn  net.Conn // once a websocket has taken the connection over; w is nil then
 	ended bool     // by us
 	// goneAt is when its pod was first seen no more; zero while it is there
 	goneAt time.Time
@@ -100,9 +101,9 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	e := w.exchange
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.conn = conn
+	e.conn, e.w = conn, nil
 	if e.ended {
 		_ = conn.Close()
 	}
-	return socket{conn}, rw, nil
+	return &socket{Conn: conn, pod: e.pod, call: callOf(e.ctx)}, rw, nil
 }

@@ -240,9 +240,9 @@ func isLabel(text string) bool {
 
 // ServeHTTP answers one call to a workload's host, and logs it.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w, r, logged := g.begin(w, r)
-	defer logged()
-	g.serve(w, r)
+	c, r := g.begin(w, r)
+	defer c.handled()
+	g.serve(c, r)
 }
 
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
@@ -288,7 +288,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	r = admitted(r, grant)
 	m := g.measured(grant)
-	defer g.record(r, m)
+	callOf(r.Context()).atEnd(func() { g.record(callOf(r.Context()), m) })
 	if c.byCookie() && foreign(r, grant.workload.Kind, g.URL(name)) {
 		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
 		return
@@ -335,22 +335,26 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		return
 	}
 	g.watch()
-	defer g.passes.leave(p, e)
-	defer e.finish()
+	c := callOf(r.Context())
+	c.atEnd(func() {
+		e.finish()
+		g.passes.leave(p, e)
+	})
 	if grant.key != nil {
 		if !g.admitKey(w, r, e) {
 			return
 		}
-		defer func() {
+		c.atEnd(func() {
 			now := g.opts.Now()
-			g.traffic.end(grant, m.counter, now, func(c *counted) { g.agree(r.Context(), grant.key, c, now) })
-		}()
+			ctx := context.WithoutCancel(c.context)
+			g.traffic.end(grant, m.counter, now, func(c *counted) { g.agree(ctx, grant.key, c, now) })
+		})
 	}
 	proxy := g.pages
 	if grant.workload.Kind == catalog.Endpoint {
 		proxy = g.streams
 		g.loads.begin(grant.workload.ID, g.opts.Now())
-		defer func() { g.loads.end(grant.workload.ID, g.opts.Now()) }()
+		c.atEnd(func() { g.loads.end(grant.workload.ID, g.opts.Now()) })
 	}
 	// Pods answer while the proxy is still at the call's body, be it only to see its end. Without this the server closes
 	// that body with the first piece of the answer, the proxy's read fails, and with it the answer breaks off.

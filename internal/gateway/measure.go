@@ -40,13 +40,12 @@ func (g *Gateway) measured(gr grant) *measure {
 }
 
 // record counts the call at its end, also when the handler panics because the caller has gone.
-func (g *Gateway) record(r *http.Request, m *measure) {
-	c, ok := r.Context().Value(callKey{}).(*call)
-	if m == nil || g.opts.Traffic == nil || !ok {
+func (g *Gateway) record(c *call, m *measure) {
+	if m == nil || g.opts.Traffic == nil {
 		return
 	}
 	now := g.opts.Now()
-	o := traffic.Outcome{At: now, Status: c.status, Broken: m.broken, Gone: m.cut || r.Context().Err() != nil,
+	o := traffic.Outcome{At: now, Status: c.status, Broken: m.broken, Gone: m.cut || !c.lasts && c.context.Err() != nil,
 		Took: now.Sub(m.began)}
 	if !m.first.IsZero() {
 		o.First, o.HasFirst = m.first.Sub(m.began), true

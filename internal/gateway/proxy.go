@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -70,7 +71,15 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if transport == nil {
 		return nil, fmt.Errorf("no way to cluster %q", e.grant.target.cluster)
 	}
-	return transport.RoundTrip(r)
+	res, err := transport.RoundTrip(r)
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		return res, err
+	}
+	if conn, ok := res.Body.(io.ReadWriteCloser); ok {
+		e.pod = &podConn{ReadWriteCloser: conn}
+		res.Body = e.pod
+	}
+	return res, nil
 }
 
 func (g *Gateway) modifyResponse(res *http.Response) error {

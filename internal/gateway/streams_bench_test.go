@@ -338,6 +338,7 @@ func (r streamRun) one(i int) (net.Conn, time.Duration, error) {
 		return conn, 0, err
 	}
 	var told struct{ Sent int64 }
-	err = json.Unmarshal(bytes.TrimPrefix(bytes.TrimSpace(event[:n]), []byte("data: ")), &told)
+	first, _, _ := bytes.Cut(event[:n], []byte("\n")) // on a busy machine the next one may be there as well
+	err = json.Unmarshal(bytes.TrimPrefix(first, []byte("data: ")), &told)
 	return conn, time.Since(time.Unix(0, told.Sent)), err
 }

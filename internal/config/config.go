@@ -679,6 +679,10 @@ func (c Config) clusterProblems() []error {
 		if err := k.ModelGateway.Check(); err != nil {
 			all = append(all, fmt.Errorf("clusters[%d].modelGateway.%w", i, err))
 		}
+		if k.ModelGateway.Outside && c.ExternalAppsDomain == "" {
+			all = append(all, fmt.Errorf("clusters[%d].modelGateway.outside: nothing can be opened to outside without "+
+				"externalAppsDomain, so no key would open anything", i))
+		}
 		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
 			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
 		}

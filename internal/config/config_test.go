@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,6 +209,14 @@ func TestExternalAppsDomain(t *testing.T) {
 	}
 	if _, err := Load(file(t, enough+"externalAppsDomain: localhost\n"), nothing, nil); err == nil {
 		t.Error("it is appsDomain on this machine")
+	}
+	outside := strings.Replace(enough, "kubeconfig: kubeconfig", "kubeconfig: kubeconfig, modelGateway: {kind: kuadrant, "+
+		"outside: true, address: 'https://a.example.org', gateway: {namespace: gateways, name: models}}", 1)
+	for domain, want := range map[string]string{"": "clusters[0].modelGateway.outside: ", "models.example.com": ""} {
+		_, err := Load(file(t, outside+"externalAppsDomain: '"+domain+"'\n"), nothing, nil)
+		if got := fmt.Sprint(err); (err != nil) != (want != "") || !strings.HasPrefix(got, want) && want != "" {
+			t.Errorf("a gateway for outside with the domain %q: want %q, got %v", domain, want, err)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func TestWithoutKServe(t *testing.T) {
 }
 
 // custom is the InferenceServices of a fake cluster, and what leads a gateway of the site to endpoints. What is applied
-// is stored whole, owned by who applied it.
+// is stored whole but for the status, owned by who applied it.
 func (w *world) custom() *dynamicfake.FakeDynamicClient {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList",
@@ -114,7 +114,11 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 			applied.SetCreationTimestamp(metav1.Now())
 			return true, applied, client.Tracker().Create(a.GetResource(), applied, a.GetNamespace())
 		}
-		applied.SetCreationTimestamp(was.(metav1.Object).GetCreationTimestamp())
+		old := was.(*unstructured.Unstructured)
+		applied.SetCreationTimestamp(old.GetCreationTimestamp())
+		if status, told := old.Object["status"]; told { // is written by its own way
+			applied.Object["status"] = status
+		}
 		return true, applied, client.Tracker().Update(a.GetResource(), applied, a.GetNamespace())
 	})
 	for _, api := range []string{kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI, kube.KuadrantAPI,

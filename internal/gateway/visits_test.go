@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,8 +37,9 @@ func TestWhoIsInsideIsWrittenDownNowAndThen(t *testing.T) {
 	if n := report(); n != 0 {
 		t.Errorf("nobody is inside, got %d", n)
 	}
-	now := time.Now()
-	w.gw.opts.Now = func() time.Time { return now }
+	began := time.Now()
+	var later atomic.Int64 // those that look after open connections ask for the time as well
+	w.gw.opts.Now = func() time.Time { return began.Add(time.Duration(later.Load())) }
 	socket := w.mustDial("nb-anna", w.signIn(annaPortal, "nb-anna"))
 	if n := report(); n != 1 || v.list[0].Person != "anna" || v.list[0].Workload != w.workloads["nb-anna"].ID {
 		t.Errorf("want Anna, got %+v", v.list)
@@ -45,7 +47,7 @@ func TestWhoIsInsideIsWrittenDownNowAndThen(t *testing.T) {
 	if n := report(); n != 0 {
 		t.Errorf("it was written down a moment ago, got %d", n)
 	}
-	now = now.Add(visitEvery)
+	later.Add(int64(visitEvery))
 	v.failing = errors.New("the database is away")
 	if err := w.gw.ReportVisits(t.Context()); err == nil {
 		t.Error("want to hear of the database")
@@ -56,9 +58,9 @@ func TestWhoIsInsideIsWrittenDownNowAndThen(t *testing.T) {
 	}
 	_ = socket.CloseNow()
 	waitFor(t, "the connection to be over", func() bool { return w.gw.Open() == 0 })
-	now = now.Add(visitEvery)
+	later.Add(int64(visitEvery))
 	_ = report() // the call that ended
-	now = now.Add(visitEvery)
+	later.Add(int64(visitEvery))
 	if n := report(); n != 0 {
 		t.Errorf("nobody is inside any more, got %d", n)
 	}

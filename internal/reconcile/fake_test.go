@@ -278,7 +278,7 @@ func (c *fakeCluster) apply(a kubetest.PatchActionImpl) (runtime.Object, error) 
 }
 
 // play makes the pod that a StatefulSet would make, on a node, ready or not.
-func (c *fakeCluster) play(t *testing.T, name, node string, ready bool) {
+func (c *fakeCluster) play(t testing.TB, name, node string, ready bool) {
 	t.Helper()
 	set, err := c.AppsV1().StatefulSets(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {

@@ -14,12 +14,10 @@ import (
 // idlePatience covers a setting's whole time twice over on a busy machine.
 const idlePatience = 10 * time.Minute
 
-// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would affect, and
-// saves it. Whoever holds the idle one is warned on its page; while Prometheus is away nothing is stopped; after it is
-// back the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15
-// seconds.
-func TestAnIdleGPUIsGivenBack(t *testing.T) {
-	own := ownPortal(t, "idle", func(o *stack.PortalOptions) {
+// looksOften has the story run on a portal of its own that looks for what is idle every 15 seconds.
+func looksOften(t *testing.T, name string) {
+	t.Helper()
+	own := ownPortal(t, name, func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			outside(c)
 			c["idle"] = map[string]any{"every": "15s"}
@@ -28,7 +26,14 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	shared := portal
 	portal = own
 	t.Cleanup(func() { portal = shared })
+}
 
+// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would affect, and
+// saves it. Whoever holds the idle one is warned on its page; while Prometheus is away nothing is stopped; after it is
+// back the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15
+// seconds.
+func TestAnIdleGPUIsGivenBack(t *testing.T) {
+	looksOften(t, "idle")
 	dana, path := as(t, "dana"), func(w map[string]any) string { return "/workloads/" + str(w["id"]) }
 	for name, use := range map[string]string{"works-hard": "0.91", "sits-idle": "0.01"} {
 		pod := spaces("idle") + "vision/" + name + "-0"
@@ -142,16 +147,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 // administrator wants more than a warning it is stopped. The other one was never touched. The portal is one of its own
 // that looks every 15 seconds.
 func TestAnIdlePodIsGivenBack(t *testing.T) {
-	own := ownPortal(t, "idlepods", func(o *stack.PortalOptions) {
-		o.Change = func(c map[string]any) {
-			outside(c)
-			c["idle"] = map[string]any{"every": "15s"}
-		}
-	})
-	shared := portal
-	portal = own
-	t.Cleanup(func() { portal = shared })
-
+	looksOften(t, "idlepods")
 	dana, path := as(t, "dana"), func(w map[string]any) string { return "/workloads/" + str(w["id"]) }
 	for name, use := range map[string]string{"computes": "0.9", "waits": "0"} {
 		pod := spaces("idlepods") + "vision/" + name + "-0"

@@ -346,8 +346,7 @@ func (g *Gateway) pipe(w http.ResponseWriter, r *http.Request, p *pass, grant gr
 		}
 		c.atEnd(func() {
 			now := g.opts.Now()
-			ctx := context.WithoutCancel(c.context)
-			g.traffic.end(grant, m.counter, now, func(c *counted) { g.agree(ctx, grant.key, c, now) })
+			g.traffic.end(grant, m.counter, now, func(k *counted) { g.agree(c.context, grant.key, k, now) })
 		})
 	}
 	proxy := g.pages

@@ -310,8 +310,8 @@ func (r streamRun) one(i int) (net.Conn, time.Duration, error) {
 		return nil, 0, err
 	}
 	const body = `{"stream":true}`
-	ask, want := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
-		len(body)), http.StatusOK
+	ask, want := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n", len(body)), http.StatusOK
 	end := "\r\n" + body
 	if r.Sockets {
 		ask, want, end = "GET /v1/realtime HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+

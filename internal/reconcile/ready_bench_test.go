@@ -21,9 +21,9 @@ import (
 )
 
 // BenchmarkReadyToShown: the pods of 700 notebooks become ready one after the other within a minute, and somebody looks
-// at each. p50-ms, p99-ms and most-ms are from the moment when the cluster says that a pod is ready to the one when the
-// page of its workload, which hears of changes as pages do, reads that it runs; 2 s are asked for 99 of 100. Drawing the
-// page is not in it (BenchmarkPages).
+// at each. p50-ms, p99-ms and most-ms are from the moment when the cluster says that a pod is ready to the one when
+// whoever looks, told of changes as pages are, reads that it runs; 2 s are asked for 99 of 100. Drawing the page is not
+// in it (BenchmarkPages).
 func BenchmarkReadyToShown(b *testing.B) {
 	for name, address := range map[string]func(testing.TB) string{"PostgreSQL": storetest.Postgres,
 		"SQLite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "portal.db") }} {

@@ -385,11 +385,13 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 
 // region is the stretch of nodes that an address names; ok is false for one that has left the cluster.
 func (w *Pages) region(k page.Call) (j *joined, g fleetmap.Group, from int, ok bool, err error) {
-	if j = w.mapOf(k, k.Get("cluster")); !slices.Contains(w.Site().Clusters, k.Get("cluster")) || j == nil {
-		return nil, g, 0, false, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	none := fault.New(fault.NotFound, i18n.T("web.no_page"))
+	if !slices.Contains(w.Site().Clusters, k.Get("cluster")) {
+		return nil, g, 0, false, none
 	}
-	if from, err = strconv.Atoi(k.Get("from")); err != nil || from < 0 {
-		return nil, g, 0, false, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	from, err = strconv.Atoi(k.Get("from"))
+	if j = w.mapOf(k, k.Get("cluster")); j == nil || err != nil || from < 0 {
+		return nil, g, 0, false, none
 	}
 	g, ok = j.Group(k.Get("group"))
 	return j, g, from, ok && from < len(g.Nodes), nil

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/expositiontest"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
 )
 
@@ -32,21 +31,7 @@ func pageOf(t *testing.T, c *Counters, now time.Time) map[string]*dto.MetricFami
 	if err := c.Page(&page, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, now); err != nil {
 		t.Fatal(err)
 	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(&page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return families
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.Label {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
+	return expositiontest.Parse(t, &page)
 }
 
 // TestWhatAPodUses: a pod that works and then waits, by the rows of its container, of all of it and of its network.
@@ -73,7 +58,7 @@ func TestWhatAPodUses(t *testing.T) {
 		"container_network_transmit_bytes_total"
 	value := func(page map[string]*dto.MetricFamily, name, container, id string) float64 {
 		for _, m := range page[name].GetMetric() {
-			if label(m, "container") == container && (id == "" || label(m, "id") == id) {
+			if expositiontest.Label(m, "container") == container && (id == "" || expositiontest.Label(m, "id") == id) {
 				return m.GetCounter().GetValue()
 			}
 		}
@@ -95,11 +80,13 @@ func TestWhatAPodUses(t *testing.T) {
 	}
 	for name, rows := range map[string]int{cpu: 4, in: 1, out: 1} {
 		if got := worked[name].GetMetric(); len(got) != rows ||
-			got[0].GetTimestampMs() != noon.Add(10*time.Second).UnixMilli() || label(got[0], "namespace") != "red" || label(got[0], "pod") != "nb" {
+			got[0].GetTimestampMs() != noon.Add(10*time.Second).UnixMilli() ||
+			expositiontest.Label(got[0], "namespace") != "red" || expositiontest.Label(got[0], "pod") != "nb" {
 			t.Errorf("%s: want %d rows of the running pod with their time, got %v", name, rows, got)
 		}
 	}
-	if m := worked[in].GetMetric()[0]; label(m, "interface") != "eth0" || label(m, "image") == "" {
+	if m := worked[in].GetMetric()[0]; expositiontest.Label(m, "interface") != "eth0" ||
+			expositiontest.Label(m, "image") == "" {
 		t.Errorf("want the network of the sandbox, got %v", m)
 	}
 	c.forget("1-2-uid")

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/expositiontest"
 )
 
 var anna = Share{Namespace: "red", Pod: "anna", UID: "u1", Container: "main", Busy: 0.4, UsedMiB: 100}
@@ -19,21 +19,7 @@ func parse(t *testing.T, entities ...Entity) map[string]*dto.MetricFamily {
 	if err := Render(&page, "node", "580", entities); err != nil {
 		t.Fatal(err)
 	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(&page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return families
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.Label {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
+	return expositiontest.Parse(t, &page)
 }
 
 func TestWhichRowsThereAre(t *testing.T) {
@@ -82,12 +68,12 @@ func TestRowsNameTheirPod(t *testing.T) {
 	want := []string{"red", "anna", "main", "1g.10gb", "9", "node"}
 	var got []string
 	for _, name := range []string{"namespace", "pod", "container", "GPU_I_PROFILE", "GPU_I_ID", "hostname"} {
-		got = append(got, label(rows[0], name))
+		got = append(got, expositiontest.Label(rows[0], name))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("want %v, got %v", want, got)
 	}
-	if pod := label(rows[1], "pod"); pod != "" {
+	if pod := expositiontest.Label(rows[1], "pod"); pod != "" {
 		t.Errorf("a free GPU has no pod, got %q", pod)
 	}
 }

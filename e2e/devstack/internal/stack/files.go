@@ -125,8 +125,8 @@ profiles:
 }
 
 // prometheusConfig scrapes every node's exporter as a ServiceMonitor of the GPU operator does: the target has labels
-// namespace, pod and container of its own (honor_labels false), so those of the workload become exported_*. Kubelets are
-// scraped as kube-prometheus does, which honours theirs.
+// namespace, pod and container of its own (honor_labels false), so those of the workload become exported_*. Kubelets
+// are scraped as kube-prometheus does, which honours theirs.
 func (s Settings) prometheusConfig() string {
 	return fmt.Sprintf(`global:
   scrape_interval: %[1]s

@@ -86,7 +86,7 @@ func TestWhatAPodUses(t *testing.T) {
 		}
 	}
 	if m := worked[in].GetMetric()[0]; expositiontest.Label(m, "interface") != "eth0" ||
-			expositiontest.Label(m, "image") == "" {
+		expositiontest.Label(m, "image") == "" {
 		t.Errorf("want the network of the sandbox, got %v", m)
 	}
 	c.forget("1-2-uid")

@@ -67,7 +67,7 @@ test-packages:
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" $(TESTS) ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin $(TESTS) ./...
 	$(BIN)/withstack --nodes 29 -- $(TESTS) -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
-	$(BIN)/withstack -- $(TESTS) -count=1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts
+	$(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts # the first kills its API server
 
 .PHONY: test-stories-1 test-stories-2
 test-stories-1 test-stories-2: test-stories-%:

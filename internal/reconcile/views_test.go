@@ -100,15 +100,16 @@ func TestDevstackMissedEvents(t *testing.T) {
 	r.Part(t, "stop", "apiserver?signal=KILL")
 	r.Part(t, "start", "apiserver")
 	g.mend()
+	// The row says Running from before, so the object itself is waited for.
+	within(t, 2*time.Minute, "what somebody deleted is back", func() bool {
+		set, err := r.Client.AppsV1().StatefulSets(r.namespace).Get(ctx, kept.Name, metav1.GetOptions{})
+		return err == nil && *set.Spec.Replicas == 1
+	})
 	r.state(kept.ID, workload.Running)
 	r.state(gone.ID, workload.Ended)
 	r.state(late.ID, workload.Running)
 	if _, tooOld := g.counted(); tooOld == 0 {
 		t.Error("no watch was answered with 410: the test did not see what it is for")
-	}
-	if set, err := r.Client.AppsV1().StatefulSets(r.namespace).Get(ctx, kept.Name, metav1.GetOptions{}); err != nil ||
-		*set.Spec.Replicas != 1 {
-		t.Errorf("what somebody deleted is not back: %v", err)
 	}
 	if sets, err := r.Client.AppsV1().StatefulSets(r.namespace).List(ctx, metav1.ListOptions{}); err != nil ||
 		len(sets.Items) != 2 {

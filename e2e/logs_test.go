@@ -39,12 +39,18 @@ func tokenOf(t *testing.T, w map[string]any) string {
 // crash has the container of a workload end again and again, as its kubelet would say it.
 func crash(t *testing.T, w map[string]any) {
 	t.Helper()
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","lastTransitionTime":%q}],`+
+	now := time.Now().UTC().Format(time.RFC3339)
+	kubeletSays(t, w, `{"conditions":[{"type":"Ready","status":"False","lastTransitionTime":"`+now+`"}],`+
 		`"containerStatuses":[{"name":"main","ready":false,"restartCount":4,"image":"x","imageID":"x",`+
 		`"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 40s restarting failed container"}},`+
-		`"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}}`, time.Now().UTC().Format(time.RFC3339))
+		`"lastState":{"terminated":{"exitCode":1,"reason":"Error"}}}]}`)
+}
+
+// kubeletSays sets a part of the status of a workload's pod.
+func kubeletSays(t *testing.T, w map[string]any, status string) {
+	t.Helper()
 	if _, err := kube(t).CoreV1().Pods(str(w["namespace"])).Patch(context.Background(), str(w["pod"]),
-		types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+		types.StrategicMergePatchType, []byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -53,6 +53,7 @@ const (
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
+	WorkloadExited      Kind = "workload.exited"     // its program ended by itself, and it was stopped
 	WorkloadKeptAlive   Kind = "workload.kept-alive" // somebody says that they still need it
 	IdleSaved           Kind = "idle.saved"          // the settings of what counts as idle
 	ScheduleSet         Kind = "schedule.set"        // when it is stopped and started by itself
@@ -160,7 +161,7 @@ func Kinds() []Kind {
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadScaled, WorkloadScalingSet,
 		WorkloadScalingShort, WorkloadSlept, WorkloadWoken, RevisionStarted, RevisionServing, RevisionFailed,
 		RevisionAborted, RevisionSplit, RevisionPromoted, WorkloadIdle, WorkloadIdleStopped,
-		WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
+		WorkloadExited, WorkloadKeptAlive, ScheduleSet, ScheduleSkipped, ScheduleStopped,
 		ScheduleStarted, ScheduleWarned, ScheduleMissed,
 		IdleSaved, TerminalOpened, TerminalClosed, FileDownloaded, FileUploaded, TunnelOpened, TunnelClosed,
 		WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,

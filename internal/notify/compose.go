@@ -58,6 +58,7 @@ var topics = map[audit.Kind][]topic{
 	audit.ScheduleWarned:      {{Lease, "schedule", owns}},
 	audit.ScheduleMissed:      {{Failed, "schedule.missed", owns}},
 	audit.WorkloadStopped:     {{Stopped, "stopped", owns}},
+	audit.WorkloadExited:      {{Stopped, "stopped", owns}},
 	audit.WorkloadIdle:        {{Idle, "idle", owns}},
 	audit.WorkloadIdleStopped: {{Idle, "idle.stopped", owns}},
 	audit.WorkloadDeleted:     {{Stopped, "stopped", owns}},

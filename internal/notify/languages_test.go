@@ -151,7 +151,7 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.WorkloadObserved: {moved(workload.Running), moved(workload.Failed)},
 		audit.ScheduleWarned:   {i18n.T("schedule.warned", "At", "2026-11-23T19:00:00Z")},
 		audit.ScheduleMissed:   {i18n.T("workload.gone")},
-		audit.LeaseWarned:      nil, audit.LeaseEnded: nil, audit.WorkloadStopped: nil, audit.WorkloadDeleted: nil,
+		audit.LeaseWarned:      nil, audit.LeaseEnded: nil, audit.WorkloadStopped: nil, audit.WorkloadExited: nil, audit.WorkloadDeleted: nil,
 		audit.WorkloadIdle: {i18n.T("idle.facts_end", "For", "1d2h", "At", machineTime),
 			i18n.T("idle.facts", "For", "45m"), i18n.T("idle.pod_facts_end", "For", "1d2h", "At", machineTime),
 			i18n.T("idle.pod_facts", "For", "45m")},

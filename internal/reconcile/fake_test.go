@@ -308,6 +308,22 @@ func (c *fakeCluster) play(t testing.TB, name, node string, ready bool) {
 	}
 }
 
+// replay changes the pod of a workload.
+func (c *fakeCluster) replay(t testing.TB, name string, change func(*corev1.Pod)) {
+	t.Helper()
+	gvr := corev1.SchemeGroupVersion.WithResource("pods")
+	obj, err := c.Tracker().Get(gvr, namespace, name+"-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := obj.(*corev1.Pod).DeepCopy()
+	pod.ResourceVersion = fmt.Sprint(c.serial.Add(1))
+	change(pod)
+	if err := c.Tracker().Update(gvr, pod, namespace); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (c *fakeCluster) unplay(t *testing.T, name string) {
 	t.Helper()
 	if err := c.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), namespace, name+"-0"); err != nil {

@@ -172,6 +172,10 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation)
 	}
 	obs.Result = m.result()
+	var err error
+	if obs.ProgramEnded, err = l.programEnded(ctx, w, m); err != nil {
+		return obs, false
+	}
 	if l.overdue(w) && m.object == nil {
 		if gone, err := l.gone(ctx, w); err != nil {
 			return obs, false

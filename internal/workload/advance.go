@@ -22,6 +22,9 @@ func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Even
 		w.PlacedAt = now
 		w.Lease = Lease{From: now, Until: now.Add(w.Lease.Until.Sub(w.Lease.From))}
 	}
+	if stopped, e, ok := stopEnded(w, now); ok {
+		return stopped, []audit.Event{e}
+	}
 	w.Replicas = w.Replicas.settled(obs)
 	if w, events = w.rollOut(obs, now); w.Generation != old.Generation { // what was seen was another revision's
 		obs.Failed, obs.Reason, w.Observed.Failed = false, w.Reason, false
@@ -96,6 +99,20 @@ func reasonOf(w Workload, obs Observation) i18n.Text {
 		return w.Reason
 	}
 	return obs.Reason
+}
+
+// stopEnded stops a notebook whose program has ended by itself (Shut Down in JupyterLab's menu, say). Kubernetes starts
+// the program again, and what nobody asked for would hold the GPU. One that ended with an error is a matter for its
+// owner.
+func stopEnded(w Workload, now time.Time) (Workload, audit.Event, bool) {
+	if w.Kind != catalog.Notebook || w.Desired != WantRunning || w.Observed.ProgramEnded.IsZero() ||
+		w.Observed.Generation < w.Generation {
+		return w, audit.Event{}, false
+	}
+	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
+	w.State, w.Reason, w.Observed.Activity = Stopping, i18n.T("workload.program_ended"), nil
+	return w, changed(w, identity.System(), audit.WorkloadExited, now, i18n.Text{}, audit.Changed("desired", WantRunning,
+		WantStopped)), true
 }
 
 // EndLease stops a running workload whose lease is over and warns the owner before, once for each of the warnings. It

@@ -167,11 +167,13 @@ type Observation struct {
 	Ready      bool      `json:"ready"`  // of an endpoint: at least one replica is
 	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission permanently, crash loop)
 	Restarts   int32     `json:"restarts,omitempty"`
-	Reason     i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
-	Detail     string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
-	Steps      []Step    `json:"steps,omitempty"`    // how far the start has come
-	Result     *Result   `json:"result,omitempty"`   // how the job ended; nil while it has not
-	Activity   *Activity `json:"activity,omitempty"` // what the notebook server says of itself
+	// when the notebook's program ended by itself, with exit code 0; zero while it has not
+	ProgramEnded time.Time `json:"programEnded,omitzero"`
+	Reason       i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
+	Detail       string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
+	Steps        []Step    `json:"steps,omitempty"`    // how far the start has come
+	Result       *Result   `json:"result,omitempty"`   // how the job ended; nil while it has not
+	Activity     *Activity `json:"activity,omitempty"` // what the notebook server says of itself
 	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
 	Pods   []Replica `json:"pods,omitempty"`
 	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be

@@ -104,6 +104,43 @@ func TestEndLease(t *testing.T) {
 	}
 }
 
+// A program that ended by itself ends the stay of a notebook, not of a server that others call.
+func TestAProgramThatEnded(t *testing.T) {
+	seen := Observation{Generation: 1, PodPresent: true, Node: "n", ProgramEnded: now.Add(-time.Second)}
+	cases := map[string]struct {
+		change func(*Workload, *Observation)
+		want   Desired
+	}{
+		"a notebook":               {func(*Workload, *Observation) {}, WantStopped},
+		"one that was never ready": {func(w *Workload, _ *Observation) { w.State = Starting }, WantStopped},
+		"an endpoint":              {func(w *Workload, _ *Observation) { w.Kind = catalog.Endpoint }, WantRunning},
+		"of an older spec":         {func(_ *Workload, o *Observation) { o.Generation = 0 }, WantRunning},
+		"it goes on":               {func(_ *Workload, o *Observation) { o.ProgramEnded = time.Time{} }, WantRunning},
+		"it is to be deleted":      {func(w *Workload, _ *Observation) { w.Desired = WantDeleted }, WantDeleted},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w, obs := running(), seen
+			w.Kind = catalog.Notebook
+			c.change(&w, &obs)
+			got, events := Advance(w, obs, now)
+			if got.Desired != c.want {
+				t.Fatalf("want %s, got %s", c.want, got.Desired)
+			}
+			if c.want != WantStopped {
+				return
+			}
+			if len(events) != 1 || events[0].Kind != audit.WorkloadExited || got.Generation != w.Generation+1 ||
+				got.State != Stopping || got.Reason.ID != "workload.program_ended" {
+				t.Errorf("want one event and the reason, got %v %s %+v", events, got.State, got.Reason)
+			}
+			if back, _, err := Start(got, dana, now); err != nil || back.Desired != WantRunning {
+				t.Errorf("want that it can be started again, got %v", err)
+			}
+		})
+	}
+}
+
 func TestSpecsSentTwiceChangeNothingTheSecondTime(t *testing.T) {
 	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": granting(Grant{To: ToTeam, Permission: MayUse})} {
 		t.Run(name, func(t *testing.T) {

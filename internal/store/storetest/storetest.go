@@ -78,7 +78,7 @@ func Workload(id string) workload.Workload {
 			{ID: "g-4", To: workload.ToGroup, Group: "gpu-vision-phd", Permission: workload.MayUse, At: at}},
 		Request: "r-1", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		Observed: workload.Observation{At: later(3), Generation: 3, PodPresent: true, Pod: "pod-0", PodIP: "10.64.0.1",
-			Node: "node-1", Ready: true, Failed: true,
+			ProgramEnded: later(2), Node: "node-1", Ready: true, Failed: true,
 			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail",
 			Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,

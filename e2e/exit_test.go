@@ -27,7 +27,7 @@ func TestANotebookThatEndedGivesItsGPUBack(t *testing.T) {
 	}
 	p := signIn(t, "dana", look{})
 	p.open("/workloads/" + id)
-	p.reads("[data-test=reason]", "Its program ended by itself")
+	p.reads("[data-test=reason]", "its program ended by itself")
 	p.shot("ended-by-itself")
 	p.open("/workloads/" + id + "/history")
 	p.reads("main", "because its program had ended by itself")

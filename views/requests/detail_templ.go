@@ -419,7 +419,8 @@ func Decide(m DetailModel) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2,
 						Label: ui.L(ctx).S("requests.note_label"), Hint: ui.L(ctx).S("requests.note_hint"), MaxLength: 500,
-						Value: m.Decide.Note.Value, Error: m.Decide.Note.Error, Test: "note"}).Render(ctx, templ_7745c5c3_Buffer)
+						Placeholder: ui.L(ctx).S("requests.note_placeholder"),
+						Value:       m.Decide.Note.Value, Error: m.Decide.Note.Error, Test: "note"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -529,7 +530,7 @@ func less(m LessModel) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.less"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 172, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 173, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -622,7 +623,7 @@ func Bars(m BarsModel) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 218, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 219, Col: 80}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
 		if templ_7745c5c3_Err != nil {

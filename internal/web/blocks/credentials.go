@@ -114,6 +114,7 @@ func PeopleSearch(say page.Words, action, typed string) ui.FilterBarModel {
 		clear = action
 	}
 	return ui.FilterBarModel{ClearURL: clear, Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"),
-		Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed,
+		Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"),
+			Placeholder: say.S("tenants.search"), Value: typed,
 			MaxLength: 100, Autocomplete: "off", Test: "search"}}
 }

@@ -71,7 +71,10 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(healthPlace{n, nil}, n.Level(), n.Quarantine, true)
+			add(healthPlace{n, nil}, n.Level(), n.Quarantine, n.Level() > health.Noticed)
+		}
+		if n.Level() <= health.Noticed {
+			m.Fine++
 		}
 		for j := range n.Cards {
 			c := &n.Cards[j]
@@ -108,8 +111,8 @@ func (p healthPlace) text(q *health.Quarantine) string {
 // healthOrders: the worst come first, always.
 var healthOrders = []string{"worst"}
 
-// healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
-// many are well or unknown; whoever searches finds all.
+// healthChosen: unasked, the nodes and cards of which there is something to tell, for one looks for those; a line counts
+// the nodes that are fine. Of cards that nobody tells of their node speaks. Whoever searches finds all.
 func healthChosen(state string, level health.Level, quarantine *health.Quarantine, telling bool) bool {
 	switch state {
 	case "all":

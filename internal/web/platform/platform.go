@@ -218,8 +218,9 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 		href  string
 	}{{"working", ui.FillUsed, working, page.FleetUsePath}, {"idle", ui.FillIdle, idle, page.FleetUsePath},
 		{"unknown", ui.FillBlocked, unknown, "/admin/metrics"}, {"broken", ui.FillBroken, s.broken, page.FleetHealthPath},
-		{"free", ui.FillFree, s.free, "/fleet"}} {
-		if p.cards <= 0 && (p.id == "unknown" || p.id == "broken") {
+		{"free", ui.FillFree, s.free, "/fleet"},
+		{"not_offered", ui.FillBlocked, s.cards - s.held - s.free - s.broken, page.FleetUsePath}} {
+		if p.cards < 0.05 && (p.id == "unknown" || p.id == "broken" || p.id == "not_offered") {
 			continue
 		}
 		m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: p.fill, Share: p.cards / s.cards,

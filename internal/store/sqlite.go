@@ -67,7 +67,8 @@ func (f *sqliteFile) open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: f.read}, opts.gormConfig())
+	read, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: newPrepared(f.read, mostPrepared)},
+		opts.gormConfig())
 	if err != nil {
 		return nil, err
 	}

@@ -10,25 +10,33 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// register is the whole surface on one screen.
+// register is the whole surface, area by area.
 func (a *API) register() {
+	for _, area := range []func(){
+		a.registerSelf, a.registerCatalog, a.registerLicenses, a.registerRequests, a.registerDelegations,
+		a.registerWorkloads, a.registerUsage, a.registerPolicies, a.registerOperation, a.registerTenants,
+		a.registerTeamImages, a.registerTeamVolumes, a.registerVolumes, a.registerDatasets, a.registerPeople,
+		a.registerEmbeds, a.registerSecrets, a.registerClusters, a.registerLogs, a.registerTunnel,
+		a.registerKeys, a.registerReach, a.registerGrants, a.registerRevisions, a.registerSchedules,
+		a.registerSystem, a.registerBudgets, a.registerQuarantine, a.registerDifferences,
+	} {
+		area()
+	}
+}
+
+// registerSelf is what a person has of their own: who they are, their teams, their notices.
+func (a *API) registerSelf() {
 	add(a, op(http.MethodGet, "/me", "me", "Who I am", "People"), identity.ReadCatalog, a.me)
 	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"),
 		identity.ReadTenant, a.tenants)
-	a.registerTenants()
-	a.registerTeamImages()
-	a.registerTeamVolumes()
-	a.registerVolumes()
-	a.registerDatasets()
-	a.registerPeople()
-	a.registerEmbeds()
-	a.registerSecrets()
-	a.registerClusters()
 	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how",
 		"People"), identity.ChangeNotices, a.noticeChoices)
 	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices",
 		"Choose what I am told of, and how; replaces the whole choice", "People"), identity.ChangeNotices, a.chooseNotices)
+}
 
+// registerCatalog is what is offered, and what the clusters have of it.
+func (a *API) registerCatalog() {
 	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need",
 		"Catalog"), identity.ReadCatalog, a.sizes)
 	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the "+
@@ -38,7 +46,23 @@ func (a *API) register() {
 		"Catalog"), identity.ReadInventory, a.inventory)
 	add(a, op(http.MethodGet, "/fleet/holders", "list-holders", "Who holds GPUs now, how much of them is used, and what "+
 		"goes for nothing; of the teams that one may see", "Usage"), identity.ReadUsage, a.holders)
+	add(a, op(http.MethodGet, "/catalog", "get-catalog", "The catalog as it is written; for admins and auditors",
+		"Catalog"), identity.ReadOffer, a.catalog)
+	add(a, long(op(http.MethodPut, "/catalog", "save-catalog", "Save it as the next version, and go by it at once",
+		"Catalog")), identity.ChangeOffer, a.saveCatalog)
+	add(a, long(op(http.MethodPost, "/catalog/check", "check-catalog", "What is wrong with a text, and what it "+
+		"would change; writes nothing", "Catalog")), identity.ChangeOffer, a.checkCatalog)
+	add(a, op(http.MethodGet, "/catalog/versions", "list-catalog-versions",
+		"Versions, newest first; 0 is the configuration's", "Catalog"), identity.ReadOffer, a.catalogVersions)
+	add(a, op(http.MethodGet, "/catalog/versions/{version}", "get-catalog-version", "One version with its text",
+		"Catalog"), identity.ReadOffer, a.catalogVersion)
+	add(a, op(http.MethodGet, "/catalog/findings", "list-catalog-findings",
+		"Where the catalog and the nodes do not agree, and what to offer instead", "Catalog"), identity.ReadOffer,
+		a.catalogFindings)
+}
 
+// registerLicenses is the pools of seats, and what was bought.
+func (a *API) registerLicenses() {
 	add(a, op(http.MethodGet, "/licenses", "list-licenses", "License pools: entitled, reserved, used, free, and on what "+
 		"not all agree", "Licenses"), identity.ReadLicenses, a.licenses)
 	add(a, op(http.MethodGet, "/licenses/nodes", "list-license-nodes", "Nodes with vGPUs, and what each vGPU says of "+
@@ -54,21 +78,10 @@ func (a *API) register() {
 		"Take it out; what runs goes on. Answers with the list", "Licenses"), identity.ChangeLicenses, a.removeLicense)
 	add(a, fileSized(op(http.MethodPost, "/licenses/import", "import-entitlements", "Read a file of comma-separated "+
 		"values, and keep all of it or nothing", "Licenses")), identity.ChangeLicenses, a.importLicenses)
+}
 
-	add(a, op(http.MethodGet, "/catalog", "get-catalog", "The catalog as it is written; for admins and auditors",
-		"Catalog"), identity.ReadOffer, a.catalog)
-	add(a, long(op(http.MethodPut, "/catalog", "save-catalog", "Save it as the next version, and go by it at once",
-		"Catalog")), identity.ChangeOffer, a.saveCatalog)
-	add(a, long(op(http.MethodPost, "/catalog/check", "check-catalog", "What is wrong with a text, and what it "+
-		"would change; writes nothing", "Catalog")), identity.ChangeOffer, a.checkCatalog)
-	add(a, op(http.MethodGet, "/catalog/versions", "list-catalog-versions",
-		"Versions, newest first; 0 is the configuration's", "Catalog"), identity.ReadOffer, a.catalogVersions)
-	add(a, op(http.MethodGet, "/catalog/versions/{version}", "get-catalog-version", "One version with its text",
-		"Catalog"), identity.ReadOffer, a.catalogVersion)
-	add(a, op(http.MethodGet, "/catalog/findings", "list-catalog-findings",
-		"Where the catalog and the nodes do not agree, and what to offer instead", "Catalog"), identity.ReadOffer,
-		a.catalogFindings)
-
+// registerRequests is the way of a request, from the preview to its decision.
+func (a *API) registerRequests() {
 	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")),
 		identity.SubmitRequest, a.submit)
 	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with "+
@@ -97,7 +110,10 @@ func (a *API) register() {
 		"decided anew", "Requests"), identity.EditRequest, a.edit)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back",
 		"Requests"), identity.WithdrawRequest, a.withdraw)
+}
 
+// registerDelegations is who decides in whose place.
+func (a *API) registerDelegations() {
 	add(a, op(http.MethodGet, "/delegations/candidates", "find-delegations", "People who could decide in my place, by a "+
 		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageDelegations, a.candidates)
 	add(a, op(http.MethodGet, "/delegations", "list-delegations",
@@ -107,7 +123,10 @@ func (a *API) register() {
 		"Requests")), identity.ManageDelegations, a.createDelegation)
 	add(a, op(http.MethodDelete, "/delegations/{id}", "end-delegation", "End it before its time", "Requests"),
 		identity.ManageDelegations, a.endDelegation)
+}
 
+// registerWorkloads is what runs. Logs, keys, revisions and the like have files of their own.
+func (a *API) registerWorkloads() {
 	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"),
 		identity.ReadWorkload, a.workloads)
 	add(a, op(http.MethodGet, "/workloads/{id}", "get-workload", "One workload", "Workloads"), identity.ReadWorkload,
@@ -116,13 +135,6 @@ func (a *API) register() {
 		"Workloads"), identity.ReadWorkload, a.metrics)
 	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"),
 		identity.ReadWorkload, a.history)
-	a.registerLogs()
-	a.registerTunnel()
-	a.registerKeys()
-	a.registerReach()
-	a.registerGrants()
-	a.registerRevisions()
-	a.registerSchedules()
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
 		"Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",
@@ -144,16 +156,26 @@ func (a *API) register() {
 		identity.ChangeWorkload, a.setScaling)
 	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked "+
 		"otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
+	add(a, op(http.MethodGet, "/workloads/{id}/advice", "get-workload-advice",
+		"Whether another size would suit it better, or why this cannot be told", "Workloads"), identity.ReadWorkload,
+		a.adviceOf)
+	add(a, op(http.MethodPost, "/workloads/{id}/advice/dismiss", "dismiss-advice",
+		"Put the advice away, for everybody, until it says something else", "Workloads"), identity.ChangeWorkload,
+		a.dismissAdvice)
+	add(a, op(http.MethodPost, "/workloads/{id}/advice/restore", "restore-advice", "Show again what was put away",
+		"Workloads"), identity.ChangeWorkload, a.restoreAdvice)
+	add(a, op(http.MethodGet, "/workloads/{id}/warnings", "get-workload-warnings",
+		"What became of the messages that warned of its end, or of its idle GPU", "Workloads"), identity.ReadWorkload,
+		a.warningsOf)
+	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is "+
+		"known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
+	add(a, op(http.MethodPost, "/workloads/{id}/keep-alive", "keep-workload-alive",
+		"Say that it is still needed though it is idle",
+		"Workloads"), identity.ChangeWorkload, a.keepAlive)
+}
 
-	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, "+
-		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
-	add(a, op(http.MethodGet, "/jobs", "list-jobs", "What the leader does on a clock, and how each job's last run "+
-		"ended; for admins and auditors", "Audit"), identity.ReadMetrics, a.jobs)
-	add(a, op(http.MethodGet, "/log-level", "get-log-level", "From which level on the portal logs; for admins and "+
-		"auditors", "Operation"), identity.ReadLogLevel, a.logLevel)
-	add(a, op(http.MethodPut, "/log-level", "set-log-level", "Log from another level on, in every replica, until the "+
-		"time is over", "Operation"), identity.ChangeLogLevel, a.setLogLevel)
-	a.registerSystem()
+// registerUsage is what was held, what it costs, and what would be cheaper.
+func (a *API) registerUsage() {
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
 		identity.ReadUsage, a.usage)
 	add(a, op(http.MethodGet, "/usage/daily", "get-daily-cost", "What each day of a month cost, by team, person, size "+
@@ -167,37 +189,22 @@ func (a *API) register() {
 		identity.ReadUsage, a.reconciliation)
 	add(a, op(http.MethodGet, "/advice", "get-advice", "Which workloads another size would suit better, with what was "+
 		"measured", "Usage"), identity.ReadUsage, a.advice)
-	add(a, op(http.MethodGet, "/workloads/{id}/advice", "get-workload-advice",
-		"Whether another size would suit it better, or why this cannot be told", "Workloads"), identity.ReadWorkload,
-		a.adviceOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/advice/dismiss", "dismiss-advice",
-		"Put the advice away, for everybody, until it says something else", "Workloads"), identity.ChangeWorkload,
-		a.dismissAdvice)
-	add(a, op(http.MethodPost, "/workloads/{id}/advice/restore", "restore-advice", "Show again what was put away",
-		"Workloads"), identity.ChangeWorkload, a.restoreAdvice)
-	add(a, op(http.MethodGet, "/idle", "get-idle-settings", "What counts as an idle GPU, and what follows, by size and "+
-		"team; for admins and auditors", "Rules"), identity.ReadRules, a.idleSettings)
-	add(a, op(http.MethodPut, "/idle", "save-idle-settings", "Replace all of these settings; version is the one that "+
-		"was read", "Rules"), identity.ChangeRules, a.saveIdle)
-	add(a, op(http.MethodPost, "/idle/preview", "preview-idle-settings", "What settings would do to what runs, and "+
-		"would have done in the last 30 days; writes nothing", "Rules"), identity.ChangeRules, a.previewIdle)
-	add(a, op(http.MethodGet, "/workloads/{id}/warnings", "get-workload-warnings",
-		"What became of the messages that warned of its end, or of its idle GPU", "Workloads"), identity.ReadWorkload,
-		a.warningsOf)
-	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is "+
-		"known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/keep-alive", "keep-workload-alive",
-		"Say that it is still needed though it is idle",
-		"Workloads"), identity.ChangeWorkload, a.keepAlive)
 	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors",
 		"Usage"), identity.ReadPrices, a.prices)
 	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"),
 		identity.ChangePrices, a.addPrice)
 	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"),
 		identity.ChangePrices, a.endPrice)
-	a.registerBudgets()
-	a.registerQuarantine()
-	a.registerDifferences()
+}
+
+// registerPolicies is the rules of approval, and what follows from idle GPUs.
+func (a *API) registerPolicies() {
+	add(a, op(http.MethodGet, "/idle", "get-idle-settings", "What counts as an idle GPU, and what follows, by size and "+
+		"team; for admins and auditors", "Rules"), identity.ReadRules, a.idleSettings)
+	add(a, op(http.MethodPut, "/idle", "save-idle-settings", "Replace all of these settings; version is the one that "+
+		"was read", "Rules"), identity.ChangeRules, a.saveIdle)
+	add(a, op(http.MethodPost, "/idle/preview", "preview-idle-settings", "What settings would do to what runs, and "+
+		"would have done in the last 30 days; writes nothing", "Rules"), identity.ChangeRules, a.previewIdle)
 	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"),
 		identity.ReadRules, a.rules)
 	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules,
@@ -208,7 +215,18 @@ func (a *API) register() {
 		identity.ReadRules, a.rulesRevisions)
 	add(a, op(http.MethodGet, "/rules/revisions/{version}", "get-rules-revision", "One version of the rules", "Rules"),
 		identity.ReadRules, a.rulesAt)
+}
 
+// registerOperation is how the portal itself does, and the audit log.
+func (a *API) registerOperation() {
+	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, "+
+		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
+	add(a, op(http.MethodGet, "/jobs", "list-jobs", "What the leader does on a clock, and how each job's last run "+
+		"ended; for admins and auditors", "Audit"), identity.ReadMetrics, a.jobs)
+	add(a, op(http.MethodGet, "/log-level", "get-log-level", "From which level on the portal logs; for admins and "+
+		"auditors", "Operation"), identity.ReadLogLevel, a.logLevel)
+	add(a, op(http.MethodPut, "/log-level", "set-log-level", "Log from another level on, in every replica, until the "+
+		"time is over", "Operation"), identity.ChangeLogLevel, a.setLogLevel)
 	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"),
 		identity.ReadAudit, a.audit)
 }

@@ -68,6 +68,8 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/catalog/findings", "list-catalog-findings",
 		"Where the catalog and the nodes do not agree, and what to offer instead", "Catalog"), identity.ReadOffer,
 		a.catalogFindings)
+	add(a, op(http.MethodGet, "/catalog/runtimes", "list-serving-runtimes",
+		"ClusterServingRuntimes of KServe that images can name", "Catalog"), identity.ReadOffer, a.servingRuntimes)
 
 	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")),
 		identity.SubmitRequest, a.submit)

@@ -128,6 +128,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 			t.Errorf("%s: the settings ask for the rights %+v, and the chart gives %+v", site, asked, access)
 		}
 		want := reconcile.RightsFor(access)
+		want.Cluster, want.Runtimes = slices.Concat(want.Cluster, want.Runtimes), nil // in one role
 		got := reconcile.Rights{Cluster: rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller"),
 			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy,
 			Logs: rules(t, objects, "ClusterRole", access.LogsRole), Terminal: want.Terminal,
@@ -216,7 +217,7 @@ func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 		rights := reconcile.RightsFor(clusterOf(t, objects).Access)
 		policy := the[admissionv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy", "gpu-gpu-portal")
 		first := policy.Spec.Validations[0].Expression
-		for _, r := range slices.Concat(rights.Cluster, rights.Tenant) {
+		for _, r := range slices.Concat(rights.Cluster, rights.Runtimes, rights.Tenant) {
 			for _, resource := range r.Resources {
 				name := "'" + r.APIGroups[0] + "/" + resource + "'"
 				if resource == "namespaces" {

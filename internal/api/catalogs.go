@@ -237,14 +237,35 @@ func (a *API) catalogVersion(ctx context.Context, actor identity.Actor,
 
 // CatalogFinding is one place where the catalog and the nodes do not agree.
 type CatalogFinding struct {
-	Kind     string `json:"kind" enum:"unoffered,never-runs"`
+	Kind     string `json:"kind" enum:"unoffered,never-runs,unserved"`
 	Cluster  string `json:"cluster,omitempty"`
 	Size     string `json:"size,omitempty" doc:"The size that can never run"`
-	Resource string `json:"resource,omitempty"`
+	Image    string `json:"image,omitempty" doc:"The image whose ServingRuntime cannot serve it"`
+	Resource string `json:"resource,omitempty" doc:"Extended resource, driver of devices, or name of the ServingRuntime"`
 	Model    string `json:"model,omitempty"`
 	Count    int64  `json:"count" doc:"How many the nodes can give out"`
 	Reason   string `json:"reason"`
 	Proposal string `json:"proposal,omitempty" doc:"A size that would offer it, as an entry of the list sizes in YAML"`
+}
+
+// ServingRuntime is a model server of KServe that an image of kind endpoint can name.
+type ServingRuntime struct {
+	Cluster  string   `json:"cluster"`
+	Name     string   `json:"name" doc:"Of the ClusterServingRuntime"`
+	Formats  []string `json:"formats" doc:"Model formats that it supports"`
+	Image    string   `json:"image,omitempty" doc:"Of the container that serves"`
+	Disabled bool     `json:"disabled"`
+}
+
+func (a *API) servingRuntimes(ctx context.Context, actor identity.Actor,
+	_ *struct{}) (*output[List[ServingRuntime]], error) {
+	runtimes, err := a.deps.Catalog.ServingRuntimes(ctx, actor)
+	var views []ServingRuntime
+	for _, r := range runtimes {
+		views = append(views, ServingRuntime{Cluster: r.Cluster, Name: r.Name, Formats: append([]string{}, r.Formats...),
+			Image: r.Image, Disabled: r.Disabled})
+	}
+	return reply(list(views, ""), err)
 }
 
 func (a *API) catalogFindings(ctx context.Context, actor identity.Actor,
@@ -252,8 +273,8 @@ func (a *API) catalogFindings(ctx context.Context, actor identity.Actor,
 	findings, err := a.deps.Catalog.Findings(ctx, actor)
 	var views []CatalogFinding
 	for _, f := range findings {
-		views = append(views, CatalogFinding{Kind: string(f.Kind), Cluster: f.Cluster, Size: f.Size, Resource: f.Resource,
-			Model: f.Model, Count: f.Count,
+		views = append(views, CatalogFinding{Kind: string(f.Kind), Cluster: f.Cluster, Size: f.Size, Image: f.Image,
+			Resource: f.Resource, Model: f.Model, Count: f.Count,
 			Reason: i18n.From(ctx).Say(f.Reason), Proposal: f.Written()})
 	}
 	return reply(list(views, ""), err)

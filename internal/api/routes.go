@@ -59,6 +59,8 @@ func (a *API) registerCatalog() {
 	add(a, op(http.MethodGet, "/catalog/findings", "list-catalog-findings",
 		"Where the catalog and the nodes do not agree, and what to offer instead", "Catalog"), identity.ReadOffer,
 		a.catalogFindings)
+	add(a, op(http.MethodGet, "/catalog/runtimes", "list-serving-runtimes",
+		"ClusterServingRuntimes of KServe that images can name", "Catalog"), identity.ReadOffer, a.servingRuntimes)
 }
 
 // registerLicenses is the pools of seats, and what was bought.

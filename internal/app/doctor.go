@@ -102,6 +102,9 @@ func rightsToAsk(c config.Config, k config.Cluster, namespace string) []doctor.R
 	if c.Has(config.RoleController) {
 		all = append(all, doctor.Rights{Role: "cluster", Rules: r.Cluster})
 	}
+	if len(r.Runtimes) > 0 && c.Has(config.RoleController) {
+		all = append(all, doctor.Rights{Role: "runtimes", Optional: true, Rules: r.Runtimes})
+	}
 	if namespace != "" && c.Has(config.RoleController) {
 		all = append(all, doctor.Rights{Role: "tenant", Namespace: namespace, Rules: r.Tenant})
 	}

@@ -19,6 +19,7 @@ type FindingKind string
 const (
 	Unoffered FindingKind = "unoffered"  // nodes have it, no size chooses it
 	NeverRuns FindingKind = "never-runs" // a size asks for it, no node has it
+	Unserved  FindingKind = "unserved"   // an image names a ServingRuntime that no cluster has as it needs it
 )
 
 // Finding is one mismatch between the catalog and the nodes.
@@ -26,7 +27,8 @@ type Finding struct {
 	Kind     FindingKind `json:"kind"`
 	Cluster  string      `json:"cluster"`            // "" for a size that is offered everywhere and runs nowhere
 	Size     string      `json:"size,omitempty"`     // never-runs: its name
-	Resource string      `json:"resource,omitempty"` // extended resource, or the driver of devices that are claimed
+	Image    string      `json:"image,omitempty"`    // unserved: its name
+	Resource string      `json:"resource,omitempty"` // extended resource, driver of claimed devices, or ServingRuntime
 	Model    string      `json:"model,omitempty"`    // display name of the card: "H100 80GB HBM3"
 	Count    int64       `json:"count"`              // unoffered: how many the nodes can give out
 	Reason   i18n.Text   `json:"reason"`
@@ -43,7 +45,7 @@ func Compare(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 		findings = append(findings, unoffered(c, &snapshots[i])...)
 	}
 	name(c, findings)
-	return append(findings, neverRuns(c, snapshots)...)
+	return slices.Concat(findings, neverRuns(c, snapshots), unserved(c, snapshots))
 }
 
 // group is everything that one size would offer: the same card, cut and placed alike.

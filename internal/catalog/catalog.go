@@ -255,7 +255,7 @@ type Image struct {
 	Title  string       `json:"title"`
 	Titles Titles       `json:"titles,omitempty"` // in other languages
 	Kind   WorkloadKind `json:"kind"`
-	// with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"
+	// with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"; "" where a ServingRuntime's serves
 	Reference string            `json:"reference"`
 	Command   []string          `json:"command,omitempty"`
 	Args      []string          `json:"args,omitempty"`
@@ -265,7 +265,7 @@ type Image struct {
 	// how the gateway shows that secret: "token" (Jupyter), "bearer", or "" for none
 	Auth       string   `json:"auth,omitempty"`
 	Port       int32    `json:"port"`
-	HealthPath string   `json:"healthPath"`
+	HealthPath string   `json:"healthPath"`         // "" where a ServingRuntime has probes of its own
 	OpenPath   string   `json:"openPath,omitempty"` // where "Open" leads, "/lab"
 	Home       string   `json:"home,omitempty"`     // where storage is mounted; "" mounts none
 	RunAsUser  *int64   `json:"runAsUser,omitempty"`
@@ -287,8 +287,11 @@ func (i Image) OfferedTo(tenant string) bool {
 	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
 }
 
-// RunsAs reports whether the image can be started as that kind. A job can run in any image.
-func (i Image) RunsAs(kind WorkloadKind) bool { return i.Kind == kind || kind == Job }
+// RunsAs reports whether the image can be started as that kind. A job can run in any image; one whose container is a
+// ServingRuntime's may have none.
+func (i Image) RunsAs(kind WorkloadKind) bool {
+	return i.Kind == kind || kind == Job && (i.Reference != "" || !i.OnServingRuntime())
+}
 
 // ForJob is the image as a job runs it: nothing of it answers, and what starts the server of another kind's image is
 // left out.

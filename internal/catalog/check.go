@@ -273,7 +273,7 @@ func (k *checker) image(at string, i Image) {
 	if !slices.Contains(WorkloadKinds(), i.Kind) {
 		k.at(at+".kind", "%q is none of notebook, endpoint, job", i.Kind)
 	}
-	if !Pinned(i.Reference) {
+	if !Pinned(i.Reference) && (i.Reference != "" || !i.OnServingRuntime()) {
 		k.at(at+".reference", "%q does not name an image with registry and digest, such as "+
 			"quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
 	}
@@ -346,7 +346,7 @@ func (k *checker) answers(at string, i Image) {
 	if i.Port < 1 || i.Port > 65535 {
 		k.at(at+".port", "%d is not a port: 1 to 65535", i.Port)
 	}
-	if !localPath(i.HealthPath) {
+	if !localPath(i.HealthPath) && (i.HealthPath != "" || !i.OnServingRuntime()) {
 		k.at(at+".healthPath", "%q is not a path such as /health", i.HealthPath)
 	}
 	if i.OpenPath != "" && !localPath(i.OpenPath) {

@@ -17,8 +17,12 @@ import (
 type Runtime struct {
 	Engine Engine `json:"engine"`
 	// what makes the pods: a Deployment, or an InferenceService where KServe is installed; "" for a Deployment
-	Backend Backend  `json:"backend,omitempty"`
-	Sources []Source `json:"sources"` // where models may come from, the usual one first
+	Backend Backend `json:"backend,omitempty"`
+	// with backend kserve, the ClusterServingRuntime or ServingRuntime whose container serves in place of the image's own,
+	// and which of its supportedModelFormats: "huggingface"; KServe then fetches the model
+	ServingRuntime string   `json:"servingRuntime,omitempty"`
+	ModelFormat    string   `json:"modelFormat,omitempty"`
+	Sources        []Source `json:"sources"` // where models may come from, the usual one first
 	// Default is served where a start names no model; without one, and without Optional, a start must.
 	Default  *Model `json:"default,omitempty"`
 	Optional bool   `json:"optional,omitempty"` // the image brings a model of its own
@@ -81,6 +85,10 @@ func (i Image) NeedsJobSet() bool { return i.Kind == Job && i.Backend == OnJobSe
 func (i Image) NeedsKServe() bool {
 	return i.Kind == Endpoint && i.Runtime != nil && i.Runtime.Backend == OnKServe
 }
+
+// OnServingRuntime reports whether the container of an endpoint is that of a ServingRuntime of the cluster. The image
+// may have no reference of its own then.
+func (i Image) OnServingRuntime() bool { return i.NeedsKServe() && i.Runtime.ServingRuntime != "" }
 
 // Source is a kind of model source that a runtime supports: the names that it allows, and the arguments, variables and
 // secrets that it adds.
@@ -147,10 +155,11 @@ func SourceOf(name string) ModelSource {
 	return FromHub
 }
 
-// ModelDir is where a model that is an image is mounted.
+// ModelDir is where a model that is an image is mounted, and where KServe puts one that it fetches
+// (DefaultModelLocalMountPath of its pkg/constants).
 const ModelDir = "/mnt/models"
 
-// Location is the name that the server loads it by.
+// Location is the name that the server loads it by, where nothing fetches it before.
 func (m Model) Location() string {
 	if m.Source == FromOCI {
 		return ModelDir
@@ -206,7 +215,11 @@ func (i Image) Serving(m *Model, s Size) Image {
 	values := map[string]string{parallelWord: strconv.Itoa(s.TensorParallel()), portWord: strconv.Itoa(int(i.Port))}
 	args, env := slices.Clone(i.Args), maps.Clone(i.Env)
 	if m != nil {
-		maps.Copy(values, map[string]string{modelWord: m.Location(), servedNameWord: m.ServedName(),
+		location := m.Location()
+		if i.OnServingRuntime() {
+			location = ModelDir
+		}
+		maps.Copy(values, map[string]string{modelWord: location, servedNameWord: m.ServedName(),
 			revisionWord: m.Revision, quantizationWord: m.Quantization})
 		if m.ContextLength > 0 {
 			values[contextWord] = strconv.Itoa(m.ContextLength)
@@ -318,7 +331,8 @@ func (r Runtime) CheckModel(m Model, home string) []ModelProblem {
 	case m.Revision == "":
 	case m.Source != FromHub:
 		wrong("revision", i18n.T("model.revision_hub_only"))
-	case !revisionText.MatchString(m.Revision) || strings.Contains(m.Revision, ".."):
+	case !revisionText.MatchString(m.Revision) || strings.Contains(m.Revision, ".."),
+		r.ServingRuntime != "" && strings.Contains(m.Revision, "/"): // hf://owner/model:revision has no place for it
 		wrong("revision", i18n.T("model.revision"))
 	}
 	if m.ContextLength < 0 || m.ContextLength > MaxContext {

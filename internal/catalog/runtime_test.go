@@ -178,3 +178,80 @@ func TestAJobServesNoModel(t *testing.T) {
 		t.Errorf("got %+v", i)
 	}
 }
+
+// onServingRuntime is an image whose container is that of a ServingRuntime of the cluster.
+const onServingRuntime = `sizes:
+- name: cpu
+  title: CPU
+  technology: cpu
+  isolation: none
+  cpu: "1"
+  memory: 1Gi
+  pricePerHour: {minor: 1, currency: EUR}
+  defaultLease: 8h
+  maxLease: 7d
+images:
+- name: hf
+  title: Hugging Face
+  kind: endpoint
+  args: ["--model_name={servedName}"]
+  port: 8080
+  runtime:
+    engine: other
+    backend: kserve
+    servingRuntime: kserve-huggingfaceserver
+    modelFormat: huggingface
+    sources: [{kind: hub, secrets: [{env: HF_TOKEN, secret: hub-token, key: HF_TOKEN}]}]
+`
+
+func TestServingRuntimesAreChecked(t *testing.T) {
+	if _, problems := Parse([]byte(onServingRuntime)); len(problems) > 0 {
+		t.Fatalf("an image without reference and health path of its own: %v", problems)
+	}
+	for name, c := range map[string]struct{ old, new, path string }{
+		"without KServe":    {"    backend: kserve\n", "", "images[0].runtime.servingRuntime"},
+		"no name":           {"kserve-huggingfaceserver", "Hugging_Face", "images[0].runtime.servingRuntime"},
+		"no format":         {"    modelFormat: huggingface\n", "", "images[0].runtime.modelFormat"},
+		"a format alone":    {"    servingRuntime: kserve-huggingfaceserver\n", "", "images[0].runtime.modelFormat"},
+		"a command":         {"  port: 8080\n", "  port: 8080\n  command: [serve]\n", "images[0].command"},
+		"storage":           {"  port: 8080\n", "  port: 8080\n  home: /models\n", "images[0].home"},
+		"no port":           {"  port: 8080\n", "", "images[0].port"},
+		"half a probe":      {"    engine: other\n", "    engine: other\n    readyPath: /ready\n", "images[0].healthPath"},
+		"an open reference": {"  port: 8080\n", "  port: 8080\n  reference: vllm:latest\n", "images[0].reference"},
+		"KServe's template": {"{servedName}", "{{.Name}}", "images[0].args[0]"},
+		"another key":       {"key: HF_TOKEN", "key: token", "images[0].runtime.sources[0].secrets[0]"},
+		"two Secrets": {"key: HF_TOKEN}", "key: HF_TOKEN}, {env: A, secret: b, key: A}",
+			"images[0].runtime.sources[0].secrets[1]"},
+		"a revision that hf:// cannot say": {"    engine: other\n",
+			"    engine: other\n    default: {source: hub, name: a/b, revision: refs/pr/1}\n",
+			"images[0].runtime.default.revision"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := strings.Replace(onServingRuntime, c.old, c.new, 1)
+			if changed == onServingRuntime {
+				t.Fatalf("%q is not in the image", c.old)
+			}
+			_, problems := Parse([]byte(changed))
+			if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == c.path }) {
+				t.Errorf("want a problem with %s, got %v", c.path, problems)
+			}
+		})
+	}
+}
+
+// The server finds a model where KServe has put it, and a job needs an image.
+func TestServingRuntimeServes(t *testing.T) {
+	c, _ := Parse([]byte(onServingRuntime))
+	i := c.Images[0]
+	i.Args = []string{"--model_dir={model}", "--model_name={servedName}"}
+	got := i.Serving(&Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}, Size{}).Args
+	if want := []string{"--model_dir=/mnt/models", "--model_name=Qwen/Qwen3-8B"}; !slices.Equal(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+	if i.RunsAs(Job) || !i.RunsAs(Endpoint) {
+		t.Error("a job in the container of a ServingRuntime")
+	}
+	if i.Reference = "registry.example.org/hf@sha256:" + strings.Repeat("0", 64); !i.RunsAs(Job) {
+		t.Error("no job in an image of its own")
+	}
+}

@@ -31,6 +31,7 @@ func (k *checker) runtime(at string, i Image) {
 	if r.Backend != "" && !slices.Contains(Backends(), r.Backend) {
 		k.at(in+".backend", "%q is none of %s", r.Backend, listed(Backends()))
 	}
+	k.servingRuntime(at, i)
 	k.templates(at, i.Args, i.Env)
 	if _, has := i.Env[readByKServe]; has && i.NeedsKServe() {
 		k.at(at+".env."+readByKServe, "KServe reads this variable itself; the model comes from the runtime's sources")
@@ -61,6 +62,64 @@ func (k *checker) runtime(at string, i Image) {
 	}
 	k.metrics(in+".metrics", r.Metrics)
 	k.secrets(in+".secrets", i, r.Secrets)
+}
+
+// servingRuntime asks whether what the portal adds to a ServingRuntime of the cluster fits on it.
+func (k *checker) servingRuntime(at string, i Image) {
+	r, in := *i.Runtime, at+".runtime"
+	switch {
+	case r.ServingRuntime == "" && r.ModelFormat != "":
+		k.at(in+".modelFormat", "a model format is that of a ServingRuntime; name it in servingRuntime")
+	case r.ServingRuntime == "":
+		return
+	case r.Backend != OnKServe:
+		k.at(in+".servingRuntime", "a ServingRuntime is run by KServe: it takes backend: kserve")
+		return
+	case len(validation.IsDNS1123Subdomain(r.ServingRuntime)) > 0:
+		k.at(in+".servingRuntime", "%q is not the name of a ServingRuntime", r.ServingRuntime)
+	case !word.MatchString(r.ModelFormat):
+		k.at(in+".modelFormat", "one of the ServingRuntime's supportedModelFormats is wanted, such as huggingface")
+	}
+	if len(i.Command) > 0 {
+		k.at(at+".command", "the ServingRuntime has a command of its own, which args are appended to")
+	}
+	if i.Home != "" {
+		k.at(at+".home", "the container is the ServingRuntime's: it has no storage of its own; models come from volumes of "+
+			"the team")
+	}
+	if i.HealthPath == "" && (r.ReadyPath != "" || r.LivePath != "") {
+		k.at(at+".healthPath", "without it the probes are the ServingRuntime's own: leave out readyPath and livePath as well")
+	}
+	k.literal(at, i.Args, i.Env)
+}
+
+// fetched asks of a source whether KServe can fetch from it with its secrets: it reads one Secret, by keys of its own.
+func (k *checker) fetched(at string, s Source) {
+	k.literal(at, s.Args, s.Env)
+	if s.Kind != FromHub && s.Kind != FromS3 {
+		return
+	}
+	for n, v := range s.Secrets {
+		if v.Secret != s.Secrets[0].Secret || v.Key != v.Env {
+			k.at(fmt.Sprintf("%s.secrets[%d]", at, n), "KServe fetches the model with one Secret, whose keys are called "+
+				"like the variables: HF_TOKEN, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		}
+	}
+}
+
+// literal refuses what KServe would read as a template of its own.
+func (k *checker) literal(at string, args []string, env map[string]string) {
+	wrong := func(at, text string) {
+		if strings.Contains(text, "{{") {
+			k.at(at, "%q begins a template of KServe's own", "{{")
+		}
+	}
+	for n, text := range args {
+		wrong(fmt.Sprintf("%s.args[%d]", at, n), text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		wrong(at+".env."+name, env[name])
+	}
 }
 
 // wrongModel says of a default model in a terminal what people read in their language.
@@ -108,6 +167,10 @@ func (k *checker) source(at string, i Image, s Source) {
 		k.serverVariable(at+".env."+name, i, name)
 	}
 	k.secrets(at+".secrets", i, s.Secrets)
+	if i.OnServingRuntime() {
+		k.fetched(at, s)
+		return // a ServingRuntime knows where KServe puts the model
+	}
 	if !mentions(modelWord, slices.Concat(i.Args, s.Args), i.Env, s.Env) {
 		k.at(at, "nothing tells the server of the model: %s is in no argument and no variable", modelWord)
 	}

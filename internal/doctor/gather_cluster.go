@@ -46,7 +46,7 @@ type ClusterOptions struct {
 
 // Rights are the rules of one role.
 type Rights struct {
-	Role      string // cluster, tenant, proxy, logs, terminal or agents
+	Role      string // cluster, tenant, proxy, logs, terminal, runtimes or agents
 	Namespace string // "": cluster-wide
 	Optional  bool
 	Rules     []rbacv1.PolicyRule

@@ -13,6 +13,19 @@ type Snapshot struct {
 	Nodes   []Node    `json:"nodes"`
 
 	Attached []Attached `json:"attached,omitempty"` // devices that belong to no single node: reached over a network
+
+	// ServingRuntimes are KServe's, for the whole cluster, by name; nil while nobody could list them
+	ServingRuntimes *[]ServingRuntime `json:"servingRuntimes,omitempty"`
+}
+
+// ServingRuntime is a ClusterServingRuntime of KServe: a model server that InferenceServices can name.
+type ServingRuntime struct {
+	Name     string   `json:"name"`
+	Formats  []string `json:"formats,omitempty"` // of models: "huggingface"
+	Image    string   `json:"image,omitempty"`   // of the container that serves
+	Disabled bool     `json:"disabled,omitempty"`
+	// extended resources that it asks for itself: KServe adds them to those of an InferenceService
+	Resources []string `json:"resources,omitempty"`
 }
 
 // Node is one node with the accelerators it advertises.

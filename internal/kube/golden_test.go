@@ -25,6 +25,7 @@ type golden struct {
 	Every    bool                 `json:"every"` // the size is one of catalog.EveryRow
 	Size     string               `json:"size"`
 	Image    string               `json:"image"`
+	Own      *catalog.Image       `json:"own"`     // in place of one of the catalog
 	Backend  catalog.Backend      `json:"backend"` // of the image, or of its runtime
 	Name     string               `json:"name"`
 	Kind     catalog.WorkloadKind `json:"kind"`
@@ -134,6 +135,9 @@ func render(t *testing.T, g golden) string {
 		objects, err = TenantObjects(g.Tenant, catalogOf(g.Every), site)
 	} else {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
+		if g.Own != nil {
+			in.Workload.Image, in.Workload.Kind = *g.Own, g.Own.Kind
+		}
 		if g.Backend != "" {
 			in.Workload.Image = onBackend(in.Workload.Image, g.Backend)
 		}

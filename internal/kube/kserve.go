@@ -49,14 +49,15 @@ func MainContainer(w workload.Workload) string {
 	return ContainerName
 }
 
-// predictor is the part of an InferenceService's spec that the portal writes: a container of the portal's own making,
-// with everything that a pod may have beside it.
+// predictor is the part of an InferenceService's spec that the portal writes: a container of the portal's own making
+// or what it adds to that of a ServingRuntime, with everything that a pod may have beside it.
 type predictor struct {
 	Labels             map[string]string         `json:"labels"`
 	Annotations        map[string]string         `json:"annotations"`
 	MinReplicas        int32                     `json:"minReplicas"`
 	MaxReplicas        int32                     `json:"maxReplicas"`
 	DeploymentStrategy appsv1.DeploymentStrategy `json:"deploymentStrategy"`
+	Model              *servingModel             `json:"model,omitempty"` // in place of containers
 	corev1.PodSpec     `json:",inline"`
 }
 
@@ -70,6 +71,12 @@ func (r renderer) inferenceService() (*unstructured.Unstructured, error) {
 	meta.Annotations[deploymentModeKey], meta.Annotations[autoscalerKey] = rawDeployment, noAutoscaler
 	meta.Labels[visibilityLabel] = clusterLocal
 	replicas := *r.replicas()
+	var model *servingModel
+	made := []any{&template}
+	if r.Workload.Image.OnServingRuntime() {
+		model = r.servingModel(&template)
+		made = append(made, model)
+	}
 	notes := maps.Clone(template.Annotations)
 	for _, key := range changing {
 		notes[key] = ""
@@ -78,12 +85,12 @@ func (r renderer) inferenceService() (*unstructured.Unstructured, error) {
 		notes[PublishedKey] = ""
 	}
 	var err error
-	if notes[TemplateKey], err = printOf(template); err != nil {
+	if notes[TemplateKey], err = printOf(made...); err != nil {
 		return nil, err
 	}
 	spec := predictor{Labels: template.Labels, Annotations: notes, MinReplicas: replicas,
 		MaxReplicas: max(1, replicas, int32(r.Workload.Replicas.Most())), DeploymentStrategy: r.strategy(),
-		PodSpec: template.Spec}
+		Model: model, PodSpec: template.Spec}
 	text, err := json.Marshal(struct {
 		metav1.TypeMeta   `json:",inline"`
 		metav1.ObjectMeta `json:"metadata"`
@@ -93,18 +100,28 @@ func (r renderer) inferenceService() (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	service := &unstructured.Unstructured{}
-	return service, service.UnmarshalJSON(text)
+	if err := service.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	if model != nil { // Kubernetes writes "containers" even where there are none
+		unstructured.RemoveNestedField(service.Object, "spec", "predictor", "containers")
+	}
+	return service, nil
 }
 
 // changing are annotations of an object that makes pods which change while its pods must stay. KServe copies the
 // annotations of an InferenceService into its pods, where the predictor's own go before: there they are always empty.
 var changing = []string{GenerationKey, LeaseKey, SpecKey, AvoidKey, MirrorKey, AppliedKey, NudgedKey}
 
-func printOf(t corev1.PodTemplateSpec) (string, error) {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return "", err
+// printOf tells whether what pods are made of is another one.
+func printOf(made ...any) (string, error) {
+	sum := sha256.New()
+	for _, part := range made {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return "", err
+		}
+		sum.Write(text)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12]), nil
+	return hex.EncodeToString(sum.Sum(nil)[:12]), nil
 }

@@ -257,7 +257,7 @@ func (in Input) check() error {
 	if w.IsJob() != (w.Job != nil) {
 		add("a job, and nothing else, has a program of its own")
 	}
-	if w.Image.Reference == "" || !w.IsJob() && (w.Image.Port < 1 || w.Image.Port > 65535) {
+	if w.Image.Reference == "" && !w.Image.OnServingRuntime() || !w.IsJob() && (w.Image.Port < 1 || w.Image.Port > 65535) {
 		add("image %q has no reference or no port", w.Image.Name)
 	}
 	if w.Volume != "" && len(validation.IsDNS1123Label(w.Volume)) > 0 {
@@ -286,6 +286,11 @@ func (in Input) check() error {
 		if len(validation.IsDNS1123Label(u.ID)) > 0 || len(validation.IsDNS1123Label(u.Name)) > 0 ||
 			slices.ContainsFunc(u.Keys(), func(key string) bool { return len(validation.IsConfigMapKey(key)) > 0 }) {
 			add("secret %q cannot be rendered", u.Name)
+		}
+	}
+	if w.Image.OnServingRuntime() {
+		if err := fetchable(w); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	if in.hasToken() && in.Token == "" {

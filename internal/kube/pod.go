@@ -244,7 +244,7 @@ func (r renderer) volumes() []corev1.Volume {
 		}})
 	}
 	for i, m := range r.Workload.Mounts {
-		if r.firstOf(m.Claim) != i {
+		if r.firstOf(m.Claim) != i || r.fetches(m) {
 			continue
 		}
 		volumes = append(volumes, corev1.Volume{Name: mountVolume(i, m), VolumeSource: corev1.VolumeSource{
@@ -297,6 +297,9 @@ func (r renderer) mounts() []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
 	}
 	for _, m := range r.Workload.Mounts {
+		if r.fetches(m) {
+			continue
+		}
 		first := r.firstOf(m.Claim)
 		mounts = append(mounts, corev1.VolumeMount{Name: mountVolume(first, r.Workload.Mounts[first]), MountPath: m.Path(),
 			SubPath: m.SubPath, ReadOnly: m.ReadOnly})
@@ -317,6 +320,9 @@ func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *c
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(PortName),
 			Scheme: corev1.URISchemeHTTP}}
+	}
+	if i.HealthPath == "" { // those of a ServingRuntime stay
+		return nil, nil, nil
 	}
 	readyPath, livePath := i.HealthPath, i.HealthPath
 	if i.Runtime != nil {

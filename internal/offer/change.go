@@ -168,7 +168,7 @@ func keyOf(f capacity.Finding) string {
 		name = f.Proposal.Name
 	}
 	sum := fnv.New128a()
-	for _, part := range []string{string(f.Kind), f.Cluster, f.Size, f.Resource, f.Model, f.Reason.ID, name} {
+	for _, part := range []string{string(f.Kind), f.Cluster, f.Size, f.Image, f.Resource, f.Model, f.Reason.ID, name} {
 		_, _ = sum.Write([]byte(part + "\x00"))
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])

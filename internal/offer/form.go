@@ -47,7 +47,8 @@ func FormFields(list List) []FormField {
 			{"args", FormLines}, {"env", FormLabels}, {"tokenEnv", FormText}, {"auth", FormText}, {"port", FormNumber},
 			{"healthPath", FormText}, {"openPath", FormText}, {"ssh.port", FormNumber},
 			{"ssh.user", FormText}, {"home", FormText}, {"runAsUser", FormNumber},
-			{"fsGroup", FormNumber}, {"tenants", FormNames}})
+			{"fsGroup", FormNumber}, {"runtime.servingRuntime", FormText}, {"runtime.modelFormat", FormText},
+			{"tenants", FormNames}})
 	}
 	return slices.Concat(titles, []FormField{{"technology", FormText}, {"isolation", FormText},
 		{"accelerator.vendor", FormText}, {"accelerator.model", FormText}, {"accelerator.profile", FormText},

@@ -71,3 +71,26 @@ func (s *Service) fit(ctx context.Context, size catalog.Size) inventory.Fit {
 	}
 	return sum
 }
+
+// ServingRuntime is a ClusterServingRuntime of KServe that an image may name.
+type ServingRuntime struct {
+	Cluster string
+	inventory.ServingRuntime
+}
+
+// ServingRuntimes are those of all clusters where they can be listed, by cluster and name.
+func (s *Service) ServingRuntimes(ctx context.Context, a identity.Actor) ([]ServingRuntime, error) {
+	if err := permit(a, identity.ReadOffer); err != nil {
+		return nil, err
+	}
+	var list []ServingRuntime
+	for _, taken := range s.snapshots(ctx) {
+		if taken.ServingRuntimes == nil {
+			continue
+		}
+		for _, r := range *taken.ServingRuntimes {
+			list = append(list, ServingRuntime{taken.Cluster, r})
+		}
+	}
+	return list, nil
+}

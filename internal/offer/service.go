@@ -45,6 +45,9 @@ func (f Initial) Currency() string { return f.catalog.Currency() }
 func (f Initial) Registries() []string {
 	var hosts []string
 	for _, image := range f.catalog.Images {
+		if image.Reference == "" {
+			continue
+		}
 		host, _, path := strings.Cut(image.Reference, "/")
 		if !path || !strings.ContainsAny(host, ".:") && host != "localhost" {
 			host = "docker.io" // as container runtimes read a name without a host

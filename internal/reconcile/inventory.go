@@ -64,6 +64,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last snapshotDigest) snapshotDi
 		return last
 	}
 	snapshot := c.stock.take(now, l.selected(), l.cards(), l.quarantine())
+	snapshot.ServingRuntimes = l.runtimes.Load()
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)

@@ -169,12 +169,17 @@ func minReplicas(service *unstructured.Unstructured) int32 {
 	return int32(n)
 }
 
-// predictorTemplate is the pod that an InferenceService asks for.
+// predictorTemplate is the pod that an InferenceService asks for; on a ServingRuntime it is what the portal adds to it.
 func predictorTemplate(service *unstructured.Unstructured) (t corev1.PodTemplateSpec) {
 	spec, _, _ := unstructured.NestedMap(service.Object, "spec", "predictor")
 	t.Labels, _, _ = unstructured.NestedStringMap(spec, "labels")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &t.Spec); err != nil {
 		return corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta} // somebody has broken it, and it will be repaired
+	}
+	model, onRuntime, _ := unstructured.NestedMap(spec, "model")
+	var c corev1.Container
+	if onRuntime && runtime.DefaultUnstructuredConverter.FromUnstructured(model, &c) == nil {
+		t.Spec.Containers = append(t.Spec.Containers, c)
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	kubetest "k8s.io/client-go/testing"
@@ -29,12 +32,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/waittest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
+
+var clusterServingRuntimes = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1alpha1",
+	Resource: "clusterservingruntimes"}
 
 var inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
 	Resource: "inferenceservices"}
@@ -96,7 +103,8 @@ func TestWithoutKServe(t *testing.T) {
 func (w *world) custom() *dynamicfake.FakeDynamicClient {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList",
-			inferencePools: "InferencePoolList", httpRoutes: "HTTPRouteList", authPolicies: "AuthPolicyList",
+			clusterServingRuntimes: "ClusterServingRuntimeList",
+			inferencePools:         "InferencePoolList", httpRoutes: "HTTPRouteList", authPolicies: "AuthPolicyList",
 			rateLimits: "RateLimitPolicyList", tokenLimits: "TokenRateLimitPolicyList"})
 	client.PrependReactor("patch", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
 		patch := a.(kubetest.PatchAction)
@@ -247,8 +255,9 @@ func TestKServeLife(t *testing.T) {
 // kserve plays the controller of KServe in one namespace: a Deployment and a Service for each InferenceService, with
 // the labels and annotations of both levels, as KServe's own does (v0.20, components/predictor.go).
 type kserve struct {
-	r      *real
-	custom dynamic.ResourceInterface
+	r        *real
+	custom   dynamic.ResourceInterface
+	runtimes dynamic.ResourceInterface // cluster-wide; nil where no endpoint is on one
 }
 
 // newKServe installs the definition.
@@ -285,10 +294,14 @@ func define(t *testing.T, stack reconciletest.Devstack, api string,
 	unstructured.RemoveNestedField(crd.Object, "spec", "conversion") // by a webhook that is not here
 	definitions := custom.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 		Resource: "customresourcedefinitions"})
-	if _, err := definitions.Apply(t.Context(), crd.GetName(), &crd, metav1.ApplyOptions{FieldManager: "test",
-		Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	waittest.Until(t, "the definition of "+api, func() error {
+		applied, err := definitions.Apply(t.Context(), crd.GetName(), &crd, metav1.ApplyOptions{FieldManager: "test",
+			Force: true})
+		if err == nil && applied.GetDeletionTimestamp() != nil {
+			return errors.New("that of another test is still going away")
+		}
+		return err
+	})
 	t.Cleanup(func() {
 		_ = definitions.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{})
 	})
@@ -337,6 +350,13 @@ func (k kserve) act(ctx context.Context, service *unstructured.Unstructured) err
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &strategy); err != nil {
 		return err
 	}
+	if _, onRuntime := spec["model"]; onRuntime {
+		served, err := k.serve(ctx, spec)
+		if err != nil {
+			return err
+		}
+		pod.Containers = []corev1.Container{served}
+	}
 	name := service.GetName() + "-predictor"
 	meta := metav1.ObjectMeta{Name: name, Namespace: service.GetNamespace(), Labels: maps.Clone(service.GetLabels()),
 		Annotations: maps.Clone(service.GetAnnotations())}
@@ -374,6 +394,37 @@ func (k kserve) act(ctx context.Context, service *unstructured.Unstructured) err
 		_, err = deployments.Update(ctx, d, metav1.UpdateOptions{})
 		return err
 	})
+}
+
+// serve merges what an InferenceService says over the container of its ServingRuntime, as KServe's own does (v0.20,
+// MergeRuntimeContainers).
+func (k kserve) serve(ctx context.Context, spec map[string]any) (merged corev1.Container, err error) {
+	model, _, _ := unstructured.NestedMap(spec, "model")
+	name, _, _ := unstructured.NestedString(model, "runtime")
+	found, err := k.runtimes.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return merged, err
+	}
+	containers, _, _ := unstructured.NestedSlice(found.Object, "spec", "containers")
+	args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+	said, err := json.Marshal(model)
+	if err != nil {
+		return merged, err
+	}
+	theirs, err := json.Marshal(containers[0])
+	if err != nil {
+		return merged, err
+	}
+	text, err := strategicpatch.StrategicMergePatch(theirs, said, merged)
+	if err != nil {
+		return merged, err
+	}
+	if err := json.Unmarshal(text, &merged); err != nil {
+		return merged, err
+	}
+	ours, _, _ := unstructured.NestedStringSlice(model, "args")
+	merged.Args = slices.Concat(args, ours)
+	return merged, nil
 }
 
 // pods gives the UIDs of a workload's pods that stay.
@@ -489,4 +540,80 @@ func TestDevstackKServe(t *testing.T) {
 			t.Errorf("still metered: %+v", m)
 		}
 	}
+}
+
+// servingRuntime is a ClusterServingRuntime which would let its container do more than the portal does.
+func servingRuntime(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "serving.kserve.io/v1alpha1", "kind": "ClusterServingRuntime", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"supportedModelFormats": []any{map[string]any{"name": "huggingface", "autoSelect": true}},
+			"containers": []any{map[string]any{"name": "kserve-container", "image": "registry.example.org/hf:v1",
+				"args":            []any{"--model_dir=/mnt/models"},
+				"securityContext": map[string]any{"privileged": true, "allowPrivilegeEscalation": true},
+				"resources":       map[string]any{"limits": map[string]any{"cpu": "1", "memory": "2Gi"}}}}}}}
+}
+
+// TestDevstackServingRuntime: an endpoint on a ServingRuntime of the cluster runs in the runtime's container with the
+// portal's limits on it, and goes; the inventory tells of the runtime.
+func TestDevstackServingRuntime(t *testing.T) {
+	stack := reconciletest.NeedDevstack(t)
+	runtimes := define(t, stack, "serving.kserve.io/v1alpha1", clusterServingRuntimes)
+	services := newKServe(t, stack)
+	if _, err := runtimes.Create(t.Context(), servingRuntime("hf"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r := newReal(t, withKServe)
+	k := kserve{r: r, custom: services.Namespace(r.namespace), runtimes: runtimes}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); k.run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+
+	ep := onKServe(r.notebook("ep-hf"))
+	ep.Image.Reference, ep.Image.Home, ep.Image.HealthPath, ep.Volume = "", "", "", ""
+	ep.Image.Args = []string{"--model_name={servedName}"}
+	ep.Image.Runtime.ServingRuntime, ep.Image.Runtime.ModelFormat = "hf", "huggingface"
+	ep.Image.Runtime.Sources = []catalog.Source{{Kind: catalog.FromHub}}
+	ep.Model = &catalog.Model{Source: catalog.FromHub, Name: "Qwen/Qwen2.5-7B", Revision: "a09a354"}
+	r.store.Put(ep)
+	r.state(ep.ID, workload.Running)
+
+	service, err := k.custom.Get(t.Context(), "ep-hf", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, _, _ := unstructured.NestedMap(service.Object, "spec", "predictor", "model")
+	if model["runtime"] != "hf" || model["storageUri"] != "hf://Qwen/Qwen2.5-7B:a09a354" {
+		t.Errorf("the InferenceService says %v", model)
+	}
+	if _, has, _ := unstructured.NestedSlice(service.Object, "spec", "predictor", "containers"); has {
+		t.Error("it has a container beside that of the runtime")
+	}
+	pods, err := r.Client.CoreV1().Pods(r.namespace).List(t.Context(),
+		metav1.ListOptions{LabelSelector: kube.WorkloadKey + "=" + string(ep.ID)})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("pods %+v, %v", pods, err)
+	}
+	c := pods.Items[0].Spec.Containers[0]
+	if c.Image != "registry.example.org/hf:v1" ||
+		!slices.Equal(c.Args, []string{"--model_dir=/mnt/models", "--model_name=Qwen/Qwen2.5-7B"}) {
+		t.Errorf("it runs %s %v", c.Image, c.Args)
+	}
+	if s := c.SecurityContext; *s.Privileged || *s.AllowPrivilegeEscalation || !*s.RunAsNonRoot {
+		t.Errorf("the runtime has loosened %+v", s)
+	}
+	if got := c.Resources.Limits.Memory().String(); got != ep.Size.Memory {
+		t.Errorf("the runtime has changed the memory to %s", got)
+	}
+
+	want := &[]inventory.ServingRuntime{{Name: "hf", Formats: []string{"huggingface"},
+		Image: "registry.example.org/hf:v1"}}
+	waittest.For(t, "the inventory tells of the runtime", func() bool {
+		taken, ok := r.store.Snapshot(reconciletest.Cluster)
+		return ok && cmp.Equal(want, taken.ServingRuntimes)
+	})
+
+	r.want(ep.ID, workload.Delete)
+	r.state(ep.ID, workload.Ended)
 }

@@ -45,10 +45,11 @@ type loop struct {
 	patrol      *patrol
 	gate        gate
 	checkpoints *checkpoints
-	drifted     trigger       // the cluster is to be compared with the database
-	slots       chan struct{} // how many workloads are written to the cluster at once
-	dirty       trigger       // nodes or pods changed
-	volumes     trigger       // volumes are to be looked at
+	drifted     trigger                                    // the cluster is to be compared with the database
+	slots       chan struct{}                              // how many workloads are written to the cluster at once
+	dirty       trigger                                    // nodes or pods changed
+	volumes     trigger                                    // volumes are to be looked at
+	runtimes    atomic.Pointer[[]inventory.ServingRuntime] // of KServe; nil while nobody could list them
 
 	mu       sync.Mutex
 	running  map[workload.ID]workload.Workload  // what is asked for its activity
@@ -118,6 +119,7 @@ func (l *loop) run(ctx context.Context) {
 	wg.Go(func() { l.watch(ctx) })
 	wg.Go(func() { l.status.watch(ctx, l) })
 	wg.Go(func() { l.takeStock(ctx) })
+	wg.Go(func() { l.lookForRuntimes(ctx) })
 	wg.Go(func() { l.tidy(ctx) })
 	wg.Go(func() { l.patrolAlways(ctx) })
 	wg.Go(func() { l.watchDrift(ctx) })

@@ -14,6 +14,7 @@ type Rights struct {
 	Proxy    []rbacv1.PolicyRule // of controller and gateway, in each tenant's namespace, with dial: apiserver
 	Logs     []rbacv1.PolicyRule // of the pages, in each tenant's namespace: logs and events of a workload
 	Terminal []rbacv1.PolicyRule // of the pages, in each tenant's namespace: a shell in a workload; only where it is on
+	Runtimes []rbacv1.PolicyRule // of the controller, everywhere, with KServe: what the catalog can name; optional
 	Agents   []rbacv1.PolicyRule // of the controller, in the namespace of the node agents, with dial: apiserver
 }
 
@@ -65,6 +66,8 @@ func RightsFor(a kube.Access) Rights {
 	if a.KServe {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
 			Resources: []string{"inferenceservices"}, Verbs: own})
+		r.Runtimes = []rbacv1.PolicyRule{{APIGroups: []string{"serving.kserve.io"},
+			Resources: []string{"clusterservingruntimes"}, Verbs: []string{"list"}}}
 	}
 	if a.JobSet {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"jobset.x-k8s.io"},

@@ -30,8 +30,11 @@ func dockerConfig(v map[string]string) string {
 	return string(text)
 }
 
-// ForImage is the team's secret with which an image is pulled; false for none.
+// ForImage is the team's secret with which an image is pulled; false for none, and where the image is not the portal's.
 func ForImage(ofTeam []Secret, reference string) (Secret, bool) {
+	if reference == "" {
+		return Secret{}, false
+	}
 	host := registry.HostOf(reference)
 	for _, s := range ofTeam {
 		if s.OfTeam() && s.Kind == Registry && s.About["host"] == host {

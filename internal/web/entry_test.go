@@ -3,12 +3,15 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -163,4 +166,58 @@ func TestAnotherCatalogIsTriedOnWhatWasAsked(t *testing.T) {
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"text": {text}, "action": {"check"}}),
 		http.StatusOK)
 	wantText(t, doc, "differ", "3 of 4 starts")
+}
+
+// TestRuntimesOfTheClusterAreProposed, and the catalog warns of an image whose runtime is not among them.
+func TestRuntimesOfTheClusterAreProposed(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	taken, ok := w.Snapshot(t.Context(), w.Site.Clusters[0])
+	if !ok {
+		t.Fatal("no inventory")
+	}
+	taken.ServingRuntimes = &[]inventory.ServingRuntime{
+		{Name: "kserve-huggingfaceserver", Formats: []string{"huggingface"}},
+		{Name: "kserve-tritonserver", Formats: []string{"onnx", "tensorrt"}, Disabled: true}}
+	if err := w.SaveSnapshot(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Dora, formPath+"?list=images&like=vllm"), http.StatusOK)
+	var proposed []string
+	doc.Find("datalist option").Each(func(_ int, s *goquery.Selection) {
+		proposed = append(proposed, s.AttrOr("value", ""))
+	})
+	if want := []string{"kserve-huggingfaceserver", "kserve-tritonserver", "huggingface", "onnx",
+		"tensorrt"}; !slices.Equal(want, proposed) {
+		t.Errorf("want %v proposed, got %v", want, proposed)
+	}
+	if !strings.Contains(textOf(doc.Find("#entry")), "kserve-tritonserver (disabled)") {
+		t.Error("that a runtime is disabled is not told")
+	}
+	form := formOf(doc, "entry")
+	form.Set("name", "hf")
+	form.Set("runtime.servingRuntime", "kserve-tritonserver")
+	form.Set("runtime.modelFormat", "onnx")
+	doc = read(t, w.Post(webtest.Dora, formPath, withAction(form, "save")), http.StatusUnprocessableEntity)
+	if got := textOf(doc.Find("[id='runtime.servingRuntime-error']")); !strings.Contains(got, "backend: kserve") {
+		t.Errorf("beside the field stands %q", got)
+	}
+
+	text := string(catalog.DefaultYAML()) + `
+- name: hf
+  title: On Triton
+  kind: endpoint
+  port: 8080
+  runtime:
+    engine: triton
+    backend: kserve
+    servingRuntime: kserve-tritonserver
+    modelFormat: onnx
+    sources: [{kind: hub}]
+`
+	if _, err := w.Offer.Save(t.Context(), w.Actor(webtest.Dora), offer.Draft{Text: text}); err != nil {
+		t.Fatal(err)
+	}
+	doc = read(t, w.Get(webtest.Dora, "/admin/images"), http.StatusOK)
+	wantText(t, doc, "finding-unserved", "On Triton", "kserve-tritonserver is disabled")
 }

@@ -189,13 +189,17 @@ func trouble(ctx context.Context, t TroubleModel) ui.NoticeModel {
 	return n
 }
 
-// FindingsModel is where catalog and nodes do not agree; it is a region.
-type FindingsModel struct{ Items []FindingModel }
+// FindingsModel is where catalog and clusters do not agree; it is a region.
+type FindingsModel struct {
+	List  List
+	Items []FindingModel
+}
 
 // FindingModel is one of them.
 type FindingModel struct {
 	Kind    string
 	Size    string // title of a size that can never run; "" where nodes have what nobody is offered
+	Image   string // title of an image whose ServingRuntime cannot serve it
 	Reason  string
 	Count   int64
 	Model   string // and the resource
@@ -225,6 +229,9 @@ func finding(ctx context.Context, f FindingModel) ui.NoticeModel {
 	say := ui.L(ctx)
 	n := ui.NoticeModel{Kind: ui.Info, Body: f.Reason, Test: "finding-" + f.Kind}
 	switch {
+	case f.Image != "":
+		n.Kind, n.Title = ui.Warning, say.S("sizes.unserved", "Image", f.Image)
+		return n
 	case f.Size != "":
 		n.Kind, n.Title = ui.Warning, say.S("sizes.never", "Size", f.Size)
 		n.Actions = accept(f.Accept, say.S("sizes.hide_it"), "eye", "hide-it")
@@ -304,7 +311,7 @@ func Findings(m FindingsModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.findings_more", "Count", len(m.Items)-few))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 173, Col: 78}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 180, Col: 78}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -325,8 +332,8 @@ func Findings(m FindingsModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("sizes.findings"), Lead: ui.L(ctx).S("sizes.findings_lead"),
-				Test: "findings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("sizes.findings_" + string(m.List)),
+				Lead: ui.L(ctx).S("sizes.findings_lead_" + string(m.List)), Test: "findings"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -789,7 +796,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var18 string
 					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 376, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 383, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {
@@ -1061,7 +1068,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var27 templ.SafeURL
 				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 438, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 445, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {
@@ -1074,7 +1081,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var28 string
 				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 438, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 445, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {

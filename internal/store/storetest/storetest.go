@@ -62,6 +62,7 @@ func Workload(id string) workload.Workload {
 			Titles: catalog.Titles{"ko": "파이토치"}, Reference: "example.org/torch@sha256:00",
 			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
 			Auth: "token", Port: 8888, Runtime: &catalog.Runtime{Engine: catalog.VLLM,
+				ServingRuntime: "kserve-huggingfaceserver", ModelFormat: "huggingface",
 				Sources: []catalog.Source{{Kind: catalog.FromHub, Args: []string{"--x"}}}},
 			Backend: catalog.OnJobSet, HealthPath: "/api", OpenPath: "/lab",
 			SSH: &catalog.SSH{Port: 2222, User: "jovyan"}, Home: "/home/jovyan",

@@ -49,8 +49,8 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	if may {
 		m.Edit, m.Add = "/admin/sizes/edit", entryPath(list, "", "")
 	}
+	m.Findings = findings(say, o, list, may)
 	if list == offer.Sizes {
-		m.Findings = findings(say, o, may)
 		m.Table.Rows, m.Table.Part = w.sizeRows(k, o, may)
 	} else {
 		m.Table.Rows, m.Table.Part = imageRows(k, o, may)
@@ -102,13 +102,20 @@ func reasons(say page.Words, fields []fault.Field) (words []string) {
 	return words
 }
 
-// findings are what the nodes have and nobody is offered, and what is offered and no node has.
-func findings(say page.Words, o offer.Overview, may bool) sizes.FindingsModel {
-	var m sizes.FindingsModel
+// findings are what the nodes have and nobody is offered, and what is offered and no node has; of images those that no
+// runtime of a cluster serves.
+func findings(say page.Words, o offer.Overview, list offer.List, may bool) sizes.FindingsModel {
+	m := sizes.FindingsModel{List: sizes.List(list)}
 	for _, f := range o.Findings {
+		if (f.Kind == capacity.Unserved) != (list == offer.Images) {
+			continue
+		}
 		item := sizes.FindingModel{Kind: string(f.Kind), Reason: say.Text(f.Reason), Count: f.Count,
 			Model: strings.TrimSpace(f.Model + " " + f.Resource), Cluster: f.Cluster}
-		if may {
+		if f.Kind == capacity.Unserved { // the runtime is the cluster's: nothing in the catalog puts it right
+			image, _ := o.Catalog.Image(f.Image)
+			item.Image = say.ImageTitle(image)
+		} else if may {
 			item.Accept = &sizes.AcceptModel{Action: "/admin/sizes/accept", Edit: "/admin/sizes/edit?finding=" + f.Key,
 				Key: f.Key, Base: version(o.Newest)}
 		}

@@ -72,7 +72,7 @@ func (w *Pages) entryView(k page.Call, s typedEntry) page.View {
 		Removes: len(s.checked.Removals) > 0, Confirmed: s.confirmed, Compared: s.compared,
 		Note: ui.FieldModel{Name: "note", Label: say.S("sizes.note"), Hint: say.S("sizes.note_hint"), Value: s.note,
 			Error: page.WrongIn(say, s.fields, "note"), MaxLength: 200, Autocomplete: "off", Test: "note"},
-		Sections: w.entrySections(say, s)}
+		Sections: w.entrySections(k, s)}
 	if s.New {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "like", Value: s.Like},
 			ui.HiddenModel{Name: "new", Value: "yes"})
@@ -96,7 +96,8 @@ var entrySections = map[offer.List][]section{
 		{"machine", []string{"cpu", "memory", "sharedMemory", "placement."}},
 		{"price", []string{"pricePerHour", "licensePool", "defaultLease", "maxLease", "autoExtend", "preemptible"}},
 		{"offered", []string{"tenants", "clusters"}}},
-	offer.Images: {{"titles", []string{"title"}}, {"program", []string{"kind", "reference", "command", "args", "env"}},
+	offer.Images: {{"titles", []string{"title"}},
+		{"program", []string{"kind", "reference", "command", "args", "env", "runtime."}},
 		{"access", []string{"port", "healthPath", "openPath", "tokenEnv", "auth", "ssh."}},
 		{"storage", []string{"home", "runAsUser", "fsGroup"}}, {"offered", []string{"tenants"}}},
 }
@@ -108,8 +109,9 @@ func (s section) has(path string) bool {
 	})
 }
 
-func (w *Pages) entrySections(say page.Words, s typedEntry) []sizes.SectionModel {
+func (w *Pages) entrySections(k page.Call, s typedEntry) []sizes.SectionModel {
 	var list []sizes.SectionModel
+	say, runtimes := k.Words, w.runtimes(k, s.List)
 	for i, part := range entrySections[s.List] {
 		m := sizes.SectionModel{ID: part.id}
 		if i == 0 && s.New {
@@ -123,7 +125,7 @@ func (w *Pages) entrySections(say page.Words, s typedEntry) []sizes.SectionModel
 			case strings.HasPrefix(f.Path, "titles."):
 				m.Folded = append(m.Folded, w.entryField(say, s, f))
 			default:
-				m.Fields = append(m.Fields, w.entryField(say, s, f))
+				m.Fields = append(m.Fields, offerRuntimes(say, w.entryField(say, s, f), runtimes))
 			}
 		}
 		list = append(list, m)
@@ -131,16 +133,55 @@ func (w *Pages) entrySections(say page.Words, s typedEntry) []sizes.SectionModel
 	return list
 }
 
+// runtimes are those of the clusters, which an image may name; none where they cannot be listed.
+func (w *Pages) runtimes(k page.Call, list offer.List) []offer.ServingRuntime {
+	if list != offer.Images {
+		return nil
+	}
+	found, err := w.Catalog.ServingRuntimes(k.Ctx, k.Actor)
+	if err != nil {
+		return nil // who may not read the offer does not get as far as its form
+	}
+	return found
+}
+
+// offerRuntimes proposes runtimes and their formats while somebody types, and says which there are.
+func offerRuntimes(say page.Words, m ui.FieldModel, found []offer.ServingRuntime) ui.FieldModel {
+	var names, formats, told []string
+	for _, r := range found {
+		formats = append(formats, r.Formats...)
+		if slices.Contains(names, r.Name) {
+			continue
+		}
+		names = append(names, r.Name)
+		key := "sizes.runtime_found"
+		if r.Disabled {
+			key += "_disabled"
+		}
+		told = append(told, say.S(key, "Name", r.Name, "Formats", strings.Join(r.Formats, ", ")))
+	}
+	switch m.Name {
+	case "runtime.servingRuntime":
+		if m.List = names; len(told) > 0 {
+			m.Hint += " " + say.S("sizes.runtimes_found", "Found", strings.Join(told, ", "))
+		}
+	case "runtime.modelFormat":
+		slices.Sort(formats)
+		m.List = slices.Compact(formats)
+	}
+	return m
+}
+
 // entryHints are the fields with a hint.
 var entryHints = []string{"accelerator.share", "accelerator.resource", "placement.nodeSelector", "licensePool",
 	"maxLease", "autoExtend", "preemptible", "tenants", "clusters", "reference", "args", "command", "env",
-	"tokenEnv", "home", "ssh.port",
+	"tokenEnv", "home", "ssh.port", "runtime.servingRuntime", "runtime.modelFormat",
 	"sharedMemory", "accelerator.profile"}
 
 // entryNeeded are the fields that every entry of its list has.
 var entryNeeded = map[offer.List][]string{
 	offer.Sizes:  {"title", "technology", "isolation", "cpu", "memory", "pricePerHour", "defaultLease", "maxLease"},
-	offer.Images: {"title", "kind", "reference"}}
+	offer.Images: {"title", "kind"}} // a ServingRuntime has a reference of its own
 
 func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.FieldModel {
 	m := ui.FieldModel{ID: f.Path, Name: f.Path, Value: s.Values[f.Path], Error: page.WrongIn(say, s.fields, f.Path),
@@ -170,7 +211,8 @@ func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.F
 	}
 	switch f.Path {
 	case "cpu", "memory", "sharedMemory", "defaultLease", "maxLease", "accelerator.resource", "accelerator.profile",
-		"reference", "healthPath", "openPath", "home", "tokenEnv", "ssh.user":
+		"reference", "healthPath", "openPath", "home", "tokenEnv", "ssh.user", "runtime.servingRuntime",
+		"runtime.modelFormat":
 		m.Mono = true
 	}
 	return m

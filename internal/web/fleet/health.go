@@ -111,8 +111,8 @@ func (p healthPlace) text(q *health.Quarantine) string {
 // healthOrders: the worst come first, always.
 var healthOrders = []string{"worst"}
 
-// healthChosen: unasked, the nodes and cards of which there is something to tell, for one looks for those; a line counts
-// the nodes that are fine. Of cards that nobody tells of their node speaks. Whoever searches finds all.
+// healthChosen: unasked, the nodes and cards of which there is something to tell. A line counts the nodes that are
+// fine, and a node's row those of its cards that nobody tells of. Whoever searches finds all.
 func healthChosen(state string, level health.Level, quarantine *health.Quarantine, telling bool) bool {
 	switch state {
 	case "all":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -313,6 +314,9 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }
 
+// NotebookStartup is how long the kubelet lets a notebook's program try to answer before it ends it: the startup probe.
+const NotebookStartup = 10 * time.Minute
+
 // probes ask the image's health path, or those of its runtime. A notebook has ten minutes to answer first, an
 // endpoint half an hour, for it loads a model. Only endpoints are restarted when they stop answering: a restart would
 // cost a notebook its kernels, and a person sees that it does not answer.
@@ -328,7 +332,8 @@ func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *c
 	if i.Runtime != nil {
 		readyPath, livePath = cmp.Or(i.Runtime.ReadyPath, readyPath), cmp.Or(i.Runtime.LivePath, livePath)
 	}
-	startup = &corev1.Probe{ProbeHandler: get(i.HealthPath), PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 300}
+	startup = &corev1.Probe{ProbeHandler: get(i.HealthPath), PeriodSeconds: 2, TimeoutSeconds: 2,
+		FailureThreshold: int32(NotebookStartup / (2 * time.Second))}
 	ready = &corev1.Probe{ProbeHandler: get(readyPath), PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
 	if kind == catalog.Endpoint {
 		startup.PeriodSeconds, startup.FailureThreshold = 5, 360

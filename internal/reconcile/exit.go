@@ -13,13 +13,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-const (
-	// probedFor is how long the kubelet lets a notebook's program try to answer before it ends it (kube's startup probe).
-	probedFor = 600 * time.Second
-	// exitKept is for how long an end counts that was followed by a start: for the time in which no portal looked, and
-	// for clocks of nodes that differ. An older one was passed over on purpose.
-	exitKept = time.Hour
-)
+// exitKept is for how long an end counts that was followed by a start: for the time in which no portal looked, and for
+// clocks of nodes that differ. An older one was passed over on purpose.
+const exitKept = time.Hour
 
 // programEnded is when the program of a notebook ended by itself; zero while it has not. The caches may show a pod that
 // is gone, so the API server is asked before anything is concluded.
@@ -61,7 +57,7 @@ func (l *loop) exitOf(w workload.Workload, p *corev1.Pod) time.Time {
 		}
 		startedAgain := c.State.Running != nil
 		stale := startedAgain && (c.RestartCount == 0 || obsolete(w, c, t.FinishedAt.Time, l.o.Now()))
-		neverReady := w.State != workload.Running && t.FinishedAt.Sub(t.StartedAt.Time) >= probedFor
+		neverReady := w.State != workload.Running && t.FinishedAt.Sub(t.StartedAt.Time) >= kube.NotebookStartup
 		if stale || neverReady || !l.steady(p.Spec.NodeName, t.FinishedAt.Time) {
 			return time.Time{}
 		}

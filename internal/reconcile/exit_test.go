@@ -55,7 +55,8 @@ func TestAProgramThatEndsByItself(t *testing.T) {
 		"nb-restarted": {"node-1", ran(time.Hour), workload.WantStopped},
 		"nb-backoff": {"node-1", with(func(p *corev1.Pod) {
 			c := &p.Status.ContainerStatuses[0]
-			c.RestartCount, c.State = 5, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+			c.RestartCount = 5
+			c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 		}), workload.WantStopped},
 		"nb-long-ago-in-backoff": {"node-1", with(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{exited(0, time.Hour, now.Add(-2*time.Hour))}

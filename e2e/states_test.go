@@ -55,6 +55,14 @@ func TestWhatTakesLongHoldsItsPlace(t *testing.T) {
 	let := p.held("**/fleet/use/node?*")
 	p.click("[data-test=map-card]")
 	p.sees("[data-test=map-drawer] .gp-skeleton")
+	_, err := p.page.Evaluate(`() => {
+		Math.random = () => 0; // a page that follows the map asks at once
+		document.querySelector('[data-map-version]').dataset.mapVersion += ' later';
+		document.dispatchEvent(new CustomEvent('gp:changed'));
+		return new Promise((done) => setTimeout(done)); // behind the map's own timer
+	}`)
+	p.do(err)
+	p.sees("[data-test=map-drawer] .gp-skeleton")
 	p.accessible()
 	p.shot("drawer")
 	let <- true

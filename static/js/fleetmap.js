@@ -113,6 +113,7 @@ function begin() {
   // what takes long holds its place
   function wait() {
     inside.replaceChildren(map.querySelector('[data-map-wait]').content.cloneNode(true));
+    delete drawer.dataset.from; // there is no card to read again yet
     if (!drawer.open) drawer.show();
   }
 
@@ -138,8 +139,9 @@ function begin() {
   });
 
   async function again() {
-    if (!drawer?.open) return;
-    const from = drawer.dataset.from, gpu = await read(from), old = inside.querySelector('#gpu');
+    const from = drawer?.dataset.from;
+    if (!drawer?.open || !from) return;
+    const gpu = await read(from), old = inside.querySelector('#gpu');
     if (gpu === gone && drawer.dataset.from === from) {
       inside.replaceChildren(map.querySelector('[data-map-gone]').content.cloneNode(true));
       return;

@@ -17,25 +17,29 @@ type Dataset struct {
 	Note      string        `json:"note,omitempty"`
 	Source    DatasetSource `json:"source"`
 	Path      string        `json:"path" doc:"Where a workload finds it"`
-	Storage   string        `json:"storage,omitempty" doc:"Of the volume that it lies on; absent where that is not known"`
+	Storage   string        `json:"storage,omitempty" doc:"Of the volume that it lies on, or most that a copy takes; absent where that is not known"`
 	By        string        `json:"by"`
 	UsedBy    []string      `json:"usedBy" doc:"Ids of the workloads that have it, running or stopped"`
 	CreatedAt time.Time     `json:"createdAt"`
 	UpdatedAt time.Time     `json:"updatedAt"`
 }
 
-// DatasetSource is where the files of a data set are: on a volume of the team, or on a claim of another.
+// DatasetSource is where the files of a data set are: on a volume of the team, on a claim of another, or in a bucket.
 type DatasetSource struct {
 	Volume  string `json:"volume,omitempty" maxLength:"63" doc:"Name of a volume of the team"`
 	Claim   string `json:"claim,omitempty" maxLength:"63" doc:"Name of a PersistentVolumeClaim of the team's namespace that the portal has not made"`
 	Cluster string `json:"cluster,omitempty" maxLength:"63" doc:"Of the claim; may be left out where there is one cluster. That of a volume is its own"`
-	SubPath string `json:"subPath,omitempty" maxLength:"500" example:"images/2012" doc:"Directory in it; absent for all of it"`
+	SubPath string `json:"subPath,omitempty" maxLength:"500" example:"images/2012" doc:"Directory in it; absent for all of it, and for a bucket"`
+	Bucket  string `json:"bucket,omitempty" maxLength:"500" example:"s3://corpus/2026" doc:"Object storage (S3) with the directory in it; copied to the node's disk whenever a workload that has it begins"`
+	Secret  string `json:"secret,omitempty" maxLength:"63" doc:"Of a bucket: name of the team's secret of kind s3 that opens it"`
+	GiB     int    `json:"gib,omitempty" minimum:"1" doc:"Of a bucket: most that its copy may take"`
 }
 
 func datasetView(d workload.OfferedDataset) Dataset {
 	s := d.Source
 	v := Dataset{Name: d.Name, Title: d.Called(), Note: d.Note, Path: d.Path(), By: d.ByName, UsedBy: []string{},
-		Source:    DatasetSource{Volume: s.Volume, Claim: s.Claim, Cluster: s.Cluster, SubPath: s.SubPath},
+		Source: DatasetSource{Volume: s.Volume, Claim: s.Claim, Cluster: s.Cluster, SubPath: s.SubPath,
+			Bucket: s.Bucket, Secret: s.Secret, GiB: s.GiB},
 		CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt}
 	if d.GiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", d.GiB)
@@ -66,8 +70,9 @@ type DatasetBody struct {
 }
 
 func (b DatasetBody) draft(team, name string) workload.DatasetDraft {
-	return workload.DatasetDraft{Team: team, Name: name, Title: b.Title, Note: b.Note, Volume: b.Source.Volume,
-		Claim: b.Source.Claim, Cluster: b.Source.Cluster, SubPath: b.Source.SubPath}
+	s := b.Source
+	return workload.DatasetDraft{Team: team, Name: name, Title: b.Title, Note: b.Note, Volume: s.Volume, Claim: s.Claim,
+		Cluster: s.Cluster, SubPath: s.SubPath, Bucket: s.Bucket, Secret: s.Secret, GiB: s.GiB}
 }
 
 type addDatasetInput struct {

@@ -157,7 +157,7 @@ func secretNames(w workload.Workload, a identity.Actor) []string {
 	named, _ := w.SecretsFor(a)
 	var names []string
 	for _, u := range named {
-		if u.Pulls() {
+		if u.Hidden() {
 			continue
 		}
 		names = append(names, secret.ReferenceTo(u))

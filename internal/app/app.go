@@ -374,7 +374,7 @@ func (a *App) services() {
 		SeatQueue: seatQueue{a.requests.Seats},
 		Sharing:   a.sharing, Colleagues: tenant.Colleagues{Store: a.store,
 			Actor: func(p identity.Person) identity.Actor { return a.actor(p, identity.ViaSession) }},
-		Schedules: a.tenants.ScheduleOf, MayStart: a.mayStart}
+		Schedules: a.tenants.ScheduleOf, MayStart: a.mayStart, TeamSecrets: a.teamSecrets}
 	a.secretService = a.newSecrets()
 	a.embeds = embed.New(embed.Options{Store: a.store, Workloads: a.workloads, Team: a.teamTitle, Actor: a.actor,
 		Owner: a.renewals.Owner, Limits: a.config.Tokens.Limits(), Origins: a.config.Embed.AllowedOrigins,

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -46,7 +47,7 @@ func newSite(c config.Config) (request.Site, error) {
 		Policy: rules, Pools: c.LicensePools,
 		Clusters: clusters, KServe: kserve, JobSet: jobSet, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
 		Scans:    c.ImageScans,
-		GitImage: c.WorkloadSecrets.GitImage, External: c.ExternalAppsDomain != "",
+		GitImage: c.WorkloadSecrets.GitImage, BucketImage: c.WorkloadSecrets.RcloneImage, External: c.ExternalAppsDomain != "",
 	}, errors.Join(problems...)
 }
 
@@ -193,10 +194,11 @@ func (a *App) publish(ctx context.Context, topic live.Topic) (changed chan struc
 
 // sharing is what volumes of teams are decided by.
 func (a *App) sharing() workload.Sharing {
-	s := workload.Sharing{MostGiB: a.config.Limits.MaxStorageGiB, Namespace: func(team string) (string, bool) {
-		t, ok := a.tenants.Directory().ByName(team)
-		return t.NamespaceName(), ok && !t.Disabled
-	}}
+	s := workload.Sharing{MostGiB: a.config.Limits.MaxStorageGiB, BucketImage: a.config.WorkloadSecrets.RcloneImage,
+		Namespace: func(team string) (string, bool) {
+			t, ok := a.tenants.Directory().ByName(team)
+			return t.NamespaceName(), ok && !t.Disabled
+		}}
 	for _, k := range a.config.Clusters {
 		s.Clusters = append(s.Clusters, k.Name)
 		if k.Access.Snapshots {
@@ -207,6 +209,16 @@ func (a *App) sharing() workload.Sharing {
 		}
 	}
 	return s
+}
+
+// teamSecrets are the secrets of a team without their values.
+func (a *App) teamSecrets(ctx context.Context, team string) ([]workload.SecretUse, error) {
+	items, err := a.store.SecretsOf(ctx, secret.Owner{Tenant: team})
+	uses := make([]workload.SecretUse, len(items))
+	for i, item := range items {
+		uses[i] = item.Use()
+	}
+	return uses, err
 }
 
 // limits lets workload.Service ask what a team may hold.

@@ -18,6 +18,9 @@ type Secrets struct {
 	// image with git 2.31 or later and a shell, by digest, that clones a repository before a workload starts:
 	// "registry.example.org/git@sha256:…"; default none, and nothing can be cloned
 	GitImage string `json:"gitImage,omitempty"`
+	// image with rclone 1.60 or later and a shell, by digest, that copies data sets from object storage before a workload
+	// starts: "registry.example.org/rclone@sha256:…"; default none, and no bucket can be offered
+	RcloneImage string `json:"rcloneImage,omitempty"`
 	// hosts that owners may name as a registry, with those where these give tokens, "ghcr.io" or "*.example.org"; default
 	// every public one
 	RegistryHosts []string `json:"registryHosts,omitempty"`
@@ -32,10 +35,13 @@ func (s Secrets) problems() []error {
 			all = append(all, fmt.Errorf("secrets.previousKeyFiles[%d]: %w", i, err))
 		}
 	}
-	if name, digest, _ := strings.Cut(s.GitImage, "@"); s.GitImage != "" && (name == "" ||
-		!strings.HasPrefix(digest, "sha256:") || len(digest) != len("sha256:")+64 ||
-		strings.ContainsAny(s.GitImage, " \t\n")) {
-		all = append(all, fmt.Errorf("secrets.gitImage: %q names no digest: name@sha256:… with 64 characters", s.GitImage))
+	for _, image := range []struct{ setting, name string }{{"gitImage", s.GitImage}, {"rcloneImage", s.RcloneImage}} {
+		if name, digest, _ := strings.Cut(image.name, "@"); image.name != "" && (name == "" ||
+			!strings.HasPrefix(digest, "sha256:") || len(digest) != len("sha256:")+64 ||
+			strings.ContainsAny(image.name, " \t\n")) {
+			all = append(all, fmt.Errorf("secrets.%s: %q names no digest: name@sha256:… with 64 characters", image.setting,
+				image.name))
+		}
 	}
 	for _, h := range s.RegistryHosts {
 		if h == "" || strings.ContainsAny(h, "/: ") || strings.Contains(strings.TrimPrefix(h, "*."), "*") {

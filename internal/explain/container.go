@@ -55,7 +55,7 @@ func containerWaits(f Facts) finding {
 	}
 	all := slices.Concat(f.Pod.Status.InitContainerStatuses, f.Pod.Status.ContainerStatuses)
 	for _, c := range f.Pod.Status.InitContainerStatuses {
-		if found := cloning(f, c); found.found() {
+		if found := fetching(f, c); found.found() {
 			return found
 		}
 	}

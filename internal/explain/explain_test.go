@@ -138,6 +138,17 @@ func clone(code int32, message string) change {
 	}
 }
 
+// copied is a data set whose copy from object storage ended with that exit code; 0: it goes on.
+func copied(code int32, message string) change {
+	cloned := clone(code, message)
+	return func(f *Facts) {
+		cloned(f)
+		f.Workload.Git = nil
+		f.Workload.Mounts = []workload.Mount{{Claim: "home"}, {Dataset: "corpus", Bucket: workload.Bucket{URL: "s3://corpus"}}}
+		f.Pod.Status.InitContainerStatuses[0].Name = workload.CopyContainer(1)
+	}
+}
+
 func crashed(reason string, code int32) change {
 	return status(corev1.ContainerStatus{
 		RestartCount: 3, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
@@ -483,7 +494,22 @@ var cases = map[string]struct {
 	"git, the host is away": {scene(clone(128,
 		"fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com")), want{id: "explain.git_away"}},
 	"git, something else": {scene(clone(1, "mv: No space left on device")), want{id: "explain.git_failed", failed: true}},
-	"git, at it":          {scene(clone(0, "")), want{id: "explain.git_cloning"}},
+	// texts of rclone 1.71
+	"bucket, a wrong key": {scene(copied(1, "Failed to copy: operation error S3: ListObjects, https response error "+
+		"StatusCode: 403, api error SignatureDoesNotMatch: The request signature we calculated does not match")),
+		want{id: "explain.bucket_sign_in", failed: true}},
+	"bucket, missing": {scene(copied(3, "NOTICE: Failed to copy: directory not found")),
+		want{id: "explain.bucket_missing", failed: true}},
+	"bucket, away": {scene(copied(5, "Failed to copy: operation error S3: ListObjects, exceeded maximum number of "+
+		"attempts, 3, https response error StatusCode: 0, request send failed, Get \"http://s3/corpus\": dial tcp: "+
+		"lookup s3 on 10.96.0.10:53: no such host")), want{id: "explain.bucket_away"}},
+	"bucket, disk full": {scene(copied(1, "Failed to copy: write /datasets/corpus/a: no space left on device")),
+		want{id: "explain.node_disk_full"}},
+	"bucket, something else": {scene(copied(2, "Fatal error: unknown flag")),
+		want{id: "explain.bucket_failed", failed: true}},
+	"bucket, at it": {scene(copied(0, "")), want{id: "explain.bucket_copying", args: map[string]any{"Dataset": "corpus",
+		"Bucket": "s3://corpus"}}},
+	"git, at it": {scene(clone(0, "")), want{id: "explain.git_cloning"}},
 	"image, no access": {scene(waits1("ImagePullBackOff",
 		`Back-off pulling image "x": ErrImagePull: pull access denied, repository does not exist or may require authorization`)), want{id: "explain.image_no_access", failed: true}},
 	"image, certificate": {scene(waits1("ErrImagePull",

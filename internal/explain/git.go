@@ -23,22 +23,28 @@ func cloning(f Facts, c corev1.ContainerStatus) finding {
 	if g == nil || c.Name != workload.GitContainer {
 		return finding{}
 	}
+	return preparing(c, clones, "explain.git_cloning", "explain.git_failed", "Repository", g.URL, "Ref", g.Ref)
+}
+
+// preparing looks at an init container that gets something for the workload: at it, or why it could not. Rows know the
+// texts of its program.
+func preparing(c corev1.ContainerStatus, rows []row, atIt, otherwise string, pairs ...any) finding {
 	ended := c.State.Terminated
 	if ended == nil || ended.ExitCode == 0 {
 		ended = c.LastTerminationState.Terminated
 	}
 	switch {
 	case c.State.Running != nil:
-		return newFinding("", "explain.git_cloning", "Repository", g.URL)
+		return newFinding("", atIt, pairs...)
 	case ended == nil || ended.ExitCode == 0 || c.State.Terminated != nil && c.State.Terminated.ExitCode == 0:
 		return finding{}
 	}
 	detail := ended.Message + " (exit code " + strconv.Itoa(int(ended.ExitCode)) + ")"
-	r, ok := match(clones, ended.Message)
+	r, ok := match(rows, ended.Message)
 	if !ok {
-		r = row{id: "explain.git_failed", failed: true}
+		r = row{id: otherwise, failed: true}
 	}
-	found := newFinding(detail, r.id, "Repository", g.URL, "Ref", g.Ref)
+	found := newFinding(detail, r.id, pairs...)
 	found.failed = r.failed
 	return found
 }

@@ -24,7 +24,7 @@ func jobEnded(f Facts) finding {
 	}
 	if f.Pod != nil {
 		for _, c := range f.Pod.Status.InitContainerStatuses {
-			if found := cloning(f, c); found.found() {
+			if found := fetching(f, c); found.found() {
 				found.detail, found.failed = found.detail+"\n"+said, false
 				return found
 			}

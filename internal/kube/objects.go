@@ -98,7 +98,7 @@ func Objects(in Input) ([]Object, error) {
 	}
 	for i, m := range in.Workload.Mounts {
 		switch {
-		case m.Foreign() || r.firstOf(m.Claim) != i:
+		case m.Foreign() || m.Copied() || r.firstOf(m.Claim) != i:
 		case m.Personal:
 			objects = append(objects, PersonalClaim(r.Site, r.Workload.Tenant, r.Workload.Namespace, r.Workload.Owner, m))
 		default:
@@ -155,7 +155,7 @@ func Names(w workload.Workload) []Ref {
 	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
 	}
-	if len(mounted(w)) > 0 {
+	if len(held(w)) > 0 {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, SecretsName(w)})
 	}
 	if _, ok := secret.PullUse(w); ok {
@@ -274,9 +274,12 @@ func (in Input) check() error {
 		case m.Dataset != "" && (m.Personal || !m.ReadOnly || len(validation.IsDNS1123Label(m.Dataset)) > 0 ||
 			!workload.ValidSubPath(m.SubPath)):
 			add("data set %q cannot be rendered", m.Dataset)
+		case m.Copied() && (m.Dataset == "" || m.Claim != "" || m.GiB <= 0 || m.Bucket.Image == "" ||
+			!workload.ValidBucket(m.Bucket.URL) || !w.HasSecret(m.Bucket.Secret)):
+			add("data set %q cannot be copied", m.Dataset)
 		case m.Foreign() && len(validation.IsDNS1123Label(m.Claim)) > 0:
 			add("claim %q of the data set %q is not a DNS label", m.Claim, m.Dataset)
-		case m.Personal, m.Foreign():
+		case m.Personal, m.Foreign(), m.Copied():
 		case len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
 			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "":
 			add("volume %q of the team cannot be rendered", m.Claim)

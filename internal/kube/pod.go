@@ -245,6 +245,10 @@ func (r renderer) volumes() []corev1.Volume {
 		}})
 	}
 	for i, m := range r.Workload.Mounts {
+		if m.Copied() {
+			volumes = append(volumes, copiedVolume(i, m))
+			continue
+		}
 		if r.firstOf(m.Claim) != i || r.fetches(m) {
 			continue
 		}
@@ -297,11 +301,14 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	if r.shared != nil {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
 	}
-	for _, m := range r.Workload.Mounts {
+	for i, m := range r.Workload.Mounts {
 		if r.fetches(m) {
 			continue
 		}
-		first := r.firstOf(m.Claim)
+		first := i
+		if !m.Copied() {
+			first = r.firstOf(m.Claim)
+		}
 		mounts = append(mounts, corev1.VolumeMount{Name: mountVolume(first, r.Workload.Mounts[first]), MountPath: m.Path(),
 			SubPath: m.SubPath, ReadOnly: m.ReadOnly})
 	}

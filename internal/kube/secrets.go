@@ -31,12 +31,17 @@ func Unmounted(w workload.Workload) map[string][]byte {
 
 // hasSecrets: a workload that stops has none left in the cluster.
 func (in Input) hasSecrets() bool {
-	return len(mounted(in.Workload)) > 0 && in.Workload.Desired == workload.WantRunning
+	return len(held(in.Workload)) > 0 && in.Workload.Desired == workload.WantRunning
 }
 
-// mounted are the secrets that the programs of a workload have: all but that which its image is pulled with.
-func mounted(w workload.Workload) []workload.SecretUse {
+// held are the secrets in the workload's Kubernetes Secret: all but that which its image is pulled with.
+func held(w workload.Workload) []workload.SecretUse {
 	return slices.DeleteFunc(slices.Clone(w.Secrets), workload.SecretUse.Pulls)
+}
+
+// mounted are the secrets that the programs of a workload have.
+func mounted(w workload.Workload) []workload.SecretUse {
+	return slices.DeleteFunc(slices.Clone(w.Secrets), workload.SecretUse.Hidden)
 }
 
 // PullName is the Kubernetes Secret with which the image of a workload is pulled.
@@ -73,7 +78,7 @@ func (r renderer) secrets() *corev1.Secret {
 	meta := r.meta()
 	meta.Name = SecretsName(r.Workload)
 	data := map[string][]byte{}
-	for _, u := range mounted(r.Workload) {
+	for _, u := range held(r.Workload) {
 		for _, key := range u.Keys() {
 			if value, ok := r.Secrets[key]; ok {
 				data[key] = value
@@ -88,15 +93,18 @@ func (r renderer) secrets() *corev1.Secret {
 // change while the pod stays, and one that was deleted must not keep a pod from starting again.
 func (r renderer) secretEnv() []corev1.EnvVar {
 	var env []corev1.EnvVar
-	name := corev1.LocalObjectReference{Name: SecretsName(r.Workload)}
-	for _, u := range r.Workload.Secrets {
+	for _, u := range mounted(r.Workload) {
 		for _, variable := range u.Env {
-			env = append(env, corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{
-				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: name, Key: u.EnvKey(variable),
-					Optional: new(true)}}})
+			env = append(env, r.secretVariable(variable, u.EnvKey(variable)))
 		}
 	}
 	return append(env, r.gitEnv()...)
+}
+
+// secretVariable is a variable with the value under a key of the workload's Kubernetes Secret.
+func (r renderer) secretVariable(name, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: SecretsName(r.Workload)}, Key: key, Optional: new(true)}}}
 }
 
 // gitHelper answers what git asks, and lets it store nothing: the file is not to be written to.
@@ -158,8 +166,8 @@ mv "$TARGET.partial" "$TARGET"
 echo "Cloned $REPOSITORY into $TARGET."
 `
 
-// gitUser clones where the image of the workload names no user.
-const gitUser int64 = 1000
+// toolUser clones and copies where the image of the workload names no user.
+const toolUser int64 = 1000
 
 // gitTarget is where the repository is cloned to: below the image's home, which may be kept storage, else in a
 // directory that goes with the pod.
@@ -170,9 +178,14 @@ func (r renderer) gitTarget() string {
 	return path.Join("/tmp", r.Workload.Git.Dir())
 }
 
-// initContainers clone the repository of the workload. The last lines of a clone that failed become the container's
-// termination message, from which the page says why.
+// initContainers clone the repository of the workload, and copy its data sets.
 func (r renderer) initContainers() []corev1.Container {
+	return append(r.gitContainer(), r.copyContainers()...)
+}
+
+// gitContainer clones the repository of the workload; none where it has none. The last lines of a clone that failed become the container's
+// termination message, from which the page says why.
+func (r renderer) gitContainer() []corev1.Container {
 	g := r.Workload.Git
 	if g == nil {
 		return nil
@@ -182,18 +195,25 @@ func (r renderer) initContainers() []corev1.Container {
 		{Name: "GIT_HTTP_LOW_SPEED_LIMIT", Value: "1000"}, {Name: "GIT_HTTP_LOW_SPEED_TIME", Value: "60"},
 		{Name: "GIT_ALLOW_PROTOCOL", Value: "https"},
 		{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}} // whatever the image says, see env
+	return []corev1.Container{r.preparing(workload.GitContainer, g.Image, cloneScript, append(env, r.gitEnv()...),
+		r.mounts())}
+}
+
+// preparing is a container that runs a script before the program of the workload begins.
+func (r renderer) preparing(name, image, script string, env []corev1.EnvVar,
+	mounts []corev1.VolumeMount) corev1.Container {
 	security := &corev1.SecurityContext{AllowPrivilegeEscalation: new(bool),
 		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	if !r.Site.OpenShift && r.Workload.Image.RunAsUser == nil {
-		security.RunAsUser = new(gitUser) // images with git usually run as root, which the pod may not
+		security.RunAsUser = new(toolUser) // images with tools usually run as root, which the pod may not
 	}
-	return []corev1.Container{{
-		Name: workload.GitContainer, Image: r.Site.Mirror.Of(g.Image), ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"sh", "-c", cloneScript}, Env: append(env, r.gitEnv()...),
-		Resources: corev1.ResourceRequirements{Requests: r.small(), Limits: r.small()}, VolumeMounts: r.mounts(),
+	return corev1.Container{
+		Name: name, Image: r.Site.Mirror.Of(image), ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: []string{"sh", "-c", script}, Env: env,
+		Resources: corev1.ResourceRequirements{Requests: r.small(), Limits: r.small()}, VolumeMounts: mounts,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          security,
-	}}
+	}
 }
 
 // small is CPU and memory of the size: a pod asks for the larger of its containers, so that this costs nothing more.

@@ -297,7 +297,7 @@ func mountsThere(ctx context.Context, tx Tx, w workload.Workload) error {
 				return err
 			}
 		}
-		if m.Foreign() {
+		if m.Foreign() || m.Copied() {
 			continue
 		}
 		v, err := tx.Volume(ctx, m.Claim)

@@ -47,7 +47,9 @@ type Offering struct {
 	Proxied  []string // clusters whose workloads are reached by the API server's proxy
 	Limits   Limits
 	GitImage string // that clones repositories; "" where the site has none
-	External bool   // endpoints can be reached from outside the company network
+	// BucketImage copies data sets from object storage; "" where the site has none.
+	BucketImage string
+	External    bool // endpoints can be reached from outside the company network
 	// CustomRefused is why the asker cannot start an image of their own with a reference; zero where they can
 	CustomRefused func(reference string) i18n.Text
 }
@@ -316,7 +318,8 @@ func (c *checker) datasets(names []string) []workload.Mount {
 	for _, name := range names {
 		if name = strings.TrimSpace(name); name != "" &&
 			!slices.ContainsFunc(mounts, func(m workload.Mount) bool { return m.Dataset == name }) {
-			mounts = append(mounts, workload.Mount{Dataset: name})
+			mounts = append(mounts, workload.Mount{Dataset: name,
+				Bucket: workload.Bucket{Image: c.offering.BucketImage}})
 		}
 	}
 	if len(mounts) > maxMounts {

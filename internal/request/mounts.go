@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/secret"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -33,7 +34,7 @@ func mounted(ctx context.Context, in Reader, asker identity.PersonID, w *Spec) (
 			continue
 		}
 		if m.Dataset != "" {
-			set, wrong, err := dataset(ctx, in, *w, m.Dataset)
+			set, wrong, err := dataset(ctx, in, *w, m)
 			if err != nil {
 				return nil, err
 			}
@@ -99,13 +100,17 @@ func ownVolume(ctx context.Context, in Reader, asker identity.PersonID, w Spec,
 }
 
 // dataset looks up a data set that the team offers, and why a workload cannot have it; zero where it can.
-func dataset(ctx context.Context, in Reader, w Spec, name string) (m workload.Mount, wrong i18n.Text, err error) {
+func dataset(ctx context.Context, in Reader, w Spec, asked workload.Mount) (m workload.Mount, wrong i18n.Text,
+	err error) {
+	name := asked.Dataset
 	d, err := in.Dataset(ctx, w.Tenant, name)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return m, i18n.T("request.dataset_unknown", "Dataset", clip(name)), nil
 	case err != nil:
 		return m, wrong, err
+	case d.Source.Bucket != "":
+		return bucket(ctx, in, d, asked.Bucket.Image)
 	case w.Cluster != "" && d.Source.Cluster != w.Cluster:
 		return m, i18n.T("request.dataset_elsewhere", "Dataset", name, "Cluster", d.Source.Cluster, "Here", w.Cluster), nil
 	case d.Source.Volume == "":
@@ -123,4 +128,24 @@ func dataset(ctx context.Context, in Reader, w Spec, name string) (m workload.Mo
 		return m, i18n.T("request.dataset_gone", "Dataset", name), nil
 	}
 	return d.Mounted(v), wrong, nil
+}
+
+// bucket is a data set that is copied from object storage, with the secret of the team that opens it.
+func bucket(ctx context.Context, in Reader, d workload.Dataset, image string) (m workload.Mount, wrong i18n.Text,
+	err error) {
+	if image == "" {
+		return m, i18n.T("dataset.bucket_off"), nil
+	}
+	ofTeam, err := in.SecretsOf(ctx, secret.Owner{Tenant: d.Team})
+	if err != nil {
+		return m, wrong, err
+	}
+	m = d.Mounted(workload.Volume{})
+	for _, item := range ofTeam {
+		if item.Kind == secret.S3 && item.Name == d.Source.Secret {
+			m.Bucket.Secret, m.Bucket.Image = item.ID, image
+			return m, wrong, nil
+		}
+	}
+	return m, i18n.T("request.dataset_secret_gone", "Dataset", d.Name, "Secret", d.Source.Secret), nil
 }

@@ -74,7 +74,8 @@ func (c *checker) git(d Draft) *workload.Git {
 
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// withSecrets looks up what a draft names: the asker's own secrets, and those of the team.
+// withSecrets looks up what a draft names: the asker's own secrets, and those of the team. What its data sets are copied
+// with comes after those, unless it is among them.
 func withSecrets(ctx context.Context, in Reader, a identity.Actor, p prepared, w *Spec) ([]fault.Field, error) {
 	ofTeam, err := in.SecretsOf(ctx, secret.Owner{Tenant: w.Tenant})
 	if err != nil {
@@ -83,6 +84,7 @@ func withSecrets(ctx context.Context, in Reader, a identity.Actor, p prepared, w
 	if item, ok := secret.ForImage(ofTeam, w.Image.Reference); ok && w.Image.Name != "" {
 		w.Secrets = append(w.Secrets, item.Use())
 	}
+	defer func() { w.Secrets = append(w.Secrets, copiedWith(*w, ofTeam)...) }()
 	if len(p.secrets) == 0 {
 		return nil, nil
 	}
@@ -118,6 +120,21 @@ func withSecrets(ctx context.Context, in Reader, a identity.Actor, p prepared, w
 		problem("secrets", reason)
 	}
 	return fields, nil
+}
+
+// copiedWith are the secrets of the team with which data sets of the spec are copied.
+func copiedWith(w Spec, ofTeam []secret.Secret) (uses []workload.SecretUse) {
+	for _, item := range ofTeam {
+		for _, m := range w.Mounts {
+			if m.Copied() && m.Bucket.Secret == item.ID && !w.hasSecret(item.ID) {
+				use := item.Use()
+				use.Files, use.Copies = nil, true
+				uses = append(uses, use)
+				break
+			}
+		}
+	}
+	return uses
 }
 
 func (w Spec) hasSecret(id string) bool {

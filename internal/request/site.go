@@ -31,7 +31,9 @@ type Site struct {
 	Unlicensed map[string][]string
 	Prices     usage.PriceList
 	GitImage   string // that clones repositories; "" for none
-	External   bool   // endpoints can be reached from outside the company network
+	// BucketImage copies data sets from object storage; "" for none.
+	BucketImage string
+	External    bool // endpoints can be reached from outside the company network
 }
 
 // CatalogFor is what is on offer at the prices that a team pays now, with the team's own images.

@@ -57,7 +57,7 @@ func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fie
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
 		KServe: site.KServe, JobSet: site.JobSet, Proxied: site.Proxied, Limits: site.Limits,
-		GitImage: site.GitImage,
+		GitImage: site.GitImage, BucketImage: site.BucketImage,
 		External: site.External, CustomRefused: site.customRefused(t.Name)})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})

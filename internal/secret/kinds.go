@@ -24,7 +24,7 @@ type Kind string
 const (
 	Variables   Kind = "variables"
 	File        Kind = "file"
-	S3          Kind = "s3"
+	S3          Kind = workload.S3Kind
 	Git         Kind = "git"
 	HuggingFace Kind = "huggingface"
 	NGC         Kind = "ngc"

@@ -437,7 +437,7 @@ func Conflicts(uses []workload.SecretUse, env map[string]string) []i18n.Text {
 	var problems []i18n.Text
 	setBy, named := map[string]string{}, map[string]bool{}
 	for _, u := range uses {
-		if u.Pulls() {
+		if u.Hidden() {
 			continue
 		}
 		if named[u.Name] {

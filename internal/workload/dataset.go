@@ -34,13 +34,16 @@ type Dataset struct {
 	Version   int64
 }
 
-// DatasetSource is where the files are: on a volume of the team, or on a claim of the team's namespace that the portal
-// has not made. The claim may be bound to whatever its administrator likes, such as NFS or a bucket.
+// DatasetSource is where the files are: on a volume of the team, on a claim of the team's namespace that the portal has
+// not made, or in object storage. The claim may be bound to whatever its administrator likes, such as NFS.
 type DatasetSource struct {
-	Volume  string `json:"volume,omitempty"` // name of the team's volume
-	Claim   string `json:"claim,omitempty"`  // name of the PVC; "" for a volume of the team
-	Cluster string `json:"cluster"`
+	Volume  string `json:"volume,omitempty"`  // name of the team's volume
+	Claim   string `json:"claim,omitempty"`   // name of the PVC
+	Cluster string `json:"cluster"`           // "" for object storage, which every cluster reaches
 	SubPath string `json:"subPath,omitempty"` // directory in it; "" for all of it
+	Bucket  string `json:"bucket,omitempty"`  // s3://BUCKET[/PREFIX]
+	Secret  string `json:"secret,omitempty"`  // name of the team's S3 secret that opens the bucket
+	GiB     int    `json:"gib,omitempty"`     // of a bucket: most that a copy takes on the node
 }
 
 // Called is what people read.
@@ -65,6 +68,10 @@ func (d Dataset) PVC() string {
 // Mounted is the entry of the data set in a workload's list of mounts. V is the volume of the team that it lies on, the
 // zero value for a claim of another.
 func (d Dataset) Mounted(v Volume) Mount {
+	if d.Source.Bucket != "" {
+		return Mount{GiB: d.Source.GiB, Dataset: d.Name, TeamShare: TeamShare{ReadOnly: true},
+			Bucket: Bucket{URL: d.Source.Bucket}}
+	}
 	m := Mount{Claim: d.PVC(), GiB: v.GiB, Dataset: d.Name, SubPath: d.Source.SubPath, TeamShare: v.Share}
 	m.ReadOnly, m.Note = true, ""
 	return m
@@ -73,7 +80,7 @@ func (d Dataset) Mounted(v Volume) Mount {
 // OfferedDataset is a data set with the workloads that have it.
 type OfferedDataset struct {
 	Dataset
-	GiB   int // of the volume that it lies on; 0 where that is not known
+	GiB   int // of the volume that it lies on, or that a copy takes at most; 0 where that is not known
 	Users []Workload
 }
 
@@ -81,6 +88,8 @@ type OfferedDataset struct {
 type DatasetDraft struct {
 	Team, Name, Title, Note         string
 	Volume, Claim, Cluster, SubPath string
+	Bucket, Secret                  string
+	GiB                             int // of a bucket
 }
 
 const (
@@ -123,7 +132,7 @@ func (s *Service) datasets(ctx context.Context, teams []string) ([]OfferedDatase
 	}
 	list := make([]OfferedDataset, len(sets))
 	for i, d := range sets {
-		list[i] = OfferedDataset{Dataset: d, GiB: sizes[d.PVC()]}
+		list[i] = OfferedDataset{Dataset: d, GiB: max(sizes[d.PVC()], d.Source.GiB)}
 		if list[i].Users, err = s.Store.WithDataset(ctx, d.Team, d.Name); err != nil {
 			return nil, err
 		}
@@ -177,7 +186,7 @@ func (s *Service) saveDataset(ctx context.Context, a identity.Actor, in DatasetD
 			return err
 		}
 		wrong := append(slices.Clone(fields), fault.As(err).Fields...)
-		source, more, err := sharing.source(ctx, tx, in)
+		source, more, err := s.datasetSource(ctx, tx, sharing, in)
 		if err != nil {
 			return err
 		}
@@ -208,7 +217,8 @@ func (d Dataset) recorded() map[string]any {
 }
 
 func (in DatasetDraft) trimmed() DatasetDraft {
-	for _, text := range []*string{&in.Name, &in.Title, &in.Note, &in.Volume, &in.Claim, &in.SubPath} {
+	for _, text := range []*string{&in.Name, &in.Title, &in.Note, &in.Volume, &in.Claim, &in.SubPath, &in.Bucket,
+		&in.Secret} {
 		*text = strings.TrimSpace(*text)
 	}
 	in.SubPath = strings.TrimSuffix(in.SubPath, "/")
@@ -228,16 +238,19 @@ func (in DatasetDraft) wrongTexts() (fields []fault.Field) {
 	return fields
 }
 
-// source is where a draft says that the files are.
-func (s Sharing) source(ctx context.Context, tx Tx, in DatasetDraft) (at DatasetSource, fields []fault.Field,
-	err error) {
+// datasetSource is where a draft says that the files are.
+func (s *Service) datasetSource(ctx context.Context, tx Tx, sharing Sharing, in DatasetDraft) (at DatasetSource,
+	fields []fault.Field, err error) {
+	if in.Bucket != "" && in.Volume+in.Claim == "" {
+		return s.bucketSource(ctx, sharing, in)
+	}
 	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
 	at = DatasetSource{Volume: in.Volume, Claim: in.Claim, Cluster: in.Cluster, SubPath: in.SubPath}
 	if !ValidSubPath(at.SubPath) {
 		problem("subPath", i18n.T("dataset.sub_path_wrong", "Most", maxSubPath))
 	}
 	switch {
-	case (at.Volume == "") == (at.Claim == ""):
+	case (at.Volume == "") == (at.Claim == "") || in.Bucket != "":
 		problem("source", i18n.T("dataset.source_wrong"))
 	case at.Volume != "":
 		v, err := teamVolume(ctx, tx, in.Team, at.Volume)
@@ -251,10 +264,10 @@ func (s Sharing) source(ctx context.Context, tx Tx, in DatasetDraft) (at Dataset
 		}
 		at.Cluster = v.Cluster
 	default:
-		if at.Cluster == "" && len(s.Clusters) == 1 {
-			at.Cluster = s.Clusters[0]
+		if at.Cluster == "" && len(sharing.Clusters) == 1 {
+			at.Cluster = sharing.Clusters[0]
 		}
-		if !s.HasCluster(at.Cluster) {
+		if !sharing.HasCluster(at.Cluster) {
 			problem("cluster", i18n.T("volume.cluster_unknown"))
 		}
 		ours, err := OurClaim(ctx, tx, at.Claim)

@@ -20,6 +20,8 @@ type SecretUse struct {
 	Team  bool     `json:"team,omitempty"` // of the team; else of the workload's owner alone
 	Env   []string `json:"env,omitempty"`  // variables that it sets
 	Files []string `json:"files,omitempty"`
+	// Copies: data sets are copied with it, and no program of the workload sees it.
+	Copies bool `json:"copies,omitempty"`
 }
 
 // PullKind is the kind of a secret with which an image is pulled. No program sees it, and nobody asks for it by name.
@@ -27,6 +29,9 @@ const PullKind = "registry"
 
 // Pulls reports whether it is one of PullKind.
 func (u SecretUse) Pulls() bool { return u.Kind == PullKind }
+
+// Hidden reports whether the programs of the workload do not have it.
+func (u SecretUse) Hidden() bool { return u.Pulls() || u.Copies }
 
 // EnvKey is the key of a variable in the workload's Kubernetes Secret.
 func (u SecretUse) EnvKey(name string) string { return u.ID + ".env." + name }

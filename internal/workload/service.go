@@ -142,6 +142,8 @@ type Service struct {
 	SeatQueue SeatQueue
 	// Sharing is what volumes of teams are decided by.
 	Sharing func() Sharing
+	// TeamSecrets lists the secrets of a team; nil: it has none.
+	TeamSecrets func(ctx context.Context, team string) ([]SecretUse, error)
 	// Colleagues finds whom a workload can be shared with; nil: nobody by name.
 	Colleagues Colleagues
 	// Schedules are the hours of a team, with the holidays that count for it; nil: it has none.

@@ -63,6 +63,7 @@ type Mount struct {
 	Snapshot string `json:"snapshot,omitempty"` // of a personal volume: VolumeSnapshot that it is made from
 	Dataset  string `json:"dataset,omitempty"`  // name of the data set
 	SubPath  string `json:"subPath,omitempty"`  // of a data set: directory on the volume
+	Bucket   Bucket `json:"bucket,omitzero"`    // of a data set: object storage that it is copied from
 	TeamShare
 }
 
@@ -77,8 +78,8 @@ func (v Volume) Mounted() Mount {
 // OfTeam reports whether it is a volume of the team by its own name.
 func (m Mount) OfTeam() bool { return !m.Personal && m.Dataset == "" }
 
-// Foreign reports whether the portal has not made what it lies on.
-func (m Mount) Foreign() bool { return m.Dataset != "" && m.Name == "" }
+// Foreign reports whether the portal has not made the claim that it lies on.
+func (m Mount) Foreign() bool { return m.Dataset != "" && m.Name == "" && !m.Copied() }
 
 // SharedDir is where volumes of the team are found, each in a directory of its name.
 const SharedDir = catalog.SharedDir
@@ -107,6 +108,8 @@ type Sharing struct {
 	Clusters []string // that personal volumes can be made on
 	// Snapshots are the clusters on which volumes can be kept as they are at a moment.
 	Snapshots []string
+	// BucketImage has rclone, which copies data sets from object storage; "" where the site names none.
+	BucketImage string
 	// Namespace of a team; ok is false for one that does not exist or is switched off.
 	Namespace func(team string) (namespace string, ok bool)
 }

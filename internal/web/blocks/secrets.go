@@ -14,7 +14,7 @@ import (
 func SecretNames(reader, owner identity.PersonID, uses []workload.SecretUse) []string {
 	var names []string
 	for _, u := range uses {
-		if !u.Pulls() && (u.Team || owner == reader) {
+		if !u.Hidden() && (u.Team || owner == reader) {
 			names = append(names, secret.ReferenceTo(u))
 		}
 	}

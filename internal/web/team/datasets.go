@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -24,23 +25,30 @@ func datasetPath(team, name string) string {
 
 func datasetWithdrawPath(team, name string) string { return datasetPath(team, name) + "/delete" }
 
-// datasetForm is what was typed about a data set. Its source is "volume/NAME" or "claim/CLUSTER".
-type datasetForm struct{ name, title, note, source, claim, subPath string }
+// datasetForm is what was typed about a data set. Its source is "volume/NAME", "claim/CLUSTER" or "bucket".
+type datasetForm struct{ name, title, note, source, claim, subPath, bucket, secret, gib string }
 
 func datasetTyped(c echo.Context) datasetForm {
 	return datasetForm{c.FormValue("name"), c.FormValue("title"), c.FormValue("note"), c.FormValue("source"),
-		c.FormValue("claim"), c.FormValue("subPath")}
+		c.FormValue("claim"), c.FormValue("subPath"), c.FormValue("bucket"), c.FormValue("secret"), c.FormValue("gib")}
 }
 
 const (
 	volumeSource = "volume/"
 	claimSource  = "claim/"
+	bucketSource = "bucket"
 )
 
 func (f datasetForm) draft(team string) workload.DatasetDraft {
 	d := workload.DatasetDraft{Team: team, Name: f.name, Title: f.title, Note: f.note, SubPath: f.subPath}
 	if volume, is := strings.CutPrefix(f.source, volumeSource); is {
 		d.Volume = volume // whatever was typed into the field of a claim before
+		return d
+	}
+	if f.source == bucketSource {
+		d.SubPath = ""
+		d.Bucket, d.Secret = page.OrElse(strings.TrimSpace(f.bucket), "s3://"), f.secret
+		d.GiB, _ = strconv.Atoi(strings.TrimSpace(f.gib)) // 0 is refused
 		return d
 	}
 	d.Cluster, d.Claim = strings.TrimPrefix(f.source, claimSource), f.claim
@@ -52,6 +60,9 @@ func datasetFilled(d workload.Dataset) datasetForm {
 		claim: d.Source.Claim, subPath: d.Source.SubPath}
 	if d.Source.Volume != "" {
 		f.source = volumeSource + d.Source.Volume
+	}
+	if d.Source.Bucket != "" {
+		f.source, f.bucket, f.secret, f.gib = bucketSource, d.Source.Bucket, d.Source.Secret, strconv.Itoa(d.Source.GiB)
 	}
 	return f
 }
@@ -91,9 +102,13 @@ func (w *Pages) datasetsView(k page.Call, team string, f datasetForm, problems [
 
 func datasetModel(k page.Call, d workload.OfferedDataset) teamview.DatasetModel {
 	say := k.Words
+	detail := d.ByName
+	if d.Source.Cluster != "" {
+		detail = say.S("team.volume_by", "Cluster", d.Source.Cluster, "By", d.ByName)
+	}
 	m := teamview.DatasetModel{ID: "dataset-" + page.Slug(d.Team+"-"+d.Name), Name: d.Name, Title: d.Called(),
 		Path: d.Path(), Note: d.Note, Source: ui.StackModel{Title: sourceWords(say, d.Dataset),
-			Detail: say.S("team.volume_by", "Cluster", d.Source.Cluster, "By", d.ByName)}}
+			Detail: detail}}
 	if d.GiB > 0 {
 		m.Size = say.GiB(float64(d.GiB))
 	}
@@ -114,6 +129,9 @@ func datasetModel(k page.Call, d workload.OfferedDataset) teamview.DatasetModel 
 func sourceWords(say page.Words, d workload.Dataset) string {
 	if d.Source.Volume != "" {
 		return path.Join(workload.SharedDir, d.Source.Volume, d.Source.SubPath)
+	}
+	if d.Source.Bucket != "" {
+		return d.Source.Bucket
 	}
 	return say.S("team.dataset_on_claim", "Claim", path.Join(d.Source.Claim, d.Source.SubPath))
 }
@@ -146,9 +164,29 @@ func (w *Pages) datasetForm(k page.Call, team string, f datasetForm, problems []
 		m.Sources = append(m.Sources, ui.OptionModel{Value: claimSource + cluster,
 			Label: say.S("team.dataset_claim_on", "Cluster", cluster)})
 	}
+	if sharing.BucketImage != "" {
+		secrets, err := w.Workloads.BucketSecrets(k.Ctx, team)
+		if err != nil {
+			return m, err
+		}
+		m.Sources = append(m.Sources, ui.OptionModel{Value: bucketSource, Label: say.S("team.dataset_from_bucket")})
+		m.Buckets = &teamview.BucketFieldsModel{Bucket: field(f.bucket, "bucket"), Secret: field(f.secret, "secret"),
+			GiB: field(f.gib, "gib"), Secrets: secretOptions(say, secrets)}
+	}
 	namespace, _ := sharing.Namespace(team)
 	m.Hint = say.S("team.dataset_claim_hint", "Namespace", namespace)
 	return m, nil
+}
+
+func secretOptions(say page.Words, names []string) []ui.OptionModel {
+	if len(names) == 0 {
+		return []ui.OptionModel{{Label: say.S("team.dataset_bucket_no_secret")}}
+	}
+	options := make([]ui.OptionModel, len(names))
+	for i, name := range names {
+		options[i] = ui.OptionModel{Value: name, Label: name}
+	}
+	return options
 }
 
 func (w *Pages) datasetAdd(c echo.Context) error {

@@ -105,6 +105,37 @@ func TestAnImageThatExposesAnotherPort(t *testing.T) {
 	}
 }
 
+// TestAPinnedImageIsInspected: one that is named by its digest is refused where a cluster would refuse it, and started
+// where the registry cannot be asked, for nodes may have another way to it.
+func TestAPinnedImageIsInspected(t *testing.T) {
+	w := newWorld(t)
+	r := w.registry()
+	w.allowCustom(true)
+	start := func() (request.Request, error) {
+		d := custom("cpu", visionImage("@"+r.digest))
+		return w.requests.Requests.Submit(t.Context(), w.actorOf(developer), d)
+	}
+	r.holds(`{"os":"windows","architecture":"amd64","config":{"User":"1000"}}`)
+	if _, err := start(); !slices.Equal(wrongFields(err), []string{"customImage.reference tenant.image_platform"}) {
+		t.Errorf("an image for Windows: %v", err)
+	}
+	r.holds(`{"os":"linux","architecture":"amd64","config":{"User":"1000","ExposedPorts":{"9000/tcp":{}}}}`)
+	d := custom("cpu", visionImage("@"+r.digest))
+	p, err := w.requests.Requests.Preview(t.Context(), w.actorOf(developer), d)
+	if err != nil || p.Note.ID != "request.image_port" || p.Spec.Image.Reference != visionImage("@"+r.digest) {
+		t.Errorf("want its port, and the reference as it was: %+v %v", p.Note, err)
+	}
+	for name, change := range map[string]func(){
+		"down":    func() { r.down = true },
+		"private": func() { r.down, r.status = false, http.StatusForbidden },
+	} {
+		change()
+		if _, err := start(); err != nil {
+			t.Errorf("%s: it cannot be started: %v", name, err)
+		}
+	}
+}
+
 // custom is a start of the developer with an image of their own.
 func custom(size, reference string) request.Draft {
 	return request.Draft{Kind: "notebook", Tenant: "vision", Size: size, Lease: "1h", Reason: "a test",
@@ -248,9 +279,9 @@ func TestWhatIsWrongWithAMembersOwnImage(t *testing.T) {
 			want: []string{"customImage.reference request.custom_reference"}},
 		"like nothing": {reference: visionImage(oneDigest), like: "nothing",
 			want: []string{"customImage.like request.image_unknown"}},
-		"like a server": {reference: visionImage(oneDigest), like: "model-demo",
+		"like a server": {reference: visionImage(oneDigest), like: "model-demo", asks: true,
 			want: []string{"customImage.like request.image_wrong_kind"}},
-		"beside another": {reference: visionImage(oneDigest), image: "jupyterlab",
+		"beside another": {reference: visionImage(oneDigest), image: "jupyterlab", asks: true,
 			want: []string{"image request.custom_or_image"}},
 	} {
 		r.digest, r.status, r.down = sum, 0, false

@@ -22,8 +22,8 @@ func (w *world) opens(name string) secret.Secret {
 	w.t.Helper()
 	w.signedIn(owner)
 	s, err := w.secretService.Create(w.t.Context(), w.actorOf(owner), secret.Owner{Tenant: "vision"}, secret.Draft{
-		Name: name, Kind: secret.S3, Values: map[string]string{"accessKey": "corpus-reader", "secretKey": "canary-of-the-bucket",
-			"endpoint": "https://s3.example.org"}})
+		Name: name, Kind: secret.S3, Values: map[string]string{"accessKey": "corpus-reader",
+			"secretKey": "canary-of-the-bucket", "endpoint": "https://s3.example.org"}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -100,9 +100,10 @@ func TestBucketsThatCannotBeOffered(t *testing.T) {
 		change       func(*workload.DatasetDraft)
 		field, wrong string
 	}{
-		"no scheme":         {func(d *workload.DatasetDraft) { d.Bucket = "corpus" }, "bucket", "dataset.bucket_wrong"},
-		"nothing":           {func(d *workload.DatasetDraft) { d.Bucket = "s3://" }, "bucket", "dataset.bucket_wrong"},
-		"options of rclone": {func(d *workload.DatasetDraft) { d.Bucket = "s3://a,env_auth=true:b" }, "bucket", "dataset.bucket_wrong"},
+		"no scheme": {func(d *workload.DatasetDraft) { d.Bucket = "corpus" }, "bucket", "dataset.bucket_wrong"},
+		"nothing":   {func(d *workload.DatasetDraft) { d.Bucket = "s3://" }, "bucket", "dataset.bucket_wrong"},
+		"options of rclone": {func(d *workload.DatasetDraft) { d.Bucket = "s3://a,env_auth=true:b" }, "bucket",
+			"dataset.bucket_wrong"},
 		"a path that climbs": {func(d *workload.DatasetDraft) { d.Bucket = "s3://corpus/a/../b" }, "bucket",
 			"dataset.bucket_wrong"},
 		"a line break": {func(d *workload.DatasetDraft) { d.Bucket = "s3://corpus/a\nb" }, "bucket", "dataset.bucket_wrong"},

@@ -111,7 +111,8 @@ var kinds = []string{"application/vnd.oci.image.index.v1+json", "application/vnd
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// Resolve asks for the digest of a tag: "registry.example.org/team/image:1.4", "latest" where no tag is named.
+// Resolve asks for the digest of a tag: "registry.example.org/team/image:1.4", "latest" where no tag is named, or about
+// the digest that is.
 // ErrMissing, ErrRefused or ErrSilent where there is none.
 func (c Client) Resolve(ctx context.Context, reference string, a Account) (Manifest, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -128,6 +129,10 @@ func (c Client) Resolve(ctx context.Context, reference string, a Account) (Manif
 		header.Set("Authorization", credentials)
 		answer, err = c.ask(ctx, http.MethodHead, address+tag, header)
 	}
+	m := Manifest{Digest: tag}
+	if !digestForm.MatchString(tag) {
+		m.Digest = answer.header.Get("Docker-Content-Digest")
+	}
 	switch {
 	case err != nil:
 		return Manifest{}, fmt.Errorf("%w: %w", ErrSilent, err)
@@ -137,10 +142,9 @@ func (c Client) Resolve(ctx context.Context, reference string, a Account) (Manif
 		return Manifest{}, ErrMissing // to those without a password what is private is not there
 	case refuses(answer.status):
 		return Manifest{}, ErrRefused
-	case answer.status != http.StatusOK || !digestForm.MatchString(answer.header.Get("Docker-Content-Digest")):
+	case answer.status != http.StatusOK || !digestForm.MatchString(m.Digest):
 		return Manifest{}, ErrSilent
 	}
-	m := Manifest{Digest: answer.header.Get("Docker-Content-Digest")}
 	text, ok := c.content(ctx, address+m.Digest, m.Digest, header)
 	if !ok {
 		return m, nil
@@ -229,20 +233,23 @@ func (c Config) RootUser() bool {
 	return err != nil || id == 0
 }
 
-// parts are a reference's host, repository and tag.
+// parts are a reference's host, repository, and digest or else tag.
 func parts(reference string) (host, repository, tag string) {
 	host = HostOf(reference)
 	repository = reference
 	if first, rest, _ := strings.Cut(reference, "/"); strings.EqualFold(first, host) {
 		repository = rest
 	}
-	repository, _, _ = strings.Cut(repository, "@")
+	repository, digest, _ := strings.Cut(repository, "@")
 	tag = "latest"
 	if i := strings.LastIndex(repository, ":"); i > strings.LastIndex(repository, "/") {
 		repository, tag = repository[:i], repository[i+1:]
 	}
 	if host == DockerHub && !strings.Contains(repository, "/") {
 		repository = "library/" + repository
+	}
+	if digest != "" {
+		tag = digest
 	}
 	return host, repository, tag
 }

@@ -153,6 +153,8 @@ func TestTheDigestOfATag(t *testing.T) {
 		"a wrong password": {false, index, "/vision/train:1.4", registry.Account{User: "robot", Password: "wrong"},
 			registry.ErrRefused, nil},
 		"no such tag":          {true, index, "/vision/train:1.5", registry.Account{}, registry.ErrMissing, nil},
+		"by its digest":        {true, index, "/vision/train@" + sumOf(index), registry.Account{}, nil, both},
+		"no such digest":       {true, index, "/vision/train@" + sumOf(single), registry.Account{}, registry.ErrMissing, nil},
 		"no tag is the latest": {true, index, "/vision/train", registry.Account{}, registry.ErrMissing, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +165,7 @@ func TestTheDigestOfATag(t *testing.T) {
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Fatalf("want %v, got %v", c.want, err)
 			}
-			if sum := sha256.Sum256([]byte(c.manifest)); err == nil && got.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
+			if err == nil && got.Digest != sumOf(c.manifest) {
 				t.Errorf("another digest: %s", got.Digest)
 			}
 			if !slices.Equal(got.Platforms, c.platforms) {
@@ -171,6 +173,12 @@ func TestTheDigestOfATag(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sumOf is the digest of a manifest.
+func sumOf(manifest string) string {
+	sum := sha256.Sum256([]byte(manifest))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // TestWhatARegistryOfDockerHubIsAsked: its short names are written out.
@@ -187,7 +195,7 @@ func TestWhatARegistryOfDockerHubIsAsked(t *testing.T) {
 	}
 	want := []string{"HEAD https://registry-1.docker.io/v2/library/busybox/manifests/latest",
 		"HEAD https://registry-1.docker.io/v2/library/busybox/manifests/1",
-		"HEAD https://registry-1.docker.io/v2/jupyter/base/manifests/latest"}
+		"HEAD https://registry-1.docker.io/v2/jupyter/base/manifests/sha256:00"}
 	if !slices.Equal(asked, want) {
 		t.Errorf("want %v, got %v", want, asked)
 	}

@@ -64,11 +64,8 @@ func (p *pins) keep(key pinKey, answer pinnedOnce) {
 }
 
 // pinned gives a spec's custom image the digest that its tag has, and what its registry says of it. Fields say why it
-// has none.
+// has none, or cannot be started.
 func (s *Service) pinned(ctx context.Context, w *Spec, how pinning) (tenant.Pinned, []fault.Field, error) {
-	if catalog.Pinned(w.Image.Reference) {
-		return tenant.Pinned{Reference: w.Image.Reference}, nil, nil
-	}
 	key, now := pinKey{tenant: w.Tenant, reference: w.Image.Reference}, s.now()
 	if w.Image.RunAsUser != nil {
 		key.runAs = *w.Image.RunAsUser
@@ -94,6 +91,10 @@ func (s *Service) pinned(ctx context.Context, w *Spec, how pinning) (tenant.Pinn
 func (s *Service) askRegistry(ctx context.Context, w *Spec, how pinning) (answer pinnedOnce, err error) {
 	reference := w.Image.Reference
 	if s.pin == nil {
+		if catalog.Pinned(reference) {
+			answer.Pinned.Reference = reference
+			return answer, nil
+		}
 		return pinnedOnce{fields: []fault.Field{{Name: "customImage.reference", Reason: i18n.T("tenant.image_silent",
 			"Registry", registry.HostOf(reference))}}}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
@@ -51,12 +50,10 @@ func (s *Service) SaveCustomImages(ctx context.Context, a identity.Actor, team s
 }
 
 // PinImage asks a registry about an image: the digest that its tag has now, and what it exposes. A pod starts it as a
-// user, or for nil as the one that the image names. A reference with a digest stays as it is, and its registry is not
-// asked. The team must be allowed to take images from there: nobody else's registry is called. Invalid for the field
-// "reference" where there is none, none that runs on Linux, or one that a cluster would refuse as root.
+// user, or for nil as the one that the image names. A reference with a digest stays as it is; where its registry says
+// nothing of it, the nodes may know more. The team must be allowed to take images from there: nobody else's registry is
+// called. Invalid for the field "reference" where there is none, none that runs on Linux, or one that a cluster would
+// refuse as root.
 func (s *Service) PinImage(ctx context.Context, team, reference string, runAs *int64) (Pinned, error) {
-	if catalog.Pinned(reference) {
-		return Pinned{Reference: reference}, nil
-	}
 	return s.pinned(ctx, team, reference, runAs)
 }

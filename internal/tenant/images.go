@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -40,14 +41,12 @@ func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, 
 	if err := fault.InvalidFields(f.check(now.Tenant, s.Directory(), s.o.Catalog(), s.o.Resolve != nil)); err != nil {
 		return Own{}, err
 	}
-	if !catalog.Pinned(f.Reference) {
-		like, _ := likeOf(s.o.Catalog(), f.Like, team)
-		p, err := s.pinned(ctx, team, f.Reference, like.RunAsUser)
-		if err != nil {
-			return Own{}, err
-		}
-		f.Reference = p.Reference
+	like, _ := likeOf(s.o.Catalog(), f.Like, team)
+	p, err := s.pinned(ctx, team, f.Reference, like.RunAsUser)
+	if err != nil {
+		return Own{}, err
 	}
+	f.Reference = p.Reference
 	return s.writeImage(ctx, a, now, f.Image, note)
 }
 
@@ -57,27 +56,39 @@ type Pinned struct {
 	Ports     []int32 // TCP ports that the image exposes; none where it does not say
 }
 
+// pinnedWithin bounds a question about an image that can be started without its answer.
+const pinnedWithin = 5 * time.Second
+
 // pinned asks a registry about an image, which a pod starts as a user, or as the one that the image names. The
-// repository was checked before: nobody else's registry is called.
+// repository was checked before: nobody else's registry is called. What is pinned already needs no answer: nodes may
+// reach the registry, or its mirror, where the portal does not.
 func (s *Service) pinned(ctx context.Context, team, reference string, runAs *int64) (Pinned, error) {
-	var m registry.Manifest
-	err := registry.ErrSilent
-	if s.o.Resolve != nil {
-		m, err = s.o.Resolve(ctx, team, reference)
+	if !catalog.Pinned(reference) {
+		return s.inspected(ctx, team, reference, runAs)
 	}
-	why, args := "", []any{"Registry", registry.HostOf(reference)}
+	asking, cancel := context.WithTimeout(ctx, pinnedWithin)
+	defer cancel()
+	m, err := s.resolve(asking, team, reference)
+	if err != nil {
+		return Pinned{Reference: reference}, ctx.Err()
+	}
+	return s.judged(m, reference, runAs)
+}
+
+func (s *Service) resolve(ctx context.Context, team, reference string) (registry.Manifest, error) {
+	if s.o.Resolve == nil {
+		return registry.Manifest{}, registry.ErrSilent
+	}
+	return s.o.Resolve(ctx, team, reference)
+}
+
+// inspected is what a registry says of a tag. Invalid where it has none, or one that cannot be started.
+func (s *Service) inspected(ctx context.Context, team, reference string, runAs *int64) (Pinned, error) {
+	m, err := s.resolve(ctx, team, reference)
+	why := ""
 	switch {
-	case err == nil && len(m.Platforms) > 0 && !slices.ContainsFunc(m.Platforms, onLinux):
-		why, args = "tenant.image_platform", []any{"Platforms", strings.Join(m.Platforms, ", ")}
-	case err == nil && m.Config == nil:
-		return Pinned{Reference: reference + "@" + m.Digest}, nil
-	case err == nil && runAs == nil && s.o.ImageUsers && m.Config.RootUser():
-		why, args = "tenant.image_root", nil
-		if m.Config.User != "" {
-			why, args = "tenant.image_user", []any{"User", clip(m.Config.User)}
-		}
 	case err == nil:
-		return Pinned{Reference: reference + "@" + m.Digest, Ports: m.Config.Ports}, nil
+		return s.judged(m, reference+"@"+m.Digest, runAs)
 	case errors.Is(err, registry.ErrMissing):
 		why = "tenant.image_not_found"
 	case errors.Is(err, registry.ErrRefused):
@@ -88,9 +99,27 @@ func (s *Service) pinned(ctx context.Context, team, reference string, runAs *int
 	default:
 		return Pinned{}, err
 	}
-	return Pinned{}, fault.InvalidFields([]fault.Field{{Name: "reference", Reason: i18n.T(why, args...)}})
+	return Pinned{}, wrongReference(why, "Registry", registry.HostOf(reference))
 }
 
+// judged is an image that a registry knows. Invalid where no cluster would start it.
+func (s *Service) judged(m registry.Manifest, pinned string, runAs *int64) (Pinned, error) {
+	switch {
+	case len(m.Platforms) > 0 && !slices.ContainsFunc(m.Platforms, onLinux):
+		return Pinned{}, wrongReference("tenant.image_platform", "Platforms", strings.Join(m.Platforms, ", "))
+	case m.Config == nil:
+		return Pinned{Reference: pinned}, nil
+	case runAs != nil || !s.o.ImageUsers || !m.Config.RootUser():
+		return Pinned{Reference: pinned, Ports: m.Config.Ports}, nil
+	case m.Config.User != "":
+		return Pinned{}, wrongReference("tenant.image_user", "User", clip(m.Config.User))
+	}
+	return Pinned{}, wrongReference("tenant.image_root")
+}
+
+func wrongReference(why string, args ...any) error {
+	return fault.InvalidFields([]fault.Field{{Name: "reference", Reason: i18n.T(why, args...)}})
+}
 func onLinux(platform string) bool { return strings.HasPrefix(platform, "linux/") }
 
 // RetireImage keeps an image from being started anew, or offers it again.

@@ -7,9 +7,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// copyScript takes everything from its environment. Without the key of the secret rclone would sign in to nothing, which
-// a bucket may allow to anybody. What is not of AWS is asked for with the bucket in the path, for few others have a name
-// for each bucket. A line every half minute says how far it is. A prefix that nothing has is no error of S3.
+// copyScript takes everything from its environment. Without the key of the secret rclone would sign in as nobody, which
+// some buckets allow. What is not of AWS is asked for with the bucket in the path, for few others have a host name for
+// each bucket. A line every half minute says how far it is. To S3 a prefix that no object has is no error.
 const copyScript = `set -eu
 if [ -z "${RCLONE_S3_ACCESS_KEY_ID:-}" ]; then
   echo "Access Denied: the secret with the key of s3://$BUCKET is not there." >&2

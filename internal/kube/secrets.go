@@ -183,8 +183,8 @@ func (r renderer) initContainers() []corev1.Container {
 	return append(r.gitContainer(), r.copyContainers()...)
 }
 
-// gitContainer clones the repository of the workload; none where it has none. The last lines of a clone that failed become the container's
-// termination message, from which the page says why.
+// gitContainer clones the repository of the workload; none where it has none. The last lines of a clone that failed
+// become the container's termination message, from which the page says why.
 func (r renderer) gitContainer() []corev1.Container {
 	g := r.Workload.Git
 	if g == nil {

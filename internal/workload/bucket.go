@@ -16,7 +16,8 @@ import (
 // S3Kind is the kind of a secret that opens object storage.
 const S3Kind = "s3"
 
-// Bucket is object storage that a data set is copied from whenever a pod of the workload begins. The zero value is none.
+// Bucket is object storage that a data set is copied from whenever a pod of the workload begins. The zero value is
+// none.
 type Bucket struct {
 	URL    string `json:"url"`              // s3://BUCKET[/PREFIX]
 	Secret string `json:"secret,omitempty"` // id of the team's S3 secret

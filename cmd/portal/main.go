@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/app"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/gogc"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
@@ -93,6 +94,7 @@ func serve(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer gogc.AtLeast(gogc.Serving)()
 			return app.Run(cmd.Context(), c, version, os.Stderr)
 		}}
 	f := cmd.Flags()

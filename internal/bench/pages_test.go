@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/gogc"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
@@ -52,6 +53,7 @@ var navigation = []struct{ name, path, who string }{
 // took, so that neighbours on the machine and the other core do not count; what a PostgreSQL server takes is not in it.
 // p95-ms is what a caller waits, neighbours included.
 func BenchmarkPages(b *testing.B) {
+	defer gogc.AtLeast(gogc.Serving)() // as a portal that serves
 	l, bounds := scenario(b, "pages")
 	for _, database := range slices.Sorted(maps.Keys(databases)) {
 		b.Run(database, func(b *testing.B) {

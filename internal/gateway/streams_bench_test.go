@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
+	"github.com/gpu-portal/gpu-portal/internal/gogc"
 	"github.com/gpu-portal/gpu-portal/internal/traffic"
 )
 
@@ -66,6 +67,7 @@ type streamResult struct {
 //	first byte: how much later than without a gateway (99 of 100) the first event arrives at half of the rate that the
 //	      gateway can bear; the same rate goes to the model server directly for comparison
 func BenchmarkStreams(b *testing.B) {
+	defer gogc.AtLeast(gogc.Serving)() // as a portal that serves
 	w, p := newStreamWorld(b)
 	keys := make([]string, 10_000)
 	for i := range keys {
@@ -93,7 +95,7 @@ func BenchmarkStreams(b *testing.B) {
 	b.Run("first-byte", func(b *testing.B) {
 		for b.Loop() {
 			most := p.run(b, streamRun{Address: gateway, Keys: keys[:100], Streams: 4000, AtOnce: 16})
-			half := streamRun{Address: gateway, Keys: keys[:100], Streams: 4000, AtOnce: 64, Pace: 2 * most.Took / 4000}
+			half := streamRun{Address: gateway, Keys: keys[:100], Streams: 12_000, AtOnce: 64, Pace: 2 * most.Took / 4000}
 			through := p.run(b, half)
 			half.Address = p.own
 			direct := p.run(b, half)
@@ -205,6 +207,7 @@ func (p *streamPeer) run(b *testing.B, r streamRun) (got streamResult) {
 
 // servePeer is what the other process does until its standard input ends.
 func servePeer() {
+	defer gogc.AtLeast(512 << 20)() // collections of callers and server are no delay of the gateway
 	pod := httptest.NewServer(http.HandlerFunc(streamSlowly))
 	defer pod.Close()
 	out := json.NewEncoder(os.Stdout)

@@ -116,7 +116,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all["JobSet"] = needed + "rbac: {jobset: true}\n"
 	all["snapshots"] = needed + "rbac: {snapshots: true}\n"
 	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
-	for _, kind := range []string{"inference-extension", "kuadrant"} {
+	for _, kind := range []string{"inference-extension", "kuadrant", "envoy-ai-gateway"} {
 		all[kind] = needed + "  clusters: [{name: main, modelGateway: {kind: " + kind + ", gateway: {namespace: gateways, " +
 			"name: models}, address: \"https://models.example.org\"}}]\n"
 	}

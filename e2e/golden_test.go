@@ -43,6 +43,12 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	defines(t, "authpolicies.yaml")
 	defines(t, "ratelimitpolicies.yaml", "kuadrant.io/v1")
 	defines(t, "tokenratelimitpolicies.yaml", "kuadrant.io/v1alpha1")
+	for _, file := range []string{"backends.yaml", "securitypolicies.yaml", "backendtrafficpolicies.yaml"} {
+		defines(t, file, "gateway.envoyproxy.io/v1alpha1")
+	}
+	for _, file := range []string{"aiservicebackends.yaml", "aigatewayroutes.yaml"} {
+		defines(t, file, "aigateway.envoyproxy.io/v1beta1")
+	}
 	apply, applied := dryRun(t), 0
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {

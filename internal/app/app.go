@@ -531,8 +531,10 @@ func (a *App) edge(version string, key []byte) error {
 	}
 	routes, mounts := a.surface(version, bundle)
 	if c.Has(config.RoleGateway) {
-		routes = append(routes, serve.Route{Method: http.MethodGet, Path: endpointkey.AnswerPath, Public: true,
-			OwnCredential: true, Handler: echo.WrapHandler(http.HandlerFunc(a.gateway.CheckKey))})
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} { // Envoy asks by that of the call
+			routes = append(routes, serve.Route{Method: method, Path: endpointkey.AnswerPath, Public: true,
+				OwnCredential: true, Handler: echo.WrapHandler(http.HandlerFunc(a.gateway.CheckKey))})
+		}
 	}
 	routes = append(routes, serve.Route{Method: http.MethodGet, Path: branding.Prefix + ":file", Public: true,
 		Handler: echo.WrapHandler(brand)})

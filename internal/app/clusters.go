@@ -135,7 +135,7 @@ func kubeSite(c config.Config, k config.Cluster) kube.Site {
 
 // askedAt says where a gateway of the site asks about keys, unless the settings do.
 func askedAt(portal string, g kube.ModelGateway) kube.ModelGateway {
-	if g.Kind == kube.GatewayKuadrant {
+	if g.AsksForKeys() {
 		g.KeyCheck = cmp.Or(g.KeyCheck, portal)
 	}
 	return g

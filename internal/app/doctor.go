@@ -67,7 +67,8 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
 			KServe: k.Access.KServe, JobSet: k.Access.JobSet, Snapshots: k.Access.Snapshots,
-			ModelGateway: k.ModelGateway.Publishes(), Kuadrant: k.ModelGateway.Kind == kube.GatewayKuadrant}
+			ModelGateway: k.ModelGateway.Needs(kube.InferencePoolKind), Kuadrant: k.ModelGateway.Kind == kube.GatewayKuadrant,
+			EnvoyAIGateway: k.ModelGateway.Kind == kube.GatewayEnvoyAI}
 		kept, err := c.LogStoreOf(k)
 		if err == nil && kept != nil && c.Has(config.RoleWeb) {
 			one.LogStore = doctor.LogStoreOptions{Name: kept.Name(), Check: func(ctx context.Context) error {

@@ -31,6 +31,23 @@ func TestASiteGatewayAsksAboutAKey(t *testing.T) {
 		got["requestsPerMinute"] != 60.0 {
 		t.Errorf("want the key %s, got %d %s", id, reply.status, reply.body)
 	}
+	// Envoy asks with the method, the host and the path of the call, and reads the headers alone
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path+"asked&"+endpointkey.QueryPath+
+		"=/v1/chat/completions", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Host = "asked.models.example.org"
+	ask.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if h := answer.Header; answer.StatusCode != http.StatusOK || h.Get(endpointkey.KeyHeader) != got["id"] ||
+		h.Get(endpointkey.RequestsHeader) != "60" || h.Get(endpointkey.TokensHeader) != "0" {
+		t.Errorf("as Envoy asks: %d %v", answer.StatusCode, h)
+	}
 	for name, c := range map[string]struct{ token, path string }{
 		"another endpoint":        {key, path + "other"},
 		"a person's token":        {w.token(developer), path + "asked"},

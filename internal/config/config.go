@@ -237,6 +237,7 @@ func (k Cluster) Rights() kube.Access {
 	kind := k.ModelGateway.Kind
 	a.ModelGateway = a.ModelGateway || kind != ""
 	a.Kuadrant = a.Kuadrant || kind == kube.GatewayKuadrant || kind == kube.GatewayEmbedded // which takes all back
+	a.EnvoyAIGateway = a.EnvoyAIGateway || kind == kube.GatewayEnvoyAI || kind == kube.GatewayEmbedded
 	return a
 }
 

@@ -264,13 +264,17 @@ func TestDatabaseCommands(t *testing.T) {
 
 // What carries endpoints' calls needs rights of its own, also while it is given up; a team cannot have its namespace.
 func TestTheRightsOfAModelGateway(t *testing.T) {
-	for kind, want := range map[string]bool{"": false, "embedded": true, "inference-extension": true, "kuadrant": true} {
+	for kind, want := range map[string]bool{"": false, "embedded": true, "inference-extension": true, "kuadrant": true,
+		"envoy-ai-gateway": true} {
 		k := Cluster{ModelGateway: kube.ModelGateway{Kind: kind, Gateway: kube.GatewayRef{Namespace: "gateways"}}}
 		if got := k.Rights().ModelGateway; got != want {
 			t.Errorf("%q: the rights are asked for: %v", kind, got)
 		}
 		if got := k.Rights().Kuadrant; got != (kind == "embedded" || kind == "kuadrant") {
 			t.Errorf("%q: the rights to Kuadrant's policies are asked for: %v", kind, got)
+		}
+		if got := k.Rights().EnvoyAIGateway; got != (kind == "embedded" || kind == "envoy-ai-gateway") {
+			t.Errorf("%q: the rights to objects of Envoy AI Gateway are asked for: %v", kind, got)
 		}
 		rule := Config{TenantNamespaces: []string{"*"}, Clusters: []Cluster{k}}.NamespaceRule()
 		if rule.Problem("gateways").IsZero() {

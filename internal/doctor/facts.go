@@ -89,13 +89,14 @@ type Cluster struct {
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool `json:"snapshots,omitempty"`
-	// the settings publish endpoints to a gateway of the site
-	ModelGateway bool     `json:"modelGateway,omitempty"`
-	Kuadrant     bool     `json:"kuadrant,omitempty"` // to one that Kuadrant guards
-	Nodes        Nodes    `json:"nodes"`
-	Storage      Storage  `json:"storage"`
-	Metrics      Metrics  `json:"metrics"`
-	LogStore     LogStore `json:"logStore,omitzero"`
+	// the settings publish endpoints to a gateway of the site that takes InferencePools
+	ModelGateway   bool     `json:"modelGateway,omitempty"`
+	Kuadrant       bool     `json:"kuadrant,omitempty"`       // to one that Kuadrant guards
+	EnvoyAIGateway bool     `json:"envoyAIGateway,omitempty"` // to Envoy AI Gateway
+	Nodes          Nodes    `json:"nodes"`
+	Storage        Storage  `json:"storage"`
+	Metrics        Metrics  `json:"metrics"`
+	LogStore       LogStore `json:"logStore,omitzero"`
 }
 
 // RightsOf is one role and what is missing of it.

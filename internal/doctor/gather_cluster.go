@@ -36,9 +36,10 @@ type ClusterOptions struct {
 	KServe  bool     // the settings let endpoints run on KServe
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool
-	// the settings publish endpoints to a gateway of the site
-	ModelGateway bool
-	Kuadrant     bool // to one that Kuadrant guards
+	// the settings publish endpoints to a gateway of the site that takes InferencePools
+	ModelGateway   bool
+	Kuadrant       bool // to one that Kuadrant guards
+	EnvoyAIGateway bool // to Envoy AI Gateway
 	// Poll asks Prometheus; nil: none is set up.
 	Poll     func(ctx context.Context) (gpumetrics.Report, error)
 	LogStore LogStoreOptions
@@ -60,7 +61,7 @@ type LogStoreOptions struct {
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
 	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, Snapshots: o.Snapshots,
-		ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant}
+		ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant, EnvoyAIGateway: o.EnvoyAIGateway}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if o.Poll != nil {

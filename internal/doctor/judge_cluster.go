@@ -17,7 +17,7 @@ var apis = []struct{ name, group string }{
 	{"jobset", "jobset.x-k8s.io"},
 	{"snapshots", "snapshot.storage.k8s.io"},
 	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"},
-	{"kuadrant", "kuadrant.io"}, {"keda", "keda.sh"}, {"route", "route.openshift.io"},
+	{"kuadrant", "kuadrant.io"}, {"envoyaigateway", "aigateway.envoyproxy.io"}, {"keda", "keda.sh"}, {"route", "route.openshift.io"},
 }
 
 func (j *judge) cluster(c Cluster) {
@@ -113,6 +113,11 @@ func (j *judge) apis(c Cluster) {
 		if a.name == "kuadrant" && c.Kuadrant {
 			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kuadrant_absent"),
 				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.kuadrant_mend")})
+			continue
+		}
+		if a.name == "envoyaigateway" && c.EnvoyAIGateway {
+			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.envoyaigateway_absent"),
+				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.envoyaigateway_mend")})
 			continue
 		}
 		j.skip(check, c.Name, i18n.T("doctor.api_none", "Opens", i18n.T("doctor.api_opens."+a.name)))

@@ -73,6 +73,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 			want{"api.inference", Failed, "doctor.model_gateway_absent"}},
 		"Kuadrant is not there": {func(f *Facts) { f.Clusters[0].Kuadrant = true },
 			want{"api.kuadrant", Failed, "doctor.kuadrant_absent"}},
+		"Envoy AI Gateway is not there": {func(f *Facts) { f.Clusters[0].EnvoyAIGateway = true },
+			want{"api.envoyaigateway", Failed, "doctor.envoyaigateway_absent"}},
 		"doubtful settings": {func(f *Facts) { f.Settings.Warnings = []string{"x"} },
 			want{"settings", Warning, "doctor.settings_doubt"}},
 		"the database is away":  {func(f *Facts) { f.Database.Err = "refused" }, want{"database", Failed, "doctor.no_answer"}},

@@ -11,6 +11,14 @@ const (
 	QueryNamespace = "namespace"
 	QueryEndpoint  = "endpoint" // its name
 	QueryOutside   = "outside"  // "true": the call comes from outside the company network
+	QueryPath      = "path"     // of the call; nothing follows from it
+)
+
+// Headers of the answer for a key that opens the endpoint, for gateways that read no bodies: what Answer has.
+const (
+	KeyHeader      = "x-gpu-portal-key"
+	RequestsHeader = "x-gpu-portal-requests-per-minute"
+	TokensHeader   = "x-gpu-portal-tokens-per-minute"
 )
 
 // Answer is what is told of a key that opens the endpoint. Any other answer has no id. A limit of 0 is none.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
@@ -25,8 +26,12 @@ func (g *Gateway) CheckKey(w http.ResponseWriter, r *http.Request) {
 	}
 	g.traffic.elsewhere(gr, g.opts.Now())
 	g.watch() // which writes it down
-	_ = json.NewEncoder(w).Encode(endpointkey.Answer{ID: gr.key.ID, RequestsPerMinute: gr.key.Limits.RequestsPerMinute,
-		TokensPerMinute: gr.key.Limits.TokensPerMinute})
+	limits := gr.key.Limits
+	w.Header().Set(endpointkey.KeyHeader, gr.key.ID)
+	w.Header().Set(endpointkey.RequestsHeader, strconv.Itoa(limits.RequestsPerMinute))
+	w.Header().Set(endpointkey.TokensHeader, strconv.Itoa(limits.TokensPerMinute))
+	_ = json.NewEncoder(w).Encode(endpointkey.Answer{ID: gr.key.ID, RequestsPerMinute: limits.RequestsPerMinute,
+		TokensPerMinute: limits.TokensPerMinute})
 }
 
 // refuseKey says why a key opens nothing, or that nobody can say.

@@ -46,6 +46,9 @@ type Access struct {
 	// policies of Kuadrant may be written here: role has the right to them; with modelGateway of kind kuadrant or embedded
 	// it is implied
 	Kuadrant bool `json:"kuadrant,omitempty"`
+	// routes and policies of Envoy AI Gateway may be written here: role has the right to them; with modelGateway of kind
+	// envoy-ai-gateway or embedded it is implied
+	EnvoyAIGateway bool `json:"envoyAIGateway,omitempty"`
 }
 
 // Names of the RoleBindings in a tenant's namespace.

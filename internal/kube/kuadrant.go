@@ -106,16 +106,21 @@ func (r renderer) authPolicy(g ModelGateway) *unstructured.Unstructured {
 	})
 }
 
-// limitsOf names a limit for each value, and one for keys whose value has none; nil for no values. Policies cannot be
-// without limits.
-func limitsOf(counts string, values []int) map[string]any {
+// limitClasses are the values that are written, each once, the least first.
+func limitClasses(values []int) []int {
 	values = slices.Clone(values)
 	slices.Sort(values)
 	values = slices.DeleteFunc(slices.Compact(values), func(n int) bool { return n <= 0 })
+	return values[:min(len(values), MaxKeyLimits)]
+}
+
+// limitsOf names a limit for each value, and one for keys whose value has none; nil for no values. Policies cannot be
+// without limits.
+func limitsOf(counts string, values []int) map[string]any {
+	values = limitClasses(values)
 	if len(values) == 0 {
 		return nil
 	}
-	values = values[:min(len(values), MaxKeyLimits)]
 	limit := func(n int, when ...any) map[string]any {
 		return map[string]any{
 			"rates":    []any{map[string]any{"limit": int64(n), "window": "1m"}},
@@ -140,23 +145,4 @@ func limitsOf(counts string, values []int) map[string]any {
 func (r renderer) routeRef() map[string]any {
 	group, _, _ := strings.Cut(GatewayAPI, "/")
 	return map[string]any{"group": group, "kind": HTTPRouteKind, "name": r.Workload.Name}
-}
-
-// RouteKinds are the kinds of what an endpoint has at a gateway of the site.
-func RouteKinds() []Ref {
-	return []Ref{{APIVersion: InferenceAPI, Kind: InferencePoolKind}, {APIVersion: KuadrantAPI, Kind: AuthPolicyKind},
-		{APIVersion: KuadrantAPI, Kind: RateLimitPolicyKind}, {APIVersion: KuadrantTokensAPI, Kind: TokenRateLimitPolicyKind},
-		{APIVersion: GatewayAPI, Kind: HTTPRouteKind}}
-}
-
-// Needs reports whether an endpoint that is published always has an object of one of RouteKinds; limits are there only
-// where keys have some.
-func (g ModelGateway) Needs(kind string) bool {
-	switch kind {
-	case AuthPolicyKind:
-		return g.Kind == GatewayKuadrant
-	case RateLimitPolicyKind, TokenRateLimitPolicyKind:
-		return false
-	}
-	return g.Publishes()
 }

@@ -21,25 +21,28 @@ const (
 	GatewayEmbedded   = "embedded"            // the portal's own gateway, with its keys and limits
 	GatewayInferences = "inference-extension" // a Gateway that takes InferencePools of the Gateway API Inference Extension
 	GatewayKuadrant   = "kuadrant"            // one that Kuadrant guards besides, which asks the portal about keys
+	GatewayEnvoyAI    = "envoy-ai-gateway"    // Envoy AI Gateway, which does so too
 )
 
 // ModelGateway is a gateway of the site that carries the calls of programs to endpoints in place of the portal's own.
 type ModelGateway struct {
 	// embedded: the portal's own gateway, and nothing is published (what was is taken back); inference-extension: an
 	// HTTPRoute and an InferencePool for each endpoint that speaks OpenAI; kuadrant: besides, policies of Kuadrant by
-	// which the portal's keys open it, and their limits hold; default embedded, without the right to any of them
+	// which the portal's keys open it, and their limits hold; envoy-ai-gateway: the same by an AIGatewayRoute and policies
+	// of Envoy Gateway; default embedded, without the right to any of them
 	Kind    string     `json:"kind,omitempty"`
 	Gateway GatewayRef `json:"gateway,omitzero"` // the Gateway of the Gateway API that routes belong to
 	// namespace of the gateway's pods, which NetworkPolicies let in to endpoints; default that of the Gateway
 	PodNamespace string `json:"podNamespace,omitempty"`
-	// where programs reach the gateway, https://HOST[:PORT]; an endpoint answers below /NAMESPACE/NAME
+	// where programs reach the gateway, https://HOST[:PORT]; an endpoint answers below /NAMESPACE/NAME, at Envoy AI Gateway
+	// at https://NAME.HOST[:PORT]
 	Address        string         `json:"address,omitempty"`
 	EndpointPicker EndpointPicker `json:"endpointPicker,omitzero"`
-	// where Kuadrant's Authorino asks the portal about the key of a call, http[s]://HOST[:PORT]; with kuadrant only;
-	// default the portal's own address
+	// where the gateway asks the portal about the key of a call, http[s]://HOST[:PORT]; with kuadrant and envoy-ai-gateway
+	// only; default the portal's own address
 	KeyCheck string `json:"keyCheck,omitempty"`
-	// programs outside the company network reach the gateway: a key opens only what is open to outside; with kuadrant
-	// only; default everything that the key is for
+	// programs outside the company network reach the gateway: a key opens only what is open to outside; with kuadrant and
+	// envoy-ai-gateway only; default everything that the key is for
 	Outside bool `json:"outside,omitempty"`
 }
 
@@ -68,11 +71,14 @@ const workloadMark = "{workload}"
 
 // Publishes reports whether endpoints are published to a gateway of the site.
 func (g ModelGateway) Publishes() bool {
-	return g.Kind == GatewayInferences || g.Kind == GatewayKuadrant
+	return g.Kind == GatewayInferences || g.AsksForKeys()
 }
 
 // URL is where an endpoint is reached through the gateway.
 func (g ModelGateway) URL(namespace, name string) string {
+	if u, err := url.Parse(g.Address); g.Kind == GatewayEnvoyAI && err == nil {
+		return u.Scheme + "://" + name + "." + u.Host
+	}
 	return strings.TrimSuffix(g.Address, "/") + pathOf(namespace, name)
 }
 
@@ -85,11 +91,17 @@ func (g ModelGateway) Check() error {
 		return nil
 	case GatewayInferences:
 		if g.KeyCheck != "" || g.Outside {
-			return fmt.Errorf("keyCheck, outside: only with kind %s, for %s has no keys", GatewayKuadrant, g.Kind)
+			return fmt.Errorf("keyCheck, outside: only with kind %s or %s, for %s has no keys", GatewayKuadrant,
+				GatewayEnvoyAI, g.Kind)
 		}
 	case GatewayKuadrant:
+	case GatewayEnvoyAI:
+		if g.EndpointPicker != (EndpointPicker{}) {
+			return fmt.Errorf("endpointPicker: %s leads to the endpoint's Service, and asks none", g.Kind)
+		}
 	default:
-		return fmt.Errorf("kind: %q is none of %s, %s, %s", g.Kind, GatewayEmbedded, GatewayInferences, GatewayKuadrant)
+		return fmt.Errorf("kind: %q is none of %s, %s, %s, %s", g.Kind, GatewayEmbedded, GatewayInferences, GatewayKuadrant,
+			GatewayEnvoyAI)
 	}
 	u, err := url.Parse(g.Address)
 	switch {
@@ -146,6 +158,9 @@ func (r renderer) routes() []Object {
 	if !g.Publishes() || !r.Published || !CanPublish(r.Workload) {
 		return nil
 	}
+	if g.Kind == GatewayEnvoyAI {
+		return r.envoyObjects(g)
+	}
 	return append(append([]Object{r.inferencePool(g)}, r.policies(g)...), r.httpRoute(g))
 }
 
@@ -178,11 +193,6 @@ func (r renderer) inferencePool(g ModelGateway) *unstructured.Unstructured {
 // answer is a stream that may last. Pods ask for no token, so that a route which policies are to guard leads nowhere
 // before they do; the key of a call does not reach the pods.
 func (r renderer) httpRoute(g ModelGateway) *unstructured.Unstructured {
-	parent := map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": g.Gateway.Namespace,
-		"name": g.Gateway.Name}
-	if g.Gateway.Section != "" {
-		parent["sectionName"] = g.Gateway.Section
-	}
 	group, _, _ := strings.Cut(InferenceAPI, "/")
 	u, _ := url.Parse(g.Address) // Check has seen it
 	rule := map[string]any{
@@ -202,7 +212,7 @@ func (r renderer) httpRoute(g ModelGateway) *unstructured.Unstructured {
 	}
 	rule["filters"] = filters
 	return r.custom(GatewayAPI, HTTPRouteKind, map[string]any{
-		"parentRefs": []any{parent},
+		"parentRefs": []any{g.parent()},
 		"hostnames":  []any{u.Hostname()},
 		"rules":      []any{rule},
 	})
@@ -247,4 +257,42 @@ func (n space) allowModelGateway() *networkingv1.NetworkPolicy {
 		spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{From: peers([]Peer{InNamespace(from, nil)}), Ports: ports}}
 	}
 	return n.policy("portal-allow-model-gateway", spec)
+}
+
+// RouteKinds are the kinds of what an endpoint has at a gateway of the site.
+func RouteKinds() []Ref {
+	return []Ref{{APIVersion: InferenceAPI, Kind: InferencePoolKind}, {APIVersion: KuadrantAPI, Kind: AuthPolicyKind},
+		{APIVersion: KuadrantAPI, Kind: RateLimitPolicyKind}, {APIVersion: KuadrantTokensAPI, Kind: TokenRateLimitPolicyKind},
+		{APIVersion: GatewayAPI, Kind: HTTPRouteKind}, {APIVersion: EnvoyAPI, Kind: BackendKind},
+		{APIVersion: EnvoyAIAPI, Kind: AIServiceBackendKind}, {APIVersion: EnvoyAPI, Kind: SecurityPolicyKind},
+		{APIVersion: EnvoyAPI, Kind: BackendTrafficPolicyKind}, {APIVersion: EnvoyAIAPI, Kind: AIGatewayRouteKind}}
+}
+
+// Needs reports whether an endpoint that is published always has an object of one of RouteKinds; limits are there only
+// where keys have some.
+func (g ModelGateway) Needs(kind string) bool {
+	switch kind {
+	case InferencePoolKind, HTTPRouteKind:
+		return g.Kind == GatewayInferences || g.Kind == GatewayKuadrant
+	case AuthPolicyKind:
+		return g.Kind == GatewayKuadrant
+	case BackendKind, AIServiceBackendKind, SecurityPolicyKind, AIGatewayRouteKind:
+		return g.Kind == GatewayEnvoyAI
+	}
+	return false
+}
+
+// AsksForKeys reports whether the gateway asks the portal about the key of each call.
+func (g ModelGateway) AsksForKeys() bool {
+	return g.Kind == GatewayKuadrant || g.Kind == GatewayEnvoyAI
+}
+
+// parent is the Gateway that routes belong to.
+func (g ModelGateway) parent() map[string]any {
+	parent := map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": g.Gateway.Namespace,
+		"name": g.Gateway.Name}
+	if g.Gateway.Section != "" {
+		parent["sectionName"] = g.Gateway.Section
+	}
+	return parent
 }

@@ -27,7 +27,7 @@ func publishedInput() Input {
 	return in
 }
 
-// routesOf are the custom resources among the objects, by kind.
+// routesOf are the custom resources among the objects, by kind; those of another name than the workload's by that.
 func routesOf(t *testing.T, in Input) map[string]*unstructured.Unstructured {
 	t.Helper()
 	objects, err := Objects(in)
@@ -37,10 +37,17 @@ func routesOf(t *testing.T, in Input) map[string]*unstructured.Unstructured {
 	found := map[string]*unstructured.Unstructured{}
 	for _, o := range objects {
 		if u, ok := o.(*unstructured.Unstructured); ok {
-			found[u.GetKind()] = u
+			found[foundBy(in, u.GetKind(), u.GetName())] = u
 		}
 	}
 	return found
+}
+
+func foundBy(in Input, kind, name string) string {
+	if name != in.Workload.Name {
+		return name
+	}
+	return kind
 }
 
 // What is published is what speaks OpenAI and asks for no token, as long as the site has a gateway for it; its names
@@ -62,6 +69,11 @@ func TestWhatIsPublished(t *testing.T) {
 			*in = guardedInput()
 			in.Limits = endpointkey.LimitValues{}
 		}, 3},
+		"at Envoy AI Gateway": {func(in *Input) { *in = envoyInput() }, 6},
+		"there, and no limits": {func(in *Input) {
+			*in = envoyInput()
+			in.Limits = endpointkey.LimitValues{}
+		}, 5},
 		"a server with a page, of any engine": {func(in *Input) {
 			in.Workload.Image.OpenPath, in.Workload.Image.Runtime = "/ui", nil
 		}, 0},
@@ -73,12 +85,13 @@ func TestWhatIsPublished(t *testing.T) {
 			t.Errorf("%s: %d objects, want %d", name, len(found), c.want)
 		}
 		for _, ref := range RouteNames(in.Workload) {
-			o := found[ref.Kind]
+			by := foundBy(in, ref.Kind, ref.Name)
+			o := found[by]
 			if o == nil && c.want > 0 && in.Site.ModelGateway.Needs(ref.Kind) || o != nil && (o.GetAPIVersion() !=
 				ref.APIVersion || o.GetName() != ref.Name || o.GetNamespace() != ref.Namespace) {
 				t.Errorf("%s: %+v is not what is made", name, ref)
 			}
-			delete(found, ref.Kind)
+			delete(found, by)
 		}
 		if len(found) > 0 {
 			t.Errorf("%s: %v would never be found again", name, found)
@@ -106,6 +119,10 @@ func TestModelGatewayCheck(t *testing.T) {
 		"outside":                func(g *ModelGateway) { g.Outside = true },
 		"keyCheck: want http": func(g *ModelGateway) {
 			g.Kind, g.KeyCheck = GatewayKuadrant, "http://gpu-portal.svc/gateway"
+		},
+		"endpointPicker: envoy-ai-gateway": func(g *ModelGateway) { g.Kind = GatewayEnvoyAI },
+		"keyCheck: want": func(g *ModelGateway) {
+			g.Kind, g.EndpointPicker, g.KeyCheck = GatewayEnvoyAI, EndpointPicker{}, "gpu-portal.svc:8080"
 		},
 		"endpointPicker.port": func(g *ModelGateway) { g.EndpointPicker.Port = 70000 },
 	} {
@@ -187,6 +204,12 @@ func dropped(t *testing.T, schema spec.Schema, value any, path string) {
 // definition reads the schema of a CustomResourceDefinition that a site has.
 func definition(t *testing.T, file string) *spec.Schema {
 	t.Helper()
+	return definitionOf(t, file, "")
+}
+
+// definitionOf is that of a version, or of the first that the file has.
+func definitionOf(t *testing.T, file, version string) *spec.Schema {
+	t.Helper()
 	dir := os.Getenv("PORTAL_TEST_CRDS")
 	if dir == "" {
 		dir = "../../../shared/crds"
@@ -198,6 +221,7 @@ func definition(t *testing.T, file string) *spec.Schema {
 	var crd struct {
 		Spec struct {
 			Versions []struct {
+				Name   string
 				Schema struct{ OpenAPIV3Schema json.RawMessage }
 			}
 		}
@@ -205,8 +229,13 @@ func definition(t *testing.T, file string) *spec.Schema {
 	if err := yaml.Unmarshal(text, &crd); err != nil {
 		t.Fatal(err)
 	}
-	schema := &spec.Schema{}
-	if err := json.Unmarshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, schema); err != nil {
+	schema, i := &spec.Schema{}, 0
+	for n, v := range crd.Spec.Versions {
+		if v.Name == version {
+			i = n
+		}
+	}
+	if err := json.Unmarshal(crd.Spec.Versions[i].Schema.OpenAPIV3Schema, schema); err != nil {
 		t.Fatal(err)
 	}
 	return schema

@@ -42,7 +42,7 @@ type Input struct {
 	Secrets map[string][]byte
 	// Published: its pods are made for a gateway of the site, and ask for no token; see PublishedKey.
 	Published bool
-	// Guarded: Kuadrant enforces the endpoint's AuthPolicy, so that calls may be led to its pods.
+	// Guarded: the gateway of the site asks about the key of each call, so that calls may be led to the endpoint's pods.
 	Guarded bool
 	// Limits are those of the keys that open it.
 	Limits endpointkey.LimitValues
@@ -176,7 +176,7 @@ func RouteNames(w workload.Workload) []Ref {
 	for _, kind := range RouteKinds() {
 		refs = append(refs, Ref{kind.APIVersion, kind.Kind, w.Namespace, w.Name})
 	}
-	return refs
+	return append(refs, Ref{EnvoyAPI, BackendKind, w.Namespace, keyBackendName(w.Name)})
 }
 
 // PodSelector finds the pods of a workload. It never changes, for a StatefulSet's selector cannot.

@@ -73,7 +73,10 @@ func applyErrorOf(err error) applyError {
 	case errors.As(err, &unserved) && (unserved.Kind == kube.InferencePoolKind || unserved.Kind == kube.HTTPRouteKind):
 		return applyError{terminal: true, own: true, detail: unserved.Error(),
 			reason: i18n.T("reconcile.no_model_gateway", "Cluster", unserved.cluster)}
-	case errors.As(err, &unserved) && unserved.isPolicy():
+	case errors.As(err, &unserved) && (unserved.api() == kube.EnvoyAPI || unserved.api() == kube.EnvoyAIAPI):
+		return applyError{terminal: true, own: true, detail: unserved.Error(),
+			reason: i18n.T("reconcile.no_envoy_ai_gateway", "Cluster", unserved.cluster)}
+	case errors.As(err, &unserved) && (unserved.api() == kube.KuadrantAPI || unserved.api() == kube.KuadrantTokensAPI):
 		return applyError{terminal: true, own: true, detail: unserved.Error(),
 			reason: i18n.T("reconcile.no_kuadrant", "Cluster", unserved.cluster)}
 	case errors.As(err, &unserved):

@@ -258,6 +258,8 @@ func (c *caches) wants(api string) bool {
 		return c.access.ModelGateway
 	case kube.KuadrantAPI, kube.KuadrantTokensAPI:
 		return c.access.Kuadrant
+	case kube.EnvoyAPI, kube.EnvoyAIAPI:
+		return c.access.EnvoyAIGateway
 	}
 	return true
 }

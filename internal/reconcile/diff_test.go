@@ -355,6 +355,12 @@ func TestKindOf(t *testing.T) {
 		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
 		"AuthPolicy":       &unstructured.Unstructured{Object: map[string]any{"kind": "AuthPolicy"}},
 		"RateLimitPolicy":  &unstructured.Unstructured{Object: map[string]any{"kind": "RateLimitPolicy"}},
+		"Backend":          &unstructured.Unstructured{Object: map[string]any{"kind": "Backend"}},
+		"AIServiceBackend": &unstructured.Unstructured{Object: map[string]any{"kind": "AIServiceBackend"}},
+		"AIGatewayRoute":   &unstructured.Unstructured{Object: map[string]any{"kind": "AIGatewayRoute"}},
+		"SecurityPolicy":   &unstructured.Unstructured{Object: map[string]any{"kind": "SecurityPolicy"}},
+		"BackendTrafficPolicy": &unstructured.Unstructured{
+			Object: map[string]any{"kind": "BackendTrafficPolicy"}},
 		"TokenRateLimitPolicy": &unstructured.Unstructured{
 			Object: map[string]any{"kind": "TokenRateLimitPolicy"}},
 		"VolumeSnapshot": &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},

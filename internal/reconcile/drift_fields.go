@@ -35,6 +35,8 @@ var strictFields = map[string][]string{
 	kube.HTTPRouteKind:        {"spec"}, // and who is led elsewhere
 	// who may call, and how much
 	kube.AuthPolicyKind: {"spec"}, kube.RateLimitPolicyKind: {"spec"}, kube.TokenRateLimitPolicyKind: {"spec"},
+	kube.BackendKind: {"spec"}, kube.AIServiceBackendKind: {"spec"}, kube.AIGatewayRouteKind: {"spec"},
+	kube.SecurityPolicyKind: {"spec"}, kube.BackendTrafficPolicyKind: {"spec"},
 	// the template of a Job can never be changed
 	kube.JobSetKind: {"spec.network", "spec.failurePolicy"}, // nor that of a JobSet, but by Kueue
 	jobKind:         {"spec.suspend", "spec.activeDeadlineSeconds", "spec.parallelism"},

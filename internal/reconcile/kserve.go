@@ -50,6 +50,15 @@ var (
 	rateLimits   = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1", Resource: "ratelimitpolicies"}
 	tokenLimits  = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1alpha1",
 		Resource: "tokenratelimitpolicies"}
+	envoyBackends    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backends"}
+	securityPolicies = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "securitypolicies"}
+	trafficPolicies = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backendtrafficpolicies"}
+	serviceBackends = schema.GroupVersionResource{Group: "aigateway.envoyproxy.io", Version: "v1beta1",
+		Resource: "aiservicebackends"}
+	aiRoutes = schema.GroupVersionResource{Group: "aigateway.envoyproxy.io", Version: "v1beta1",
+		Resource: "aigatewayroutes"}
 )
 
 func customIn(c kubernetes.Interface, resource schema.GroupVersionResource, namespace string) custom {

@@ -105,7 +105,9 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 		map[schema.GroupVersionResource]string{inferenceServices: "InferenceServiceList",
 			clusterServingRuntimes: "ClusterServingRuntimeList",
 			inferencePools:         "InferencePoolList", httpRoutes: "HTTPRouteList", authPolicies: "AuthPolicyList",
-			rateLimits: "RateLimitPolicyList", tokenLimits: "TokenRateLimitPolicyList"})
+			rateLimits: "RateLimitPolicyList", tokenLimits: "TokenRateLimitPolicyList",
+			envoyBackends: "BackendList", securityPolicies: "SecurityPolicyList", trafficPolicies: "BackendTrafficPolicyList",
+			serviceBackends: "AIServiceBackendList", aiRoutes: "AIGatewayRouteList"})
 	client.PrependReactor("patch", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
 		patch := a.(kubetest.PatchAction)
 		applied := &unstructured.Unstructured{}
@@ -130,7 +132,7 @@ func (w *world) custom() *dynamicfake.FakeDynamicClient {
 		return true, applied, client.Tracker().Update(a.GetResource(), applied, a.GetNamespace())
 	})
 	for _, api := range []string{kube.KServeAPI, kube.InferenceAPI, kube.GatewayAPI, kube.KuadrantAPI,
-		kube.KuadrantTokensAPI} {
+		kube.KuadrantTokensAPI, kube.EnvoyAPI, kube.EnvoyAIAPI} {
 		w.cluster.Resources = append(w.cluster.Resources, &metav1.APIResourceList{GroupVersion: api})
 	}
 	return client

@@ -87,6 +87,13 @@ func RightsFor(a kube.Access) Rights {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"kuadrant.io"},
 			Resources: []string{"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies"}, Verbs: own})
 	}
+	if a.EnvoyAIGateway {
+		r.Tenant = append(r.Tenant,
+			rbacv1.PolicyRule{APIGroups: []string{"gateway.envoyproxy.io"},
+				Resources: []string{"backends", "securitypolicies", "backendtrafficpolicies"}, Verbs: own},
+			rbacv1.PolicyRule{APIGroups: []string{"aigateway.envoyproxy.io"},
+				Resources: []string{"aigatewayroutes", "aiservicebackends"}, Verbs: own})
+	}
 	if a.Bindings == kube.BindAdmin {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
 			Verbs: look})

@@ -19,9 +19,9 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 		return nil
 	}
 	seen := workload.Route{Address: g.URL(w.Namespace, w.Name), Accepted: true}
-	for _, kind := range kube.RouteKinds() {
-		o := l.ofRoute(kind.Kind, w)
-		if o == nil && g.Needs(kind.Kind) {
+	for _, ref := range kube.RouteNames(w) {
+		o := l.ofRoute(ref.Kind, ref.Name, w)
+		if o == nil && g.Needs(ref.Kind) {
 			return nil
 		}
 		if o == nil {
@@ -35,8 +35,8 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 }
 
 // ofRoute is an object of a workload at a gateway of the site; nil for none.
-func (l *loop) ofRoute(kind string, w workload.Workload) *unstructured.Unstructured {
-	found, ok := l.caches().cached(Key{Kind: kind, Namespace: w.Namespace, Name: w.Name})
+func (l *loop) ofRoute(kind, name string, w workload.Workload) *unstructured.Unstructured {
+	found, ok := l.caches().cached(Key{Kind: kind, Namespace: w.Namespace, Name: name})
 	o, is := found.(*unstructured.Unstructured)
 	if !ok || !is || kube.OwnerOf(o.GetAnnotations()).Workload != w.ID {
 		return nil
@@ -44,9 +44,13 @@ func (l *loop) ofRoute(kind string, w workload.Workload) *unstructured.Unstructu
 	return o
 }
 
-// guarded reports whether Kuadrant keeps everybody from an endpoint whom the portal does not let in.
-func (l *loop) guarded(w workload.Workload) bool {
-	o := l.ofRoute(kube.AuthPolicyKind, w)
+// guarded reports whether the gateway keeps everybody from an endpoint whom the portal does not let in.
+func (l *loop) guarded(w workload.Workload, g kube.ModelGateway) bool {
+	kind := kube.AuthPolicyKind
+	if g.Needs(kube.SecurityPolicyKind) {
+		kind = kube.SecurityPolicyKind
+	}
+	o := l.ofRoute(kind, w.Name, w)
 	if o == nil || o.GetDeletionTimestamp() != nil {
 		return false
 	}
@@ -57,7 +61,7 @@ func (l *loop) guarded(w workload.Workload) bool {
 // keyLimits are what policies of an endpoint are made of; none where no gateway reads them.
 func (l *loop) keyLimits(ctx context.Context, w workload.Workload,
 	g kube.ModelGateway) (endpointkey.LimitValues, error) {
-	if l.o.KeyLimits == nil || !g.Needs(kube.AuthPolicyKind) || !kube.CanPublish(w) {
+	if l.o.KeyLimits == nil || !g.AsksForKeys() || !kube.CanPublish(w) {
 		return endpointkey.LimitValues{}, nil
 	}
 	return l.o.KeyLimits(ctx, w.ID)
@@ -69,24 +73,37 @@ func refusal(o *unstructured.Unstructured) (words string, told bool) {
 	case kube.AuthPolicyKind, kube.RateLimitPolicyKind, kube.TokenRateLimitPolicyKind:
 		return refusedPolicy(o)
 	}
-	parents, _, _ := unstructured.NestedSlice(o.Object, "status", "parents")
-	for _, p := range parents {
-		parent, _ := p.(map[string]any)
-		conditions, _, _ := unstructured.NestedSlice(parent, "conditions")
-		for _, c := range conditions {
-			condition, _ := c.(map[string]any)
-			switch condition["type"] {
-			case "Accepted", "ResolvedRefs":
-			default:
-				continue
-			}
+	for _, c := range conditionsOf(o) {
+		condition, _ := c.(map[string]any)
+		isTrue := condition["status"] == string(metav1.ConditionTrue)
+		switch condition["type"] {
+		case "Accepted", "ResolvedRefs":
 			told = true
 			if condition["status"] == string(metav1.ConditionFalse) {
+				return conditionWords(o, condition), true
+			}
+		case "NotAccepted": // of Envoy AI Gateway, in place of Accepted
+			if isTrue {
 				return conditionWords(o, condition), true
 			}
 		}
 	}
 	return "", told
+}
+
+// conditionsOf are those of an object itself, of the gateways that a route or pool belongs to (parents), and of those
+// that a policy does (ancestors).
+func conditionsOf(o *unstructured.Unstructured) []any {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, of := range []string{"parents", "ancestors"} {
+		list, _, _ := unstructured.NestedSlice(o.Object, "status", of)
+		for _, p := range list {
+			parent, _ := p.(map[string]any)
+			conditions, _, _ := unstructured.NestedSlice(parent, "conditions")
+			all = append(all, conditions...)
+		}
+	}
+	return all
 }
 
 // refusedPolicy is why a policy of Kuadrant does not hold: one that is accepted limits nothing before it is enforced.

@@ -36,7 +36,7 @@ func (l *loop) wanted(ctx context.Context, w workload.Workload) (DesiredObjects,
 		return DesiredObjects{}, err
 	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
-		Published: l.published(w, site.ModelGateway), Guarded: l.guarded(w), Limits: limits,
+		Published: l.published(w, site.ModelGateway), Guarded: l.guarded(w, site.ModelGateway), Limits: limits,
 		JobStarted: l.jobStarted(w), Overdue: l.overdue(w), Secrets: values})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
@@ -124,10 +124,8 @@ type unservedError struct {
 	Key
 }
 
-// isPolicy reports whether it is Kuadrant's.
-func (e unservedError) isPolicy() bool {
-	return e.Kind == kube.AuthPolicyKind || e.Kind == kube.RateLimitPolicyKind || e.Kind == kube.TokenRateLimitPolicyKind
-}
+// api is what the kind needs; "" for none.
+func (e unservedError) api() string { return behindAPI(e.Kind) }
 
 func (e unservedError) Error() string { return "cluster " + e.cluster + " serves no " + e.Kind }
 

@@ -141,6 +141,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}{{- if has .modelGateway.kind (list "kuadrant" "embedded") -}}yes{{- end -}}{{- end -}}{{- end -}}
 {{- end }}
 
+{{/* envoyAIGateway is not empty where routes and policies of Envoy AI Gateway are written for those calls, or taken back. */}}
+{{- define "gpu-portal.envoyAIGateway" -}}
+{{- range .Values.config.clusters -}}{{- if and (not .kubeconfig) .modelGateway -}}{{- if has .modelGateway.kind (list "envoy-ai-gateway" "embedded") -}}yes{{- end -}}{{- end -}}{{- end -}}
+{{- end }}
+
 {{/* access is how the portal comes by its rights in tenants' namespaces, for the settings of one cluster. */}}
 {{- define "gpu-portal.access" -}}
 {{- $roles := include "gpu-portal.roles" . -}}
@@ -171,6 +176,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- if include "gpu-portal.kuadrant" . -}}
 {{- $_ := set $access "kuadrant" true -}}
+{{- end -}}
+{{- if include "gpu-portal.envoyAIGateway" . -}}
+{{- $_ := set $access "envoyAIGateway" true -}}
 {{- end -}}
 {{- toJson $access -}}
 {{- end }}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,18 +37,10 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	defines(t, "inferenceservices.yaml", "serving.kserve.io/v1beta1")
-	defines(t, "jobsets.yaml", "jobset.x-k8s.io/v1alpha2")
-	defines(t, "httproutes.yaml", "gateway.networking.k8s.io/v1")
-	defines(t, "inferencepools.yaml", "inference.networking.k8s.io/v1")
-	defines(t, "authpolicies.yaml")
-	defines(t, "ratelimitpolicies.yaml", "kuadrant.io/v1")
-	defines(t, "tokenratelimitpolicies.yaml", "kuadrant.io/v1alpha1")
-	for _, file := range []string{"backends.yaml", "securitypolicies.yaml", "backendtrafficpolicies.yaml"} {
-		defines(t, file, "gateway.envoyproxy.io/v1alpha1")
-	}
-	for _, file := range []string{"aiservicebackends.yaml", "aigatewayroutes.yaml"} {
-		defines(t, file, "aigateway.envoyproxy.io/v1beta1")
+	for _, of := range []string{"inferenceservices", "jobsets", "httproutes", "inferencepools", "authpolicies",
+		"ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies", "backendtrafficpolicies",
+		"aiservicebackends", "aigatewayroutes"} {
+		defines(t, of+".yaml")
 	}
 	apply, applied := dryRun(t), 0
 	for _, file := range files {
@@ -120,7 +113,7 @@ func dryRun(t *testing.T) func(*unstructured.Unstructured) error {
 }
 
 // defines has the API server know what a file of the controller's tests defines, until the end of the test.
-func defines(t *testing.T, file string, versions ...string) {
+func defines(t *testing.T, file string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", world.Kubeconfig)
 	if err != nil {
@@ -140,12 +133,18 @@ func defines(t *testing.T, file string, versions ...string) {
 		t.Cleanup(func() {
 			_ = definitions.Delete(context.Background(), d.GetName(), metav1.DeleteOptions{})
 		})
-	}
-	for _, version := range versions {
-		waittest.Until(t, "the API server knows "+version, func() error {
-			_, err := kube(t).Discovery().ServerResourcesForGroupVersion(version)
-			return err
-		})
+		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
+		plural, _, _ := unstructured.NestedString(d.Object, "spec", "names", "plural")
+		versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
+		for _, v := range versions {
+			version := group + "/" + v.(map[string]any)["name"].(string)
+			waittest.For(t, "the API server knows "+plural+" of "+version, func() bool {
+				list, err := kube(t).Discovery().ServerResourcesForGroupVersion(version)
+				return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {
+					return r.Name == plural
+				})
+			})
+		}
 	}
 }
 

@@ -531,7 +531,8 @@ func (a *App) edge(version string, key []byte) error {
 	}
 	routes, mounts := a.surface(version, bundle)
 	if c.Has(config.RoleGateway) {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} { // Envoy asks by that of the call
+		// Envoy asks with the method of the call
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			routes = append(routes, serve.Route{Method: method, Path: endpointkey.AnswerPath, Public: true,
 				OwnCredential: true, Handler: echo.WrapHandler(http.HandlerFunc(a.gateway.CheckKey))})
 		}

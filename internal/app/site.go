@@ -47,7 +47,8 @@ func newSite(c config.Config) (request.Site, error) {
 		Policy: rules, Pools: c.LicensePools,
 		Clusters: clusters, KServe: kserve, JobSet: jobSet, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
 		Scans:    c.ImageScans,
-		GitImage: c.WorkloadSecrets.GitImage, BucketImage: c.WorkloadSecrets.RcloneImage, External: c.ExternalAppsDomain != "",
+		GitImage: c.WorkloadSecrets.GitImage, BucketImage: c.WorkloadSecrets.RcloneImage,
+		External: c.ExternalAppsDomain != "",
 	}, errors.Join(problems...)
 }
 

@@ -17,7 +17,8 @@ var apis = []struct{ name, group string }{
 	{"jobset", "jobset.x-k8s.io"},
 	{"snapshots", "snapshot.storage.k8s.io"},
 	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"},
-	{"kuadrant", "kuadrant.io"}, {"envoyaigateway", "aigateway.envoyproxy.io"}, {"keda", "keda.sh"}, {"route", "route.openshift.io"},
+	{"kuadrant", "kuadrant.io"}, {"envoyaigateway", "aigateway.envoyproxy.io"}, {"keda", "keda.sh"},
+	{"route", "route.openshift.io"},
 }
 
 func (j *judge) cluster(c Cluster) {

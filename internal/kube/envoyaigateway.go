@@ -91,8 +91,8 @@ func backendRef(name string) map[string]any {
 	return map[string]any{"group": group, "kind": BackendKind, "name": name}
 }
 
-// aiRoute leads the calls of the endpoint's own host to it. A host for each endpoint is what keeps keys apart: Envoy asks
-// about a key before it knows the model of a call, so that of endpoints at one host it would ask about any of them. Its
+// aiRoute leads the calls of the endpoint's own host to it. A host for each endpoint is what keeps keys apart: Envoy
+// asks about a key before it knows the model of a call, so that of endpoints at one host it would ask about any. Its
 // timeout is off: an answer is a stream that may last.
 func (r renderer) aiRoute(g ModelGateway) *unstructured.Unstructured {
 	w := r.Workload

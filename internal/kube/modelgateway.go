@@ -34,8 +34,8 @@ type ModelGateway struct {
 	Gateway GatewayRef `json:"gateway,omitzero"` // the Gateway of the Gateway API that routes belong to
 	// namespace of the gateway's pods, which NetworkPolicies let in to endpoints; default that of the Gateway
 	PodNamespace string `json:"podNamespace,omitempty"`
-	// where programs reach the gateway, https://HOST[:PORT]; an endpoint answers below /NAMESPACE/NAME, at Envoy AI Gateway
-	// at https://NAME.HOST[:PORT]
+	// where programs reach the gateway, https://HOST[:PORT]; an endpoint answers below /NAMESPACE/NAME, at Envoy AI
+	// Gateway at https://NAME.HOST[:PORT]
 	Address        string         `json:"address,omitempty"`
 	EndpointPicker EndpointPicker `json:"endpointPicker,omitzero"`
 	// where the gateway asks the portal about the key of a call, http[s]://HOST[:PORT]; with kuadrant and envoy-ai-gateway

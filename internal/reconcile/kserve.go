@@ -50,7 +50,8 @@ var (
 	rateLimits   = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1", Resource: "ratelimitpolicies"}
 	tokenLimits  = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1alpha1",
 		Resource: "tokenratelimitpolicies"}
-	envoyBackends    = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1", Resource: "backends"}
+	envoyBackends = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
+		Resource: "backends"}
 	securityPolicies = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",
 		Resource: "securitypolicies"}
 	trafficPolicies = schema.GroupVersionResource{Group: "gateway.envoyproxy.io", Version: "v1alpha1",

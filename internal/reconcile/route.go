@@ -18,7 +18,7 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 	if !g.Publishes() || !kube.CanPublish(w) {
 		return nil
 	}
-	seen := workload.Route{Address: g.URL(w.Namespace, w.Name), Accepted: true}
+	seen := workload.Route{Address: g.URL(w.Namespace, w.Name), Accepted: true, AsksForKeys: g.AsksForKeys()}
 	for _, ref := range kube.RouteNames(w) {
 		o := l.ofRoute(ref.Kind, ref.Name, w)
 		if o == nil && g.Needs(ref.Kind) {

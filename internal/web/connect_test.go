@@ -45,6 +45,11 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	if want := "vscode://vscode-remote/ssh-remote+train-resnet.gpu/home/jovyan"; link != want {
 		t.Errorf("want %s, got %s", want, link)
 	}
+	link, _ = part(doc, "connect-jetbrains").Attr("href")
+	if want := "jetbrains-gateway://connect#deploy=false&host=train-resnet.gpu&port=22&projectPath=%2Fhome%2Fjovyan&" +
+		"type=ssh&user=jovyan"; link != want {
+		t.Errorf("want %s, got %s", want, link)
+	}
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet/connect"), http.StatusOK), "connect-ssh")
 	item := w.Work("w-train-resnet")
 	item.State = workload.Stopped
@@ -74,6 +79,10 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 		"try-programs").Text(), theirs) {
 		t.Error("the programs of the page Try it call elsewhere")
 	}
+	item := w.Work("w-llm-chat")
+	item.Observed.Route.AsksForKeys = true
+	w.PutWork(item)
+	wantText(t, read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK), "route-carries", "one of its keys")
 	w = sceneWorld(t, "workload", "connect, route refused")
 	doc = read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
 	wantText(t, doc, "route-waits", "has not taken the route", "NotAllowedByListeners")

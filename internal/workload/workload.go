@@ -187,9 +187,11 @@ type Observation struct {
 
 // Route is what a gateway of the site says of the way to an endpoint.
 type Route struct {
-	Address  string `json:"address"`          // where programs call it, without /v1
-	Accepted bool   `json:"accepted"`         // it carries the endpoint's calls
-	Detail   string `json:"detail,omitempty"` // the gateway's raw words where it does not
+	Address  string `json:"address"`  // where programs call it, without /v1
+	Accepted bool   `json:"accepted"` // it carries the endpoint's calls
+	// AsksForKeys: it lets in whoever the portal's keys let in.
+	AsksForKeys bool   `json:"asksForKeys,omitempty"`
+	Detail      string `json:"detail,omitempty"` // the gateway's raw words where it does not
 }
 
 // EditsKept is for how long an edit that was taken back is shown.

@@ -1265,6 +1265,7 @@ type AccessModel struct {
 type RouteModel struct {
 	Address string
 	Carries bool   // the gateway has taken the route
+	Keys    bool   // the portal's keys open it there
 	Detail  string // its raw words where it has not
 }
 
@@ -1300,7 +1301,7 @@ func Access(m AccessModel) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 507, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 508, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var30)
 		if templ_7745c5c3_Err != nil {
@@ -1356,7 +1357,7 @@ func Access(m AccessModel) templ.Component {
 				var templ_7745c5c3_Var32 string
 				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_owner", "Name", m.Owner))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 521, Col: 61}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 522, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 				if templ_7745c5c3_Err != nil {
@@ -1374,7 +1375,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var33 string
 					templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_team", "Team", m.Team))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 523, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 524, Col: 60}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 					if templ_7745c5c3_Err != nil {
@@ -1393,7 +1394,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var34 string
 					templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(guest)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 526, Col: 17}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 527, Col: 17}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 					if templ_7745c5c3_Err != nil {
@@ -1416,7 +1417,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var35 string
 					templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.share_secrets", "Names", strings.Join(m.OwnSecrets, ", ")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 531, Col: 88}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 532, Col: 88}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 					if templ_7745c5c3_Err != nil {
@@ -1466,7 +1467,7 @@ func route(m RouteModel) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if m.Carries {
 			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("workload.route_carries"),
-				Body: ui.L(ctx).S("workload.route_carries_body"), Test: "route-carries"}).Render(ctx, templ_7745c5c3_Buffer)
+				Body: ui.L(ctx).S(routeBody(m)), Test: "route-carries"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1488,6 +1489,13 @@ func route(m RouteModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func routeBody(m RouteModel) string {
+	if m.Keys {
+		return "workload.route_keys_body"
+	}
+	return "workload.route_carries_body"
 }
 
 func detailOf(m RouteModel) []string {
@@ -1578,7 +1586,7 @@ func Facts(m FactsModel) templ.Component {
 		var templ_7745c5c3_Var38 string
 		templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 612, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 620, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var38)
 		if templ_7745c5c3_Err != nil {
@@ -1611,7 +1619,7 @@ func Facts(m FactsModel) templ.Component {
 			var templ_7745c5c3_Var40 string
 			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.technical"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 616, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 624, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 			if templ_7745c5c3_Err != nil {
@@ -2046,7 +2054,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var50 string
 		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 816, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 824, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var50)
 		if templ_7745c5c3_Err != nil {

@@ -87,7 +87,7 @@ func Workload(id string) workload.Workload {
 			Edits: []workload.ForeignEdit{{Object: "StatefulSet w-0", Path: "spec.replicas", By: "kubectl-edit",
 				Outcome: workload.EditRemoved, At: later(8)}}, Result: &result,
 			Rollout: &workload.RolloutObservation{Revision: 2},
-			Route:   &workload.Route{Address: "https://models.example.org/a/b", Accepted: true},
+			Route:   &workload.Route{Address: "https://models.example.org/a/b", Accepted: true, AsksForKeys: true},
 			Pods:    []workload.Replica{{Pod: "pod-0", IP: "10.64.0.1", Node: "node-1", Ready: true}}, Scaled: true},
 		Replicas: replicas(), Revisions: workload.Revisions{Serving: 2}, Schedule: followed(),
 		Reach: workload.Reach{External: true, Since: at, Until: later(9), By: "Ada", Request: "r-2"},

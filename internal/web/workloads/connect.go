@@ -49,8 +49,10 @@ func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
 		{What: workloadview.SSHShell, Text: "gpuctl ssh " + page.ShellQuote(s.Name)},
 		{What: workloadview.SSHConfig, Text: "gpuctl ssh-config >> ~/.ssh/config"},
 		{What: workloadview.SSHPlain, Text: "ssh " + page.ShellQuote(host)}}
-	m.Editor = (&url.URL{Scheme: "vscode", Host: "vscode-remote",
-		Path: "/ssh-remote+" + host + cmp.Or(s.Image.Home, "/")}).String()
+	home := cmp.Or(s.Image.Home, "/")
+	m.VSCode = (&url.URL{Scheme: "vscode", Host: "vscode-remote", Path: "/ssh-remote+" + host + home}).String()
+	m.JetBrains = "jetbrains-gateway://connect#" + url.Values{"type": {"ssh"}, "deploy": {"false"}, "host": {host},
+		"port": {"22"}, "user": {m.User}, "projectPath": {home}}.Encode()
 	return m
 }
 

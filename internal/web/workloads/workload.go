@@ -480,7 +480,7 @@ func routeModel(item workload.Workload) *workloadview.RouteModel {
 	if r == nil {
 		return nil
 	}
-	return &workloadview.RouteModel{Address: r.Address + "/v1", Carries: r.Accepted, Detail: r.Detail}
+	return &workloadview.RouteModel{Address: r.Address + "/v1", Carries: r.Accepted, Keys: r.AsksForKeys, Detail: r.Detail}
 }
 
 // guests are those besides the team who may come in now.

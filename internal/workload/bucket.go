@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
 // S3Kind is the kind of a secret that opens object storage.
@@ -78,8 +79,11 @@ func (s *Service) bucketSource(ctx context.Context, sharing Sharing, in DatasetD
 	return at, fields, nil
 }
 
-// BucketSecrets are the names of the team's secrets that can open a bucket.
-func (s *Service) BucketSecrets(ctx context.Context, team string) ([]string, error) {
+// BucketSecrets are the names of the team's secrets that can open a bucket, for those who may offer it.
+func (s *Service) BucketSecrets(ctx context.Context, a identity.Actor, team string) ([]string, error) {
+	if err := s.permitTeam(a, team, identity.ChangeAssets); err != nil {
+		return nil, err
+	}
 	uses, err := s.teamSecrets(ctx, team)
 	var names []string
 	for _, u := range uses {

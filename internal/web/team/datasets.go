@@ -165,7 +165,7 @@ func (w *Pages) datasetForm(k page.Call, team string, f datasetForm, problems []
 			Label: say.S("team.dataset_claim_on", "Cluster", cluster)})
 	}
 	if sharing.BucketImage != "" {
-		secrets, err := w.Workloads.BucketSecrets(k.Ctx, team)
+		secrets, err := w.Workloads.BucketSecrets(k.Ctx, k.Actor, team)
 		if err != nil {
 			return m, err
 		}

@@ -106,6 +106,8 @@ func TestTenPathsInClicks(t *testing.T) {
 		p.click("[data-test=start]")
 		p.do(p.at("input[name=kind][value=endpoint]").Click())
 		p.do(p.assert.Locator(p.at("input[name=kind][value=endpoint]")).ToBeChecked())
+		// who looks at the price waits for it; a button that moves meanwhile makes the test's browser scroll
+		p.do(p.assert.Locator(p.at("[data-test=bar]")).Not().ToHaveAttribute("aria-busy", "true"))
 		p.click("[data-test=send]")
 		p.sees("[data-test=workload-head]")
 		id := p.workloadAt()

@@ -40,7 +40,7 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/")
 	p.click("[data-test=nav-usage]")
-	p.open("/usage?sort=name") // by cost what other stories held may fill the first page
+	p.open("/usage?usage-sort=name") // by cost what other stories held may fill the first page
 	p.reads("[data-test=usage]", "costs-something")
 	p.reads("[data-test=usage-kinds]", "MIG 1g.10gb")
 	p.reads("[data-test=usage-cost]", "€")

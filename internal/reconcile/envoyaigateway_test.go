@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +34,89 @@ var (
 )
 
 // envoy is Envoy AI Gateway as the gateway of a site, and what the keys of an endpoint there may take.
-type envoy struct{ kuadrant }
+type envoy struct {
+	kuadrant
+	givenUp atomic.Bool                             // the site goes back to the portal's own gateway
+	version func(*unstructured.Unstructured) string // of an object that is edited
+}
 
 func (e *envoy) site(o *reconcile.Options) {
 	e.kuadrant.site(o)
 	onSite(o, func(s *kube.Site) {
 		s.Access.Kuadrant, s.Access.EnvoyAIGateway = false, true
 		s.ModelGateway.Kind = kube.GatewayEnvoyAI
+		if e.givenUp.Load() {
+			s.ModelGateway = kube.ModelGateway{Kind: kube.GatewayEmbedded}
+		}
+	})
+}
+
+// controller makes the HTTPRoute of the AIGatewayRoute, as Envoy AI Gateway does: with its name, labels and annotations.
+func (e *envoy) controller() {
+	e.t.Helper()
+	of := e.object(aiRoutes)
+	made := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	for _, field := range []string{"parentRefs", "hostnames"} {
+		made.Object["spec"].(map[string]any)[field] = of.Object["spec"].(map[string]any)[field]
+	}
+	made.SetAPIVersion(kube.GatewayAPI)
+	made.SetKind(kube.HTTPRouteKind)
+	made.SetName(of.GetName())
+	made.SetNamespace(of.GetNamespace())
+	made.SetLabels(of.GetLabels())
+	made.SetAnnotations(of.GetAnnotations())
+	made.SetUID("made-of-" + of.GetUID()) // a real API server gives its own
+	made.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(of, of.GroupVersionKind())})
+	_, err := e.client.Resource(httpRoutes).Namespace(e.namespace).Create(e.t.Context(), made, metav1.CreateOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// asked says that the gateway can ask the portal about keys.
+func (e *envoy) asked() {
+	e.t.Helper()
+	in := e.client.Resource(envoyBackends).Namespace(e.namespace)
+	waittest.Until(e.t, "the status of the portal's Backend", func() error {
+		o, err := in.Get(e.t.Context(), "ep-a.key", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		o = o.DeepCopy()
+		o.Object["status"] = map[string]any{"conditions": conditions("Accepted")}
+		return e.say(in, o)
+	})
+}
+
+// written are the objects of the portal at the gateway.
+var written = []schema.GroupVersionResource{envoyBackends, serviceBackends, securityPolicies, trafficPolicies, aiRoutes}
+
+// left are the resources of which there are still some.
+func (e *envoy) left(resources ...schema.GroupVersionResource) (left []string) {
+	e.t.Helper()
+	for _, r := range resources {
+		list, err := e.client.Resource(r).Namespace(e.namespace).List(e.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if len(list.Items) > 0 {
+			left = append(left, r.Resource)
+		}
+	}
+	return left
+}
+
+// edit changes an object by hand, as somebody with kubectl does.
+func (e *envoy) edit(r schema.GroupVersionResource, value any, path ...string) {
+	e.t.Helper()
+	waittest.Until(e.t, "an edit of "+r.Resource, func() error {
+		o := e.object(r).DeepCopy()
+		if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+			return err
+		}
+		o.SetResourceVersion(e.version(o))
+		_, err := e.client.Resource(r).Namespace(e.namespace).Update(e.t.Context(), o, metav1.UpdateOptions{})
+		return err
 	})
 }
 
@@ -76,7 +153,8 @@ func (e *envoy) guard(ep workload.Workload) {
 	t.Helper()
 	e.store.Put(ep)
 	waittest.For(t, "the policy and the route", func() bool {
-		return e.object(securityPolicies) != nil && e.object(aiRoutes) != nil && e.object(serviceBackends) != nil
+		return e.object(securityPolicies) != nil && e.object(aiRoutes) != nil &&
+			e.object(serviceBackends) != nil && e.object(envoyBackends) != nil
 	})
 	const nowhere = "unguarded.invalid"
 	if got := e.host(); got != nowhere || e.rules() != 0 {
@@ -95,6 +173,9 @@ func (e *envoy) guard(ep workload.Workload) {
 	for _, r := range []schema.GroupVersionResource{envoyBackends, serviceBackends, aiRoutes} {
 		e.status(r, map[string]any{"conditions": conditions("Accepted")})
 	}
+	e.asked()
+	e.controller()
+	uid := e.object(httpRoutes).GetUID()
 	e.status(securityPolicies, of("!Accepted"))
 	route("that the policy is refused", func(r *workload.Route) bool {
 		return !r.Accepted && r.Detail == "SecurityPolicy Overridden: by another" && r.Address == "https://ep-a.models.example.org"
@@ -103,12 +184,26 @@ func (e *envoy) guard(ep workload.Workload) {
 		t.Errorf("calls are led to %s though the policy does not hold", got)
 	}
 	e.status(securityPolicies, of("Accepted"))
+	route("that no listener has said anything", func(r *workload.Route) bool { return !r.Accepted && r.Detail == "" })
+	refused := accepted()
+	refused["parents"].([]any)[0].(map[string]any)["conditions"] = conditions("!Accepted")
+	e.status(httpRoutes, refused)
+	route("that no listener takes the route", func(r *workload.Route) bool {
+		return !r.Accepted && r.Detail == "HTTPRoute Overridden: by another"
+	})
+	e.status(httpRoutes, accepted())
 	waittest.For(t, "calls are led to the pods", func() bool { return e.host() == "ep-a."+e.namespace+".svc" })
 	e.status(aiRoutes, map[string]any{"conditions": conditions("NotAccepted")})
 	route("that the route is refused", func(r *workload.Route) bool {
 		return !r.Accepted && r.Detail == "AIGatewayRoute Overridden: by another"
 	})
 	e.status(aiRoutes, map[string]any{"conditions": conditions("Accepted")})
+	route("that the gateway carries", func(r *workload.Route) bool { return r.Accepted && r.Detail == "" })
+	e.edit(securityPolicies, true, "spec", "extAuth", "failOpen")
+	waittest.For(t, "a change by hand is taken back", func() bool {
+		open, _, _ := unstructured.NestedBool(e.object(securityPolicies).Object, "spec", "extAuth", "failOpen")
+		return !open
+	})
 
 	e.keys(ep.ID, endpointkey.LimitValues{Requests: []int{60, 600}, Tokens: []int{1000}})
 	waittest.For(t, "the limits of its keys", func() bool { return e.rules() == 5 })
@@ -117,28 +212,37 @@ func (e *envoy) guard(ep workload.Workload) {
 
 	e.status(securityPolicies, of("!Accepted"))
 	waittest.For(t, "calls are led nowhere when the policy holds no more", func() bool { return e.host() == nowhere })
+	if made := e.object(httpRoutes); made == nil || made.GetUID() != uid {
+		t.Error("the portal took away what the gateway made of its route")
+	}
+
+	e.givenUp.Store(true)
+	waittest.For(t, "all of it goes with the setting", func() bool { return len(e.left(written...)) == 0 })
+	waittest.For(t, "there is no route", func() bool { return e.store.Get(ep.ID).Observed.Route == nil })
+	waittest.For(t, "what was made of it goes too", func() bool { return e.object(httpRoutes) == nil })
+	e.givenUp.Store(false)
+	waittest.For(t, "it comes back, and leads nowhere yet", func() bool {
+		return e.host() == nowhere && e.object(aiRoutes) != nil
+	})
 	if err := e.store.SetDesired(ep.ID, workload.Delete, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	waittest.For(t, "it ends", func() bool { return e.store.Get(ep.ID).State == workload.Ended })
-	for _, r := range []schema.GroupVersionResource{envoyBackends, serviceBackends, securityPolicies, trafficPolicies,
-		aiRoutes} {
-		list, err := e.client.Resource(r).Namespace(e.namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil || len(list.Items) > 0 {
-			t.Errorf("it has ended, and its %s are left: %v", r.Resource, err)
-		}
+	if left := e.left(written...); len(left) > 0 {
+		t.Errorf("it has ended, and these are left: %v", left)
 	}
 }
 
 func TestEndpointAtEnvoyAIGateway(t *testing.T) {
 	w := newWorld(t)
 	client := w.custom()
-	e := &envoy{kuadrant{t: t, client: client, namespace: namespace, store: w.store,
-		say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
-			o.SetResourceVersion(w.cluster.version())
-			_, err := in.Update(t.Context(), o, metav1.UpdateOptions{})
-			return err
-		}}}
+	e := &envoy{version: func(*unstructured.Unstructured) string { return w.cluster.version() },
+		kuadrant: kuadrant{t: t, client: client, namespace: namespace, store: w.store,
+			say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+				o.SetResourceVersion(w.cluster.version())
+				_, err := in.Update(t.Context(), o, metav1.UpdateOptions{})
+				return err
+			}}}
 	w.run(e.site, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })
 	e.guard(reconciletest.Endpoint(notebook("ep-a")))
 }
@@ -150,14 +254,14 @@ func TestDevstackEndpointAtEnvoyAIGateway(t *testing.T) {
 		api string
 		of  schema.GroupVersionResource
 	}{{kube.EnvoyAPI, envoyBackends}, {kube.EnvoyAPI, securityPolicies}, {kube.EnvoyAPI, trafficPolicies},
-		{kube.EnvoyAIAPI, serviceBackends}, {kube.EnvoyAIAPI, aiRoutes}} {
+		{kube.EnvoyAIAPI, serviceBackends}, {kube.EnvoyAIAPI, aiRoutes}, {kube.GatewayAPI, httpRoutes}} {
 		define(t, stack, d.api, d.of)
 	}
 	client, err := dynamic.NewForConfig(stack.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &envoy{kuadrant{t: t, client: client,
+	e := &envoy{version: (*unstructured.Unstructured).GetResourceVersion, kuadrant: kuadrant{t: t, client: client,
 		say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 			_, err := in.UpdateStatus(t.Context(), o, metav1.UpdateOptions{})
 			return err
@@ -174,7 +278,7 @@ func TestEnvoyAIGatewayIsNotThere(t *testing.T) {
 	w.cluster.Resources = slices.DeleteFunc(w.cluster.Resources, func(l *metav1.APIResourceList) bool {
 		return l.GroupVersion == kube.EnvoyAIAPI
 	})
-	e := &envoy{kuadrant{t: t, client: client, namespace: namespace, store: w.store}}
+	e := &envoy{kuadrant: kuadrant{t: t, client: client, namespace: namespace, store: w.store}}
 	ep := reconciletest.Endpoint(notebook("ep-a"))
 	w.store.Put(ep)
 	w.run(e.site, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })

@@ -154,13 +154,19 @@ func (l *loop) predictor(service metav1.Object) *appsv1.Deployment {
 
 // madeSuffix is what the operators append to the name of an object of ours for those that they make of it.
 var madeSuffix = map[string]string{kube.InferenceServiceKind: workload.PredictorSuffix,
-	kube.JobSetKind: workload.NodesSuffix}
+	kube.JobSetKind: workload.NodesSuffix, kube.AIGatewayRouteKind: ""}
 
-// madeOf is the InferenceService or JobSet of ours that KServe or JobSet has made an object of: a Deployment, a Service
-// or a Job, which carry the labels and the record of ours. nil for an object that nobody has made so.
+// madeOf is the InferenceService, JobSet or AIGatewayRoute of ours that an operator has made an object of: a
+// Deployment, a Service, a Job or an HTTPRoute, which carry the labels and the record of ours. nil for an object that
+// nobody has made so.
 func (l *loop) madeOf(o metav1.Object) metav1.Object {
 	owner := metav1.GetControllerOf(o)
-	if owner == nil || madeSuffix[owner.Kind] == "" || o.GetName() != owner.Name+madeSuffix[owner.Kind] {
+	if owner == nil {
+		return nil
+	}
+	suffix, known := madeSuffix[owner.Kind]
+	if !known || o.GetName() != owner.Name+suffix ||
+		owner.Kind == kube.AIGatewayRouteKind && kindOf(o) != kube.HTTPRouteKind {
 		return nil
 	}
 	found, ok := l.caches().cached(Key{Kind: owner.Kind, Namespace: o.GetNamespace(), Name: owner.Name})

@@ -25,6 +25,7 @@ func (l *loop) routeOf(w workload.Workload) *workload.Route {
 			return nil
 		}
 		if o == nil {
+			seen.Accepted = seen.Accepted && !g.Makes(ref.Kind)
 			continue
 		}
 		if refused, told := refusal(o); seen.Detail == "" {

@@ -282,8 +282,8 @@ func (g ModelGateway) Needs(kind string) bool {
 	return false
 }
 
-// Makes reports whether the gateway itself makes an object of a kind of what is published, which says whether a listener
-// takes it: of an AIGatewayRoute an HTTPRoute with its name, labels and annotations.
+// Makes reports whether the gateway itself makes an object of a kind of what is published, which says whether a
+// listener takes it: of an AIGatewayRoute an HTTPRoute with its name, labels and annotations.
 func (g ModelGateway) Makes(kind string) bool {
 	return g.Kind == GatewayEnvoyAI && kind == HTTPRouteKind
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
-// TestDatasetFromABucket: an owner offers a bucket in the browser, and a member's notebook has a copy of it at /datasets
-// as the API server says, with a key that its program does not have. The portal is one of its own, for it takes an image
-// that copies.
+// TestDatasetFromABucket: an owner offers a bucket in the browser, and a member's notebook has a copy of it below
+// /datasets as the API server says, with a key that its program does not have. The portal is one of its own, for it
+// takes an image that copies.
 func TestDatasetFromABucket(t *testing.T) {
 	const image = "registry.example.org/rclone@sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	own := ownPortal(t, "buckets", func(o *stack.PortalOptions) {

@@ -73,7 +73,8 @@ session: {idle: -1h}
 health: {recentErrorWindow: 1m}
 serving: {wakeWithin: 1h, heldRequests: -1}
 branding: {logo: nowhere.svg, color: "#06c"}
-secrets: {previousKeyFiles: [nowhere], gitImage: "git:latest", rcloneImage: "rclone@sha256:1", registryHosts: ["https://x"], registryNetworks: [x]}
+secrets: {previousKeyFiles: [nowhere], gitImage: "git:latest", rcloneImage: "rclone@sha256:1",
+  registryHosts: ["https://x"], registryNetworks: [x]}
 terminal: {idle: 2h, longest: 1h, perPerson: -1}
 tunnel: {idle: 2h, longest: 1h, maxGiB: -1}
 embed: {allowedOrigins: ["https://*.example.org", "https://grafana.example.org/d"]}
@@ -100,7 +101,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
-		"secrets.previousKeyFiles[0]: ", "secrets.gitImage: ", "secrets.rcloneImage: ", "secrets.registryHosts: ", "secrets.registryNetworks: ",
+		"secrets.previousKeyFiles[0]: ", "secrets.gitImage: ", "secrets.rcloneImage: ", "secrets.registryHosts: ",
+		"secrets.registryNetworks: ",
 		"terminal.longest: ", "terminal: perPerson", "tunnel.longest: ", "tunnel: perPerson",
 		"clusterNetworks[0]: ", "embed.allowedOrigins[0]: ", "embed.allowedOrigins[1]: ",
 		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,

@@ -144,7 +144,8 @@ func copied(code int32, message string) change {
 	return func(f *Facts) {
 		cloned(f)
 		f.Workload.Git = nil
-		f.Workload.Mounts = []workload.Mount{{Claim: "home"}, {Dataset: "corpus", Bucket: workload.Bucket{URL: "s3://corpus"}}}
+		f.Workload.Mounts = []workload.Mount{{Claim: "home"},
+			{Dataset: "corpus", Bucket: workload.Bucket{URL: "s3://corpus"}}}
 		f.Pod.Status.InitContainerStatuses[0].Name = workload.CopyContainer(1)
 	}
 }

@@ -63,7 +63,8 @@ func TestWhatEnvoyAsks(t *testing.T) {
 	in := envoyInput()
 	policy := routesOf(t, in)[SecurityPolicyKind].Object
 	path := at(t, policy, "spec", "extAuth", "http", "path").(string)
-	for _, called := range []string{"/v1/chat/completions", "/v1/models?namespace=other", "/?endpoint=other&outside=true"} {
+	for _, called := range []string{"/v1/chat/completions", "/v1/models?namespace=other",
+		"/?endpoint=other&outside=true"} {
 		u, err := url.ParseRequestURI(path + called)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +119,8 @@ func TestEnvoyLimits(t *testing.T) {
 	}
 }
 
-// TestEnvoyIsValid against the definitions of Envoy AI Gateway and Envoy Gateway, which are not part of this repository.
+// TestEnvoyIsValid against the definitions of Envoy AI Gateway and Envoy Gateway, which are not part of this
+// repository.
 func TestEnvoyIsValid(t *testing.T) {
 	for kind, c := range map[string]struct {
 		file, version string

@@ -266,6 +266,26 @@ func (in Input) check() error {
 	if in.hasVolume() && w.StorageGiB <= 0 {
 		add("storage %q has no size", w.Volume)
 	}
+	checkMounts(w, add)
+	for _, u := range w.Secrets {
+		if len(validation.IsDNS1123Label(u.ID)) > 0 || len(validation.IsDNS1123Label(u.Name)) > 0 ||
+			slices.ContainsFunc(u.Keys(), func(key string) bool { return len(validation.IsConfigMapKey(key)) > 0 }) {
+			add("secret %q cannot be rendered", u.Name)
+		}
+	}
+	if w.Image.OnServingRuntime() {
+		if err := fetchable(w); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if in.hasToken() && in.Token == "" {
+		add("the workload's token is missing")
+	}
+	return errors.Join(problems...)
+}
+
+// checkMounts adds what no pod could have.
+func checkMounts(w workload.Workload, add func(format string, args ...any)) {
 	for _, m := range w.Mounts {
 		name, personal := workload.PersonalName(w.Tenant, m.Claim)
 		switch {
@@ -285,21 +305,6 @@ func (in Input) check() error {
 			add("volume %q of the team cannot be rendered", m.Claim)
 		}
 	}
-	for _, u := range w.Secrets {
-		if len(validation.IsDNS1123Label(u.ID)) > 0 || len(validation.IsDNS1123Label(u.Name)) > 0 ||
-			slices.ContainsFunc(u.Keys(), func(key string) bool { return len(validation.IsConfigMapKey(key)) > 0 }) {
-			add("secret %q cannot be rendered", u.Name)
-		}
-	}
-	if w.Image.OnServingRuntime() {
-		if err := fetchable(w); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if in.hasToken() && in.Token == "" {
-		add("the workload's token is missing")
-	}
-	return errors.Join(problems...)
 }
 
 func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" && !in.Published }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/gpu-portal/gpu-portal/internal/endpointkey"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -51,7 +50,8 @@ func (e *envoy) site(o *reconcile.Options) {
 	})
 }
 
-// controller makes the HTTPRoute of the AIGatewayRoute, as Envoy AI Gateway does: with its name, labels and annotations.
+// controller makes the HTTPRoute of the AIGatewayRoute, as Envoy AI Gateway does: with its name, labels and
+// annotations.
 func (e *envoy) controller() {
 	e.t.Helper()
 	of := e.object(aiRoutes)
@@ -142,8 +142,8 @@ func (e *envoy) rules() int {
 
 // of is the status of a policy.
 func of(list ...string) map[string]any {
-	return map[string]any{"ancestors": []any{map[string]any{"controllerName": "gateway.envoyproxy.io/gatewayclass-controller",
-		"ancestorRef": map[string]any{"name": "models"}, "conditions": conditions(list...)}}}
+	return map[string]any{"ancestors": []any{map[string]any{
+		"controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "ancestorRef": map[string]any{"name": "models"}, "conditions": conditions(list...)}}}
 }
 
 // guard is the life of an endpoint there: calls are led to its pods only while the gateway asks about keys; limits
@@ -178,7 +178,8 @@ func (e *envoy) guard(ep workload.Workload) {
 	uid := e.object(httpRoutes).GetUID()
 	e.status(securityPolicies, of("!Accepted"))
 	route("that the policy is refused", func(r *workload.Route) bool {
-		return !r.Accepted && r.Detail == "SecurityPolicy Overridden: by another" && r.Address == "https://ep-a.models.example.org"
+		return !r.Accepted && r.Detail == "SecurityPolicy Overridden: by another" &&
+			r.Address == "https://ep-a.models.example.org"
 	})
 	if got := e.host(); got != nowhere {
 		t.Errorf("calls are led to %s though the policy does not hold", got)
@@ -237,35 +238,18 @@ func TestEndpointAtEnvoyAIGateway(t *testing.T) {
 	w := newWorld(t)
 	client := w.custom()
 	e := &envoy{version: func(*unstructured.Unstructured) string { return w.cluster.version() },
-		kuadrant: kuadrant{t: t, client: client, namespace: namespace, store: w.store,
-			say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
-				o.SetResourceVersion(w.cluster.version())
-				_, err := in.Update(t.Context(), o, metav1.UpdateOptions{})
-				return err
-			}}}
+		kuadrant: w.siteGateway(client)}
 	w.run(e.site, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })
 	e.guard(reconciletest.Endpoint(notebook("ep-a")))
 }
 
 // TestDevstackEndpointAtEnvoyAIGateway: on a real API server, with the real definitions where they are at hand.
 func TestDevstackEndpointAtEnvoyAIGateway(t *testing.T) {
-	stack := reconciletest.NeedDevstack(t)
-	for _, d := range []struct {
-		api string
-		of  schema.GroupVersionResource
-	}{{kube.EnvoyAPI, envoyBackends}, {kube.EnvoyAPI, securityPolicies}, {kube.EnvoyAPI, trafficPolicies},
-		{kube.EnvoyAIAPI, serviceBackends}, {kube.EnvoyAIAPI, aiRoutes}, {kube.GatewayAPI, httpRoutes}} {
-		define(t, stack, d.api, d.of)
-	}
-	client, err := dynamic.NewForConfig(stack.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &envoy{version: (*unstructured.Unstructured).GetResourceVersion, kuadrant: kuadrant{t: t, client: client,
-		say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
-			_, err := in.UpdateStatus(t.Context(), o, metav1.UpdateOptions{})
-			return err
-		}}}
+	e := &envoy{version: (*unstructured.Unstructured).GetResourceVersion,
+		kuadrant: realSiteGateway(t, reconciletest.NeedDevstack(t), defined{kube.EnvoyAPI, envoyBackends},
+			defined{kube.EnvoyAPI, securityPolicies}, defined{kube.EnvoyAPI, trafficPolicies},
+			defined{kube.EnvoyAIAPI, serviceBackends}, defined{kube.EnvoyAIAPI, aiRoutes},
+			defined{kube.GatewayAPI, httpRoutes})}
 	r := newReal(t, func(o *reconcile.Options) { e.site(o) })
 	e.namespace, e.store = r.namespace, r.store
 	e.guard(reconciletest.Endpoint(r.notebook("ep-a")))

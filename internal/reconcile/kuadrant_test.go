@@ -198,38 +198,52 @@ func (k *kuadrant) guard(ep workload.Workload) {
 	}
 }
 
-func TestGuardedEndpoint(t *testing.T) {
-	w := newWorld(t)
-	client := w.custom()
-	k := &kuadrant{t: t, client: client, namespace: namespace, store: w.store,
+// siteGateway is the gateway of a site beside a fake cluster, which stores what is said of objects.
+func (w *world) siteGateway(client dynamic.Interface) kuadrant {
+	return kuadrant{t: w.t, client: client, namespace: namespace, store: w.store,
 		say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 			o.SetResourceVersion(w.cluster.version())
-			_, err := in.Update(t.Context(), o, metav1.UpdateOptions{})
+			_, err := in.Update(w.t.Context(), o, metav1.UpdateOptions{})
 			return err
 		}}
-	w.run(k.site, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })
-	k.guard(reconciletest.Endpoint(notebook("ep-a")))
 }
 
-// TestDevstackGuardedEndpoint: on a real API server, with Kuadrant's own definitions where they are at hand.
-func TestDevstackGuardedEndpoint(t *testing.T) {
-	stack := reconciletest.NeedDevstack(t)
-	for _, d := range []struct {
-		api string
-		of  schema.GroupVersionResource
-	}{{kube.InferenceAPI, inferencePools}, {kube.GatewayAPI, httpRoutes}, {kube.KuadrantAPI, authPolicies},
-		{kube.KuadrantAPI, rateLimits}, {kube.KuadrantTokensAPI, tokenLimits}} {
+// defined is a resource and the API that it is of.
+type defined struct {
+	api string
+	of  schema.GroupVersionResource
+}
+
+// realSiteGateway is that of a site on a real API server, which gets the definitions of its objects.
+func realSiteGateway(t *testing.T, stack reconciletest.Devstack, definitions ...defined) kuadrant {
+	t.Helper()
+	for _, d := range definitions {
 		define(t, stack, d.api, d.of)
 	}
 	client, err := dynamic.NewForConfig(stack.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kuadrant{t: t, client: client,
+	return kuadrant{t: t, client: client,
 		say: func(in dynamic.ResourceInterface, o *unstructured.Unstructured) error {
 			_, err := in.UpdateStatus(t.Context(), o, metav1.UpdateOptions{})
 			return err
 		}}
+}
+
+func TestGuardedEndpoint(t *testing.T) {
+	w := newWorld(t)
+	client := w.custom()
+	k := w.siteGateway(client)
+	w.run(k.site, func(o *reconcile.Options) { o.Clusters[0].Client = reconcile.WithCustom(w.cluster, client) })
+	k.guard(reconciletest.Endpoint(notebook("ep-a")))
+}
+
+// TestDevstackGuardedEndpoint: on a real API server, with Kuadrant's own definitions where they are at hand.
+func TestDevstackGuardedEndpoint(t *testing.T) {
+	k := realSiteGateway(t, reconciletest.NeedDevstack(t), defined{kube.InferenceAPI, inferencePools},
+		defined{kube.GatewayAPI, httpRoutes}, defined{kube.KuadrantAPI, authPolicies},
+		defined{kube.KuadrantAPI, rateLimits}, defined{kube.KuadrantTokensAPI, tokenLimits})
 	r := newReal(t, func(o *reconcile.Options) { k.site(o) })
 	k.namespace, k.store = r.namespace, r.store
 	k.guard(reconciletest.Endpoint(r.notebook("ep-a")))

@@ -74,8 +74,8 @@ func (c *checker) git(d Draft) *workload.Git {
 
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// withSecrets looks up what a draft names: the asker's own secrets, and those of the team. Then comes what its data sets
-// are copied with, unless it is among them.
+// withSecrets looks up what a draft names: the asker's own secrets, and those of the team. Then comes what its data
+// sets are copied with, unless it is among them.
 func withSecrets(ctx context.Context, in Reader, a identity.Actor, p prepared, w *Spec) ([]fault.Field, error) {
 	ofTeam, err := in.SecretsOf(ctx, secret.Owner{Tenant: w.Tenant})
 	if err != nil {

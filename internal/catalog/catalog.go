@@ -3,6 +3,7 @@ package catalog
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -263,15 +264,17 @@ type Image struct {
 	// the variable that receives the workload's own secret: JUPYTER_TOKEN
 	TokenEnv string `json:"tokenEnv,omitempty"`
 	// how the gateway shows that secret: "token" (Jupyter), "bearer", or "" for none
-	Auth       string   `json:"auth,omitempty"`
-	Port       int32    `json:"port"`
-	HealthPath string   `json:"healthPath"`         // "" where a ServingRuntime has probes of its own
-	OpenPath   string   `json:"openPath,omitempty"` // where "Open" leads, "/lab"
-	Home       string   `json:"home,omitempty"`     // where storage is mounted; "" mounts none
-	RunAsUser  *int64   `json:"runAsUser,omitempty"`
-	FSGroup    *int64   `json:"fsGroup,omitempty"`
-	SSH        *SSH     `json:"ssh,omitempty"`     // nil: it has no SSH server
-	Runtime    *Runtime `json:"runtime,omitempty"` // nil: args and env are as they are, and say which model it serves
+	Auth       string `json:"auth,omitempty"`
+	Port       int32  `json:"port"`
+	HealthPath string `json:"healthPath"`         // "" where a ServingRuntime has probes of its own
+	OpenPath   string `json:"openPath,omitempty"` // where "Open" leads, "/lab"
+	Home       string `json:"home,omitempty"`     // where storage is mounted; "" mounts none
+	RunAsUser  *int64 `json:"runAsUser,omitempty"`
+	FSGroup    *int64 `json:"fsGroup,omitempty"`
+	SSH        *SSH   `json:"ssh,omitempty"` // nil: it has no SSH server
+	// of a notebook: further TCP ports by name, to which gpuctl forward leads; one with these or SSH may have no Port
+	Ports   map[string]int32 `json:"ports,omitempty"`
+	Runtime *Runtime         `json:"runtime,omitempty"` // nil: args and env are as they are, and say which model it serves
 	// of kind job, what makes the pods: a Job of one pod, or a JobSet where that is installed, of several pods that begin
 	// and restart together; "" for a Job
 	Backend Backend  `json:"backend,omitempty"`
@@ -301,7 +304,37 @@ func (i Image) ForJob() Image {
 	}
 	i = i.Serving(nil, Size{}) // what a template would say of a model goes as well
 	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath, i.SSH, i.Runtime = Job, "", "", 0, "", "", nil, nil
+	i.Ports = nil
 	return i
+}
+
+// SSHPort is the name of the port of an image's SSH server.
+const SSHPort = "ssh"
+
+// PortNames are the names of the ports that a tunnel leads to, that of the SSH server among them, in order.
+func (i Image) PortNames() []string {
+	names := slices.Collect(maps.Keys(i.Ports))
+	if i.SSH != nil {
+		names = append(names, SSHPort)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Tunneled is the port that a name or a number means, if a tunnel leads to it; "" means the SSH server.
+func (i Image) Tunneled(port string) (int32, bool) {
+	if i.SSH != nil && (port == "" || port == SSHPort || port == strconv.Itoa(int(i.SSH.Port))) {
+		return i.SSH.Port, true
+	}
+	if n, named := i.Ports[port]; named {
+		return n, true
+	}
+	for _, n := range i.Ports {
+		if port == strconv.Itoa(int(n)) {
+			return n, true
+		}
+	}
+	return 0, false
 }
 
 // TeamImage is the name of a team's own image among all images. Names in the catalog are DNS labels and have no dot,

@@ -294,6 +294,7 @@ func (k *checker) image(at string, i Image) {
 	}
 	k.answers(at, i)
 	k.ssh(at+".ssh", i)
+	k.ports(at+".ports", i)
 	k.runtime(at, i)
 	k.backend(at+".backend", i)
 	if i.Home != "" && !homeAllowed(i.Home) {
@@ -343,6 +344,12 @@ func (k *checker) answers(at string, i Image) {
 		}
 		return
 	}
+	if i.Port == 0 && len(i.PortNames()) > 0 && i.Kind == Notebook {
+		if i.HealthPath != "" || i.OpenPath != "" || i.Auth != "" {
+			k.at(at+".port", "healthPath, openPath and auth are of an image with pages: say on which port")
+		}
+		return
+	}
 	if i.Port < 1 || i.Port > 65535 {
 		k.at(at+".port", "%d is not a port: 1 to 65535", i.Port)
 	}
@@ -370,6 +377,43 @@ func (k *checker) ssh(at string, i Image) {
 		k.at(at+".user", "%q is not the name of an account, such as jovyan", i.SSH.User)
 	}
 }
+
+// mostPorts of an image are few enough for a page and a network policy.
+const mostPorts = 16
+
+// ports have names as those of a Service have, and numbers of their own.
+func (k *checker) ports(at string, i Image) {
+	switch {
+	case len(i.Ports) == 0:
+		return
+	case i.Kind != Notebook:
+		k.at(at, "only a notebook can have further TCP ports")
+		return
+	case len(i.Ports) > mostPorts:
+		k.at(at, "these are %d, and at most %d are possible", len(i.Ports), mostPorts)
+	}
+	taken := map[int32]bool{i.Port: true}
+	if i.SSH != nil {
+		taken[i.SSH.Port] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Ports)) {
+		port := i.Ports[name]
+		switch {
+		case len(validation.IsValidPortName(name)) > 0:
+			k.at(at+"."+name, "%q cannot name a port: small letters, digits and dashes, at most 15, a letter among them", name)
+		case slices.Contains(reservedPorts, name):
+			k.at(at+"."+name, "%q is the name of a port that the image has otherwise", name)
+		case port < 1 || port > 65535:
+			k.at(at+"."+name, "%d is not a port: 1 to 65535", port)
+		case taken[port]:
+			k.at(at+"."+name, "%d is another port of the image as well", port)
+		}
+		taken[port] = true
+	}
+}
+
+// reservedPorts are the names of ports that pods have for what else an image says.
+var reservedPorts = []string{"http", "metrics", SSHPort}
 
 // localPath is a path on the same host: it begins with one slash, and neither it nor a browser that reads it can lead
 // elsewhere.

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,6 +225,15 @@ func TestProblemsHaveLineAndPath(t *testing.T) {
 		"ssh of several lines": {"  port: 8888", "  port: 8888\n  ssh: {port: 2222, user: \"a\\nb\"}", "images[0].ssh.user"},
 		"ssh of an endpoint": {"kind: notebook", "kind: endpoint\n  ssh: {port: 2222, user: jovyan}",
 			"images[0].ssh: only a notebook"},
+		"a port of two names": {"  port: 8888", "  port: 8888\n  ports: {a: 6006, b: 6006}",
+			"line 20: images[0].ports.b: 6006 is another port"},
+		"a port of the pages":         {"  port: 8888", "  port: 8888\n  ports: {a: 8888}", "line 20: images[0].ports.a"},
+		"a port called http":          {"  port: 8888", "  port: 8888\n  ports: {http: 80}", "line 20: images[0].ports.http"},
+		"a port called as nothing is": {"  port: 8888", "  port: 8888\n  ports: {Board_1: 80}", "images[0].ports.Board_1"},
+		"a port beyond the last":      {"  port: 8888", "  port: 8888\n  ports: {a: 65536}", "line 20: images[0].ports.a"},
+		"ports of an endpoint": {"kind: notebook", "kind: endpoint\n  ports: {a: 6006}",
+			"images[0].ports: only a notebook"},
+		"pages on no port":   {"  port: 8888", "  ports: {a: 6006}", "images[0].port: healthPath, openPath and auth"},
 		"home of the system": {"  port: 8888", "  port: 8888\n  home: /etc/jupyter", "line 20: images[0].home"},
 		"home that climbs":   {"  port: 8888", "  port: 8888\n  home: /home/../etc", "line 20: images[0].home"},
 		"root":               {"  port: 8888", "  port: 8888\n  runAsUser: 0", "line 20: images[0].runAsUser"},
@@ -243,6 +254,47 @@ func TestProblemsHaveLineAndPath(t *testing.T) {
 				t.Errorf("want a problem with %q, got:\n%s", c.want, all)
 			}
 		})
+	}
+}
+
+// TestANotebookMayHaveNoPages: ports by name, or an SSH server, are enough.
+func TestANotebookMayHaveNoPages(t *testing.T) {
+	const pages = "  tokenEnv: JUPYTER_TOKEN\n  auth: token\n  port: 8888\n  healthPath: /api\n"
+	for _, other := range []string{"  ports: {dask: 8786, grpc: 8001}\n", "  ssh: {port: 2222, user: jovyan}\n"} {
+		if _, problems := Parse([]byte(strings.Replace(valid, pages, other, 1))); len(problems) > 0 {
+			t.Errorf("%s: %v", other, problems)
+		}
+	}
+	if _, problems := Parse([]byte(strings.Replace(valid, pages, "", 1))); len(problems) == 0 {
+		t.Error("want an image at which nothing answers refused")
+	}
+	var many strings.Builder
+	for i := range mostPorts + 1 {
+		fmt.Fprintf(&many, "p%d: %d, ", i, 6000+i)
+	}
+	_, problems := Parse([]byte(strings.Replace(valid, pages, "  ports: {"+many.String()+"}\n", 1)))
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "images[0].ports: these are 17") {
+		t.Errorf("want too many ports refused, got %v", problems)
+	}
+}
+
+// TestWhereATunnelLeads: a name or a number of what the image has, and nowhere else.
+func TestWhereATunnelLeads(t *testing.T) {
+	i := Image{Port: 8888, SSH: &SSH{Port: 2222, User: "jovyan"}, Ports: map[string]int32{"tensorboard": 6006, "a": 80}}
+	for port, want := range map[string]int32{"": 2222, "ssh": 2222, "2222": 2222, "tensorboard": 6006, "6006": 6006,
+		"80": 80, "8888": 0, "http": 0, "0": 0, "-1": 0, "Tensorboard": 0, "06006": 0} {
+		if got, known := i.Tunneled(port); got != want || known != (want != 0) {
+			t.Errorf("%q: want %d, got %d %v", port, want, got, known)
+		}
+	}
+	if got := i.PortNames(); !slices.Equal(got, []string{"a", "ssh", "tensorboard"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := i.ForJob().PortNames(); len(got) != 0 {
+		t.Errorf("want none of a job, got %v", got)
+	}
+	if _, known := (Image{Port: 8888}).Tunneled(""); known {
+		t.Error("want no SSH server where there is none")
 	}
 }
 

@@ -57,7 +57,6 @@ const (
 	ServicePort    = 80     // of the Service; leads to the image's port
 	PortName       = "http" // of the container's port
 	metricsPort    = "metrics"
-	sshPort        = "ssh"
 	TokenSecretKey = "token" // in the Secret
 	ContainerName  = "main"
 	AccountName    = "portal-workload" // the tenant's ServiceAccount without token
@@ -257,7 +256,7 @@ func (in Input) check() error {
 	if w.IsJob() != (w.Job != nil) {
 		add("a job, and nothing else, has a program of its own")
 	}
-	if w.Image.Reference == "" && !w.Image.OnServingRuntime() || !w.IsJob() && (w.Image.Port < 1 || w.Image.Port > 65535) {
+	if w.Image.Reference == "" && !w.Image.OnServingRuntime() || !w.IsJob() && !portsOf(w.Image) {
 		add("image %q has no reference or no port", w.Image.Name)
 	}
 	if w.Volume != "" && len(validation.IsDNS1123Label(w.Volume)) > 0 {
@@ -282,6 +281,11 @@ func (in Input) check() error {
 		add("the workload's token is missing")
 	}
 	return errors.Join(problems...)
+}
+
+// portsOf reports whether the server of an image has a port, or tunnels lead to one.
+func portsOf(i catalog.Image) bool {
+	return i.Port > 0 && i.Port <= 65535 || i.Port == 0 && i.Kind == catalog.Notebook && len(i.PortNames()) > 0
 }
 
 // checkMounts adds what no pod could have.
@@ -498,14 +502,20 @@ func (r renderer) deployment() *appsv1.Deployment {
 	}
 }
 
+// service leads to the port of the server; without one, to those that tunnels lead to.
 func (r renderer) service() *corev1.Service {
+	list := []corev1.ServicePort{{Name: PortName, Port: ServicePort, Protocol: corev1.ProtocolTCP,
+		TargetPort: intstr.FromString(PortName)}}
+	if r.Workload.Image.Port == 0 {
+		list = nil
+		for _, p := range ports(r.Workload.Image) {
+			list = append(list, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, Protocol: p.Protocol,
+				TargetPort: intstr.FromString(p.Name)})
+		}
+	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: r.meta(),
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeClusterIP, Selector: PodSelector(r.Workload),
-			Ports: []corev1.ServicePort{{Name: PortName, Port: ServicePort, Protocol: corev1.ProtocolTCP,
-				TargetPort: intstr.FromString(PortName)}},
-		},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: PodSelector(r.Workload), Ports: list},
 	}
 }

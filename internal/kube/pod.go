@@ -152,15 +152,21 @@ func (r renderer) image() catalog.Image {
 	return r.Workload.Image.Serving(r.Workload.Model, r.Workload.Size)
 }
 
-// ports are where the server answers, where it tells of itself if that is elsewhere, and that of its SSH server.
-func ports(i catalog.Image) []corev1.ContainerPort {
-	list := []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}}
-	if i.SSH != nil {
-		list = append(list, corev1.ContainerPort{Name: sshPort, ContainerPort: i.SSH.Port, Protocol: corev1.ProtocolTCP})
+// ports are where the server answers if it does, where it tells of itself if that is elsewhere, and those that tunnels
+// lead to.
+func ports(i catalog.Image) (list []corev1.ContainerPort) {
+	add := func(name string, number int32) {
+		list = append(list, corev1.ContainerPort{Name: name, ContainerPort: number, Protocol: corev1.ProtocolTCP})
+	}
+	if i.Port != 0 {
+		add(PortName, i.Port)
+	}
+	for _, name := range i.PortNames() {
+		number, _ := i.Tunneled(name)
+		add(name, number)
 	}
 	if r := i.Runtime; r != nil && r.Metrics.Port != 0 && r.Metrics.Port != i.Port {
-		list = append(list, corev1.ContainerPort{Name: metricsPort, ContainerPort: r.Metrics.Port,
-			Protocol: corev1.ProtocolTCP})
+		add(metricsPort, r.Metrics.Port)
 	}
 	return list
 }
@@ -332,6 +338,9 @@ func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *c
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(PortName),
 			Scheme: corev1.URISchemeHTTP}}
 	}
+	if i.Port == 0 && len(i.PortNames()) > 0 {
+		return portProbe(i), nil, nil
+	}
 	if i.HealthPath == "" { // those of a ServingRuntime stay
 		return nil, nil, nil
 	}
@@ -347,6 +356,13 @@ func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *c
 		live = &corev1.Probe{ProbeHandler: get(livePath), PeriodSeconds: 20, TimeoutSeconds: 10, FailureThreshold: 6}
 	}
 	return startup, ready, live
+}
+
+// portProbe has an image without pages start when the first of its ports takes connections.
+func portProbe(i catalog.Image) *corev1.Probe {
+	return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{
+		Port: intstr.FromString(i.PortNames()[0])}}, PeriodSeconds: 2, TimeoutSeconds: 2,
+		FailureThreshold: int32(NotebookStartup / (2 * time.Second))}
 }
 
 func tolerations(list []catalog.Toleration) []corev1.Toleration {

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -329,6 +330,7 @@ func (n space) allowGateway() *networkingv1.NetworkPolicy {
 		if i.SSH != nil {
 			numbers = append(numbers, i.SSH.Port)
 		}
+		numbers = slices.AppendSeq(numbers, maps.Values(i.Ports))
 	}
 	slices.Sort(numbers)
 	spec := networkingv1.NetworkPolicySpec{

@@ -28,6 +28,7 @@ const (
 	FormNames  FormKind = "names"  // separated by commas
 	FormLines  FormKind = "lines"  // one a line
 	FormLabels FormKind = "labels" // "key=value", one a line
+	FormPorts  FormKind = "ports"  // "name=number", one a line
 )
 
 // FormField is a value of an entry that a form knows; what it does not know stays as it is written.
@@ -46,7 +47,7 @@ func FormFields(list List) []FormField {
 		return slices.Concat(titles, []FormField{{"kind", FormText}, {"reference", FormText}, {"command", FormLines},
 			{"args", FormLines}, {"env", FormLabels}, {"tokenEnv", FormText}, {"auth", FormText}, {"port", FormNumber},
 			{"healthPath", FormText}, {"openPath", FormText}, {"ssh.port", FormNumber},
-			{"ssh.user", FormText}, {"home", FormText}, {"runAsUser", FormNumber},
+			{"ssh.user", FormText}, {"ports", FormPorts}, {"home", FormText}, {"runAsUser", FormNumber},
 			{"fsGroup", FormNumber}, {"runtime.servingRuntime", FormText}, {"runtime.modelFormat", FormText},
 			{"tenants", FormNames}})
 	}
@@ -271,7 +272,7 @@ func (f FormField) value(item *yaml.Node) string {
 			return strings.Join(parts, ", ")
 		}
 		return strings.Join(parts, "\n")
-	case FormLabels:
+	case FormLabels, FormPorts:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			parts = append(parts, n.Content[i].Value+"="+meant(n.Content[i+1]).Value)
 		}
@@ -283,7 +284,7 @@ func (f FormField) value(item *yaml.Node) string {
 // trimmed is what was typed without what a browser or a hand adds to it.
 func trimmed(kind FormKind, value string) string {
 	value = strings.ReplaceAll(value, "\r\n", "\n")
-	if kind != FormLines && kind != FormLabels {
+	if kind != FormLines && kind != FormLabels && kind != FormPorts {
 		return strings.TrimSpace(value)
 	}
 	var lines []string
@@ -309,8 +310,8 @@ func (f FormField) node(value, currency string) (*yaml.Node, i18n.Text) {
 		return price(value, currency)
 	case FormNames, FormLines:
 		return listed(f.Kind, value), i18n.Text{}
-	case FormLabels:
-		return labels(value)
+	case FormLabels, FormPorts:
+		return pairs(f.Kind, value)
 	}
 	return scalar("!!str", value), i18n.Text{}
 }
@@ -357,14 +358,18 @@ func listed(kind FormKind, value string) *yaml.Node {
 	return n
 }
 
-func labels(value string) (*yaml.Node, i18n.Text) {
+func pairs(kind FormKind, value string) (*yaml.Node, i18n.Text) {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for line := range strings.SplitSeq(value, "\n") {
 		key, v, found := strings.Cut(line, "=")
 		if key = strings.TrimSpace(key); !found || key == "" {
 			return nil, i18n.T("offer.label_wrong", "Line", line)
 		}
-		n.Content = append(n.Content, scalar("!!str", key), scalar("!!str", strings.TrimSpace(v)))
+		right := scalar("!!str", strings.TrimSpace(v))
+		if kind == FormPorts {
+			right = number(right.Value)
+		}
+		n.Content = append(n.Content, scalar("!!str", key), right)
 	}
 	return n, i18n.Text{}
 }

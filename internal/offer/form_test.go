@@ -93,6 +93,11 @@ func TestAFormChangesItsFieldsAndNoOthers(t *testing.T) {
 			i, _ := now.Image("vllm")
 			return cmp.Equal(i.Args, []string{"--model={model}", "--served-model-name=a b"})
 		}, 3},
+		"ports of an image": {Images, "jupyterlab", "ports", "tensorboard=6006\ngrpc = 8001",
+			func(now, _ catalog.Catalog) bool {
+				i, _ := now.Image("jupyterlab")
+				return cmp.Equal(i.Ports, map[string]int32{"tensorboard": 6006, "grpc": 8001})
+			}, 3},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()

@@ -58,8 +58,11 @@ func (w Workload) CanExtend() bool {
 // CanDelete reports whether it can still be deleted.
 func (w Workload) CanDelete() bool { return w.Desired != WantDeleted && w.State != Ended }
 
-// Answers reports whether it has an address, now or later: a job has none, and what has ended has none any more.
-func (w Workload) Answers() bool { return !w.IsJob() && w.State != Ended }
+// HasAddress reports whether it is of a kind that opens at an address: a job is not, nor an image without pages.
+func (w Workload) HasAddress() bool { return !w.IsJob() && w.Image.Port > 0 }
+
+// Answers reports whether it has an address, now or later: what has ended has none any more.
+func (w Workload) Answers() bool { return w.HasAddress() && w.State != Ended }
 
 // CanOpen reports whether there is something to open.
 func (w Workload) CanOpen() bool { return w.State == Running && w.Image.Port > 0 }

@@ -98,7 +98,7 @@ var entrySections = map[offer.List][]section{
 		{"offered", []string{"tenants", "clusters"}}},
 	offer.Images: {{"titles", []string{"title"}},
 		{"program", []string{"kind", "reference", "command", "args", "env", "runtime."}},
-		{"access", []string{"port", "healthPath", "openPath", "tokenEnv", "auth", "ssh."}},
+		{"access", []string{"port", "healthPath", "openPath", "tokenEnv", "auth", "ssh.", "ports"}},
 		{"storage", []string{"home", "runAsUser", "fsGroup"}}, {"offered", []string{"tenants"}}},
 }
 
@@ -175,7 +175,7 @@ func offerRuntimes(say page.Words, m ui.FieldModel, found []offer.ServingRuntime
 // entryHints are the fields with a hint.
 var entryHints = []string{"accelerator.share", "accelerator.resource", "placement.nodeSelector", "licensePool",
 	"maxLease", "autoExtend", "preemptible", "tenants", "clusters", "reference", "args", "command", "env",
-	"tokenEnv", "home", "ssh.port", "runtime.servingRuntime", "runtime.modelFormat",
+	"tokenEnv", "home", "ssh.port", "ports", "runtime.servingRuntime", "runtime.modelFormat",
 	"sharedMemory", "accelerator.profile"}
 
 // entryNeeded are the fields that every entry of its list has.
@@ -203,7 +203,7 @@ func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.F
 		m.InputMode, m.Short = "decimal", true
 	case offer.FormPrice:
 		m.InputMode, m.Short, m.Unit = "decimal", true, say.S("sizes.per_hour", "Currency", w.Site().Catalog.Currency())
-	case offer.FormLines, offer.FormLabels:
+	case offer.FormLines, offer.FormLabels, offer.FormPorts:
 		m.Kind, m.Rows, m.Mono = ui.TextareaField, max(2, min(8, strings.Count(m.Value, "\n")+2)), true
 	}
 	if options := w.entryOptions(say, f.Path, m.Value); options != nil {

@@ -172,6 +172,12 @@ func (w *written) Write(p []byte) (int, error) {
 	return n, err
 }
 
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
 func (term *terminal) run(args ...string) screen { return term.watch(nil, args...) }
 
 // watch runs a command and is told of what it writes for people.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,8 @@ type cli struct {
 
 	context, format string
 
-	begun bool // the arguments could be read
+	begun bool       // the arguments could be read
+	says  sync.Mutex // one connection at a time says what is wrong
 }
 
 // What gpuctl exits with.
@@ -154,7 +156,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	cmd.AddCommand(c.login(), c.logout(), c.contexts(), c.use(), c.whoami(), c.sizes(), c.images(), c.start(), c.list(),
 		c.get(), c.open(), c.stop(), c.resume(), c.extend(), c.remove(), c.logs(), c.events(), c.ssh(), c.proxy(),
-		c.sshConfig(), c.volumes(), c.requests(),
+		c.sshConfig(), c.forward(), c.volumes(), c.requests(),
 		c.decide(approve), c.decide(reject), c.withdraw())
 	return cmd
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
-	"github.com/coder/websocket"
 	"github.com/spf13/cobra"
 
 	"github.com/gpu-portal/gpu-portal/internal/apiclient"
@@ -98,11 +95,16 @@ func reachable(ctx context.Context, client *apiclient.Client, name string) (apic
 	case w.Ssh == nil:
 		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose one that has; gpuctl images -o json says "+
 			"which.", w.Image, w.Name)
-	case w.State != apiclient.WorkloadStateRunning:
-		return w, exitf(conflict, "%s does not run: it is %s.", w.Name, w.State)
 	default:
-		return w, nil
+		return w, running(w)
 	}
+}
+
+func running(w apiclient.Workload) error {
+	if w.State != apiclient.WorkloadStateRunning {
+		return exitf(conflict, "%s does not run: it is %s.", w.Name, w.State)
+	}
+	return nil
 }
 
 // plain needs no quoting in a shell or in the configuration of ssh.
@@ -141,58 +143,12 @@ func (c *cli) proxy() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			conn, err := apiclient.Tunnel(ctx, client, w.Id)
+			conn, err := apiclient.Tunnel(ctx, client, w.Id, "")
 			if err != nil {
 				return err
 			}
-			return c.pass(ctx, conn)
+			return pass(ctx, conn, c.in, c.out)
 		}}
-}
-
-const (
-	chunk       = 32 << 10
-	mostMessage = 1 << 20
-)
-
-// pass copies both ways until one of them ends.
-func (c *cli) pass(ctx context.Context, conn *websocket.Conn) error {
-	defer func() { _ = conn.CloseNow() }()
-	conn.SetReadLimit(mostMessage)
-	var left atomic.Bool
-	go func() {
-		writer := messages{ctx, conn}
-		_, err := io.CopyBuffer(writer, struct{ io.Reader }{c.in}, make([]byte, chunk))
-		left.Store(err == nil)
-		_ = conn.Close(websocket.StatusNormalClosure, "")
-	}()
-	for {
-		kind, message, err := conn.Read(ctx)
-		switch {
-		case err != nil && (left.Load() || websocket.CloseStatus(err) == websocket.StatusNormalClosure):
-			return nil
-		case err != nil:
-			return fmt.Errorf("the connection to the portal broke off: %w", err)
-		case kind == websocket.MessageText:
-			var last struct{ End string }
-			if json.Unmarshal(message, &last) != nil || last.End == "" {
-				last.End = "The portal ended the connection."
-			}
-			return exitf(failed, "%s", last.End)
-		}
-		if _, err := c.out.Write(message); err != nil {
-			return err
-		}
-	}
-}
-
-// messages makes a binary message of each write.
-type messages struct {
-	ctx  context.Context
-	conn *websocket.Conn
-}
-
-func (m messages) Write(p []byte) (int, error) {
-	return len(p), m.conn.Write(m.ctx, websocket.MessageBinary, p)
 }
 
 func (c *cli) sshConfig() *cobra.Command {

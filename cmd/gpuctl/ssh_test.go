@@ -27,7 +27,7 @@ type sshPortal struct {
 func (p sshPortal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	workloads := map[string]map[string]any{
 		"w-train": {"id": "w-train", "name": "train", "image": "with-ssh", "state": "running", "kind": "notebook",
-			"ssh": map[string]any{"port": 2222, "user": "jovyan"}},
+			"ssh": map[string]any{"port": 2222, "user": "jovyan"}, "ports": map[string]any{"board": 6006, "off": 6007}},
 		"w-night": {"id": "w-night", "name": "night", "image": "with-ssh", "state": "stopped", "kind": "notebook",
 			"ssh": map[string]any{"port": 2222, "user": "jovyan"}},
 		"w-plain": {"id": "w-plain", "name": "plain", "image": "jupyterlab", "state": "running", "kind": "notebook"}}
@@ -56,7 +56,7 @@ func (p sshPortal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(map[string]any{"items": items, "next": ""})
 	case workloads[id] != nil:
 		send(workloads[id])
-	case id == "w-train/tunnel" && p.end == "off":
+	case id == "w-train/tunnel" && (p.end == "off" || r.URL.Query().Get("port") == "off"):
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"title":"Forbidden","status":403,"detail":"Tunnels to workloads are off here."}`)
@@ -73,7 +73,11 @@ func (p sshPortal) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = conn.CloseNow() }()
-	_ = conn.Write(r.Context(), websocket.MessageBinary, []byte("SSH-2.0-test\r\n"))
+	greeting := "SSH-2.0-test\r\n"
+	if port := r.URL.Query().Get("port"); port != "" {
+		greeting = port + " "
+	}
+	_ = conn.Write(r.Context(), websocket.MessageBinary, []byte(greeting))
 	if p.end != "" {
 		_ = conn.Write(r.Context(), websocket.MessageText, []byte(`{"end":"`+p.end+`"}`))
 		_ = conn.Close(websocket.StatusNormalClosure, "")

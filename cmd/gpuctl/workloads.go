@@ -119,6 +119,9 @@ func (c *cli) printWorkload(a apiclient.Answer[apiclient.Workload]) error {
 		{"Kind", string(w.Kind)}, {"State", string(w.State)}, {"Reason", w.Reason}, {"Detail", value(w.Detail)},
 		{"Ready", c.expected(w.Forecast)}, {"Team", w.Tenant}, {"Owner", w.Owner}, {"Size", w.Size}, {"Image", w.Image},
 		{"Until", c.at(w.Lease.Until)}, {"Cost so far", money(w.Cost)}, {"Storage", value(w.Volume)}, {"Address", w.Url}}}
+	if ports := portNames(w); len(ports) > 0 {
+		r.rows = append(r.rows, []string{"Ports", strings.Join(ports, ", ")})
+	}
 	if w.ExitCode != nil {
 		r.rows = append(r.rows, []string{"Exit code", strconv.Itoa(int(*w.ExitCode))})
 	}
@@ -164,6 +167,10 @@ func (c *cli) get() *cobra.Command {
 func (c *cli) open() *cobra.Command {
 	return c.command("open WORKLOAD", "Print the address at which it is opened in a browser",
 		func(_ context.Context, _ *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
+			if w.Value.Url == "" && len(portNames(w.Value)) > 0 {
+				return exitf(denied, "%s has no pages. gpuctl forward leads to its ports: %s.", w.Value.Name,
+					strings.Join(portNames(w.Value), ", "))
+			}
 			if w.Value.Url == "" {
 				return exitf(denied, "%s is a %s: there is nothing to open.", w.Value.Name, w.Value.Kind)
 			}

@@ -24,6 +24,9 @@ type SSH struct {
 	User string `json:"user" doc:"Who signs in, with a key that the image takes"`
 }
 
+// Ports are numbers of TCP ports by name.
+type Ports map[string]int32
+
 func sshView(s *catalog.SSH) *SSH {
 	if s == nil {
 		return nil
@@ -33,12 +36,12 @@ func sshView(s *catalog.SSH) *SSH {
 
 func (a *API) registerTunnel() {
 	const path = "/workloads/{id}/tunnel"
-	o := op(http.MethodGet, path, "open-workload-tunnel", "Connect to its SSH server by WebSocket, as gpuctl ssh does",
+	o := op(http.MethodGet, path, "open-workload-tunnel", "Connect to a TCP port of it by WebSocket, as gpuctl does",
 		"Workloads")
 	o.Description = "A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in " +
 		"both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text " +
 		"`{\"end\": \"…\"}`, which says why; when the server in the workload does, there is none. Refusals come before the " +
-		"upgrade, as problems. 409 where the workload does not run, or its image has no SSH server; 403 where tunnels " +
+		"upgrade, as problems. 409 where the workload does not run, or its image has no such port; 403 where tunnels " +
 		"are off."
 	add(a, o, identity.OpenWorkload, a.tunnel)
 	responses := a.huma.OpenAPI().Paths["/api/v1"+path].Get.Responses
@@ -54,7 +57,7 @@ func (a *API) tunnel(ctx context.Context, actor identity.Actor, in *tunnelInput)
 	if !strings.EqualFold(in.Upgrade, "websocket") {
 		return nil, fault.New(fault.Conflict, i18n.T("tunnel.websocket"))
 	}
-	session, err := a.deps.Tunnels.Open(ctx, actor, workload.ID(in.ID))
+	session, err := a.deps.Tunnels.Open(ctx, actor, workload.ID(in.ID), in.Port)
 	if err != nil {
 		return nil, err
 	}
@@ -71,5 +74,6 @@ func (a *API) tunnel(ctx context.Context, actor identity.Actor, in *tunnelInput)
 
 type tunnelInput struct {
 	ID      string `path:"id" maxLength:"64"`
+	Port    string `query:"port" maxLength:"15" doc:"Name or number of a port of its image; its SSH server where absent"`
 	Upgrade string `header:"Upgrade" maxLength:"20" doc:"websocket"`
 }

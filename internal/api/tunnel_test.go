@@ -165,6 +165,7 @@ func TestATunnelIsRefusedInWords(t *testing.T) {
 		via    identity.Via
 		change func(*workload.Workload)
 		plain  bool
+		query  string
 		status int
 		words  string
 	}{
@@ -173,6 +174,7 @@ func TestATunnelIsRefusedInWords(t *testing.T) {
 			words: "has not shared it"},
 		"no server": {change: func(w *workload.Workload) { w.Image.SSH = nil }, status: 409,
 			words: "no SSH server"},
+		"no such port": {query: "?port=grpc", status: 409, words: "It has: ssh"},
 		"stopped": {change: func(w *workload.Workload) { w.State = workload.Stopped }, status: 409,
 			words: "It does not run now"},
 		"no WebSocket": {plain: true, status: 409, words: "speaks WebSocket only"},
@@ -186,6 +188,7 @@ func TestATunnelIsRefusedInWords(t *testing.T) {
 			if c.change != nil {
 				p.change(c.change)
 			}
+			url += c.query
 			var resp *http.Response
 			var err error
 			if c.plain {

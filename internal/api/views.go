@@ -273,6 +273,7 @@ type Image struct {
 	Reference string `json:"reference"`
 	Port      int32  `json:"port"`
 	SSH       *SSH   `json:"ssh,omitempty" doc:"Absent where it has no SSH server"`
+	Ports     Ports  `json:"ports,omitempty" doc:"Further TCP ports by name, which tunnels lead to"`
 
 	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
 	Runtime    *Runtime     `json:"runtime,omitempty" doc:"Of an endpoint whose model is chosen with the start"`
@@ -280,7 +281,7 @@ type Image struct {
 
 func imageView(i catalog.Image) Image {
 	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port,
-		SSH:        sshView(i.SSH),
+		SSH: sshView(i.SSH), Ports: i.Ports,
 		Deprecated: deprecationView(i.Deprecated), Runtime: runtimeView(i.Runtime)}
 }
 
@@ -397,10 +398,11 @@ type Workload struct {
 	Rollout    *Rollout     `json:"rollout,omitempty" doc:"Of an endpoint: a version on its way to take over"`
 	Node       string       `json:"node,omitempty" doc:"Of several replicas: of one that answers, if any does"`
 	Pod        string       `json:"pod,omitempty" doc:"Of several replicas: one that answers, if any does"`
-	URL        string       `json:"url" doc:"Where it is opened, through the gateway; empty for a job"`
+	URL        string       `json:"url" doc:"Where it is opened, through the gateway; empty for a job, and for an image without pages"`
 	Route      *Route       `json:"route,omitempty" doc:"Of an endpoint: its way through a gateway of the site"`
 	Reach      *Reach       `json:"reach,omitempty" doc:"Of an endpoint on a site where one can be reached from outside"`
 	SSH        *SSH         `json:"ssh,omitempty" doc:"Of its image; absent where that has no SSH server"`
+	Ports      Ports        `json:"ports,omitempty" doc:"Of its image: further TCP ports by name, which tunnels lead to"`
 	Volume     string       `json:"volume,omitempty"`
 	Mounts     []string     `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
 	Volumes    []VolumeUse  `json:"volumes,omitempty" doc:"Personal volumes that it has at /data/<name>"`
@@ -522,12 +524,12 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
 		Model: modelView(w.Answering().Model), Git: gitView(w.Git), SSH: sshView(w.Image.SSH),
-		Route: routeView(w), Reach: a.reachView(w),
+		Ports: w.Image.Ports, Route: routeView(w), Reach: a.reachView(w),
 	}
 	if w.Result != nil {
 		v.ExitCode = w.Result.ExitCode
 	}
-	if w.IsJob() {
+	if !w.HasAddress() {
 		v.URL = ""
 	}
 	for _, m := range w.Mounts {

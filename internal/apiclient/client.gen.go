@@ -595,10 +595,13 @@ type Image struct {
 	Kind       ImageKind    `json:"kind"`
 	Name       string       `json:"name"`
 	Port       int32        `json:"port"`
-	Reference  string       `json:"reference"`
-	Runtime    *Runtime     `json:"runtime,omitempty"`
-	Ssh        *SSH         `json:"ssh,omitempty"`
-	Title      string       `json:"title"`
+
+	// Ports Further TCP ports by name, which tunnels lead to
+	Ports     map[string]int32 `json:"ports,omitempty"`
+	Reference string           `json:"reference"`
+	Runtime   *Runtime         `json:"runtime,omitempty"`
+	Ssh       *SSH             `json:"ssh,omitempty"`
+	Title     string           `json:"title"`
 }
 
 // ImageKind defines model for Image.Kind.
@@ -1366,8 +1369,11 @@ type Workload struct {
 	Owner      string     `json:"owner"`
 
 	// Pod Of several replicas: one that answers, if any does
-	Pod   *string `json:"pod,omitempty"`
-	Reach *Reach  `json:"reach,omitempty"`
+	Pod *string `json:"pod,omitempty"`
+
+	// Ports Of its image: further TCP ports by name, which tunnels lead to
+	Ports map[string]int32 `json:"ports,omitempty"`
+	Reach *Reach           `json:"reach,omitempty"`
 
 	// Reason In plain words, why it is in this state; empty while all is well
 	Reason   string   `json:"reason"`
@@ -1390,7 +1396,7 @@ type Workload struct {
 	State  WorkloadState `json:"state"`
 	Tenant string        `json:"tenant"`
 
-	// Url Where it is opened, through the gateway; empty for a job
+	// Url Where it is opened, through the gateway; empty for a job, and for an image without pages
 	Url    string  `json:"url"`
 	Volume *string `json:"volume,omitempty"`
 
@@ -1525,6 +1531,9 @@ type GetWorkloadLogsParams struct {
 
 // OpenWorkloadTunnelParams defines parameters for OpenWorkloadTunnel.
 type OpenWorkloadTunnelParams struct {
+	// Port Name or number of a port of its image; its SSH server where absent
+	Port *string `form:"port,omitempty" json:"port,omitempty"`
+
 	// Upgrade websocket
 	Upgrade *string `json:"Upgrade,omitempty"`
 }
@@ -1836,9 +1845,9 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/workloads/{id}/stop (the `StopWorkload` operationId).
 	StopWorkload(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// OpenWorkloadTunnel Connect to its SSH server by WebSocket, as gpuctl ssh does
+	// OpenWorkloadTunnel Connect to a TCP port of it by WebSocket, as gpuctl does
 	//
-	// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no SSH server; 403 where tunnels are off.
+	// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no such port; 403 where tunnels are off.
 	//
 	// Corresponds with GET /api/v1/workloads/{id}/tunnel (the `OpenWorkloadTunnel` operationId).
 	OpenWorkloadTunnel(ctx context.Context, id string, params *OpenWorkloadTunnelParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2390,9 +2399,9 @@ func (c *Client) StopWorkload(ctx context.Context, id string, reqEditors ...Requ
 	return c.Client.Do(req)
 }
 
-// OpenWorkloadTunnel Connect to its SSH server by WebSocket, as gpuctl ssh does
+// OpenWorkloadTunnel Connect to a TCP port of it by WebSocket, as gpuctl does
 //
-// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no SSH server; 403 where tunnels are off.
+// A WebSocket (RFC 6455) with an API token. Binary messages are the bytes of the TCP connection, in both directions, each of at most 1 MiB. When the portal ends the connection, its last message is the text `{"end": "…"}`, which says why; when the server in the workload does, there is none. Refusals come before the upgrade, as problems. 409 where the workload does not run, or its image has no such port; 403 where tunnels are off.
 //
 // Corresponds with GET /api/v1/workloads/{id}/tunnel (the `OpenWorkloadTunnel` operationId).
 func (c *Client) OpenWorkloadTunnel(ctx context.Context, id string, params *OpenWorkloadTunnelParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3777,6 +3786,33 @@ func NewOpenWorkloadTunnelRequest(server string, id string, params *OpenWorkload
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Port != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "port", *params.Port, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)

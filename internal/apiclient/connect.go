@@ -134,9 +134,14 @@ func Refused(resp *http.Response) error {
 	return e
 }
 
-// Tunnel opens the WebSocket of the operation open-workload-tunnel. The client's timeout is that of the handshake.
-func Tunnel(ctx context.Context, c *Client, id string) (*websocket.Conn, error) {
-	r, err := NewOpenWorkloadTunnelRequest(c.Server, id, nil)
+// Tunnel opens the WebSocket of the operation open-workload-tunnel, to a port by its name or number ("": the SSH server's).
+// The client's timeout is that of the handshake.
+func Tunnel(ctx context.Context, c *Client, id, port string) (*websocket.Conn, error) {
+	params := &OpenWorkloadTunnelParams{}
+	if port != "" {
+		params.Port = &port
+	}
+	r, err := NewOpenWorkloadTunnelRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}

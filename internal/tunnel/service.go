@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -49,7 +51,7 @@ type Options struct {
 }
 
 // Service opens tunnels. Faults: NotFound for what the actor may not see, Forbidden where there is no tunnel for them,
-// TooMany, Conflict for a workload that does not run, whose image has no SSH server, or whose pods cannot be dialed,
+// TooMany, Conflict for a workload that does not run, whose image has no such port, or whose pods cannot be dialed,
 // Unavailable when nothing answers there.
 type Service struct {
 	o    Options
@@ -93,16 +95,17 @@ func (s *Service) Permit(ctx context.Context, a identity.Actor, id workload.ID) 
 	return w, s.o.Rules.Permit(a, w, s.o.Now())
 }
 
-// Open connects to the pod and counts the session. Run or Close must be called.
-func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID) (*Session, error) {
+// Open connects to a port of the pod, which the image names or numbers ("": its SSH server), and counts the session.
+// Run or Close must be called.
+func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID, port string) (*Session, error) {
 	w, err := s.Permit(ctx, a, id)
 	if err != nil {
 		return nil, err
 	}
-	ssh := w.Image.SSH
+	number, known := w.Image.Tunneled(port)
 	switch {
-	case ssh == nil:
-		return nil, fault.New(fault.Conflict, i18n.T("tunnel.no_port"))
+	case !known:
+		return nil, fault.New(fault.Conflict, noPort(w.Image, port))
 	case w.State != workload.Running || w.Observed.Pod == "":
 		return nil, fault.New(fault.Conflict, i18n.T("tunnel.not_running"))
 	case !s.o.Pods.Dials(w.Cluster):
@@ -112,11 +115,25 @@ func (s *Service) Open(ctx context.Context, a identity.Actor, id workload.ID) (*
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.o.Pods.Dial(ctx, w, ssh.Port)
+	conn, err := s.o.Pods.Dial(ctx, w, number)
 	if err != nil {
 		leave()
-		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port",
-			strconv.Itoa(int(ssh.Port))))
+		return nil, fault.Wrap(fault.Unavailable, err, i18n.T("tunnel.silent", "Port", digits(number)))
 	}
-	return &Session{service: s, actor: a, workload: w, pod: conn, leave: leave}, nil
+	return &Session{service: s, actor: a, workload: w, port: number, pod: conn, leave: leave}, nil
 }
+
+// noPort says which ports there are instead.
+func noPort(i catalog.Image, port string) i18n.Text {
+	switch names := i.PortNames(); {
+	case port == "":
+		return i18n.T("tunnel.no_port")
+	case len(names) == 0:
+		return i18n.T("tunnel.no_ports")
+	default:
+		return i18n.T("tunnel.no_such_port", "Port", port, "Names", strings.Join(names, ", "))
+	}
+}
+
+// digits is a port as text: a number would be grouped.
+func digits(port int32) string { return strconv.Itoa(int(port)) }

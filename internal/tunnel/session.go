@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +22,7 @@ type Session struct {
 	service  *Service
 	actor    identity.Actor
 	workload workload.Workload
+	port     int32
 	pod      net.Conn
 	leave    func()
 }
@@ -55,7 +55,7 @@ func (s *Session) Run(ctx context.Context, client Client) (End, error) {
 	defer s.Close()
 	defer func() { _ = client.Close() }()
 	o, began := s.service.o, s.service.o.Now()
-	port := strconv.Itoa(int(s.workload.Image.SSH.Port)) // numbers would be grouped
+	port := digits(s.port)
 	if err := s.record(ctx, audit.TunnelOpened, i18n.T("tunnel.opened", "Port", port)); err != nil {
 		o.Logger.ErrorContext(ctx, "the start of a tunnel could not be recorded", "workload", s.workload.ID, "error", err)
 		return End{}, err

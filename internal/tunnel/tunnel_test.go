@@ -158,7 +158,7 @@ func pipe(t *testing.T) (near, far net.Conn) {
 // begin opens a tunnel of the owner; ends tells how it ended.
 func (w *world) begin() (client net.Conn, ends chan tunnel.End) {
 	w.t.Helper()
-	client, ends, _ = w.beginWith()
+	client, ends, _ = w.beginWith("")
 	return client, ends
 }
 
@@ -171,9 +171,9 @@ type program struct {
 func (p program) CloseWrite() error                     { return p.Conn.(*net.TCPConn).CloseWrite() }
 func (p program) End(_ context.Context, end tunnel.End) { p.told <- end.Reason }
 
-func (w *world) beginWith() (client net.Conn, ends chan tunnel.End, told chan tunnel.Reason) {
+func (w *world) beginWith(port string) (client net.Conn, ends chan tunnel.End, told chan tunnel.Reason) {
 	w.t.Helper()
-	opened, err := w.Open(w.t.Context(), dana, "w-1")
+	opened, err := w.Open(w.t.Context(), dana, "w-1", port)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestHowATunnelEnds(t *testing.T) {
 				adjust = append(adjust, is.adjust)
 			}
 			w := newWorld(t, is.serve, adjust...)
-			client, ends, told := w.beginWith()
+			client, ends, told := w.beginWith("")
 			if is.want != tunnel.Idle && is.want != tunnel.TooLong {
 				echoes(t, client)
 			}
@@ -335,6 +335,7 @@ func TestWhoHasATunnel(t *testing.T) {
 		change func(*workload.Workload)
 		adjust func(*tunnel.Options)
 		http   bool
+		port   string
 		want   fault.Kind
 	}{
 		"the site allows none":            {actor: dana, adjust: func(o *tunnel.Options) { o.Rules.Enabled = false }, want: fault.Forbidden},
@@ -346,6 +347,8 @@ func TestWhoHasATunnel(t *testing.T) {
 		"the owner in the browser":        {actor: inBrowser(), want: fault.Forbidden},
 		"an image without a server": {actor: dana, want: fault.Conflict,
 			change: func(i *workload.Workload) { i.Image.SSH = nil }},
+		"the port of the pages":     {actor: dana, port: "8888", want: fault.Conflict},
+		"no port of the image":      {actor: dana, port: "22", want: fault.Conflict},
 		"pods behind an API server": {actor: dana, want: fault.Conflict, http: true},
 		"one that is stopped": {actor: dana, want: fault.Conflict,
 			change: func(i *workload.Workload) { i.State = workload.Stopped }},
@@ -367,7 +370,7 @@ func TestWhoHasATunnel(t *testing.T) {
 			if id == "" {
 				id = "w-1"
 			}
-			if _, err := w.Open(t.Context(), is.actor, id); !fault.Is(err, is.want) {
+			if _, err := w.Open(t.Context(), is.actor, id, is.port); !fault.Is(err, is.want) {
 				t.Errorf("want %v, got %v", is.want, err)
 			}
 			if w.Running() != 0 || w.dialed != 0 {
@@ -377,29 +380,66 @@ func TestWhoHasATunnel(t *testing.T) {
 	}
 }
 
+// TestATunnelLeadsToAPortOfTheImage by its name or number, and the record has which.
+func TestATunnelLeadsToAPortOfTheImage(t *testing.T) {
+	for _, port := range []string{"tensorboard", "6006"} {
+		w := newWorld(t, nil)
+		w.change(func(i *workload.Workload) { i.Image.Ports = map[string]int32{"tensorboard": 6006} })
+		client, ends, _ := w.beginWith(port)
+		echoes(t, client)
+		_ = client.(*net.TCPConn).CloseWrite()
+		ended(t, ends, tunnel.Closed)
+		if w.dialed != 6006 {
+			t.Errorf("%s: dialed %d", port, w.dialed)
+		}
+		for _, e := range w.record.events {
+			if words := i18n.MustLoad().For("en").Say(e.Detail); !strings.HasPrefix(words, "Port 6006") {
+				t.Errorf("want the port recorded, got %q", words)
+			}
+		}
+	}
+}
+
+// TestARefusedPortNamesTheOthers: whoever mistypes one learns which there are.
+func TestARefusedPortNamesTheOthers(t *testing.T) {
+	w := newWorld(t, nil)
+	english := i18n.MustLoad().For("en")
+	refused := func(port, want string) {
+		t.Helper()
+		_, err := w.Open(t.Context(), dana, "w-1", port)
+		if said := english.Say(fault.As(err).Sentence); said != want {
+			t.Errorf("%q: want %q, got %q", port, want, said)
+		}
+	}
+	refused("grpc", "Its image has no port grpc. It has: ssh.")
+	w.change(func(i *workload.Workload) { i.Image.SSH = nil })
+	refused("grpc", "Its image names no ports. Choose one that does.")
+	refused("", "Its image has no SSH server. Choose one that has.")
+}
+
 func TestAPodThatDoesNotAnswer(t *testing.T) {
 	w := newWorld(t, nil)
 	w.away = errors.New("connection refused")
-	if _, err := w.Open(t.Context(), dana, "w-1"); !fault.Is(err, fault.Unavailable) || w.Running() != 0 {
+	if _, err := w.Open(t.Context(), dana, "w-1", ""); !fault.Is(err, fault.Unavailable) || w.Running() != 0 {
 		t.Errorf("want it told and the place given back, got %v", err)
 	}
 }
 
 func TestPlacesAreCounted(t *testing.T) {
 	w := newWorld(t, nil, func(o *tunnel.Options) { o.Rules.PerPerson = 2 })
-	first, err := w.Open(t.Context(), dana, "w-1")
+	first, err := w.Open(t.Context(), dana, "w-1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Open(t.Context(), dana, "w-1"); err != nil {
+	if _, err := w.Open(t.Context(), dana, "w-1", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Open(t.Context(), dana, "w-1"); !fault.Is(err, fault.TooMany) {
+	if _, err := w.Open(t.Context(), dana, "w-1", ""); !fault.Is(err, fault.TooMany) {
 		t.Errorf("want a third refused, got %v", err)
 	}
 	first.Close()
 	first.Close() // twice gives one place back
-	if _, err := w.Open(t.Context(), dana, "w-1"); err != nil || w.Running() != 2 {
+	if _, err := w.Open(t.Context(), dana, "w-1", ""); err != nil || w.Running() != 2 {
 		t.Errorf("want the place free again, got %v with %d", err, w.Running())
 	}
 }
@@ -407,7 +447,7 @@ func TestPlacesAreCounted(t *testing.T) {
 // TestNothingPassesUnrecorded: where the start cannot be written down, there is no tunnel.
 func TestNothingPassesUnrecorded(t *testing.T) {
 	w := newWorld(t, nil)
-	opened, err := w.Open(t.Context(), dana, "w-1")
+	opened, err := w.Open(t.Context(), dana, "w-1", "")
 	if err != nil {
 		t.Fatal(err)
 	}

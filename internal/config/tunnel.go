@@ -8,9 +8,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// Tunnel lets people connect by SSH to workloads that they may open and whose image has an SSH server: gpuctl ssh
-// passes the bytes through the portal, and no port of the cluster is opened. Start and end are in the audit, what
-// passes is kept nowhere.
+// Tunnel lets people connect to the SSH server and the TCP ports that the image of a workload has which they may open:
+// gpuctl ssh and gpuctl forward pass the bytes through the portal, and no port of the cluster is opened. Start and end
+// are in the audit, what passes is kept nowhere.
 type Tunnel struct {
 	// whether there are tunnels
 	Enabled bool `json:"enabled,omitempty"`

@@ -59,6 +59,33 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	wantAbsent(t, busy, "connect-ssh")
 }
 
+// TestPortsGoThroughThePortal: a line to copy for each TCP port of the image. A workload without pages has no address;
+// its next action is to connect.
+func TestPortsGoThroughThePortal(t *testing.T) {
+	t.Parallel()
+	const at = "/workloads/w-train-resnet"
+	w := sceneWorld(t, "workload", "connect, SSH")
+	doc := read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK)
+	wantText(t, doc, "connect-ports", "gpuctl forward 'train-resnet' grpc", "gpuctl forward 'train-resnet' tensorboard",
+		"tensorboard, port 6006")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, at+"/connect"), http.StatusOK), "connect-ports")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "connect")
+
+	w = sceneWorld(t, "workload", "connect, no pages")
+	doc = read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK)
+	wantText(t, doc, "connect-ports", "gpuctl forward 'train-resnet' dask")
+	wantAbsent(t, doc, "address", "open", "connect-ssh")
+	head := read(t, w.Get(webtest.Anna, at), http.StatusOK)
+	if href, _ := part(head, "connect").Attr("href"); href != at+"/connect" {
+		t.Errorf("want the next action to lead to the ways, got %q", href)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, at), http.StatusOK), "connect")
+	item := w.Work("w-train-resnet")
+	item.State = workload.Stopped
+	w.PutWork(item)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK), "connect-ports", "connect")
+}
+
 // TestWhoCarriesTheCalls: the page of an endpoint gives the address at the gateway of the site, says that the portal's
 // keys do not hold there, and has programs call it; until the gateway takes the route it says why, and they call the
 // portal.

@@ -102,6 +102,7 @@ var workloadScenes = []Scene{
 	{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 	{"workload", "connect, notebook", Anna, Busy, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, SSH", Anna, withSSH, "/workloads/w-train-resnet/connect", nil},
+	{"workload", "connect, no pages", Anna, withoutPages, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "connect, endpoint", Ben, Busy, "/workloads/w-llm-chat/connect", nil},
 	{"workload", "connect, gateway of the site", Ben, published, "/workloads/w-llm-chat/connect", nil},
 	{"workload", "connect, route refused", Ben, unrouted, "/workloads/w-llm-chat/connect", nil},

@@ -427,6 +427,17 @@ func withSSH(s Scope) *World {
 	w := Busy(s)
 	item := w.Work("w-train-resnet")
 	item.Image.SSH = &catalog.SSH{Port: 2222, User: "jovyan"}
+	item.Image.Ports = map[string]int32{"tensorboard": 6006, "grpc": 8001}
+	w.PutWork(item)
+	return w
+}
+
+// withoutPages is busy, with a notebook that has TCP ports and no pages.
+func withoutPages(s Scope) *World {
+	w := Busy(s)
+	item := w.Work("w-train-resnet")
+	item.Image.Port, item.Image.HealthPath, item.Image.OpenPath, item.Image.Auth, item.Image.TokenEnv = 0, "", "", "", ""
+	item.Image.Ports = map[string]int32{"dask": 8786}
 	w.PutWork(item)
 	return w
 }

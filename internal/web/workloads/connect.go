@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -27,12 +30,14 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.ConnectModel{Access: w.accessModel(k, s), SSH: w.sshModel(k, s), Shell: w.shellModel(k, s),
+	m := workloadview.ConnectModel{Access: w.accessModel(k, s), SSH: w.sshModel(k, s),
+		Ports: w.portsModel(k, s), Shell: w.shellModel(k, s),
 		REST: w.restCalls(k, s)}
 	v := w.workloadView(k, s, workloadview.Connect, workloadview.PageModel{Connect: m})
 	v.Parts = append(v.Parts,
 		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(m.Access) }},
 		page.Part{ID: m.SSH.ID, Draw: func(page.Words) templ.Component { return workloadview.SSH(m.SSH) }},
+		page.Part{ID: m.Ports.ID, Draw: func(page.Words) templ.Component { return workloadview.Ports(m.Ports) }},
 		page.Part{ID: m.Shell.ID, Draw: func(page.Words) templ.Component { return workloadview.Shell(m.Shell) }})
 	return v, nil
 }
@@ -53,6 +58,19 @@ func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
 	m.VSCode = (&url.URL{Scheme: "vscode", Host: "vscode-remote", Path: "/ssh-remote+" + host + home}).String()
 	m.JetBrains = "jetbrains-gateway://connect#" + url.Values{"type": {"ssh"}, "deploy": {"false"}, "host": {host},
 		"port": {"22"}, "user": {m.User}, "projectPath": {home}}.Encode()
+	return m
+}
+
+// portsModel has lines on the same terms.
+func (w *Pages) portsModel(k page.Call, s details) workloadview.PortsModel {
+	m := workloadview.PortsModel{ID: "workload-ports"}
+	if s.State != workload.Running || w.Tunnels.Offers(k.Actor, s.Workload, k.Words.Now) != nil {
+		return m
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Image.Ports)) {
+		m.Lines = append(m.Lines, workloadview.PortModel{Name: name, Number: strconv.Itoa(int(s.Image.Ports[name])),
+			Text: "gpuctl forward " + page.ShellQuote(s.Name) + " " + name})
+	}
 	return m
 }
 

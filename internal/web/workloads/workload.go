@@ -250,6 +250,10 @@ func (w *Pages) waitsModel(k page.Call, item workload.Workload) *workloadview.Wa
 func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.ActionsModel {
 	path := page.WorkloadPath(s.ID)
 	m := workloadview.ActionsModel{Open: w.OpenPath(k, s.Workload), Try: s.Image.SpeaksOpenAI()}
+	if s.State == workload.Running && !s.IsJob() && !s.HasAddress() &&
+		w.Tunnels.Offers(k.Actor, s.Workload, k.Words.Now) == nil {
+		m.Connect = connectPath(path)
+	}
 	if !s.mayChange {
 		return m
 	}
@@ -446,7 +450,7 @@ func (w *Pages) accessModel(k page.Call, s details) workloadview.AccessModel {
 	if s.Granted(k.Words.Now) {
 		m.Team = page.OrElse(t.Display(), s.Tenant)
 	}
-	if address := w.AppURL(s.Name); address != "" && !s.IsJob() &&
+	if address := w.AppURL(s.Name); address != "" && s.HasAddress() &&
 		identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
 		m.Address = blocks.OpenAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {

@@ -211,11 +211,24 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log, OnSQL: a.onSQL}); err != nil {
 		return nil, err
 	}
-	if err := a.takeUpClusters(ctx); err != nil {
+	if err := a.assemble(ctx, version, key); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
+	for name, pool := range a.store.Pools() {
+		a.meters.registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
+	a.meters.registry.MustRegister(gauges{app: a})
+	return a, nil
+}
+
+// assemble makes what stands on the database, the parts that others stand on first.
+func (a *App) assemble(ctx context.Context, version string, key []byte) (err error) {
+	c := a.config
+	if err := a.takeUpClusters(ctx); err != nil {
+		return err
+	}
 	if a.pods, err = gateway.NewPods(gateway.PodsOptions{Clusters: a.clusters.reach, Secrets: a.secrets}); err != nil {
-		return nil, errors.Join(err, a.store.Close())
+		return err
 	}
 	a.watchdog = jobs.NewWatchdog(a.store.Renew, a.store.RenewEvery())
 	a.renewals = a.newRenewals(key)
@@ -232,46 +245,30 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		Now: a.now, Logger: a.log})
 	a.services()
 	a.doctor = a.newDoctor(version)
-	if err := a.levels.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.tenants.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.takeUpCatalog(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.prices.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.licenses.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.rules.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.delegations.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.quarantine.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
-	}
-	if err := a.drift.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, a.store.Close())
+	if err := a.takeUp(ctx); err != nil {
+		return err
 	}
 	if err := a.edge(version, key); err != nil {
-		return nil, errors.Join(err, a.store.Close())
+		return err
 	}
 	if c.Has(config.RoleController) {
 		a.controller = a.newController()
 		a.scaler = a.newScaler()
 		a.runner = a.newRunner()
 	}
-	for name, pool := range a.store.Pools() {
-		a.meters.registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	return nil
+}
+
+// takeUp reads what administrators have saved last.
+func (a *App) takeUp(ctx context.Context) error {
+	for _, refresh := range []func(context.Context) error{a.levels.Refresh, a.tenants.Refresh, a.takeUpCatalog,
+		a.prices.Refresh, a.licenses.Refresh, a.rules.Refresh, a.delegations.Refresh, a.quarantine.Refresh,
+		a.drift.Refresh} {
+		if err := refresh(ctx); err != nil {
+			return err
+		}
 	}
-	a.meters.registry.MustRegister(gauges{app: a})
-	return a, nil
+	return nil
 }
 
 // outside prepares what the settings name outside of the portal: catalog, clusters, sign-in provider. It calls none

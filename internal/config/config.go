@@ -440,7 +440,19 @@ func setDefault(field *string, value string) {
 
 // problems lists everything that would keep the portal from working as meant.
 func (c Config) problems() []error {
-	all := c.addressProblems()
+	_, rules := policy.Compile(c.Rules)
+	return slices.Concat(c.addressProblems(), c.listenProblems(), c.Log.problems(), c.Embed.problems(),
+		c.WorkloadSecrets.problems(), c.databaseProblems(), c.processProblems(), c.OIDC.problems(),
+		c.Tokens.problems(c.OIDC.Refresh), c.sessionProblems(), c.limitProblems(), c.placeProblems(), c.Approvals.problems(),
+		c.Advice.problems(), c.Idle.problems(), c.Health.problems(), c.Serving.problems(), c.Help.problems(),
+		c.Schedule.problems(c.TimeZone), c.Terminal.problems(), c.Tunnel.problems(), c.LogStore.problems(),
+		c.Branding.problems(), c.networkProblems(), c.Console.problems(c.Listen, c.Clusters),
+		warningProblems("lease.warnings", c.Lease.Warnings), c.Storage.problems(), c.secretProblems(), c.Notify.problems(),
+		c.clusterProblems(), c.poolProblems(), c.peopleProblems(), c.imageProblems(), c.tenantProblems(), rules)
+}
+
+// listenProblems are those of the addresses at which the portal answers, or sends its traces to.
+func (c Config) listenProblems() (all []error) {
 	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("listen: %q is not host:port", c.Listen)
@@ -457,77 +469,80 @@ func (c Config) problems() []error {
 			add("metricsListen: %s is the port of listen: metrics are for Prometheus and not for everybody", port)
 		}
 	}
-	all = append(all, c.Log.problems()...)
-	all = append(all, c.Embed.problems()...)
-	all = append(all, c.WorkloadSecrets.problems()...)
-	all = append(all, c.databaseProblems()...)
+	return all
+}
+
+// processProblems are those of what this process does and whom it believes.
+func (c Config) processProblems() (all []error) {
 	for _, r := range c.Roles {
 		if r != RoleWeb && r != RoleGateway && r != RoleController {
-			add("roles: unknown role %q: web, gateway, controller", r)
+			all = append(all, fmt.Errorf("roles: unknown role %q: web, gateway, controller", r))
 		}
 	}
 	for _, cidr := range c.TrustedProxies {
 		if _, _, err := net.ParseCIDR(cidr); err != nil {
-			add("trustedProxies: %q is not a network such as 10.0.0.0/8", cidr)
+			all = append(all, fmt.Errorf("trustedProxies: %q is not a network such as 10.0.0.0/8", cidr))
 		}
 	}
-	if c.OIDC.Issuer == "" {
-		add("oidc.issuer: the address of the sign-in provider is missing (file, PORTAL_OIDC_ISSUER or --oidc-issuer)")
-	}
-	all = append(all, c.OIDC.renewalProblems()...)
-	all = append(all, c.Tokens.problems(c.OIDC.Refresh)...)
+	return all
+}
+
+// sessionProblems are those of the sessions of people, and of the key that seals them.
+func (c Config) sessionProblems() (all []error) {
 	if c.SecretKeyFile == "" && !strings.HasPrefix(c.Database, "sqlite:") {
-		add("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: openssl rand -hex 32")
+		all = append(all, errors.New("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one "+
+			"with: openssl rand -hex 32"))
 	}
 	if c.Session.Idle < 0 || c.Session.Absolute < 0 {
-		add("session: idle and absolute must be longer than nothing")
+		all = append(all, errors.New("session: idle and absolute must be longer than nothing"))
 	}
 	if c.Session.Most < 0 || c.Session.Pages < 0 {
-		add("session: most and pages must not be below zero")
+		all = append(all, errors.New("session: most and pages must not be below zero"))
 	}
+	return all
+}
+
+// limitProblems are those of what people may ask for, how often and how much.
+func (c Config) limitProblems() (all []error) {
 	for _, class := range slices.Sorted(maps.Keys(c.RateLimits)) {
 		if _, known := limit.Defaults()[class]; !known {
-			add("rateLimits: unknown class %q: %s", class, strings.Join(limit.Names(), ", "))
+			all = append(all, fmt.Errorf("rateLimits: unknown class %q: %s", class, strings.Join(limit.Names(), ", ")))
 		}
 		if c.RateLimits[class].Burst < 0 {
-			add("rateLimits.%s: burst must not be below zero", class)
+			all = append(all, fmt.Errorf("rateLimits.%s: burst must not be below zero", class))
 		}
 	}
 	if c.Limits.MinLease < 0 || c.Limits.MaxStorageGiB < 0 {
-		add("limits: minLease and maxStorageGiB must not be below zero")
+		all = append(all, errors.New("limits: minLease and maxStorageGiB must not be below zero"))
 	}
+	return all
+}
+
+// placeProblems are those of money and time as the site counts them.
+func (c Config) placeProblems() (all []error) {
 	if unit, err := currency.ParseISO(c.Currency); err != nil || unit.String() != c.Currency {
-		add("currency: %q is not an ISO 4217 currency such as EUR", c.Currency)
+		all = append(all, fmt.Errorf("currency: %q is not an ISO 4217 currency such as EUR", c.Currency))
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil {
-		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
+		all = append(all, fmt.Errorf("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone))
 	}
-	all = append(all, c.Approvals.problems()...)
-	all = append(all, c.Advice.problems()...)
-	all = append(all, c.Idle.problems()...)
-	all = append(all, c.Health.problems()...)
-	all = append(all, c.Serving.problems()...)
-	all = append(all, c.Help.problems()...)
-	all = append(all, c.Schedule.problems(c.TimeZone)...)
-	all = append(all, c.Terminal.problems()...)
-	all = append(all, c.Tunnel.problems()...)
-	all = append(all, c.LogStore.problems()...)
-	all = append(all, c.Branding.problems()...)
-	all = append(all, c.networkProblems()...)
-	all = append(all, c.Console.problems(c.Listen, c.Clusters)...)
-	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
-	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
-	if c.Storage.Retention < 0 {
-		add("storage.retention: must not be below zero")
+	return all
+}
+
+func (s Storage) problems() []error {
+	all := warningProblems("storage.warnings", s.Warnings)
+	if s.Retention < 0 {
+		all = append(all, errors.New("storage.retention: must not be below zero"))
 	}
-	if c.Storage.Grace < 0 {
-		add("storage.grace: must not be below zero")
+	if s.Grace < 0 {
+		all = append(all, errors.New("storage.grace: must not be below zero"))
 	}
-	all = append(all, c.secretProblems()...)
-	all = append(all, c.Notify.problems()...)
-	all = append(all, c.clusterProblems()...)
-	all = append(all, c.poolProblems()...)
-	all = append(all, groupProblems("platform", c.Platform, identity.Approver, identity.Admin, identity.Auditor)...)
+	return all
+}
+
+// peopleProblems are those of the groups that give rights.
+func (c Config) peopleProblems() []error {
+	all := groupProblems("platform", c.Platform, identity.Approver, identity.Admin, identity.Auditor)
 	all = append(all, groupProblems("teamGroups", c.TeamGroups, tenant.MemberRoles...)...)
 	for _, role := range slices.Sorted(maps.Keys(c.TeamGroups)) {
 		for _, rule := range c.TeamGroups[role] {
@@ -536,6 +551,11 @@ func (c Config) problems() []error {
 			}
 		}
 	}
+	return all
+}
+
+// imageProblems are those of where images come from and who looks through them.
+func (c Config) imageProblems() (all []error) {
 	for _, pattern := range c.TeamImages {
 		if err := tenant.ImagesFromProblem(pattern); err != nil {
 			all = append(all, fmt.Errorf("teamImages: %w", err))
@@ -547,9 +567,16 @@ func (c Config) problems() []error {
 	if err := c.ImageScans.Problem(); err != nil {
 		all = append(all, fmt.Errorf("imageScans: %w", err))
 	}
-	all = append(all, c.tenantProblems()...)
-	_, rules := policy.Compile(c.Rules)
-	return append(all, rules...)
+	return all
+}
+
+func (o OIDC) problems() []error {
+	var all []error
+	if o.Issuer == "" {
+		all = append(all, errors.New("oidc.issuer: the address of the sign-in provider is missing (file, "+
+			"PORTAL_OIDC_ISSUER or --oidc-issuer)"))
+	}
+	return append(all, o.renewalProblems()...)
 }
 
 func (o OIDC) renewalProblems() []error {

@@ -65,21 +65,36 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 	if m.Team == nil {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "tenant", Value: form.Tenant})
 	}
-	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
+	m.Hours = w.hoursFields(k, form, wrong)
+	if err := w.attached(k, form, wrong, &m); err != nil {
 		return m, err
+	}
+	m.AdvancedOpen = advancedOpen(form, m, wrong)
+	return m, nil
+}
+
+// attached are the fields of storage, data sets and secrets.
+func (w *Pages) attached(k page.Call, form blocks.StartForm, wrong func(string) string,
+	m *start.FormModel) (err error) {
+	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
+		return err
 	}
 	if m.Secrets, m.Git, err = w.secretsFields(k, form, wrong); err != nil {
-		return m, err
+		return err
 	}
-	m.Hours = w.hoursFields(k, form, wrong)
 	if m.Volumes, err = w.volumesFields(k, form, wrong("volumes")); err != nil {
-		return m, err
+		return err
 	}
 	if m.Datasets, err = w.datasetsField(k, form, wrong("datasets")); err != nil {
-		return m, err
+		return err
 	}
 	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
-	m.AdvancedOpen = len(form.Mounts)+len(form.Datasets)+len(form.Draft().Volumes)+len(form.Secrets) > 0 ||
+	return err
+}
+
+// advancedOpen reports whether the fold shows what was chosen in it, or what is wrong there.
+func advancedOpen(form blocks.StartForm, m start.FormModel, wrong func(string) string) bool {
+	open := len(form.Mounts)+len(form.Datasets)+len(form.Draft().Volumes)+len(form.Secrets) > 0 ||
 		form.Git.URL != "" || form.CustomRef != "" ||
 		m.Hours != nil && form.Hours.Mode != "" ||
 		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
@@ -91,9 +106,9 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
 		"schedule.zone"} {
-		m.AdvancedOpen = m.AdvancedOpen || wrong(name) != ""
+		open = open || wrong(name) != ""
 	}
-	return m, err
+	return open
 }
 
 // besideImage puts what is wrong with what an image is started like beside the field in which that is chosen.

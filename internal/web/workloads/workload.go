@@ -115,32 +115,38 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		o.Start.Log = w.logTail(k, s)
 	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
-	v.Parts = append(v.Parts,
-		page.Part{ID: o.Start.ID, Draw: func(page.Words) templ.Component { return workloadview.Start(o.Start) }},
-		page.Part{ID: o.GPU.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+	v.Parts = append(v.Parts, w.overviewParts(k, s, o, leaseCard, hours)...)
+	return v, nil
+}
+
+// overviewParts are what follows events; lease and hours are drawn anew as time passes.
+func (w *Pages) overviewParts(k page.Call, s details, o workloadview.OverviewModel,
+	lease func(page.Words) workloadview.LeaseCardModel, hours func(page.Words) workloadview.ScheduleModel) []page.Part {
+	return []page.Part{
+		{ID: o.Start.ID, Draw: func(page.Words) templ.Component { return workloadview.Start(o.Start) }},
+		{ID: o.GPU.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			k.Words = say
 			return workloadview.GPU(w.gpuModel(k, s.Workload))
 		}},
-		page.Part{ID: o.Idle.ID, Draw: func(page.Words) templ.Component { return workloadview.Idle(o.Idle) }},
-		page.Part{ID: o.Advice.ID, Draw: func(page.Words) templ.Component { return workloadview.Advice(o.Advice) }},
-		page.Part{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
-			return workloadview.LeaseCard(leaseCard(say))
+		{ID: o.Idle.ID, Draw: func(page.Words) templ.Component { return workloadview.Idle(o.Idle) }},
+		{ID: o.Advice.ID, Draw: func(page.Words) templ.Component { return workloadview.Advice(o.Advice) }},
+		{ID: o.Lease.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+			return workloadview.LeaseCard(lease(say))
 		}},
-		page.Part{ID: o.Versions.NoticeID, Draw: func(page.Words) templ.Component {
+		{ID: o.Versions.NoticeID, Draw: func(page.Words) templ.Component {
 			return workloadview.VersionNotice(o.Versions)
 		}},
-		page.Part{ID: o.Versions.ID, Draw: func(page.Words) templ.Component { return workloadview.Versions(o.Versions) }},
-		page.Part{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
-		page.Part{ID: o.Schedule.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
+		{ID: o.Versions.ID, Draw: func(page.Words) templ.Component { return workloadview.Versions(o.Versions) }},
+		{ID: o.Replicas.ID, Draw: func(page.Words) templ.Component { return workloadview.Replicas(o.Replicas) }},
+		{ID: o.Schedule.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			return workloadview.Schedule(hours(say))
 		}},
-		page.Part{ID: o.Reach.ID, Draw: func(page.Words) templ.Component { return workloadview.Reach(o.Reach) }},
-		page.Part{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
-		page.Part{ID: "workload-activity", Draw: func(page.Words) templ.Component {
+		{ID: o.Reach.ID, Draw: func(page.Words) templ.Component { return workloadview.Reach(o.Reach) }},
+		{ID: o.Facts.ID, Draw: func(page.Words) templ.Component { return workloadview.Facts(o.Facts) }},
+		{ID: "workload-activity", Draw: func(page.Words) templ.Component {
 			return workloadview.Activity(o.Activity)
 		}},
-	)
-	return v, nil
+	}
 }
 
 // workloadObjects shows the objects as the portal applies them.

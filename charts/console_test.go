@@ -174,7 +174,8 @@ func TestConsolePluginIsServed(t *testing.T) {
 	service := the[corev1.Service](t, objects, "Service", plugin.Backend.Service.Name)
 	secret := service.Annotations["service.beta.openshift.io/serving-cert-secret-name"]
 	for _, e := range []endpoint{plugin.Backend, plugin.Proxy[0].Endpoint} {
-		if e.Service.Name != service.Name || e.Service.Namespace != namespace || e.Service.Port != service.Spec.Ports[0].Port {
+		if e.Service.Name != service.Name || e.Service.Namespace != namespace ||
+			e.Service.Port != service.Spec.Ports[0].Port {
 			t.Errorf("the console calls %+v, and the service is %s %v", e, service.Name, service.Spec.Ports)
 		}
 	}

@@ -88,7 +88,8 @@ func (h helm) served() (settings string, volume bool) {
 	} else if !apierrors.IsNotFound(err) {
 		h.t.Fatal(err)
 	}
-	_, err = h.d.Client.CoreV1().PersistentVolumeClaims(h.namespace).Get(h.t.Context(), charts.Release, metav1.GetOptions{})
+	_, err = h.d.Client.CoreV1().PersistentVolumeClaims(h.namespace).Get(h.t.Context(), charts.Release,
+		metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		h.t.Fatal(err)
 	}

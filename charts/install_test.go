@@ -83,7 +83,8 @@ func newShell(t *testing.T, site string) *shell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = s.d.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), charts.Release, metav1.DeleteOptions{})
+		_ = s.d.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), charts.Release,
+			metav1.DeleteOptions{})
 	})
 	return s
 }
@@ -199,7 +200,8 @@ func (s *shell) doctor(args []string) error {
 	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	for _, want := range []string{"ok       Configuration", "ok       API server (main)", "ok       Rights in the cluster (main)"} {
+	for _, want := range []string{"ok       Configuration", "ok       API server (main)",
+		"ok       Rights in the cluster (main)"} {
 		if !strings.Contains(string(out), want) {
 			return fmt.Errorf("want %q in\n%s", want, out)
 		}

@@ -80,7 +80,8 @@ func TestTheMigrationRunsTwice(t *testing.T) {
 		run := exec.Command(program, args...)
 		run.Env = append(os.Environ(), "PORTAL_DATABASE="+owner)
 		said, err := run.CombinedOutput()
-		if err != nil || !strings.Contains(string(said), "up to date") || !strings.Contains(string(said), account+" may run") {
+		if err != nil || !strings.Contains(string(said), "up to date") ||
+			!strings.Contains(string(said), account+" may run") {
 			t.Fatalf("%v\n%s", err, said)
 		}
 	}

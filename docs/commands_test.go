@@ -223,7 +223,8 @@ func TestTheCommandsOfTheOtherPagesWork(t *testing.T) {
 	w.serve(t)
 	w.token(t, "sqlite:cli.db", "dora", "vision-devs")
 	for page, want := range map[string][]string{
-		"install.md": {"kind: ConsoleQuickStart", "kind: RoleBinding", "namespace/gpu-vision", "every link holds", `"open": 0`,
+		"install.md": {"kind: ConsoleQuickStart", "kind: RoleBinding", "namespace/gpu-vision", "every link holds",
+			`"open": 0`,
 			"[+]database ok"},
 		"admins.md":  {"No problems: "},
 		"develop.md": nil, "../README.md": nil,

@@ -63,7 +63,8 @@ func (m *machine) asked() string {
 }
 
 // everything that .ci/needs looks for, and the packages that bring it.
-var everything = map[string]string{"gcc": "cc", "chromium-headless-shell": "chromium-headless-shell", "curl": "curl", "jq": "jq",
+var everything = map[string]string{"gcc": "cc", "chromium-headless-shell": "chromium-headless-shell", "curl": "curl",
+	"jq":               "jq",
 	"jupyter-notebook": "jupyter-notebook", "openssh-client": "ssh", "openssh-server": "sshd", "postgresql": "postgres"}
 
 func TestNeedsInstallsWhatIsMissingOnDebian(t *testing.T) {

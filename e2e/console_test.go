@@ -76,7 +76,8 @@ func openShift(t *testing.T, token, language, theme string) string {
 	mux.HandleFunc("/api/proxy/plugin/gpu-portal/portal/", func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie("csrf-token")
 		safe := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if !safe && (err != nil || subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(r.Header.Get("X-CSRFToken"))) != 1) {
+		if !safe && (err != nil || subtle.ConstantTimeCompare([]byte(cookie.Value),
+			[]byte(r.Header.Get("X-CSRFToken"))) != 1) {
 			http.Error(w, "invalid CSRFToken", http.StatusForbidden)
 			return
 		}
@@ -172,7 +173,8 @@ func TestTheManifestIsOneOfTheConsole(t *testing.T) {
 
 // TestTheConsoleHasOurColours: the pages draw with the PatternFly of the console, which is older than the portal's.
 func TestTheConsoleHasOurColours(t *testing.T) {
-	theirs, err := os.ReadFile(filepath.Join(root, "e2e", "console", "node_modules", "@patternfly", "patternfly", "patternfly.css"))
+	theirs, err := os.ReadFile(filepath.Join(root, "e2e", "console", "node_modules", "@patternfly", "patternfly",
+		"patternfly.css"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,10 @@ func TestHighAvailability(t *testing.T) {
 	s.signal(leader, syscall.SIGSTOP)
 	s.runs(asks()) // the other one has taken over
 	s.signal(leader, syscall.SIGCONT)
-	waittest.For(t, "the frozen controller knows that it does not lead", func() bool { return said(t, leader, leadsNoMore) })
+	waittest.For(t, "the frozen controller knows that it does not lead", func() bool {
+		return said(t, leader,
+			leadsNoMore)
+	})
 
 	s.cut(other, true)
 	s.runs(asks())

@@ -153,7 +153,8 @@ func TestScalingOverREST(t *testing.T) {
 // scalesToTheCeiling has an endpoint scale under load until the quota is full, and gives its id while it holds all.
 func scalesToTheCeiling(t *testing.T, dana client) string {
 	t.Helper()
-	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": "", "replicas": map[string]int{"min": 1, "max": 30},
+	w := dana.running("mig-1g.10gb", endpoint(map[string]any{"storage": "", "replicas": map[string]int{"min": 1,
+		"max": 30},
 		"scaling": map[string]any{"metric": "concurrency", "target": 0.1, "scaleDownAfter": "10m"}}))
 	id := str(w["id"])
 	key := dana.keyOf(id)

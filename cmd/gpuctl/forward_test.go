@@ -50,7 +50,9 @@ func TestForwardLeadsToThePorts(t *testing.T) {
 	if got, err := io.ReadAll(dial("off 6007")); len(got) != 0 || err != nil {
 		t.Errorf("want a refused connection closed, got %q %v", got, err)
 	}
-	waittest.For(t, "the portal's words", func() bool { return strings.Contains(said.String(), "Tunnels to workloads are off") })
+	waittest.For(t, "the portal's words", func() bool {
+		return strings.Contains(said.String(), "Tunnels to workloads are off")
+	})
 	stays := dial("ssh 2222")
 	if _, err := io.ReadFull(stays, make([]byte, 4)); err != nil {
 		t.Errorf("want others let in still, got %v", err)

@@ -169,7 +169,8 @@ func (w *world) body(route string) any {
 	case strings.Contains(path, "/quarantine/") && method == http.MethodPut:
 		return map[string]any{"note": "a test"}
 	case path == "/api/v1/secrets" && method == http.MethodPost:
-		return map[string]any{"name": fmt.Sprintf("body-%d", w.next()), "kind": "ngc", "values": map[string]string{"token": "x"}}
+		return map[string]any{"name": fmt.Sprintf("body-%d", w.next()), "kind": "ngc",
+			"values": map[string]string{"token": "x"}}
 	case path == "/api/v1/secrets/{id}" && method == http.MethodPut:
 		return map[string]any{"values": map[string]string{"token": "y"}}
 	case strings.HasPrefix(path, "/api/v1/clusters") && method != http.MethodGet && method != http.MethodDelete:

@@ -276,6 +276,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 }
 
 // boundedLabels are all that our metrics may have; each is a configured name or of a closed list.
-var boundedLabels = []string{"job", "reason", "side", "outcome", "basis", "rule", "kind", "waits_for", "state", "cluster",
+var boundedLabels = []string{"job", "reason", "side", "outcome", "basis", "rule", "kind", "waits_for", "state",
+	"cluster",
 	"pool", "version",
 	"method", "route", "code", "size", "resource", "unit", "model", "profile", "verb", "le"}

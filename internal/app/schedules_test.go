@@ -236,7 +236,8 @@ func TestAScheduledStartWaitsForASeat(t *testing.T) {
 	}
 	item.Lease.Until = noon.Add(30 * 24 * time.Hour)
 	w.save(func(tx request.Tx) error { return tx.SaveWorkload(t.Context(), item) })
-	hours := schedule.Hours{Zone: "UTC", Windows: []schedule.Window{{Days: schedule.Week(), From: 12 * 60, Until: 20 * 60}}}
+	hours := schedule.Hours{Zone: "UTC", Windows: []schedule.Window{{Days: schedule.Week(), From: 12 * 60,
+		Until: 20 * 60}}}
 	w.passTo(noon.Add(-time.Hour))
 	if _, err := w.workloads.SetSchedule(t.Context(), w.actorOf(developer), item.ID, workload.OwnHours,
 		&hours); err != nil {

@@ -97,7 +97,8 @@ func TestASecretIsItsOwners(t *testing.T) {
 			t.Errorf("%s: want a refusal, got %v", name, err)
 		}
 	}
-	if _, err := w.secretService.Create(t.Context(), w.actorOf(developer), vision, secret.Draft{Name: "x", Kind: secret.NGC,
+	if _, err := w.secretService.Create(t.Context(), w.actorOf(developer), vision, secret.Draft{Name: "x",
+		Kind:   secret.NGC,
 		Values: map[string]string{"token": "x"}}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a member added a secret of the team: %v", err)
 	}
@@ -124,7 +125,8 @@ func TestASecretIsItsOwners(t *testing.T) {
 	}
 	same(t, "of somebody who is shut out", nil, w.values(first.ID))
 	same(t, "the team's goes on", []string{"team-value"}, w.values(second.ID))
-	if err := w.store.Enable(t.Context(), own.Person, audit.Event{At: w.clock.now(), Kind: audit.PersonEnabled}); err != nil {
+	if err := w.store.Enable(t.Context(), own.Person, audit.Event{At: w.clock.now(),
+		Kind: audit.PersonEnabled}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.secretService.Delete(t.Context(), w.actorOf(owner), ofTeam.ID); err != nil {

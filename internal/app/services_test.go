@@ -22,11 +22,13 @@ import (
 // out: a page that forgot to ask who is there must still show nothing.
 func TestNobodyGetsNothing(t *testing.T) {
 	w := newWorld(t)
-	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.unusedVolume(developer, "vision")
+	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.unusedVolume(developer,
+		"vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules", "PlanOf", "TeamSchedule", "ScheduleOf", "Leave",
+	free := []string{"ExpireDue", "ApplyDue", "Due", "ExtendDue", "FollowSchedules", "PlanOf", "TeamSchedule",
+		"ScheduleOf", "Leave",
 		"EnforceRetention", "NotExpanded", "Assign",
 		"Places", "Depth", "ResumeOf",
 		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "CostsOf", "States", "Evaluate", "Every", "Shortest",
@@ -61,7 +63,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 			}
 		}
 	}
-	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Desired != item.Desired || len(now.Grants) > 0 {
+	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Desired != item.Desired ||
+		len(now.Grants) > 0 {
 		t.Errorf("the workload has changed: %v %v", now, err)
 	}
 }

@@ -25,7 +25,8 @@ var tenantTables = []string{"requests", "refusals", "request_asks", "workloads",
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)
 	// narrowed is a condition on whose it is; asks is whose approval a request waits for, deferred_by who gave one.
-	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate|deferred_by)["` + "`" +
+	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate|deferred_by)["` +
+		"`" +
 		`]?\s*(=|in\s*\()`)
 	literals = regexp.MustCompile(`'(?:[^']|\'\')*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?\b`)
 	lists    = regexp.MustCompile(`\(\?(?:\s*,\s*\?)+\)`)

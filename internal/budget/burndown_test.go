@@ -12,7 +12,8 @@ import (
 // TestBurndown: what is left falls by what each day cost, goes on at the pace of the last seven days, and says the day
 // on which nothing is left. Another team's cost does not count.
 func TestBurndown(t *testing.T) {
-	whole := usage.Span{From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}
+	whole := usage.Span{From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 12, 1, 0, 0, 0, 0,
+		time.UTC)}
 	month := func(until time.Time, perDay int64) []usage.DailyCost {
 		var days []usage.DailyCost
 		for _, day := range whole.To(until).Days(time.UTC) {

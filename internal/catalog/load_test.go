@@ -100,7 +100,8 @@ func TestDefaultIsWhatItSays(t *testing.T) {
 		sizes); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"jupyterlab", "pytorch", "jupyter-notebook", "vllm", "nim-llama", "triton", "llama-cpp", "model-demo", "pytorch-job",
+	if diff := cmp.Diff([]string{"jupyterlab", "pytorch", "jupyter-notebook", "vllm", "nim-llama", "triton", "llama-cpp",
+		"model-demo", "pytorch-job",
 		"ngc-pytorch", "ngc-nemo"}, images); diff != "" {
 		t.Error(diff)
 	}

@@ -9,11 +9,13 @@ func TestHelp(t *testing.T) {
 		wrong int
 		link  string
 	}{
-		"nothing":       {Help{}, 0, ""},
-		"both":          {Help{StatusURL: "https://status.example.org/gpu", Contact: "https://chat.example.org"}, 0, "https://chat.example.org"},
-		"an address":    {Help{Contact: "gpu-help@example.org"}, 0, "mailto:gpu-help@example.org"},
-		"no scheme":     {Help{StatusURL: "status.example.org"}, 1, ""},
-		"a script":      {Help{StatusURL: "javascript:alert(1)", Contact: "javascript:alert(1)"}, 2, "mailto:javascript:alert(1)"},
+		"nothing": {Help{}, 0, ""},
+		"both": {Help{StatusURL: "https://status.example.org/gpu", Contact: "https://chat.example.org"}, 0,
+			"https://chat.example.org"},
+		"an address": {Help{Contact: "gpu-help@example.org"}, 0, "mailto:gpu-help@example.org"},
+		"no scheme":  {Help{StatusURL: "status.example.org"}, 1, ""},
+		"a script": {Help{StatusURL: "javascript:alert(1)", Contact: "javascript:alert(1)"}, 2,
+			"mailto:javascript:alert(1)"},
 		"mail headers":  {Help{Contact: "a?cc=b@example.org"}, 1, "mailto:a?cc=b@example.org"},
 		"with a secret": {Help{StatusURL: "https://user:secret@example.org"}, 1, ""},
 	} {

@@ -86,21 +86,23 @@ func TestOnlyAUserOfTheClusterGetsAPage(t *testing.T) {
 		header map[string]string
 		want   int
 	}{
-		"a page":                      {"/", map[string]string{"Authorization": "Bearer ada"}, 200},
-		"without a token":             {"/", nil, 401},
-		"another kind of credential":  {"/", map[string]string{"Authorization": "Basic ada"}, 401},
-		"a token that nobody knows":   {"/", map[string]string{"Authorization": "Bearer mallory"}, 401},
-		"nobody in the portal":        {"/", map[string]string{"Authorization": "Bearer eve"}, 403},
-		"as somebody else":            {"/", map[string]string{"Authorization": "Bearer ada", "Impersonate-User": "eve"}, 403},
-		"as a group":                  {"/", map[string]string{"Authorization": "Bearer ada", "Impersonate-Group": "x"}, 403},
-		"as the console calls groups": {"/", map[string]string{"Authorization": "Bearer ada", "X-Console-Impersonate-Groups": "x"}, 403},
-		"the API":                     {"/api/v1/workloads", map[string]string{"Authorization": "Bearer ada"}, 404},
-		"credentials":                 {"/account", map[string]string{"Authorization": "Bearer ada"}, 404},
-		"the way out":                 {"/signout", map[string]string{"Authorization": "Bearer ada"}, 404},
-		"one behind two slashes":      {"//admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
-		"an administrator's page":     {"/admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
-		"files need no name":          {"/console-plugin/plugin-manifest.json", nil, 200},
-		"a file that is not there":    {"/console-plugin/../plugin.go", nil, 404},
+		"a page":                     {"/", map[string]string{"Authorization": "Bearer ada"}, 200},
+		"without a token":            {"/", nil, 401},
+		"another kind of credential": {"/", map[string]string{"Authorization": "Basic ada"}, 401},
+		"a token that nobody knows":  {"/", map[string]string{"Authorization": "Bearer mallory"}, 401},
+		"nobody in the portal":       {"/", map[string]string{"Authorization": "Bearer eve"}, 403},
+		"as somebody else": {"/", map[string]string{"Authorization": "Bearer ada", "Impersonate-User": "eve"},
+			403},
+		"as a group": {"/", map[string]string{"Authorization": "Bearer ada", "Impersonate-Group": "x"}, 403},
+		"as the console calls groups": {"/", map[string]string{"Authorization": "Bearer ada",
+			"X-Console-Impersonate-Groups": "x"}, 403},
+		"the API":                  {"/api/v1/workloads", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"credentials":              {"/account", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"the way out":              {"/signout", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"one behind two slashes":   {"//admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"an administrator's page":  {"/admin/sizes", map[string]string{"Authorization": "Bearer ada"}, 404},
+		"files need no name":       {"/console-plugin/plugin-manifest.json", nil, 200},
+		"a file that is not there": {"/console-plugin/../plugin.go", nil, 404},
 	} {
 		var seen []call
 		w := ask(testHandler(t, &seen), http.MethodGet, c.path, c.header)
@@ -110,7 +112,8 @@ func TestOnlyAUserOfTheClusterGetsAPage(t *testing.T) {
 		if reached := len(seen) > 0; reached != (c.want == 200 && sentence == "a page") {
 			t.Errorf("%s: reached the pages: %v", sentence, reached)
 		}
-		if c.want == 403 && strings.HasPrefix(sentence, "nobody") && !strings.Contains(w.Body.String(), "https://gpu.example.org") {
+		if c.want == 403 && strings.HasPrefix(sentence, "nobody") && !strings.Contains(w.Body.String(),
+			"https://gpu.example.org") {
 			t.Errorf("%s: no way to sign in: %s", sentence, w.Body)
 		}
 	}
@@ -136,7 +139,8 @@ func TestNothingForTheConsolesOriginGoesOut(t *testing.T) {
 		t.Fatalf("%d calls", len(seen))
 	}
 	for _, c := range seen {
-		if c.host != "gpu.example.org" || c.header.Get("Authorization") != "" || strings.Contains(c.header.Get("Cookie"), "stolen") {
+		if c.host != "gpu.example.org" || c.header.Get("Authorization") != "" || strings.Contains(c.header.Get("Cookie"),
+			"stolen") {
 			t.Errorf("the pages see %+v", c)
 		}
 	}
@@ -194,7 +198,8 @@ func TestTheManifestNamesWhatTheScriptHas(t *testing.T) {
 				t.Errorf("%s %s: the script has no %v", e.Type, name, code)
 			}
 			text, is := value.(string)
-			if key, found := strings.CutPrefix(text, "%plugin__gpu-portal~"); is && found && words[strings.TrimSuffix(key, "%")] == "" {
+			if key, found := strings.CutPrefix(text, "%plugin__gpu-portal~"); is && found && words[strings.TrimSuffix(key,
+				"%")] == "" {
 				t.Errorf("%s %s: no words for %s", e.Type, name, text)
 			}
 		}

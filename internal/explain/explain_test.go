@@ -493,7 +493,8 @@ var cases = map[string]struct {
 	"git, no such branch": {scene(clone(1, "error: pathspec 'nxet' did not match any file(s) known to git")),
 		want{id: "explain.git_ref", failed: true}},
 	"git, the host is away": {scene(clone(128,
-		"fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com")), want{id: "explain.git_away"}},
+		"fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com")),
+		want{id: "explain.git_away"}},
 	"git, something else": {scene(clone(1, "mv: No space left on device")), want{id: "explain.git_failed", failed: true}},
 	// texts of rclone 1.71
 	"bucket, a wrong key": {scene(copied(1, "Failed to copy: operation error S3: ListObjects, https response error "+

@@ -227,7 +227,8 @@ func TestTokensAreCounted(t *testing.T) {
 		defer w.mu.Unlock()
 		var sum endpointkey.Traffic
 		for _, n := range w.taken {
-			sum.Requests, sum.Refused, sum.WithoutUsage = sum.Requests+n.Requests, sum.Refused+n.Refused, sum.WithoutUsage+n.WithoutUsage
+			sum.Requests, sum.Refused, sum.WithoutUsage = sum.Requests+n.Requests, sum.Refused+n.Refused, sum.WithoutUsage+
+				n.WithoutUsage
 			sum.Usage.Prompt, sum.Usage.Completion = sum.Usage.Prompt+n.Usage.Prompt, sum.Usage.Completion+n.Usage.Completion
 			if n.Key != "aaaaaaaa" || n.Workload != "w-ep-anna" || n.LastAt.IsZero() {
 				t.Fatalf("got %+v", n)

@@ -108,7 +108,8 @@ func TestEveryLanguageSaysTheSame(t *testing.T) {
 
 func TestTheLanguageIsTheReaders(t *testing.T) {
 	bundle := i18n.MustLoad()
-	for lang, want := range map[string]string{"zh": "zh", "zh-CN,zh;q=0.9,en;q=0.8": "zh", "zh-Hans-SG": "zh", "ko-KR": "ko",
+	for lang, want := range map[string]string{"zh": "zh", "zh-CN,zh;q=0.9,en;q=0.8": "zh", "zh-Hans-SG": "zh",
+		"ko-KR": "ko",
 		"de-AT": "de", "fr, ko;q=0.5": "ko", "fr": "en", "": "en"} {
 		if got := bundle.For(lang); got.Lang() != want {
 			t.Errorf("%s: want %s, got %s", lang, want, got.Lang())

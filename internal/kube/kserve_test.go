@@ -112,7 +112,8 @@ func allNamed(t *testing.T, in Input) {
 func TestKServeNames(t *testing.T) {
 	in := kserveInput()
 	allNamed(t, in)
-	if MainContainer(in.Workload) != KServeContainer || !Serves(KServeContainer) || !Serves(ContainerName) || Serves("git") {
+	if MainContainer(in.Workload) != KServeContainer || !Serves(KServeContainer) || !Serves(ContainerName) ||
+		Serves("git") {
 		t.Error("the container that serves is another one")
 	}
 }

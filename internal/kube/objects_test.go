@@ -420,7 +420,8 @@ func TestManifestShowsNoSecret(t *testing.T) {
 			t.Errorf("the manifest shows %q", word)
 		}
 	}
-	for _, word := range []string{"token: '********'", "s-1.env.HF_TOKEN: '********'", "kind: StatefulSet", "\n---\n", "nvidia.com/mig-1g.10gb: \"1\""} {
+	for _, word := range []string{"token: '********'", "s-1.env.HF_TOKEN: '********'", "kind: StatefulSet", "\n---\n",
+		"nvidia.com/mig-1g.10gb: \"1\""} {
 		if !strings.Contains(manifest, word) {
 			t.Errorf("the manifest lacks %q:\n%s", word, manifest)
 		}
@@ -627,9 +628,10 @@ func TestHowAVersionTakesOver(t *testing.T) {
 	}{
 		"a canary": {&workload.Rollout{From: 1, To: 2, Canary: &workload.Canary{Percent: 5}},
 			appsv1.RollingUpdateDeploymentStrategyType, "2"},
-		"the first":              {nil, appsv1.RecreateDeploymentStrategyType, ""},
-		"beside":                 {&workload.Rollout{From: 1, To: 2}, appsv1.RollingUpdateDeploymentStrategyType, "2"},
-		"the one before stops":   {&workload.Rollout{From: 1, To: 2, StopFirst: true}, appsv1.RecreateDeploymentStrategyType, "2"},
+		"the first": {nil, appsv1.RecreateDeploymentStrategyType, ""},
+		"beside":    {&workload.Rollout{From: 1, To: 2}, appsv1.RollingUpdateDeploymentStrategyType, "2"},
+		"the one before stops": {&workload.Rollout{From: 1, To: 2, StopFirst: true}, appsv1.RecreateDeploymentStrategyType,
+			"2"},
 		"when it has taken over": {nil, appsv1.RecreateDeploymentStrategyType, "2"},
 	} {
 		in := input("mig-1g.10gb", "vllm")

@@ -21,7 +21,8 @@ func TestSpecOnObjects(t *testing.T) {
 			w := &in.Workload
 			w.Volume, w.StorageGiB = "nb-anna-home", 10
 			w.Owner, w.Request, w.LicenseSeats = "p-1", "r-1", 2
-			w.Grants = []workload.Grant{{ID: "g-1", To: workload.ToPerson, Person: "p-2", Name: "Otto", Permission: workload.MayUse},
+			w.Grants = []workload.Grant{{ID: "g-1", To: workload.ToPerson, Person: "p-2", Name: "Otto",
+				Permission: workload.MayUse},
 				{ID: "g-2", To: workload.ToLink, SecretHash: "00ff", Permission: workload.MayUse}}
 			w.CreatedAt = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 			w.Lease = workload.Lease{From: w.CreatedAt, Until: w.CreatedAt.Add(8*time.Hour + time.Microsecond)}

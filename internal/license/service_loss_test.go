@@ -22,7 +22,8 @@ func (k *recordingStore) Entitlements(context.Context) ([]Entitlement, error) { 
 func (k *recordingStore) LicenseAnswers(context.Context) ([]Answer, error)    { return nil, nil }
 func (k *recordingStore) LicenseDevices(context.Context) ([]Device, error)    { return k.devices, nil }
 func (k *recordingStore) Checkouts(context.Context) ([]Checkout, error)       { return k.checkouts, nil }
-func (k *recordingStore) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
+func (k *recordingStore) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool,
+	events ...audit.Event) error {
 	k.devices, k.told = list, append(k.told, events...)
 	return nil
 }

@@ -89,7 +89,8 @@ func TestAFormChangesItsFieldsAndNoOthers(t *testing.T) {
 				before, _ := was.Size("mig-1g.10gb")
 				return cmp.Equal(s.Placement.NodeSelector, map[string]string{"a": "b"}) && cmp.Equal(other, before)
 			}, 4},
-		"arguments of an image": {Images, "vllm", "args", "--model={model}\n--served-model-name=a b", func(now, _ catalog.Catalog) bool {
+		"arguments of an image": {Images, "vllm", "args", "--model={model}\n--served-model-name=a b", func(now,
+			_ catalog.Catalog) bool {
 			i, _ := now.Image("vllm")
 			return cmp.Equal(i.Args, []string{"--model={model}", "--served-model-name=a b"})
 		}, 3},

@@ -65,7 +65,8 @@ func TestTheCheckEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	admin := identity.Actor{Person: identity.Person{ID: "p-1"}, Via: identity.ViaToken, Global: []identity.Role{identity.Admin}}
+	admin := identity.Actor{Person: identity.Person{ID: "p-1"}, Via: identity.ViaToken,
+		Global: []identity.Role{identity.Admin}}
 	s := &Service{}
 	if _, _, err := s.Check(ctx, admin, "- {name: a, when: 'true', outcome: allow}\n"); !errors.Is(err, context.Canceled) {
 		t.Errorf("want the end of the call, got %v", err)

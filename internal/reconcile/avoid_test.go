@@ -68,7 +68,9 @@ func (c *fakeCluster) waiting(t *testing.T, name string) {
 	}
 	pod := obj.(*corev1.Pod).DeepCopy()
 	pod.Status.Phase = corev1.PodPending
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason:  corev1.PodReasonUnschedulable,
+		Message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}}
 	if err := c.Tracker().Update(gvr, pod, namespace); err != nil {
 		t.Fatal(err)
 	}

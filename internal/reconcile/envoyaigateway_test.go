@@ -143,7 +143,8 @@ func (e *envoy) rules() int {
 // of is the status of a policy.
 func of(list ...string) map[string]any {
 	return map[string]any{"ancestors": []any{map[string]any{
-		"controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "ancestorRef": map[string]any{"name": "models"}, "conditions": conditions(list...)}}}
+		"controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "ancestorRef": map[string]any{"name": "models"},
+		"conditions": conditions(list...)}}}
 }
 
 // guard is the life of an endpoint there: calls are led to its pods only while the gateway asks about keys; limits

@@ -117,7 +117,8 @@ func TestAJobRunsToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared(t, w.store, 3)
-	if l, err := w.cluster.BatchV1().Jobs(namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(l.Items) > 0 {
+	if l, err := w.cluster.BatchV1().Jobs(namespace).List(t.Context(), metav1.ListOptions{}); err != nil ||
+		len(l.Items) > 0 {
 		t.Errorf("want nothing made again, got %v %v", l.Items, err)
 	}
 	if after := w.store.Get(j.ID); after.Reason.ID != got.Reason.ID || after.Result == nil {

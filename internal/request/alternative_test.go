@@ -25,8 +25,9 @@ func TestAlternatives(t *testing.T) {
 		want  string
 		less  []Weaker
 	}{
-		"nothing is missing":                 {whole, []catalog.Size{shared, slice40, larger}, "h200", nil},
-		"isolation is missed most":           {whole, []catalog.Size{shared, unknown, slice10}, "mig-10", []Weaker{LessMemory}},
+		"nothing is missing": {whole, []catalog.Size{shared, slice40, larger}, "h200", nil},
+		"isolation is missed most": {whole, []catalog.Size{shared, unknown, slice10}, "mig-10",
+			[]Weaker{LessMemory}},
 		"of those that lack memory the most": {whole, []catalog.Size{slice10, slice40}, "mig-40", []Weaker{LessMemory}},
 		"only weaker ones": {slice40, []catalog.Size{shared, unknown}, "l40s-shared",
 			[]Weaker{LessIsolation}},

@@ -52,12 +52,14 @@ func TestAJobsDraft(t *testing.T) {
 		"an open quote":            {func(d *JobDraft) { d.CommandLine = `a "b` }, "lab", workload.Job{}, "command"},
 		"a command in a command":   {func(d *JobDraft) { d.CommandLine = "a $(date)" }, "", workload.Job{}, "command"},
 		"no program":               {func(d *JobDraft) { d.Command = []string{" ", "x"} }, "", workload.Job{}, "command"},
-		"too long":                 {func(d *JobDraft) { d.Args = []string{strings.Repeat("x", 17<<10)} }, "", workload.Job{}, "command"},
-		"a NUL":                    {func(d *JobDraft) { d.Args = []string{"a\x00"} }, "", workload.Job{}, "command"},
-		"a line without =":         {func(d *JobDraft) { d.EnvLines = "A" }, "", workload.Job{}, "env"},
-		"a name twice":             {func(d *JobDraft) { d.EnvLines = "A=1\nA=2" }, "", workload.Job{}, "env"},
-		"a name that is none":      {func(d *JobDraft) { d.EnvLines = "2A=1" }, "", workload.Job{}, "env"},
-		"what chooses the GPU":     {func(d *JobDraft) { d.EnvLines = "nvidia_visible_devices=all" }, "", workload.Job{}, "env"},
+		"too long": {func(d *JobDraft) { d.Args = []string{strings.Repeat("x", 17<<10)} }, "", workload.Job{},
+			"command"},
+		"a NUL":               {func(d *JobDraft) { d.Args = []string{"a\x00"} }, "", workload.Job{}, "command"},
+		"a line without =":    {func(d *JobDraft) { d.EnvLines = "A" }, "", workload.Job{}, "env"},
+		"a name twice":        {func(d *JobDraft) { d.EnvLines = "A=1\nA=2" }, "", workload.Job{}, "env"},
+		"a name that is none": {func(d *JobDraft) { d.EnvLines = "2A=1" }, "", workload.Job{}, "env"},
+		"what chooses the GPU": {func(d *JobDraft) { d.EnvLines = "nvidia_visible_devices=all" }, "", workload.Job{},
+			"env"},
 		"values too long": {func(d *JobDraft) { d.Env = map[string]string{"A": strings.Repeat("x", 33<<10)} }, "",
 			workload.Job{}, "env"},
 		"retries for ever":        {func(d *JobDraft) { d.Retries = 1000000 }, "", workload.Job{}, "retries"},
@@ -109,7 +111,8 @@ func TestOnlyJobsHaveACommand(t *testing.T) {
 
 // TestACommandComesBackAsItWas: what a page fills in again is what was typed, to the program.
 func TestACommandComesBackAsItWas(t *testing.T) {
-	for _, words := range [][]string{{"python", "train.py"}, {"sh", "-c", "a | b; echo 'x y' \"z\""}, {"a", "", "b c", "é", "*"},
+	for _, words := range [][]string{{"python", "train.py"}, {"sh", "-c", "a | b; echo 'x y' \"z\""}, {"a", "", "b c", "é",
+		"*"},
 		{"a", "line\nbreak"}, {"a", "$HOME", "`date`", `\`}} {
 		got, err := splitCommand(CommandLine(workload.Job{Command: words[:1], Args: words[1:]}))
 		if diff := cmp.Diff(words, got); err != nil || diff != "" {
@@ -124,7 +127,8 @@ func TestACommandComesBackAsItWas(t *testing.T) {
 }
 
 func FuzzSplitCommand(f *testing.F) {
-	for _, line := range []string{"python x.py", `a "b c" 'd' \e`, "${a", "a | b", "$((1+1))", "<(x)", "{1..1000000000}", "~x"} {
+	for _, line := range []string{"python x.py", `a "b c" 'd' \e`, "${a", "a | b", "$((1+1))", "<(x)", "{1..1000000000}",
+		"~x"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -47,7 +47,8 @@ func TestWhatAWorkloadGetsOfEachKind(t *testing.T) {
 			files: map[string]string{"token": "hf_canary_of_the_hub"}},
 		"a short token shows nothing of itself": {
 			draft: Draft{Kind: NGC, Values: map[string]string{"token": "short"}}, about: map[string]string{},
-			env: map[string]string{"NGC_API_KEY": "short", "NGC_CLI_API_KEY": "short"}, files: map[string]string{"token": "short"}},
+			env:   map[string]string{"NGC_API_KEY": "short", "NGC_CLI_API_KEY": "short"},
+			files: map[string]string{"token": "short"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, problems := c.draft.check()
@@ -81,14 +82,15 @@ func TestWhatIsWrongIsSaidWithoutTheValue(t *testing.T) {
 		draft Draft
 		field string
 	}{
-		"no such kind":        {Draft{Kind: "ssh"}, "kind"},
-		"a field too many":    {Draft{Kind: NGC, Values: map[string]string{"token": canary, "other": canary}}, "values"},
-		"nothing typed":       {Draft{Kind: NGC, Values: map[string]string{"token": "  "}}, "token"},
-		"two words":           {Draft{Kind: NGC, Values: map[string]string{"token": canary + " x"}}, "token"},
-		"a NUL":               {Draft{Kind: NGC, Values: map[string]string{"token": canary + "\x00"}}, "token"},
-		"no UTF-8":            {Draft{Kind: NGC, Values: map[string]string{"token": canary + "\xff"}}, "token"},
-		"a long token":        {Draft{Kind: NGC, Values: map[string]string{"token": strings.Repeat(canary, 1000)}}, "token"},
-		"a large file":        {Draft{Kind: File, Values: map[string]string{"file": "a", "content": strings.Repeat("x", MaxValue)}}, "content"},
+		"no such kind":     {Draft{Kind: "ssh"}, "kind"},
+		"a field too many": {Draft{Kind: NGC, Values: map[string]string{"token": canary, "other": canary}}, "values"},
+		"nothing typed":    {Draft{Kind: NGC, Values: map[string]string{"token": "  "}}, "token"},
+		"two words":        {Draft{Kind: NGC, Values: map[string]string{"token": canary + " x"}}, "token"},
+		"a NUL":            {Draft{Kind: NGC, Values: map[string]string{"token": canary + "\x00"}}, "token"},
+		"no UTF-8":         {Draft{Kind: NGC, Values: map[string]string{"token": canary + "\xff"}}, "token"},
+		"a long token":     {Draft{Kind: NGC, Values: map[string]string{"token": strings.Repeat(canary, 1000)}}, "token"},
+		"a large file": {Draft{Kind: File, Values: map[string]string{"file": "a", "content": strings.Repeat("x",
+			MaxValue)}}, "content"},
 		"a path for a file":   {Draft{Kind: File, Values: map[string]string{"file": "../" + "x", "content": canary}}, "file"},
 		"a line of no value":  {Draft{Kind: Variables, Values: map[string]string{"lines": "A=1\n" + canary}}, "lines"},
 		"a variable twice":    {Draft{Kind: Variables, Values: map[string]string{"lines": "A=" + canary + "\nA=2"}}, "lines"},

@@ -338,7 +338,8 @@ func TestWhoHasATunnel(t *testing.T) {
 		port   string
 		want   fault.Kind
 	}{
-		"the site allows none":            {actor: dana, adjust: func(o *tunnel.Options) { o.Rules.Enabled = false }, want: fault.Forbidden},
+		"the site allows none": {actor: dana, adjust: func(o *tunnel.Options) { o.Rules.Enabled = false },
+			want: fault.Forbidden},
 		"an administrator in their place": {actor: impersonated(), want: fault.Forbidden},
 		"a colleague":                     {actor: member("p-dave"), want: fault.Forbidden},
 		"somebody who only watches":       {actor: auditor, want: fault.Forbidden},

@@ -19,7 +19,8 @@ func (c *counting) LastChange(context.Context) (int64, error) { return c.change,
 
 func (c *counting) Statement(_ context.Context, f Filter) (Statement, error) {
 	c.asked++
-	return Statement{Lines: []Line{{Use: Use{Workload: "w-1", Tenant: "vision", PerHour: Money{Minor: 100, Currency: "EUR"},
+	return Statement{Lines: []Line{{Use: Use{Workload: "w-1", Tenant: "vision", PerHour: Money{Minor: 100,
+		Currency: "EUR"},
 		Held: time.Duration(c.asked) * time.Hour}, Devices: 1, Owner: f.Owner}}}, nil
 }
 

@@ -44,7 +44,8 @@ func TestAJobOfSeveralPods(t *testing.T) {
 func TestWhoDecidesAJobSeesWhatItRuns(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
-	to := wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"h100"},
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"job"},
+		"size":  {"h100"},
 		"image": {"pytorch-job"}, "lease": {"8h"}, "reason": {"the sweep"}, "name": {"sweep"}, "retries": {"2"},
 		"command": {"python 'my train.py' --epochs 3"}, "env": {"HUB_TOKEN=hf_geheim"}, "timeLimit": {"2h"}}))
 	if !strings.HasPrefix(to, "/requests/") {

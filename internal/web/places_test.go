@@ -179,7 +179,10 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 		t.Errorf("want a page of nodes and the broken one among them, got %d: %v", len(names), names)
 	}
 	next := rows("/fleet?nodes-local-p=2")
-	if len(next) != page.RowsPerPage || slices.ContainsFunc(next, func(id string) bool { return slices.Contains(names, id) }) {
+	if len(next) != page.RowsPerPage || slices.ContainsFunc(next, func(id string) bool {
+		return slices.Contains(names,
+			id)
+	}) {
 		t.Errorf("want another page of nodes, got %d: %v", len(next), next)
 	}
 	if names := rows("/fleet?nodes-local-sort=node"); names[0] != "node-big-000" {

@@ -49,7 +49,8 @@ func TestReplicasOnThePage(t *testing.T) {
 	if got := w.Work("w-ranker").Replicas.Want(); got != 3 {
 		t.Errorf("want three, got %d", got)
 	}
-	if got := part(read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "workload-replicas").Length(); got != 0 {
+	if got := part(read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK),
+		"workload-replicas").Length(); got != 0 {
 		t.Error("want no such card on a notebook")
 	}
 }
@@ -61,8 +62,9 @@ func TestScalingOnThePage(t *testing.T) {
 	w := webtest.Scaling(t)
 	const path = "/workloads/w-assistant"
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	for hook, want := range map[string]string{"replicas-ready": "3 of 3", "scaling-metric": "Concurrent requests, 16 per " +
-		"replica", "scaling-down": "5 min"} {
+	for hook, want := range map[string]string{"replicas-ready": "3 of 3",
+		"scaling-metric": "Concurrent requests, 16 per " +
+			"replica", "scaling-down": "5 min"} {
 		if got := textOf(part(doc, hook)); got != want {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}

@@ -56,7 +56,8 @@ func TestALinkOpensForItsSecretUntilItEnds(t *testing.T) {
 		secret string
 		at     time.Time
 		ok     bool
-	}{"right": {secret.Secret, now, true}, "wrong": {identity.NewCredential().Secret, now, false}, "none": {"", now, false},
+	}{"right": {secret.Secret, now, true}, "wrong": {identity.NewCredential().Secret, now, false}, "none": {"", now,
+		false},
 		"over": {secret.Secret, now.Add(time.Hour), false}} {
 		if _, ok := w.link(c.secret, c.at); ok != c.ok {
 			t.Errorf("%s: %v", name, ok)

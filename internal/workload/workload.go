@@ -165,7 +165,7 @@ type Observation struct {
 	PodIP      string    `json:"podIP,omitempty"`
 	Node       string    `json:"node,omitempty"`
 	Ready      bool      `json:"ready"`  // of an endpoint: at least one replica is
-	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission permanently, crash loop)
+	Failed     bool      `json:"failed"` // cannot go on by itself: wrong image, refused by admission, crash loop
 	Restarts   int32     `json:"restarts,omitempty"`
 	// when the notebook's program ended by itself, with exit code 0; zero while it has not
 	ProgramEnded time.Time `json:"programEnded,omitzero"`

@@ -142,7 +142,8 @@ func TestAProgramThatEnded(t *testing.T) {
 }
 
 func TestSpecsSentTwiceChangeNothingTheSecondTime(t *testing.T) {
-	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": granting(Grant{To: ToTeam, Permission: MayUse})} {
+	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": granting(Grant{To: ToTeam,
+		Permission: MayUse})} {
 		t.Run(name, func(t *testing.T) {
 			once, events, err := change(running(), dana, now)
 			if err != nil || len(events) != 1 {
@@ -232,7 +233,8 @@ func TestAJobEndsAndGivesEverythingBack(t *testing.T) {
 			if w.State != c.want || len(events) != 0 || w.Result == nil || w.Reason.ID != reason.ID {
 				t.Errorf("what the cluster has afterwards changes nothing, got %s %v", w.State, w.Reason)
 			}
-			if after, events := EndLease(w, Warnings{}, w.Lease.Until.Add(time.Hour)); len(events) != 0 || after.State != c.want {
+			if after, events := EndLease(w, Warnings{}, w.Lease.Until.Add(time.Hour)); len(events) != 0 ||
+				after.State != c.want {
 				t.Errorf("its lease is over with it, got %s", after.State)
 			}
 		})

@@ -51,8 +51,9 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 		"a node of which one card is named": {healthNode(k, "main", &health.NodeHealth{Cards: []health.CardHealth{silent,
 			named}}).Calm, "Neither DCGM nor the node agent says anything of the errors of its 2 cards."},
 		"a node whose cards all lack them": {healthNode(k, "main",
-			&health.NodeHealth{Cards: []health.CardHealth{named}}).Calm, "DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
-			"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
+			&health.NodeHealth{Cards: []health.CardHealth{named}}).Calm,
+			"DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
+				"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: want %q, got %q", sentence, c.want, c.got)

@@ -67,7 +67,8 @@ func TestWhatAnAddressAsksOfAList(t *testing.T) {
 			answer{1, "name", "", "", ui.OrderModel{URL: down}, "2 entries", true, ""}},
 		"one list of several": {"seats-p=2&p=9&seats-sort=cost", "seats", 60,
 			answer{2, "cost", "/things?seats-sort=cost#seats",
-				"/things?seats-p=3&seats-sort=cost#seats", ui.OrderModel{URL: "/things?seats-sort=-cost#seats", Sorted: "ascending"},
+				"/things?seats-p=3&seats-sort=cost#seats", ui.OrderModel{URL: "/things?seats-sort=-cost#seats",
+					Sorted: "ascending"},
 				"26–50 of 60", false, "cost"}},
 	} {
 		l, m := listAt(t, c.query, c.id, c.total)

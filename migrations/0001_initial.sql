@@ -175,6 +175,8 @@ CREATE INDEX requests_longest ON requests (lease_seconds, id);
 CREATE INDEX requests_decided_by ON requests (decided_by, created_at, id);
 CREATE INDEX requests_deferred ON requests (deferred_until) WHERE deferred_until IS NOT NULL;
 CREATE INDEX requests_seat_line ON requests (seat_since, id, seat_pool) WHERE state = 'pending' AND seat_pool <> '';
+-- Demand that was not met.
+CREATE INDEX requests_given_up ON requests (decided_at, id) WHERE kind = 'start' AND state IN ('withdrawn', 'expired');
 -- How long the requests of a team waited for people.
 CREATE INDEX requests_decided ON requests (tenant, decided_at) WHERE kind = 'start' AND state <> 'pending';
 

@@ -57,7 +57,7 @@ func part(of, whole time.Duration) float64 {
 
 // Gather adds up the days. A day before the workload says nothing of it; one in which it was made says so only when
 // no other workload of the same name ended in it (namesake, zero for none), for metrics know pods by name alone.
-func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, now time.Time,
+func Gather(w *workload.Workload, meter []usage.Interval, days []Day, namesake, now time.Time,
 	window time.Duration) Evidence {
 	e := Evidence{From: later(w.CreatedAt, now.Add(-window)), Until: now}
 	if e.From.After(now) {

@@ -70,8 +70,8 @@ const (
 
 // Advice is what is said of one workload.
 type Advice struct {
-	Workload workload.Workload
-	Kind     Kind // "" for none: then Why says why
+	Workload *workload.Workload // with the price that its size has now; it is not changed
+	Kind     Kind               // "" for none: then Why says why
 	Why      Why
 	Signs    []Sign
 	Size     catalog.Size // what would suit it better; without a name where nothing on offer does
@@ -83,12 +83,11 @@ type Advice struct {
 
 // Judge compares a workload with the sizes that its team may have, at the prices that the team pays now. Hours are
 // those held in the window.
-func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice {
+func Judge(w *workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice {
 	a := Advice{Workload: w, Evidence: e, Rule: r}
 	if a.Why = silent(w); a.Why != "" {
 		return a
 	}
-	offer = suitable(&w, offer)
 	if killed(w) {
 		a.Signs = append(a.Signs, OutOfMemory)
 	}
@@ -99,9 +98,9 @@ func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice
 	switch {
 	case len(a.Signs) > 0:
 		a.Kind, a.Why = Larger, ""
-		a.Size = larger(w.Size, a.Signs, offer)
+		a.Size = larger(w.Size, a.Signs, suitable(w, offer))
 	case a.Why == "":
-		if a.Size = smaller(w.Size, e, offer); a.Size.Name == "" {
+		if a.Size = smaller(w.Size, e, suitable(w, offer)); a.Size.Name == "" {
 			a.Why = Fits
 			return a
 		}
@@ -114,7 +113,7 @@ func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice
 }
 
 // silent is for what needs no look at the evidence.
-func silent(w workload.Workload) Why {
+func silent(w *workload.Workload) Why {
 	switch {
 	case !w.Holds():
 		return Over
@@ -125,7 +124,7 @@ func silent(w workload.Workload) Why {
 }
 
 // uncertainty is why the evidence is not enough.
-func uncertainty(w workload.Workload, e Evidence, r Rule) Why {
+func uncertainty(w *workload.Workload, e Evidence, r Rule) Why {
 	switch {
 	case !w.Size.Technology.OwnReadings():
 		return Shared
@@ -142,7 +141,7 @@ func uncertainty(w workload.Workload, e Evidence, r Rule) Why {
 }
 
 // killed reports whether the program was last ended for using too much memory (package explain).
-func killed(w workload.Workload) bool {
+func killed(w *workload.Workload) bool {
 	return slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Reason.ID) ||
 		slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Observed.Reason.ID)
 }

@@ -155,7 +155,7 @@ func TestJudge(t *testing.T) {
 			but(evidence(10, 20, 40), func(e *Evidence) { e.Throttle, e.Slowed = 14*day, 2*day }), []catalog.Size{half, whole},
 			answer{Why: Fits}},
 	} {
-		got := Judge(c.w, c.e, c.offer, DefaultRule())
+		got := Judge(&c.w, c.e, c.offer, DefaultRule())
 		if diff := cmp.Diff(c.want, answer{got.Kind, got.Why, got.Size.Name, got.Saves.Minor, got.Signs}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)
 		}
@@ -169,7 +169,7 @@ func TestSmallerAlwaysHasRoom(t *testing.T) {
 		for high := 0.0; high <= 100; high += 7 {
 			for _, from := range offer {
 				e := evidence(min(peak, from.Accelerator.MemoryGiB), high/2, high)
-				got := Judge(running(from), e, offer, DefaultRule())
+				got := Judge(new(running(from)), e, offer, DefaultRule())
 				if got.Kind != Smaller {
 					continue
 				}
@@ -266,7 +266,7 @@ func TestGather(t *testing.T) {
 				{From: midnight.Add(-2 * time.Hour), Until: midnight.Add(-time.Hour), UnknownUntil: midnight}}, nil, time.Time{},
 			brief{Held: 3*day + 12*time.Hour + time.Hour}},
 	} {
-		e := Gather(c.w, c.meter, c.days, c.namesake, now, 14*day)
+		e := Gather(&c.w, c.meter, c.days, c.namesake, now, 14*day)
 		got := brief{e.Held, e.Measured, e.Devices, e.PeakMiB, e.DeviceMiB, e.Mean, e.High, e.Busy, e.Patchy}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sentence, diff)

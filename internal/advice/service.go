@@ -178,7 +178,7 @@ func (s *Service) changeable(ctx context.Context, a identity.Actor, id workload.
 	if err != nil {
 		return is, err
 	}
-	return is, workload.Permit(a, identity.ChangeWorkload, is.Workload)
+	return is, workload.Permit(a, identity.ChangeWorkload, *is.Workload)
 }
 
 func (s *Service) event(a identity.Actor, kind audit.Kind, is Advice) audit.Event {
@@ -231,8 +231,8 @@ func (s *Service) judge(ctx context.Context, items []*workload.Workload) (list [
 		if !at.IsZero() {
 			until = at // what was held since cannot have been measured yet
 		}
-		e := Gather(*w, meter[w.ID], days, ended[Name{w.Cluster, w.Namespace, w.Name}], until, s.o.Rule.Window)
-		is := Judge(priced(*w, offers[w.Tenant]), e, offers[w.Tenant], s.o.Rule)
+		e := Gather(w, meter[w.ID], days, ended[Name{w.Cluster, w.Namespace, w.Name}], until, s.o.Rule.Window)
+		is := Judge(priced(w, offers[w.Tenant]), e, offers[w.Tenant], s.o.Rule)
 		if d, away := put[w.ID]; away && is.Kind == d.Kind && is.Size.Name == d.Size {
 			is.Put = &d
 		}
@@ -242,13 +242,18 @@ func (s *Service) judge(ctx context.Context, items []*workload.Workload) (list [
 }
 
 // priced gives a workload's size the price that it has on the list now: what was agreed when it began may be another
-// one, and a move would be made at today's.
-func priced(w workload.Workload, offer []catalog.Size) workload.Workload {
+// one, and a move would be made at today's. A workload that has this price is given as it is.
+func priced(w *workload.Workload, offer []catalog.Size) *workload.Workload {
 	for i := range offer {
-		if offer[i].Name == w.Size.Name {
-			w.Size.PricePerHour = offer[i].PricePerHour
-			break
+		if offer[i].Name != w.Size.Name {
+			continue
 		}
+		if offer[i].PricePerHour == w.Size.PricePerHour {
+			return w
+		}
+		now := *w
+		now.Size.PricePerHour = offer[i].PricePerHour
+		return &now
 	}
 	return w
 }

@@ -75,18 +75,22 @@ func (a *API) advice(ctx context.Context, actor identity.Actor, in *adviceInput)
 }
 
 func (a *API) adviceOf(ctx context.Context, actor identity.Actor, in *idInput) (*output[Advice], error) {
-	is, err := a.deps.Advice.Of(ctx, actor, workload.ID(in.ID))
-	return reply(adviceView(is), err)
+	return oneAdvice(a.deps.Advice.Of(ctx, actor, workload.ID(in.ID)))
 }
 
 func (a *API) dismissAdvice(ctx context.Context, actor identity.Actor, in *idInput) (*output[Advice], error) {
-	is, err := a.deps.Advice.Dismiss(ctx, actor, workload.ID(in.ID))
-	return reply(adviceView(is), err)
+	return oneAdvice(a.deps.Advice.Dismiss(ctx, actor, workload.ID(in.ID)))
 }
 
 func (a *API) restoreAdvice(ctx context.Context, actor identity.Actor, in *idInput) (*output[Advice], error) {
-	is, err := a.deps.Advice.Restore(ctx, actor, workload.ID(in.ID))
-	return reply(adviceView(is), err)
+	return oneAdvice(a.deps.Advice.Restore(ctx, actor, workload.ID(in.ID)))
+}
+
+func oneAdvice(is advice.Advice, err error) (*output[Advice], error) {
+	if err != nil {
+		return nil, err
+	}
+	return reply(adviceView(is), nil)
 }
 
 func adviceView(is advice.Advice) Advice {

@@ -26,7 +26,10 @@ var names = map[language.Tag]string{language.English: "English", language.German
 func Name(tag language.Tag) string { return names[tag] }
 
 // Bundle holds the messages of all languages.
-type Bundle struct{ bundle *goi18n.Bundle }
+type Bundle struct {
+	speakers []*Localizer // of Languages
+	chosen   choices
+}
 
 // Load is the messages of all languages, read once a process from the embedded files, a quarter of a second of CPU. An
 // error names the file that cannot be read.
@@ -41,12 +44,18 @@ func load() (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if _, err := b.LoadMessageFileFS(locales, "locales/"+e.Name()); err != nil {
+	files := make([]*goi18n.MessageFile, len(entries))
+	for i, e := range entries {
+		if files[i], err = b.LoadMessageFileFS(locales, "locales/"+e.Name()); err != nil {
 			return nil, fmt.Errorf("read messages %s: %w", e.Name(), err)
 		}
 	}
-	return &Bundle{bundle: b}, nil
+	bundle := &Bundle{}
+	for _, tag := range Languages {
+		bundle.speakers = append(bundle.speakers, &Localizer{loc: goi18n.NewLocalizer(b, tag.String()), tag: tag,
+			phrases: phrasesIn(files, tag)})
+	}
+	return bundle, nil
 }
 
 // MustLoad is Load for programs and tests, where the embedded files are known to be good.
@@ -58,10 +67,11 @@ func MustLoad() *Bundle {
 	return b
 }
 
-// Localizer puts Texts into one language.
+// Localizer puts Texts into one language. It does not change, and all who read the language share it.
 type Localizer struct {
-	loc *goi18n.Localizer
-	tag language.Tag
+	loc     *goi18n.Localizer
+	tag     language.Tag
+	phrases map[string]phrases // by id; loc speaks what is not in it
 }
 
 var matcher = language.NewMatcher(Languages)
@@ -69,6 +79,17 @@ var matcher = language.NewMatcher(Languages)
 // For chooses the language: the first of the given preferences (a cookie value, an Accept-Language header) that is
 // offered.
 func (b *Bundle) For(preferences ...string) *Localizer {
+	wanted := strings.Join(preferences, "\n")
+	index, known := b.chosen.get(wanted)
+	if !known {
+		index = preferred(preferences)
+		b.chosen.put(wanted, index)
+	}
+	return b.speakers[index]
+}
+
+// preferred is the place in Languages of what somebody prefers.
+func preferred(preferences []string) int {
 	var wanted []language.Tag
 	for _, p := range preferences {
 		tags, _, err := language.ParseAcceptLanguage(p)
@@ -77,17 +98,49 @@ func (b *Bundle) For(preferences ...string) *Localizer {
 		}
 	}
 	_, index, _ := matcher.Match(wanted...)
-	tag := Languages[index]
-	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
+	return index
+}
+
+// choices keep what was chosen for preferences: each call of a browser has the same ones, and matching them takes tens of
+// microseconds.
+type choices struct {
+	mu   sync.RWMutex
+	made map[string]int
+}
+
+const (
+	// mostChoices is far more than browsers of one site differ in; when it is reached, everything is forgotten.
+	mostChoices = 500
+	// longestChoice is in bytes; nobody's browser sends more.
+	longestChoice = 200
+)
+
+func (c *choices) get(wanted string) (int, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	index, known := c.made[wanted]
+	return index, known
+}
+
+func (c *choices) put(wanted string, index int) {
+	if len(wanted) > longestChoice {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == nil || len(c.made) >= mostChoices {
+		c.made = map[string]int{}
+	}
+	c.made[strings.Clone(wanted)] = index
 }
 
 // Exactly is the Localizer of one language. One that is none of ours is English.
 func (b *Bundle) Exactly(lang string) *Localizer {
 	tag, err := language.Parse(lang)
-	if err != nil || !slices.Contains(Languages, tag) {
-		tag = Languages[0]
+	if err != nil {
+		return b.speakers[0]
 	}
-	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
+	return b.speakers[max(0, slices.Index(Languages, tag))]
 }
 
 // Tag is the language of this Localizer.
@@ -112,6 +165,14 @@ func (l *Localizer) Say(t Text) string {
 		}
 		return words
 	}
+	if words, said := say(l, t.ID, named(t.Args)); said {
+		return words
+	}
+	return l.executed(t)
+}
+
+// executed has go-i18n put a Text into words.
+func (l *Localizer) executed(t Text) string {
 	args := make(map[string]any, len(t.Args))
 	for name, value := range t.Args {
 		if nested, ok := value.(Text); ok {
@@ -131,7 +192,14 @@ func (l *Localizer) Say(t Text) string {
 }
 
 // S is Say(T(id, pairs...)), for templates.
-func (l *Localizer) S(id string, pairs ...any) string { return l.Say(T(id, pairs...)) }
+func (l *Localizer) S(id string, args ...any) string {
+	if len(args)%2 == 0 {
+		if words, said := say(l, id, pairs(args)); said {
+			return words
+		}
+	}
+	return l.Say(T(id, args...))
+}
 
 // pluralCount turns what JSON made of a whole number back into one.
 func pluralCount(count any) any {

@@ -16,20 +16,26 @@ type VGPUs struct {
 // vGPU: on a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a slice is
 // on is not told, and the device plugin spreads slots (k8s-device-plugin, distributed allocation), so that each counts
 // as another vGPU while there are enough. That is never too few.
-func (p Pool) Held(checkouts []Checkout) (reserved, used int) {
+func (p Pool) Held(checkouts []Checkout) (reserved, used int) { return p.held(checkouts) }
+
+// held is Held of several lists together.
+func (p Pool) held(lists ...[]Checkout) (reserved, used int) {
 	users, shares := map[string]*sum{}, map[string]*slots{}
-	for _, t := range checkouts {
-		n := max(0, t.Seats)
-		switch {
-		case t.Pool != p.Name:
-		case p.Rule(t.Device).Unit == PerUser && t.Owner != "":
-			entry(users, t.Owner).most(n, t.Node != "")
-		case t.Device == SharedVGPU:
-			entry(shares, t.VGPU).add(t, n)
-		case t.Node == "":
-			reserved += n
-		default:
-			used += n
+	for _, list := range lists {
+		for i := range list {
+			t := &list[i]
+			n := max(0, t.Seats)
+			switch {
+			case t.Pool != p.Name:
+			case p.Rule(t.Device).Unit == PerUser && t.Owner != "":
+				entry(users, t.Owner).most(n, t.Node != "")
+			case t.Device == SharedVGPU:
+				entry(shares, t.VGPU).add(t, n)
+			case t.Node == "":
+				reserved += n
+			default:
+				used += n
+			}
 		}
 	}
 	for _, u := range users {
@@ -66,12 +72,11 @@ func (p Pool) Shared(t Checkout) (group string, most int) {
 // additional is how many seats other checkouts add to what these hold.
 func (p Pool) additional(checkouts []Checkout, others ...Checkout) int {
 	r, u := p.Held(checkouts)
-	all := slices.Clip(checkouts)
-	for _, t := range others {
-		t.Pool = p.Name
-		all = append(all, t)
+	others = slices.Clone(others)
+	for i := range others {
+		others[i].Pool = p.Name
 	}
-	more, too := p.Held(all)
+	more, too := p.held(checkouts, others)
 	return more + too - r - u
 }
 
@@ -114,7 +119,7 @@ type slots struct {
 	on       map[NodeKey]int
 }
 
-func (s *slots) add(t Checkout, n int) {
+func (s *slots) add(t *Checkout, n int) {
 	if t.Node == "" {
 		s.unplaced += n
 		return

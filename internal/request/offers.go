@@ -81,14 +81,17 @@ func (s *Offers) List(ctx context.Context, a identity.Actor, tenantName string) 
 	}
 	l.site.Catalog = l.site.CatalogFor(l.tenant.Name, l.now)
 	var offers []Offer
+	snapshots := map[string]inventory.Snapshot{} // read once for all sizes
 	for i := range l.site.Catalog.Sizes {
 		if !l.site.Catalog.Sizes[i].OfferedTo(l.tenant.Name) {
 			continue
 		}
 		o := l.offer(&l.site.Catalog.Sizes[i])
 		if line, waits := lines[queueKey{o.Cluster, o.Size.Name}]; waits {
-			snapshot, _ := s.snapshots.Snapshot(ctx, o.Cluster)
-			o.QueueDepth = line.depth(s.holdersOf(snapshot))
+			if _, read := snapshots[o.Cluster]; !read {
+				snapshots[o.Cluster], _ = s.snapshots.Snapshot(ctx, o.Cluster)
+			}
+			o.QueueDepth = line.depth(s.holdersOf(snapshots[o.Cluster]))
 		}
 		offers = append(offers, o)
 	}

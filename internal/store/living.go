@@ -3,11 +3,13 @@ package store
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -25,8 +27,10 @@ type livingCache struct {
 // livingList is the living workloads as they were after one change. All who read share it, so nobody changes it.
 type livingList struct {
 	at        int64
-	workloads []workload.Workload        // oldest first
-	places    func() map[workload.ID]int // in workloads
+	workloads []workload.Workload                               // oldest first
+	places    func() map[workload.ID]int                        // in workloads
+	byState   func() []*workload.Workload                       // in the order of workload.ByState
+	byOwner   func() map[identity.PersonID][]*workload.Workload // the same
 	checkouts func() []license.Checkout
 
 	mu sync.Mutex
@@ -81,7 +85,8 @@ func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]
 	if meters == nil || len(meters) > mostMeters {
 		meters = map[workload.ID][]usage.Interval{}
 	}
-	return &livingList{at: at, workloads: list, meters: meters,
+	byState := sync.OnceValue(func() []*workload.Workload { return orderedByState(list) })
+	return &livingList{at: at, workloads: list, meters: meters, byState: byState,
 		places: sync.OnceValue(func() map[workload.ID]int {
 			places := make(map[workload.ID]int, len(list))
 			for i := range list {
@@ -89,7 +94,101 @@ func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]
 			}
 			return places
 		}),
+		byOwner: sync.OnceValue(func() map[identity.PersonID][]*workload.Workload {
+			owned := map[identity.PersonID][]*workload.Workload{}
+			for _, w := range byState() {
+				owned[w.Owner] = append(owned[w.Owner], w)
+			}
+			return owned
+		}),
 		checkouts: sync.OnceValue(func() []license.Checkout { return checkoutsOf(list) })}
+}
+
+// orderedByState is the order that stateRank gives in SQL; those that are alike are newest first.
+func orderedByState(list []workload.Workload) []*workload.Workload {
+	order := make([]*workload.Workload, len(list))
+	for i := range list {
+		order[i] = &list[i]
+	}
+	slices.SortFunc(order, func(a, b *workload.Workload) int {
+		return cmp.Or(cmp.Compare(rankOf(a.State), rankOf(b.State)), olderFirst(*b, *a))
+	})
+	return order
+}
+
+func rankOf(s workload.State) int {
+	switch s {
+	case workload.Failed:
+		return 0
+	case workload.Starting, workload.Queued:
+		return 1
+	case workload.Running, workload.Asleep:
+		return 2
+	}
+	return 3
+}
+
+// onlyLiving reports whether a filter chooses among the living by what Go compares as both databases do: words are
+// searched for by the database.
+func onlyLiving(f workload.Filter) bool {
+	return !f.Ended && len(f.Text) == 0 && !slices.Contains(f.States, workload.Ended)
+}
+
+// chosen are those that a filter chooses among the living, in the order of their state.
+func (l *livingList) chosen(f workload.Filter) iter.Seq[*workload.Workload] {
+	among := l.byState
+	if f.Owner != "" {
+		among = func() []*workload.Workload { return l.byOwner()[f.Owner] }
+	}
+	return func(yield func(*workload.Workload) bool) {
+		for _, w := range among() {
+			if (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) &&
+				(len(f.States) == 0 || slices.Contains(f.States, w.State)) && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// CountWorkloads counts as view.CountWorkloads does.
+func (s *Store) CountWorkloads(ctx context.Context, f workload.Filter) (map[workload.State]int, error) {
+	if !onlyLiving(f) || none(f.Tenants) {
+		return s.view.CountWorkloads(ctx, f)
+	}
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	count := map[workload.State]int{}
+	for w := range l.chosen(f) {
+		count[w.State]++
+	}
+	return count, nil
+}
+
+// WorkloadIDs gives ids as view.WorkloadIDs does.
+func (s *Store) WorkloadIDs(ctx context.Context, f workload.Filter) ([]workload.ID, error) {
+	if !onlyLiving(f) || none(f.Tenants) || f.Sort != workload.ByState || f.Down {
+		return s.view.WorkloadIDs(ctx, f)
+	}
+	l, err := s.livingNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, skip := []workload.ID{}, f.Offset
+	if f.Limit <= 0 {
+		skip = 0
+	}
+	for w := range l.chosen(f) {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if ids = append(ids, w.ID); len(ids) == f.Limit {
+			break
+		}
+	}
+	return ids, nil
 }
 
 // Living gives every workload that has not ended, oldest first, as view.Living does. The list is shared: whoever reads

@@ -50,7 +50,5 @@ func (v view) ChangesAfter(ctx context.Context, seq int64, limit int) ([]live.Ch
 
 // LastChange is the number of the newest outbox row, also when it was purged since.
 func (v view) LastChange(ctx context.Context) (int64, error) {
-	var last int64
-	err := v.at(ctx).Raw("SELECT outbox FROM counters WHERE id = 1").Scan(&last).Error
-	return last, failure(err)
+	return number(v.at(ctx).Raw("SELECT outbox FROM counters WHERE id = 1"))
 }

@@ -194,10 +194,9 @@ func (v view) CountRequests(ctx context.Context, f request.Filter) (int, error) 
 
 // counted counts the rows of a query and stops at most.
 func (v view) counted(ctx context.Context, query *gorm.DB, most int) (int, error) {
-	var n int64
-	rows := query.Model(&requestRow{}).Select("1").Limit(most)
-	err := v.at(ctx).Table("(?) AS counted", rows).Count(&n).Error
-	return int(n), failure(err)
+	n, err := number(v.at(ctx).Raw("SELECT count(*) FROM (?) AS counted",
+		query.Model(&requestRow{}).Select("1").Limit(most)))
+	return int(n), err
 }
 
 // requestPage is a page without what is counted. Going back from a page that has become the first one gives the first
@@ -360,11 +359,9 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 			decided
 		values = append(values, decidedKey+string(approver.Person))
 	}
-
-	var n int64
-	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+decided,
-		append(values, decidedKey+string(in.Self))...).Scan(&n).Error
-	return int(n), failure(err)
+	n, err := number(v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+
+		decided, append(values, decidedKey+string(in.Self))...))
+	return int(n), err
 }
 
 type waitingRow struct {

@@ -82,13 +82,16 @@ func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 
 // snapshot reads the row only when it is not the one that was read before.
 func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapshot, error) {
-	var row snapshotRow
-	if err := s.at(ctx).Select("cluster", "revision").Where("cluster = ?", cluster).Take(&row).Error; err != nil {
+	revision, err := number(s.at(ctx).Raw("SELECT revision FROM snapshots WHERE cluster = ?", cluster))
+	switch known, ok := s.snapshots.get(cluster); {
+	case err != nil:
 		return inventory.Snapshot{}, err
-	}
-	if known, ok := s.snapshots.get(cluster); ok && known.Revision == row.Revision {
+	case revision == 0:
+		return inventory.Snapshot{}, gorm.ErrRecordNotFound
+	case ok && known.Revision == revision:
 		return known.Data.is, nil
 	}
+	var row snapshotRow
 	if err := s.at(ctx).Where("cluster = ?", cluster).Take(&row).Error; err != nil {
 		return inventory.Snapshot{}, err
 	}

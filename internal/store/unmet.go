@@ -30,6 +30,9 @@ type lapseRow struct {
 var lapsed = map[string]usage.UnmetReason{string(request.Withdrawn): usage.UnmetWithdrawn,
 	string(request.Expired): usage.UnmetExpired}
 
+// givenUp is the condition of the index requests_given_up, word for word.
+const givenUp = "kind = 'start' AND state IN ('withdrawn', 'expired')"
+
 // UnmetRequests is who did not get what they asked for in a span: starts that were refused, by the audit, and those
 // that lapsed while they waited.
 func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetRequest, error) {
@@ -51,9 +54,7 @@ func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetReq
 	}
 	var gone []lapseRow
 	err := v.at(ctx).Raw(`SELECT asker, size_name, state, created_at, decided_at FROM requests
-		WHERE kind = ? AND state IN ? AND decided_at >= ? AND decided_at < ? ORDER BY decided_at, id`,
-		string(request.StartKind), []string{string(request.Withdrawn), string(request.Expired)}, from,
-		until).Scan(&gone).Error
+		WHERE `+givenUp+` AND decided_at >= ? AND decided_at < ? ORDER BY decided_at, id`, from, until).Scan(&gone).Error
 	for _, r := range gone {
 		at := r.DecidedAt.time()
 		unmet = append(unmet, usage.UnmetRequest{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],

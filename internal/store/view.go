@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"gorm.io/gorm"
 
@@ -40,20 +39,15 @@ func (v view) readOnly(ctx context.Context, fn func(view) error) error {
 
 // one reads the single row that the query is about; none gives a NotFound with the sentence. A name that the database
 // cannot even hold is the name of nothing.
-func one[Row any](query *gorm.DB, missing i18n.Text) (Row, error) {
-	var row Row
-	err := query.Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) || unwritable(err) {
+func one[Row any](query *gorm.DB, missing i18n.Text) (row Row, err error) {
+	rows, err := all[Row](query.Limit(1))
+	if err == nil && len(rows) == 0 || unwritable(err) {
 		return row, fault.New(fault.NotFound, missing)
 	}
-	return row, failure(err)
-}
-
-// all reads every row of the query.
-func all[Row any](query *gorm.DB) ([]Row, error) {
-	var rows []Row
-	err := query.Find(&rows).Error
-	return rows, failure(err)
+	if err == nil {
+		row = rows[0]
+	}
+	return row, err
 }
 
 // each turns rows into what the other packages know.

@@ -140,13 +140,14 @@ func (d Directory) ByName(name string) (Tenant, bool) {
 func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups),
 		Granted: map[string][]identity.PersonID{}}
-	named := d.named(p.Groups)
-	for _, t := range d.Tenants {
+	named, manual := d.named(p.Groups), d.Manual[p.ID]
+	for i := range d.Tenants {
+		t := &d.Tenants[i]
 		groups := union(rolesOf(t.Groups, p.Groups), named[t.Name])
-		if roles := union(groups, d.Manual[p.ID][t.Name]); len(roles) > 0 {
+		if roles := union(groups, manual[t.Name]); len(roles) > 0 {
 			a.Tenants[t.Name] = roles
 		}
-		for _, role := range d.Manual[p.ID][t.Name] {
+		for _, role := range manual[t.Name] {
 			if !slices.Contains(groups, role) {
 				key := identity.RolePrincipal(role, t.Name)
 				a.Granted[key] = d.Granted[p.ID][key]
@@ -205,10 +206,12 @@ func Matches(pattern, group string) bool {
 	return strings.HasSuffix(rest, parts[last])
 }
 
+// everyRole is in the order in which roles are told.
+var everyRole = []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin, identity.Auditor}
+
 func rolesOf(by map[identity.Role][]string, groups []string) []identity.Role {
 	var roles []identity.Role
-	for _, role := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin,
-		identity.Auditor} {
+	for _, role := range everyRole {
 		if slices.ContainsFunc(by[role], func(pattern string) bool { return held(pattern, groups) }) {
 			roles = append(roles, role)
 		}

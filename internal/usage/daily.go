@@ -100,10 +100,11 @@ func addMonthly(costs []DailyCost, group func(Line) string, currency string, lin
 	}
 }
 
-// rest makes the last day what the days before it leave of the statement, so that the days always add up to it.
-func (s Statement) rest(closed []DailyCost, last Span, group func(Line) string, currency string) []DailyCost {
+// rest makes the last day what the days before it leave of the groups of a statement, so that the days always add up to
+// them.
+func rest(closed []DailyCost, last Span, groups []Sum, currency string) []DailyCost {
 	today := DailyCost{Day: last, Cost: map[string]Money{}}
-	for _, g := range s.By(group) {
+	for _, g := range groups {
 		for _, c := range g.Cost {
 			if c.Currency == currency && c.Minor != 0 {
 				today.add(g.Key, c)
@@ -144,7 +145,7 @@ func (s *Service) Daily(ctx context.Context, a identity.Actor, scope Scope, st S
 	if err != nil {
 		return nil, err
 	}
-	return st.rest(closed, last, group, currency), nil
+	return rest(closed, last, st.Grouped(by), currency), nil
 }
 
 func (s *Service) closedDays(ctx context.Context, f Filter, st Statement, days []Span, group func(Line) string,

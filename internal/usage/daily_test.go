@@ -98,7 +98,7 @@ func TestDaysAddUpToTheStatement(t *testing.T) {
 			}
 			// what the days before it leave is the last day
 			last := len(days) - 1
-			alike(t, days, st.rest(days[:last], days[last].Day, group, "EUR"))
+			alike(t, days, rest(days[:last], days[last].Day, st.By(group), "EUR"))
 			if t.Failed() {
 				t.Fatalf("seed %d by %s", seed, by)
 			}

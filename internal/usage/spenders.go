@@ -24,15 +24,20 @@ func (s Statement) Spenders(by, currency string, most int) []Spender {
 		}
 		return 0
 	}
-	var list []Spender
-	all := in(s.Total().Cost)
-	for _, g := range s.Grouped(by) {
-		if minor := in(g.Cost); minor > 0 && all > 0 {
-			list = append(list, Spender{g, Money{Minor: minor, Currency: currency}, float64(minor) / float64(all)})
+	groups, all := s.Grouped(by), in(s.Total().Cost)
+	var dearest []int // in groups
+	for i := range groups {
+		if in(groups[i].Cost) > 0 && all > 0 {
+			dearest = append(dearest, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Spender) int {
-		return cmp.Or(cmp.Compare(b.Cost.Minor, a.Cost.Minor), strings.Compare(a.Sum.Key, b.Sum.Key))
+	slices.SortStableFunc(dearest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(in(groups[b].Cost), in(groups[a].Cost)), strings.Compare(groups[a].Key, groups[b].Key))
 	})
-	return list[:min(len(list), most)]
+	var list []Spender
+	for _, i := range dearest[:min(len(dearest), most)] {
+		minor := in(groups[i].Cost)
+		list = append(list, Spender{groups[i], Money{Minor: minor, Currency: currency}, float64(minor) / float64(all)})
+	}
+	return list
 }

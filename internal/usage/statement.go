@@ -63,29 +63,32 @@ type useKey struct {
 // Uses cuts intervals to a span, in the order workload, size, price. What is still open is held until the end of the
 // span: end it now with Span.To.
 func Uses(intervals []Interval, s Span) []Use {
-	lines := map[useKey]*Use{}
-	past := Span{Until: s.From}
-	for _, i := range intervals {
-		until := i.Until
+	var places map[useKey]int // in uses; a workload that never changed has one line, and needs none
+	if len(intervals) > 1 {
+		places = make(map[useKey]int, len(intervals))
+	}
+	uses, past := make([]Use, 0, len(intervals)), Span{Until: s.From}
+	for i := range intervals {
+		is := &intervals[i]
+		until := is.Until
 		if until.IsZero() {
-			until = later(i.From, s.Until)
+			until = later(is.From, s.Until)
 		}
-		before, held := past.overlap(i.From, until), s.overlap(i.From, until)
-		unknown := s.overlap(until, later(until, i.UnknownUntil))
-		key := useKey{i.Workload, i.Tenant, i.Size, i.PerHour}
-		if lines[key] == nil {
-			lines[key] = &Use{Workload: i.Workload, Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour}
+		key := useKey{is.Workload, is.Tenant, is.Size, is.PerHour}
+		at, known := places[key]
+		if !known {
+			at = len(uses)
+			uses = append(uses, Use{Workload: is.Workload, Tenant: is.Tenant, Size: is.Size, PerHour: is.PerHour})
+			if places != nil {
+				places[key] = at
+			}
 		}
-		lines[key].Before += i.times(before)
-		lines[key].Held += i.times(held)
-		lines[key].Unknown += i.times(unknown)
+		use := &uses[at]
+		use.Before += is.times(past.overlap(is.From, until))
+		use.Held += is.times(s.overlap(is.From, until))
+		use.Unknown += is.times(s.overlap(until, later(until, is.UnknownUntil)))
 	}
-	uses := make([]Use, 0, len(lines))
-	for _, u := range lines {
-		if u.Held > 0 || u.Unknown > 0 {
-			uses = append(uses, *u)
-		}
-	}
+	uses = slices.DeleteFunc(uses, func(u Use) bool { return u.Held <= 0 && u.Unknown <= 0 })
 	slices.SortFunc(uses, compareUses)
 	return uses
 }

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -267,7 +266,8 @@ func (s *Service) Running(ctx context.Context, a identity.Actor, ids []ID) ([]*W
 	living, err := s.Store.Living(ctx)
 	var list []*Workload
 	for i := range living {
-		if w := &living[i]; w.State == Running && wanted[w.ID] && Permit(a, identity.ReadWorkload, *w) == nil {
+		if w := &living[i]; w.State == Running && wanted[w.ID] &&
+			identity.Can(a, identity.ReadWorkload, identity.Resource{Tenant: w.Tenant, Owner: w.Owner}) {
 			list = append(list, w)
 		}
 	}
@@ -352,7 +352,15 @@ func (s *Service) costing(ctx context.Context, ids []ID) (cost func(ID, time.Tim
 	if err != nil {
 		return nil, err
 	}
-	sharers, err := s.Store.SeatSharers(ctx, usage.SeatGroups(slices.Concat(slices.Collect(maps.Values(intervals))...)))
+	var shared []usage.Interval
+	for _, meter := range intervals {
+		for i := range meter {
+			if meter[i].Seats.Group != "" {
+				shared = append(shared, meter[i])
+			}
+		}
+	}
+	sharers, err := s.Store.SeatSharers(ctx, usage.SeatGroups(shared))
 	if err != nil {
 		return nil, err
 	}

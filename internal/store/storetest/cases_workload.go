@@ -317,6 +317,15 @@ var workloadCases = cases{
 			{"w-1", workload.Filter{Sort: workload.ByName, Limit: 2, Offset: 4}},
 			{"", workload.Filter{Limit: 2, Offset: 40}}, {"", workload.Filter{Tenants: []string{}}},
 			{"w-2", workload.Filter{Text: []string{"n-4"}}},
+			{"w-2 w-4", workload.Filter{Sort: workload.ByState, Limit: 2, Offset: 1}},
+			{"", workload.Filter{Sort: workload.ByState, Limit: 2, Offset: 9}},
+			{"w-4 w-1", workload.Filter{Sort: workload.ByState, States: []workload.State{workload.Running}}},
+			{"w-4 w-1 w-3", workload.Filter{Sort: workload.ByState, States: []workload.State{workload.Running,
+				workload.Ended}}},
+			{"", workload.Filter{Sort: workload.ByState, Owner: "p-nobody"}},
+			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{Sort: workload.ByState, Owner: Workload("w-0").Owner,
+				Tenants: []string{"none", Workload("w-0").Tenant}}},
+			{"", workload.Filter{Sort: workload.ByState, Tenants: []string{"none"}}},
 		} {
 			ids := got(s.WorkloadIDs(ctx, c.f))(t)
 			equal(t, c.want, idsOf(got(s.WorkloadsByID(ctx, ids))(t), workloadID))
@@ -326,9 +335,13 @@ var workloadCases = cases{
 		equal(t, map[workload.State]int{}, got(s.CountWorkloads(ctx, workload.Filter{Tenants: []string{}}))(t))
 		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
 		changed := got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0]
-		changed.OwnerName = "Grace"
+		changed.OwnerName, changed.State = "Grace", workload.Failed
 		saveWorkload(t, s, changed)
 		equal(t, "Grace", got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0].OwnerName)
+		equal(t, map[workload.State]int{workload.Running: 1, workload.Queued: 1, workload.Failed: 2, workload.Stopped: 1},
+			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
+		equal(t, "w-5 w-4 w-2 w-1 w-0", idsOf(got(s.WorkloadsByID(ctx,
+			got(s.WorkloadIDs(ctx, workload.Filter{Sort: workload.ByState}))(t)))(t), workloadID))
 	},
 	"the living are those of now, also to who asked before": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

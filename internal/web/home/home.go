@@ -69,7 +69,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
-		Parts: w.homeParts(k, m, p.items)}, nil
+		Waiting: &attention.Waiting, Parts: w.homeParts(k, m, p.items)}, nil
 }
 
 // ownPending are the actor's own starts that wait for an approval.

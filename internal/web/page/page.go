@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -48,6 +49,7 @@ type View struct {
 	Tour     layout.Tour // the stops that it has; "" for none
 	Back     string      // where its forms of settings lead; "" for itself
 	NewsRead bool        // with this page the reader has seen what is new
+	Waiting  *int        // what Frame.Waiting gave, where the page has asked; nil: it has not
 }
 
 // Part is a region of a page that can be updated: the element with its id. Draw makes it from what was read last, with
@@ -118,13 +120,25 @@ func (w *Frame) Reply(c echo.Context, k Call, p Page, v View, status int) error 
 
 // Write renders to a buffer first: a page is whole or an error.
 func (w *Frame) Write(c echo.Context, status int, component templ.Component) error {
-	var buffer bytes.Buffer
+	buffer := buffers.Get().(*bytes.Buffer)
+	buffer.Reset()
+	defer func() {
+		if buffer.Cap() <= mostKept {
+			buffers.Put(buffer)
+		}
+	}()
 	ctx := c.Request().Context()
-	if err := component.Render(ui.WithLocalizer(ctx, i18n.From(ctx)), &buffer); err != nil {
+	if err := component.Render(ui.WithLocalizer(ctx, i18n.From(ctx)), buffer); err != nil {
 		return err
 	}
 	return c.HTMLBlob(status, buffer.Bytes())
 }
+
+// buffers are those of pages that were written: one that grows to a page takes twice its size again and again.
+var buffers = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// mostKept is in bytes; few pages are larger.
+const mostKept = 1 << 20
 
 // frame is what stands around the content.
 func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) {
@@ -132,7 +146,7 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 		return layout.PageModel{Title: v.Title, Lang: k.Words.Lang(), Theme: theme(c), Path: back(c, v), Wide: v.Wide,
 			Links: links(), StartOff: true, SignIn: "/signin?" + url.Values{"return": {back(c, v)}}.Encode()}, nil
 	}
-	waiting, err := w.Waiting(k)
+	waiting, err := w.waitingOf(k, v)
 	if err != nil {
 		return layout.PageModel{}, err
 	}
@@ -188,6 +202,14 @@ func (w *Frame) Waiting(k Call) (int, error) {
 		return 0, nil
 	}
 	return w.Approvals.Waiting(k.Ctx, k.Actor)
+}
+
+// waitingOf is Waiting, asked once for each page.
+func (w *Frame) waitingOf(k Call, v View) (int, error) {
+	if v.Waiting != nil {
+		return *v.Waiting, nil
+	}
+	return w.Waiting(k)
 }
 
 func userModel(k Call, current string) layout.UserModel {

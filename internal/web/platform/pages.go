@@ -28,4 +28,5 @@ type Pages struct {
 	Snapshots  request.Snapshots
 	Usage      *usage.Service
 	overviews  overviews
+	fleetUses  fleetUses
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -166,25 +167,55 @@ func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
 			s.free += float64(stock.Free) / usage.Parts
 			s.broken += float64(stock.Broken) / usage.Parts
 		}
-		f := w.Metrics.Fleet(name)
-		if f == nil {
-			continue
-		}
-		for _, node := range f.Nodes {
-			for _, card := range node.Cards {
-				for _, c := range card.Cells {
-					switch kind := blocks.KindOfCell(c); {
-					case !c.Held() || kind == "unknown":
-					case kind == "idle":
-						s.idle, s.told = s.idle+c.Part, s.told+c.Part
-					default:
-						s.told += c.Part
-					}
+		idle, told := w.fleetUses.of(name, w.Metrics.Fleet(name))
+		s.idle, s.told = s.idle+idle, s.told+told
+	}
+	return s, asOf
+}
+
+// fleetUses keeps the sums of each cluster's devices until there is another reading: there are ten thousands of them, and
+// they are the same for all who look.
+type fleetUses struct {
+	mu   sync.Mutex
+	last map[string]fleetUse
+}
+
+// fleetUse is idle and told of fleetSums.
+type fleetUse struct {
+	fleet      *gpumetrics.Fleet
+	idle, told float64
+}
+
+// of adds up the held devices of a fleet, which may be nil.
+func (u *fleetUses) of(cluster string, f *gpumetrics.Fleet) (idle, told float64) {
+	if f == nil {
+		return 0, 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if known := u.last[cluster]; known.fleet == f {
+		return known.idle, known.told
+	}
+	sum := fleetUse{fleet: f}
+	for _, node := range f.Nodes {
+		for _, card := range node.Cards {
+			for i := range card.Cells {
+				c := &card.Cells[i]
+				switch kind := blocks.KindOfCell(*c); {
+				case !c.Held() || kind == "unknown":
+				case kind == "idle":
+					sum.idle, sum.told = sum.idle+c.Part, sum.told+c.Part
+				default:
+					sum.told += c.Part
 				}
 			}
 		}
 	}
-	return s, asOf
+	if u.last == nil {
+		u.last = map[string]fleetUse{}
+	}
+	u.last[cluster] = sum
+	return sum.idle, sum.told
 }
 
 // fleetNow is the strongest number of the page: how much of the fleet is allocated, and how much of that works.

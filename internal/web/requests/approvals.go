@@ -83,19 +83,21 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	m.Seats, m.List.Seats = seats, seats
 	whole := []page.Part{{ID: "inbox-page", Draw: func(page.Words) templ.Component { return requests.Inbox(m) }}}
 	if chosen == nil {
-		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole}, nil
+		return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Parts: whole,
+			Waiting: &waiting}, nil
 	}
 	detail, err := w.approvalDetail(k, *chosen, items, was, page.ProblemsOf(cause))
 	if err != nil {
 		return page.View{}, err
 	}
 	m.Detail = &detail
-	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Wide: true, Parts: []page.Part{
-		{ID: "undo", Draw: func(page.Words) templ.Component { return requests.Undo(m.Undo) }},
-		{ID: "approvals", Draw: func(page.Words) templ.Component { return requests.InboxList(m.List) }},
-		{ID: "approval-bars", Draw: func(page.Words) templ.Component { return requests.Bars(detail.Bars) }},
-		{ID: "approval-decide", Draw: func(page.Words) templ.Component { return requests.Decide(detail) }},
-	}}
+	v := page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Inbox(m), Wide: true, Waiting: &waiting,
+		Parts: []page.Part{
+			{ID: "undo", Draw: func(page.Words) templ.Component { return requests.Undo(m.Undo) }},
+			{ID: "approvals", Draw: func(page.Words) templ.Component { return requests.InboxList(m.List) }},
+			{ID: "approval-bars", Draw: func(page.Words) templ.Component { return requests.Bars(detail.Bars) }},
+			{ID: "approval-decide", Draw: func(page.Words) templ.Component { return requests.Decide(detail) }},
+		}}
 	if open {
 		v.Parts = append(whole, v.Parts...) // a page that was empty gets its first request as a whole
 	}

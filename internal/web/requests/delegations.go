@@ -76,7 +76,7 @@ func (w *Pages) delegationsView(k page.Call, form delegationForm, problems []fau
 			return page.View{}, err
 		}
 	}
-	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Delegations(m)}, nil
+	return page.View{Title: m.Header.Title, Nav: "/requests", Body: requests.Delegations(m), Waiting: &waiting}, nil
 }
 
 // nameForm asks which of those who were found, and for how long; nil where nobody was.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/manual"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -170,14 +171,27 @@ func (w *Pages) nodes(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, cluster := range w.Site().Clusters {
 		snapshot, _ := w.Snapshots.Snapshot(k.Ctx, cluster)
-		for _, n := range snapshot.Nodes {
-			if score := q.score(n.Name, n.Model); score > 0 {
+		lower := w.lower.Of(snapshot, nil, func() []lowerNode { return lowerNodes(snapshot) })
+		for i, n := range lower {
+			if score := q.scoreLower(n.name, n.model); score > 0 {
+				n := &snapshot.Nodes[i]
 				hits = append(hits, hit{search.HitModel{Kind: search.Node, Title: n.Name, Href: page.NodePath(n.Name),
 					Detail: strings.Trim(n.Model+" · "+cluster, " ·")}, score})
 			}
 		}
 	}
 	return hits, nil
+}
+
+// lowerNode is what a node is found by, in lower case.
+type lowerNode struct{ name, model string }
+
+func lowerNodes(s inventory.Snapshot) []lowerNode {
+	lower := make([]lowerNode, len(s.Nodes))
+	for i := range s.Nodes {
+		lower[i] = lowerNode{strings.ToLower(s.Nodes[i].Name), strings.ToLower(s.Nodes[i].Model)}
+	}
+	return lower
 }
 
 // sizes are those on offer to a team for which the reader may start something; for those who read the catalog, all.

@@ -4,6 +4,7 @@
 package search
 
 import (
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -14,4 +15,5 @@ type Pages struct {
 	*blocks.Blocks
 	Snapshots request.Snapshots
 	Tenants   *tenant.Service
+	lower     inventory.Once[[]lowerNode]
 }

@@ -60,8 +60,11 @@ const (
 
 // score is how well a title, or what else is known of a thing, answers a query; 0 where a word is found nowhere.
 func (q query) score(title string, also ...string) int {
-	title = strings.ToLower(title)
-	rest := strings.ToLower(strings.Join(also, "\n"))
+	return q.scoreLower(strings.ToLower(title), strings.ToLower(strings.Join(also, "\n")))
+}
+
+// scoreLower is score of what is in lower case already.
+func (q query) scoreLower(title, rest string) int {
 	sum := 0
 	for _, word := range q.words {
 		found := place(title, word)

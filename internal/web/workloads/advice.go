@@ -186,7 +186,7 @@ func adviceNotes(say page.Words, a advice.Advice) []string {
 // asking.
 func takePath(k page.Call, a advice.Advice) string {
 	say := k.Words
-	w, reason := a.Workload, say.S("advice.reason", "Workload", a.Workload.Name, "Advice", adviceTitle(say, a))
+	w, reason := *a.Workload, say.S("advice.reason", "Workload", a.Workload.Name, "Advice", adviceTitle(say, a))
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}

@@ -66,7 +66,7 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
 		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, AuthorName: "Root"})
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantText(t, doc, "price", "to come")
+	wantText(t, doc, "price", "scheduled")
 	wantText(t, doc, "price-next-row", "9.00")
 }
 

@@ -357,7 +357,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		otto.sees("[data-test=flash]")
 	}
 	deletes()
-	otto.reads(row+" [data-test=pending-deletion]", "for good")
+	otto.reads(row+" [data-test=pending-deletion]", "permanently")
 	otto.accessible()
 	otto.shot("going")
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")

@@ -57,7 +57,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	nothingSet(t, w, "a preview wrote")
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
-	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
+	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "unknown")
 	wantText(t, doc, "preview", "Nothing was measured.")
 	wantText(t, doc, "idle-would", "Prometheus did not answer everything in time: local")
 

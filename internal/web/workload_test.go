@@ -184,7 +184,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	old.At = webtest.Now.Add(-time.Hour)
 	item.Observed.Activity = &old
 	w.PutWork(item)
-	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
+	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Its activity is unknown")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
 	w.PutWork(item)
 	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {

@@ -42,7 +42,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList()[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
-	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "ended")
 	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"},
 		"amount": {"8"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)

@@ -233,7 +233,7 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	ada.shot("reassign")
 	ada.fill("[data-test=reassign-why]", "Your budget.")
 	ada.click("[data-test=reassign-go]")
-	ada.reads("[data-test=flash]", "Given away")
+	ada.reads("[data-test=flash]", "Reassigned")
 	ada.reads("[data-test=why-not]", "You gave this request to Otto")
 	ada.accessible()
 	ada.shot("given-away")

@@ -23,7 +23,7 @@ func (p *person) budgets(amount, atLimit string) {
 		playwright.SelectOptionValues{Values: playwright.StringSlice(atLimit)})
 	p.do(err)
 	p.click("[data-test=save]")
-	p.reads("[data-test=flash]", "counts from now on")
+	p.reads("[data-test=flash]", "applies from now on")
 }
 
 // addsUp reads the transactions on the page: each moves an amount between left, held, spent and refunded, or changes

@@ -86,7 +86,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 		q.shot("hits-" + name)
 	}
 	p.click("[data-test=save]")
-	p.reads("[data-test=flash]", "counts from now on")
+	p.reads("[data-test=flash]", "applies from now on")
 	p.reads("[data-test=idle-saved]", "Pat")
 
 	warned := dana.until(path(idles)+"/idle", "warned", idlePatience,
@@ -170,7 +170,7 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	p.click("[data-test=check]")
 	p.reads("[data-test=preview]", "without a GPU of its own with CPU below 0.05 cores and network below 10000 B/s")
 	p.click("[data-test=save]")
-	p.reads("[data-test=flash]", "counts from now on")
+	p.reads("[data-test=flash]", "applies from now on")
 
 	dana.until(path(waits)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["warnedAt"] != nil })
 	d := signIn(t, "dana", look{})
@@ -197,7 +197,7 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	p.open("/admin/idle")
 	p.selects("#action-0", "stop")
 	p.click("[data-test=save]")
-	p.reads("[data-test=flash]", "counts from now on")
+	p.reads("[data-test=flash]", "applies from now on")
 	dana.reachesWithin(idlePatience, str(waits["id"]), "stopped")
 	d.open(path(waits))
 	d.reads("[data-test=reason]", "because it was idle for")

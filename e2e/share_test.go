@@ -47,7 +47,7 @@ func TestSharedUntilADate(t *testing.T) {
 		dana.open(path + "/share")
 		return strings.Contains(dana.text("[data-test=visits]"), colleague.Name)
 	})
-	dana.reads("[data-test=visits]", "inside now")
+	dana.reads("[data-test=visits]", "open now")
 	dana.click("[data-test=grant-revoke]")
 	comesIn(false)
 

@@ -175,7 +175,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.click("[data-test=volume-save]")
 	otto.sees("[data-test=flash]")
 	row := "[data-test=team-volume]:has-text('/shared/" + name + "')"
-	otto.reads(row, "many at once")
+	otto.reads(row, "many nodes")
 	otto.reads(row, "in no workload")
 	otto.accessible()
 	otto.shot("made")
@@ -357,7 +357,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		otto.sees("[data-test=flash]")
 	}
 	deletes()
-	otto.reads(row+" [data-test=pending-deletion]", "for good")
+	otto.reads(row+" [data-test=pending-deletion]", "permanently")
 	otto.accessible()
 	otto.shot("going")
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")

@@ -81,7 +81,7 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p.fill("[data-test=price-from]", time.Now().AddDate(0, 0, 40).Format(time.DateOnly))
 	p.click("[data-test=price-add]")
 	row := "[data-test=price]:has-text('7.77')"
-	p.reads(row, "to come")
+	p.reads(row, "scheduled")
 	p.reads("[data-test=prices-next]", "7.77")
 	p.accessible()
 	p.shot("prices")

@@ -93,7 +93,7 @@ func TestATeamMadeByHand(t *testing.T) {
 	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is switched off") {
 		t.Errorf("want the reason, got %d", refused.status)
 	}
-	if a := dora.get("/team"); !strings.Contains(a.body, "What runs goes on until it is stopped") {
+	if a := dora.get("/team"); !strings.Contains(a.body, "Running workloads continue until they are stopped") {
 		t.Error("the team page does not say that it is switched off")
 	}
 	if a := dora.get(started.header.Get("Location")); a.status != http.StatusOK {

@@ -128,6 +128,9 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 	}
 	limit := pageSize(f.Limit)
 	query := among(v.at(ctx), "kind", f.Kinds)
+	if len(f.Without) > 0 {
+		query = query.Where("kind NOT IN ?", f.Without)
+	}
 	for _, wanted := range []struct{ column, value string }{
 		{"tenant", f.Tenant}, {"workload", f.Workload}, {"request", f.Request},
 	} {

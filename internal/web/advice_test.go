@@ -28,7 +28,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	w := sized(t)
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantText(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
+	wantText(t, doc, "advice", "MIG slice 10 GB is enough and saves €2,445.50 a month.",
 		"At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)

@@ -88,7 +88,7 @@ func TestAnExtensionCanBeUndone(t *testing.T) {
 	const path = "/workloads/w-train-resnet"
 	before, had := w.Work("w-train-resnet"), left()
 	doc := told(t, w, webtest.Anna, path+"/extend", url.Values{"lease": {"4h"}})
-	wantText(t, doc, "flash", "Extended at once.")
+	wantText(t, doc, "flash", "Extended.")
 	if doc.Find("[data-toast]").AttrOr("data-toast-for", "") != "10" {
 		t.Error("want the button to go when it comes too late")
 	}

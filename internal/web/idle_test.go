@@ -52,14 +52,14 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w.Idle.Did = func(time.Time) float64 { return 90 }
 	busy := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantText(t, busy, "idle-hits", "0 would be stopped and 0 warned")
-	wantText(t, busy, "idle-spared", "go on as", "train-resnet", "Nothing happens")
+	wantText(t, busy, "idle-spared", "continue unchanged", "train-resnet", "Nothing happens")
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	nothingSet(t, w, "a preview wrote")
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
-	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
+	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "unknown")
 	wantText(t, doc, "preview", "Nothing was measured.")
-	wantText(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
+	wantText(t, doc, "idle-would", "Prometheus did not answer everything in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
 	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc,

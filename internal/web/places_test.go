@@ -28,7 +28,7 @@ func TestStorage(t *testing.T) {
 		t.Errorf("what is in use says by whom and cannot be deleted, got %q", got)
 	}
 	wantText(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask",
-		"200 GiB of Anna Albers, for good")
+		"200 GiB of Anna Albers, permanently")
 	if got := w.Post(webtest.Anna, "/storage/train-resnet-home/delete", nil).Code; got != http.StatusConflict {
 		t.Errorf("storage in use: want 409, got %d", got)
 	}

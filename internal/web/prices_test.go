@@ -42,7 +42,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList()[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
-	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "ended")
 	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"},
 		"amount": {"8"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)
@@ -66,7 +66,7 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
 		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, AuthorName: "Root"})
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantText(t, doc, "price", "to come")
+	wantText(t, doc, "price", "scheduled")
 	wantText(t, doc, "price-next-row", "9.00")
 }
 

@@ -77,7 +77,7 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 		"Owners first.", "From the configuration")
 	clash := read(t, w.Post(webtest.Dora, "/admin/rules", url.Values{"text": {twoSteps + "# more\n"}, "base": {"0"}}),
 		http.StatusConflict)
-	wantText(t, clash, "form-errors", "Dora Dahl saved version 1 meanwhile")
+	wantText(t, clash, "form-errors", "Dora Dahl saved version 1 in the meantime")
 
 	wantRedirect(t, w.Post(webtest.Anna, "/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"},
 		"image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"x"}, "name": {"two-steps"}}))

@@ -21,7 +21,7 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 			"data":    {"state", "ready", "grow"},
 			"scratch": {"state", "not made yet", "delete"},
 			"growing": {"state", "is growing", "grow"},
-			"going":   {"pending-deletion", "for good on 27 Nov 2026", "restore"},
+			"going":   {"pending-deletion", "permanently on 27 Nov 2026", "restore"},
 			"lost":    {"state", "lost", "delete"},
 			"stale":   {"state", "has not answered since", "grow"},
 			"stiff":   {"not-grown", "must support resize", "grow"},

@@ -43,7 +43,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 			}
 		}
 	}
-	wantText(t, doc, "traffic-consumers", "answers told no tokens")
+	wantText(t, doc, "traffic-consumers", "answers reported no tokens")
 	wantText(t, doc, "traffic-revisions", "Revision 1", "Revision 2")
 	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "page" ||
 		doc.Find("[data-test^=range-]").Length() != 4 {

@@ -42,7 +42,7 @@ func TestVersionsOnThePage(t *testing.T) {
 	const path = "/workloads/w-rerank"
 	doc = read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	if got := textOf(part(doc, "version-failed")); !strings.Contains(got, "Version 3 did not get ready") ||
-		!strings.Contains(got, "Version 2 goes on") {
+		!strings.Contains(got, "Version 2 continues") {
 		t.Errorf("what has failed: %q", got)
 	}
 	if part(doc, "version-back").Length() != 1 || part(doc, "version-new").AttrOr("href", "") != path+"/versions" {

@@ -191,6 +191,37 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 	}
 }
 
+func TestTheAuditSaysWhatItIsNarrowedBy(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	seen := audit.Event{Kind: audit.WorkloadObserved, At: webtest.Now, Workload: "w-llm-chat", ActorName: "GPU Portal"}
+	if err := w.Append(t.Context(), seen); err != nil {
+		t.Fatal(err)
+	}
+	get := func(query string) *goquery.Document {
+		return read(t, w.Get(webtest.Eli, "/audit"+query), http.StatusOK)
+	}
+	narrowed := get("?category=workloads&kind=workload.created&tenant=vision&from=2026-11-01&cursor=")
+	for chip, want := range map[string]string{"kind": "created the workload", "tenant": "Vision", "from": "2026-11-01"} {
+		wantText(t, narrowed, "chip-"+chip, want)
+	}
+	wantAbsent(t, narrowed, "chip-person")
+	without := part(narrowed, "chip-tenant").AttrOr("href", "")
+	if want := "/audit?category=workloads&from=2026-11-01&kind=workload.created"; without != want {
+		t.Errorf("the list without the team: want %s, got %s", want, without)
+	}
+	if got := part(get("?category=nonsense"), "event").Length(); got != part(get(""), "event").Length() {
+		t.Errorf("a category that is none leaves %d events", got)
+	}
+	for query, want := range map[string]bool{"": false, "?tenant=vision": false, "?status=shown": true,
+		"?kind=workload.observed": true, "?workload=w-llm-chat": true, "?category=workloads": false,
+		"?category=storage&status=shown": false} {
+		if got := strings.Contains(part(get(query), "event").Text(), "status changed"); got != want {
+			t.Errorf("%q shows what clusters said: want %t, got %t", query, want, got)
+		}
+	}
+}
+
 func TestTheAuditCanBeTakenAlong(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

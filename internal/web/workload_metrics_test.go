@@ -78,7 +78,7 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 	}{
 		"slow": {func(w *webtest.World) {
 			w.RangesErr = fault.Wrap(fault.Unavailable, context.DeadlineExceeded, i18n.T("gpumetrics.not_yet"))
-		}, "still being asked"},
+		}, "Waiting for Prometheus"},
 		"away": {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) },
 			"Prometheus does not answer"},
 		"nothing": {func(w *webtest.World) { w.Pasts, w.PodPasts = nil, nil }, "has no values"},

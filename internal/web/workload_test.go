@@ -96,7 +96,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	wantText(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
 	wantText(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
 	wantText(t, doc, "power", "unknown", "no new value", "for 6 min")
-	wantText(t, doc, "temperature", "unknown", "nobody measures it here")
+	wantText(t, doc, "temperature", "unknown", "not measured here")
 
 	item := w.Work("w-train-resnet")
 	item.Size.Technology = catalog.TimeSlicing
@@ -184,7 +184,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	old.At = webtest.Now.Add(-time.Hour)
 	item.Observed.Activity = &old
 	w.PutWork(item)
-	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
+	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Its activity is unknown")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
 	w.PutWork(item)
 	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {

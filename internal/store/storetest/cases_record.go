@@ -104,9 +104,11 @@ var auditCases = cases{
 			"until": {15, audit.Filter{Until: later(15)}}, "between": {3, audit.Filter{From: later(2), Until: later(5)}},
 			"a change": {5, audit.Filter{Text: "QUOTA.h100"}}, "a workload": {1, audit.Filter{Text: "w-13"}},
 			"a token": {20, audit.Filter{Text: "nightly"}}, "per cent": {5, audit.Filter{Text: "100%"}},
-			"no word":  {0, audit.Filter{Text: "10%0"}},
-			"no text":  {0, audit.Filter{Text: "\x00"}},
-			"together": {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
+			"no word":         {0, audit.Filter{Text: "10%0"}},
+			"no text":         {0, audit.Filter{Text: "\x00"}},
+			"without a kind":  {0, audit.Filter{Without: []audit.Kind{audit.WorkloadStopped}}},
+			"without another": {20, audit.Filter{Without: []audit.Kind{audit.WorkloadObserved}}},
+			"together":        {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
 		} {
 			events, next, err := s.Events(ctx, c.f)
 			must(t, err)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -37,7 +38,7 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 	say := k.Words
 	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead")},
 		CSV: auditTable(k), Record: "/audit/export?format=record", Filter: w.auditFilter(k),
-		Partial: f.Text != "" && next != "", NextURL: page.NextURL("/audit", k.Query, next)}
+		Partial: f.Text != "" && next != "" && len(events) < f.Limit, NextURL: page.NextURL("/audit", k.Query, next)}
 	for _, e := range events {
 		m.Rows = append(m.Rows, auditRow(say, e))
 	}
@@ -54,8 +55,19 @@ func auditChoice(k page.Call) audit.Filter {
 	}
 	if kind := audit.Kind(k.Get("kind")); slices.Contains(audit.Kinds(), kind) {
 		f.Kinds = []audit.Kind{kind}
+	} else {
+		f.Kinds = audit.Category(k.Get("category")).Kinds()
+	}
+	if auditQuiet(k) {
+		f.Without = []audit.Kind{audit.WorkloadObserved}
 	}
 	return f
+}
+
+// auditQuiet reports whether what clusters said of workloads is left out: that is most of the record, and nobody did it.
+// Who looks at one workload, or asks for that kind, sees it.
+func auditQuiet(k page.Call) bool {
+	return k.Get("status") == "" && k.Get("kind") == "" && k.Get("workload") == "" && k.Get("request") == ""
 }
 
 // dayOf reads a day in UTC; what is none is no limit.
@@ -65,17 +77,30 @@ func dayOf(text string) time.Time {
 }
 
 // auditKeys are what the address of the page narrows the record by.
-var auditKeys = []string{"kind", "tenant", "person", "text", "from", "until", "workload", "request"}
+var auditKeys = []string{"category", "kind", "tenant", "person", "text", "from", "until", "workload", "request", "status"}
+
+// auditURL is the page with other values; "" takes one out.
+func auditURL(k page.Call, values map[string]string) string {
+	q := url.Values{}
+	for _, name := range auditKeys {
+		value, other := values[name]
+		if !other {
+			value = k.Get(name)
+		}
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return "/audit"
+	}
+	return "/audit?" + q.Encode()
+}
 
 // auditTable is the address of what is shown as a file.
 func auditTable(k page.Call) string {
-	table := url.Values{"format": {"csv"}}
-	for _, name := range auditKeys {
-		if k.Get(name) != "" {
-			table.Set(name, k.Get(name))
-		}
-	}
-	return "/audit/export?" + table.Encode()
+	_, query, _ := strings.Cut(auditURL(k, nil), "?")
+	return strings.TrimSuffix("/audit/export?format=csv&"+query, "&")
 }
 
 // auditExport sends the record as a file. A fault on the way cuts the answer off, so that half a file is never taken
@@ -111,21 +136,73 @@ func (w *Pages) auditExport(c echo.Context) error {
 }
 
 func (w *Pages) auditFilter(k page.Call) auditview.FilterModel {
-	m := auditview.FilterModel{Kind: k.Get("kind"), Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
+	m := auditview.FilterModel{Kind: k.Get("kind"), Categories: auditCategories(k), Chips: auditChips(k, w.teamName), Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
 		From: k.Get("from"), Until: k.Get("until")}
-	for _, kind := range audit.Kinds() {
+	kinds := audit.Category(k.Get("category")).Kinds()
+	if len(kinds) == 0 || m.Kind != "" && !slices.Contains(kinds, audit.Kind(m.Kind)) {
+		kinds = audit.Kinds()
+	}
+	for _, kind := range kinds {
 		m.Kinds = append(m.Kinds, string(kind))
+	}
+	if auditQuiet(k) {
+		m.ShowStatus = auditURL(k, map[string]string{"status": "shown"})
 	}
 	for _, t := range w.Site().Directory.Tenants {
 		m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
 	}
-	for _, name := range []string{"workload", "request"} {
+	for _, name := range []string{"category", "workload", "request", "status"} {
 		if k.Get(name) != "" {
 			m.Hidden = append(m.Hidden, ui.HiddenModel{Name: name, Value: k.Get(name)})
 		}
 	}
-	m.Narrows = slices.ContainsFunc(auditKeys, func(name string) bool { return k.Get(name) != "" })
+	m.Narrows = slices.ContainsFunc(auditKeys, func(name string) bool { return k.Get(name) != "" && name != "status" })
 	return m
+}
+
+// auditCategories are what the record can be narrowed to with one click.
+func auditCategories(k page.Call) ui.TabsModel {
+	m := ui.TabsModel{Label: k.Words.S("audit.categories")}
+	for _, c := range append([]audit.Category{""}, audit.Categories()...) {
+		id := cmp.Or(string(c), "all")
+		m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("audit.category." + id), Test: "category-" + id,
+			Href: auditURL(k, map[string]string{"category": string(c), "kind": ""}), Current: k.Get("category") == string(c)})
+	}
+	return m
+}
+
+// auditChips say what the record is narrowed by, each with the page without it.
+func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
+	say := k.Words
+	words := map[string]func(string) string{"tenant": teamName,
+		"kind":   func(kind string) string { return say.S("audit." + kind) },
+		"status": func(string) string { return say.S("audit.status_shown") }}
+	var chips []ui.ChipModel
+	for _, c := range []struct{ name, label string }{{"kind", "audit.filter_kind"}, {"tenant", "start.team"},
+		{"person", "audit.filter_person"}, {"text", "audit.filter_words"}, {"from", "audit.filter_from"},
+		{"until", "audit.filter_until"}, {"workload", "audit.filter_workload"}, {"request", "audit.filter_request"},
+		{"status", "audit.filter_status"}} {
+		value := k.Get(c.name)
+		if value == "" || c.name == "kind" && !slices.Contains(audit.Kinds(), audit.Kind(value)) {
+			continue
+		}
+		if in := words[c.name]; in != nil {
+			value = in(value)
+		}
+		chips = append(chips, ui.ChipModel{Label: say.S(c.label), Value: value, Test: "chip-" + c.name,
+			RemoveURL: auditURL(k, map[string]string{c.name: ""})})
+	}
+	return chips
+}
+
+// teamName is a team as people write it; what no team is called stays as it is.
+func (w *Pages) teamName(name string) string {
+	for _, t := range w.Site().Directory.Tenants {
+		if t.Name == name {
+			return t.Display()
+		}
+	}
+	return name
 }
 
 func auditRow(say page.Words, e audit.Event) auditview.RowModel {

@@ -38,7 +38,7 @@ func TestHoursInWords(t *testing.T) {
 	say := page.Words{Localizer: bundle.For("en")}
 	for want, h := range map[string]schedule.Hours{
 		"Mon–Fri 08:00–19:00, Europe/Berlin, not on holidays": schedule.Office("Europe/Berlin"),
-		"Mon Tue Sat Sun 20:00–06:00, UTC, started by hand": {Zone: "UTC", StopOnly: true, Windows: []schedule.Window{
+		"Mon Tue Sat Sun 20:00–06:00, UTC, started manually": {Zone: "UTC", StopOnly: true, Windows: []schedule.Window{
 			{Days: []schedule.Day{"sun", "mon", "tue", "sat"}, From: 20 * 60, Until: 6 * 60}}},
 		"Wed–Sun 00:00–24:00, Mon 12:00–13:00, UTC": {Zone: "UTC", Windows: []schedule.Window{
 			{Days: []schedule.Day{"wed", "thu", "fri", "sat", "sun"}, Until: 24 * 60},

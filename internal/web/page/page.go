@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -222,7 +223,9 @@ func userModel(k Call, current string) layout.UserModel {
 func initials(name string) string {
 	letters := ""
 	for _, part := range strings.Fields(name) {
-		letters += string([]rune(part)[:1])
+		if first := []rune(part)[0]; unicode.IsLetter(first) {
+			letters += string(first)
+		}
 	}
 	runes := []rune(strings.ToUpper(letters))
 	if len(runes) > 2 {

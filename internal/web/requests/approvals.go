@@ -239,7 +239,8 @@ func (w *Pages) stepsModel(say page.Words, r request.Request) (models []ui.StepM
 	}
 	open, _ := r.OpenStep()
 	for i, s := range steps {
-		item := ui.StepModel{Title: page.UpperFirst(say.Text(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open)}
+		item := ui.StepModel{Title: page.UpperFirst(say.Text(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open),
+			Person: true}
 		for _, c := range r.Decision.Consents {
 			if c.Step == i {
 				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))

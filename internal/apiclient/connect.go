@@ -134,7 +134,7 @@ func Refused(resp *http.Response) error {
 	return e
 }
 
-// Tunnel opens the WebSocket of the operation open-workload-tunnel, to a port by its name or number ("": the SSH server's).
+// Tunnel opens the WebSocket of the operation open-workload-tunnel, to a port by its name or number ("": that of SSH).
 // The client's timeout is that of the handshake.
 func Tunnel(ctx context.Context, c *Client, id, port string) (*websocket.Conn, error) {
 	params := &OpenWorkloadTunnelParams{}

@@ -27,8 +27,8 @@ var nouns = map[Category][]string{
 	AboutAccess: {"session", "sessions", "standing", "impersonation", "access", "person", "token", "embed", "secret",
 		"key", "reach", "terminal", "file", "tunnel"},
 	AboutOrganization: {"tenant", "member", "budget", "statement"},
-	AboutPlatform: {"catalog", "rules", "idle", "price", "license", "hardware", "cluster", "difference", "object", "address",
-		"delivery", "loglevel"},
+	AboutPlatform: {"catalog", "rules", "idle", "price", "license", "hardware", "cluster", "difference", "object",
+		"address", "delivery", "loglevel"},
 }
 
 // Categories lists every category.

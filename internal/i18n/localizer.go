@@ -101,8 +101,8 @@ func preferred(preferences []string) int {
 	return index
 }
 
-// choices keep what was chosen for preferences: each call of a browser has the same ones, and matching them takes tens of
-// microseconds.
+// choices keep what was chosen for preferences: each call of a browser has the same ones, and matching them takes tens
+// of microseconds.
 type choices struct {
 	mu   sync.RWMutex
 	made map[string]int

@@ -76,7 +76,8 @@ func placesOf[Row any](query *gorm.DB, columns []string) ([][]int, error) {
 	return places, nil
 }
 
-// target is where a column is read to. NULL is the zero of a plain field, as a column that an older version left out is.
+// target is where a column is read to. NULL is the zero of a plain field, as a column that an older version left out
+// is.
 func target(field any) any {
 	switch f := field.(type) {
 	case *string:

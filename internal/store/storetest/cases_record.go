@@ -108,7 +108,8 @@ var auditCases = cases{
 			"no text":         {0, audit.Filter{Text: "\x00"}},
 			"without a kind":  {0, audit.Filter{Without: []audit.Kind{audit.WorkloadStopped}}},
 			"without another": {20, audit.Filter{Without: []audit.Kind{audit.WorkloadObserved}}},
-			"together":        {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
+			"together": {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16),
+				Tenant: "vision"}},
 		} {
 			events, next, err := s.Events(ctx, c.f)
 			must(t, err)

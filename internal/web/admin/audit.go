@@ -64,8 +64,8 @@ func auditChoice(k page.Call) audit.Filter {
 	return f
 }
 
-// auditQuiet reports whether what clusters said of workloads is left out: that is most of the record, and nobody did it.
-// Who looks at one workload, or asks for that kind, sees it.
+// auditQuiet reports whether what clusters said of workloads is left out: that is most of the record, and nobody did
+// it. Who looks at one workload, or asks for that kind, sees it.
 func auditQuiet(k page.Call) bool {
 	return k.Get("status") == "" && k.Get("kind") == "" && k.Get("workload") == "" && k.Get("request") == ""
 }
@@ -77,7 +77,8 @@ func dayOf(text string) time.Time {
 }
 
 // auditKeys are what the address of the page narrows the record by.
-var auditKeys = []string{"category", "kind", "tenant", "person", "text", "from", "until", "workload", "request", "status"}
+var auditKeys = []string{"category", "kind", "tenant", "person", "text", "from", "until", "workload", "request",
+	"status"}
 
 // auditURL is the page with other values; "" takes one out.
 func auditURL(k page.Call, values map[string]string) string {
@@ -136,7 +137,8 @@ func (w *Pages) auditExport(c echo.Context) error {
 }
 
 func (w *Pages) auditFilter(k page.Call) auditview.FilterModel {
-	m := auditview.FilterModel{Kind: k.Get("kind"), Categories: auditCategories(k), Chips: auditChips(k, w.teamName), Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
+	m := auditview.FilterModel{Kind: k.Get("kind"), Categories: auditCategories(k), Chips: auditChips(k, w.teamName),
+		Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
 		From: k.Get("from"), Until: k.Get("until")}
 	kinds := audit.Category(k.Get("category")).Kinds()
 	if len(kinds) == 0 || m.Kind != "" && !slices.Contains(kinds, audit.Kind(m.Kind)) {

@@ -173,8 +173,8 @@ func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
 	return s, asOf
 }
 
-// fleetUses keeps the sums of each cluster's devices until there is another reading: there are ten thousands of them, and
-// they are the same for all who look.
+// fleetUses keeps the sums of each cluster's devices until there is another reading: there are ten thousands of them,
+// and they are the same for all who look.
 type fleetUses struct {
 	mu   sync.Mutex
 	last map[string]fleetUse

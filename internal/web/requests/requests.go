@@ -43,7 +43,8 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	}
 	model := requests.PageModel{Header: ui.HeaderModel{Title: k.Words.S("requests.title"),
 		Lead: k.Words.S("requests.lead"), Tabs: w.RequestTabs(k, "/requests", waiting)}, List: m}
-	return page.View{Title: model.Header.Title, Nav: "/requests", Body: requests.Page(model), Wide: true, Waiting: &waiting,
+	return page.View{Title: model.Header.Title, Nav: "/requests", Body: requests.Page(model), Wide: true,
+		Waiting: &waiting,
 		Parts: []page.Part{
 			{ID: "requests-list", Draw: func(page.Words) templ.Component { return requests.List(m) }}}}, nil
 }

@@ -253,6 +253,11 @@ var cases = map[string]struct {
 		scene(
 			denied(
 				`pods "x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "main" must set securityContext.allowPrivilegeEscalation=false)`)), want{id: "explain.rights", failed: true}},
+	"KServe's storage initializer": { // as KServe v0.20 and the API server v1.36 say it
+		scene(denied(`pods "hf-2-predictor-5454d6f96-fvbss" is forbidden: violates PodSecurity "restricted:latest": ` +
+			`allowPrivilegeEscalation != false (container "storage-initializer" must set ` +
+			`securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "storage-initializer" ` +
+			`must set securityContext.capabilities.drop=["ALL"])`)), want{id: "explain.kserve_fetches", failed: true}},
 	"OpenShift's SCC": {
 		scene(
 			denied(

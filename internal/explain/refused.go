@@ -14,6 +14,7 @@ import (
 var refusals = []row{
 	{[]string{"status unknown for quota:"}, "explain.preparing", false},
 	{[]string{"failed quota:"}, "explain.size_incomplete", true}, // "must specify limits.memory for: main"
+	{[]string{`(container "storage-initializer" must set`}, "explain.kserve_fetches", true}, // KServe's own, v0.20
 	{[]string{"violates PodSecurity", "unable to validate against any security context constraint"}, "explain.rights",
 		true},
 	{[]string{"no PriorityClass with name", `RuntimeClass "`, "pod rejected: RuntimeClass"}, "explain.size_wrong", true},

@@ -24,6 +24,8 @@ type servingModel struct {
 	Runtime          string `json:"runtime"`
 	StorageURI       string `json:"storageUri,omitempty"`
 	corev1.Container `json:",inline"`
+	// Name stands before that of the container, and is left out: KServe refuses any here (validatePredictor of v0.20).
+	Name string `json:"name,omitempty"`
 }
 
 // servingModel takes the container out of a pod and makes of it what is said to the ServingRuntime. What a runtime may

@@ -47,6 +47,9 @@ func TestModelsAsKServeWritesThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec, _ := predictorOf(t, runtimeInput(c.model, teamVolume))
 			model := spec["model"].(map[string]any)
+			if name, named := model["name"]; named { // validatePredictor of KServe v0.20 refuses it
+				t.Errorf("the container has the name %q", name)
+			}
 			if got, _ := model["storageUri"].(string); got != c.uri {
 				t.Errorf("want %q, got %q", c.uri, got)
 			}

@@ -402,6 +402,9 @@ func (k kserve) act(ctx context.Context, service *unstructured.Unstructured) err
 // MergeRuntimeContainers).
 func (k kserve) serve(ctx context.Context, spec map[string]any) (merged corev1.Container, err error) {
 	model, _, _ := unstructured.NestedMap(spec, "model")
+	if _, named := model["name"]; named {
+		return merged, errors.New("the 'name' field is not allowed in standard predictor")
+	}
 	name, _, _ := unstructured.NestedString(model, "runtime")
 	found, err := k.runtimes.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

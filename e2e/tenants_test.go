@@ -88,7 +88,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	request := nora.page.URL()[strings.LastIndex(nora.page.URL(), "/")+1:]
 
 	pat.open("/approvals/" + request)
-	for _, text := range []string{"Nora Speech", "Two arms to train at once.", "2 at once", "1 now, 2 afterwards"} {
+	for _, text := range []string{"Nora Speech", "Two arms to train at once.", "more quota: 2", "1 now, 2 afterwards"} {
 		pat.reads("main", text)
 	}
 	pat.do(pat.assert.Locator(pat.at("main")).Not().ToContainText("€")) // it costs nothing by itself

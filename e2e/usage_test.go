@@ -86,7 +86,7 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p.accessible()
 	p.shot("prices")
 	p.click(row + " [data-test=price-end] button")
-	p.reads(row, "over")
+	p.reads(row, "ended")
 	p.noFaults()
 
 	if answer := dana.call(http.MethodGet, "/prices", nil); answer.Status != http.StatusNotFound {

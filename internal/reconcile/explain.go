@@ -24,10 +24,12 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 		!t.any() {
 		obs.Reason, obs.Detail = i18n.T("reconcile.kserve_waits"), inferenceTrouble(service)
 	}
-	if set := asJobSet(m.object); set != nil && m.job == nil && w.Desired == workload.WantRunning && !t.any() {
-		obs.Reason, obs.Detail = i18n.T("reconcile.jobset_waits"), jobSetWords(set)
-		if queued(set) {
-			obs.Reason = i18n.T("reconcile.jobset_queued")
+	if set := asJobSet(m.object); set != nil && w.Desired == workload.WantRunning && !t.any() {
+		switch {
+		case queued(set): // its Job is there, suspended as well
+			obs.Reason, obs.Detail = i18n.T("reconcile.jobset_queued"), jobSetWords(set)
+		case m.job == nil:
+			obs.Reason, obs.Detail = i18n.T("reconcile.jobset_waits"), jobSetWords(set)
 		}
 	}
 	running := w.Desired == workload.WantRunning && obs.Ready && obs.Generation >= w.Generation

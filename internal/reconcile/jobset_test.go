@@ -144,6 +144,9 @@ func (k jobset) act(ctx context.Context, set *unstructured.Unstructured) error {
 	name := set.GetName() + "-node-0"
 	job, err := jobs.Get(ctx, name, metav1.GetOptions{})
 	restarts, _, _ := unstructured.NestedInt64(set.Object, "status", "restarts")
+	if _, decided, _ := unstructured.NestedBool(set.Object, "spec", "suspend"); !decided {
+		return k.suspend(ctx, set, true) // Kueue's webhook does; the portal decides where there is no queue
+	}
 	if apierrors.IsNotFound(err) {
 		made, err := k.job(set, name, restarts)
 		if err == nil {
@@ -152,6 +155,11 @@ func (k jobset) act(ctx context.Context, set *unstructured.Unstructured) error {
 		return err
 	}
 	if err != nil || job.DeletionTimestamp != nil {
+		return err
+	}
+	if job.Spec.Suspend != nil && *job.Spec.Suspend != queued(set) {
+		job.Spec.Suspend = new(queued(set))
+		_, err := jobs.Update(ctx, job, metav1.UpdateOptions{})
 		return err
 	}
 	attempt, _ := strconv.ParseInt(job.Labels["jobset.sigs.k8s.io/restart-attempt"], 10, 64)
@@ -196,12 +204,26 @@ func (k jobset) job(set *unstructured.Unstructured, name string, restarts int64)
 		Labels: maps.Clone(of.Template.Labels), Annotations: maps.Clone(of.Template.Annotations),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, set.GroupVersionKind())}},
 		Spec: of.Template.Spec}
-	job.Spec.Template.Spec.Subdomain = subdomain
+	job.Spec.Template.Spec.Subdomain, job.Spec.Suspend = subdomain, new(queued(set))
 	for _, labels := range []map[string]string{job.Labels, job.Spec.Template.Labels} {
 		labels["jobset.sigs.k8s.io/jobset-name"] = set.GetName()
 		labels["jobset.sigs.k8s.io/restart-attempt"] = strconv.FormatInt(restarts, 10)
 	}
 	return job, nil
+}
+
+func queued(set *unstructured.Unstructured) bool {
+	suspended, _, _ := unstructured.NestedBool(set.Object, "spec", "suspend")
+	return suspended
+}
+
+// suspend is what Kueue does: true when a JobSet with a queue comes, false when there is room for all of its pods.
+func (k jobset) suspend(ctx context.Context, set *unstructured.Unstructured, wait bool) error {
+	if err := unstructured.SetNestedField(set.Object, wait, "spec", "suspend"); err != nil {
+		return err
+	}
+	_, err := k.custom.Update(ctx, set, metav1.UpdateOptions{})
+	return err
 }
 
 func (k jobset) conclude(ctx context.Context, set *unstructured.Unstructured, kind, reason, message string) error {
@@ -225,6 +247,41 @@ func conditionsOf(set *unstructured.Unstructured) []any {
 func finished(set *unstructured.Unstructured) bool {
 	state, _, _ := unstructured.NestedString(set.Object, "status", "terminalState")
 	return state != ""
+}
+
+// TestDevstackJobSetInAQueue: a job of several pods in a queue of Kueue says that it waits there, though its Job is there,
+// and runs when Kueue lets it.
+func TestDevstackJobSetInAQueue(t *testing.T) {
+	sets := define(t, reconciletest.NeedDevstack(t), kube.JobSetAPI, jobSets)
+	r := newReal(t, withJobSet)
+	k := jobset{r: r, custom: sets.Namespace(r.namespace)}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); k.run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+
+	w := onJobSet(r.notebook("job-queued"), 2, "sleep 3600")
+	w.Size.Placement.PodLabels = map[string]string{"kueue.x-k8s.io/queue-name": "team"}
+	r.store.Put(w)
+	waittest.Until(t, "it waits in the queue", func() error {
+		if got := r.store.Get(w.ID); got.State != workload.Queued || got.Reason.ID != "reconcile.jobset_queued" {
+			return fmt.Errorf("it is %s: %+v", got.State, got.Reason)
+		}
+		_, err := r.Client.BatchV1().Jobs(r.namespace).Get(ctx, w.Name+workload.NodesSuffix, metav1.GetOptions{})
+		return err
+	})
+	set, err := k.custom.Get(ctx, w.Name, metav1.GetOptions{})
+	if err == nil {
+		err = k.suspend(ctx, set, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.state(w.ID, workload.Running); got.Metered() != 2 || !got.Reason.IsZero() {
+		t.Errorf("it runs with %d pods: %+v", got.Metered(), got.Reason)
+	}
+	r.want(w.ID, workload.Delete)
+	r.state(w.ID, workload.Ended)
 }
 
 // TestDevstackJobSet: jobs of several pods begin together, are metered each pod, end with success, or after their

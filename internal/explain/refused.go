@@ -13,7 +13,7 @@ import (
 // lifecycle, podsecurity) and webhooks, v1.36.
 var refusals = []row{
 	{[]string{"status unknown for quota:"}, "explain.preparing", false},
-	{[]string{"failed quota:"}, "explain.size_incomplete", true}, // "must specify limits.memory for: main"
+	{[]string{"failed quota:"}, "explain.size_incomplete", true},                            // "must specify limits.memory for: main"
 	{[]string{`(container "storage-initializer" must set`}, "explain.kserve_fetches", true}, // KServe's own, v0.20
 	{[]string{"violates PodSecurity", "unable to validate against any security context constraint"}, "explain.rights",
 		true},

@@ -10,11 +10,11 @@ import (
 
 // refusals are the texts of admission, wherever they come up: in the error of an apply, in an event of the owner, in
 // one of the pod. Sources: the API server's admission plugins (resourcequota, limitranger, priority, serviceaccount,
-// lifecycle, podsecurity) and webhooks, v1.36.
+// lifecycle, podsecurity) and webhooks, v1.36; the pod webhook of KServe v0.20 for its storage initializer.
 var refusals = []row{
 	{[]string{"status unknown for quota:"}, "explain.preparing", false},
-	{[]string{"failed quota:"}, "explain.size_incomplete", true},                            // "must specify limits.memory for: main"
-	{[]string{`(container "storage-initializer" must set`}, "explain.kserve_fetches", true}, // KServe's own, v0.20
+	{[]string{"failed quota:"}, "explain.size_incomplete", true}, // "must specify limits.memory for: main"
+	{[]string{`(container "storage-initializer" must set`}, "explain.kserve_fetches", true},
 	{[]string{"violates PodSecurity", "unable to validate against any security context constraint"}, "explain.rights",
 		true},
 	{[]string{"no PriorityClass with name", `RuntimeClass "`, "pod rejected: RuntimeClass"}, "explain.size_wrong", true},

@@ -38,7 +38,7 @@ type FilterModel struct {
 	Until  string
 	Hidden []ui.HiddenModel // what a link from elsewhere narrowed it by
 	Chips  []ui.ChipModel
-	// Categories narrow it with one click; ShowStatus is where to see what clusters said of workloads, "" where that shows.
+	// Categories narrow it with one click; ShowStatus is where to see what clusters said of workloads, "" where it shows.
 	Categories ui.TabsModel
 	ShowStatus string
 	Narrows    bool // anything at all

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -135,8 +134,8 @@ func (c *cli) forwardAll(ctx context.Context, client *apiclient.Client, w apicli
 	for _, f := range list {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(f.local))))
 		if err != nil {
-			return exitf(failed, "Cannot listen on port %d of this computer: %v. Choose another: %d:%s.", f.local,
-				errors.Unwrap(err), f.local+10000, f.name)
+			return exitf(failed, "Cannot listen on port %d of this computer: %v. Any that is free will do: 0:%s.", f.local,
+				err, f.name)
 		}
 		context.AfterFunc(ctx, func() { _ = l.Close() })
 		fmt.Fprintf(c.out, "%s leads to %s (%d) of %s\n", l.Addr(), f.name, f.remote, clean(w.Name))

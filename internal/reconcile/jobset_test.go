@@ -249,9 +249,9 @@ func finished(set *unstructured.Unstructured) bool {
 	return state != ""
 }
 
-// TestDevstackJobSetInAQueue: a job of several pods in a queue of Kueue says that it waits there, though its Job is there,
-// and runs when Kueue lets it.
-func TestDevstackJobSetInAQueue(t *testing.T) {
+// withJobSets is a real cluster with JobSet, whose controller plays until the test ends.
+func withJobSets(t *testing.T) (*real, jobset) {
+	t.Helper()
 	sets := define(t, reconciletest.NeedDevstack(t), kube.JobSetAPI, jobSets)
 	r := newReal(t, withJobSet)
 	k := jobset{r: r, custom: sets.Namespace(r.namespace)}
@@ -259,6 +259,13 @@ func TestDevstackJobSetInAQueue(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); k.run(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
+	return r, k
+}
+
+// TestDevstackJobSetInAQueue: a job of several pods in a queue of Kueue says that it waits there, though its Job is
+// there already, and runs when Kueue lets it.
+func TestDevstackJobSetInAQueue(t *testing.T) {
+	r, k := withJobSets(t)
 
 	w := onJobSet(r.notebook("job-queued"), 2, "sleep 3600")
 	w.Size.Placement.PodLabels = map[string]string{"kueue.x-k8s.io/queue-name": "team"}
@@ -267,12 +274,12 @@ func TestDevstackJobSetInAQueue(t *testing.T) {
 		if got := r.store.Get(w.ID); got.State != workload.Queued || got.Reason.ID != "reconcile.jobset_queued" {
 			return fmt.Errorf("it is %s: %+v", got.State, got.Reason)
 		}
-		_, err := r.Client.BatchV1().Jobs(r.namespace).Get(ctx, w.Name+workload.NodesSuffix, metav1.GetOptions{})
+		_, err := r.Client.BatchV1().Jobs(r.namespace).Get(t.Context(), w.Name+workload.NodesSuffix, metav1.GetOptions{})
 		return err
 	})
-	set, err := k.custom.Get(ctx, w.Name, metav1.GetOptions{})
+	set, err := k.custom.Get(t.Context(), w.Name, metav1.GetOptions{})
 	if err == nil {
-		err = k.suspend(ctx, set, false)
+		err = k.suspend(t.Context(), set, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -288,13 +295,7 @@ func TestDevstackJobSetInAQueue(t *testing.T) {
 // retries with the code of the pod that failed first; a time limit and a stop take them away; nothing of them is left
 // behind, and what JobSet makes of them is taken for nobody's pretence.
 func TestDevstackJobSet(t *testing.T) {
-	sets := define(t, reconciletest.NeedDevstack(t), kube.JobSetAPI, jobSets)
-	r := newReal(t, withJobSet)
-	k := jobset{r: r, custom: sets.Namespace(r.namespace)}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); k.run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
+	r, k := withJobSets(t)
 
 	long := onJobSet(r.notebook("job-long"), 2, "sleep 3600")
 	good := onJobSet(r.notebook("job-good"), 2, "sleep 2; exit 0")

@@ -23,7 +23,8 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 		!strings.Contains(got, "1 2 1") {
 		t.Errorf("one request, two tries, one person; got %q", got)
 	}
-	wantText(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "All requests were met")
+	wantText(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty",
+		"All requests were met")
 }
 
 func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {

@@ -32,7 +32,8 @@ func TestKeysSayHowTheyAreAndWhatTheyTake(t *testing.T) {
 	var rows []string
 	part(doc, "key").Each(func(_ int, s *goquery.Selection) { rows = append(rows, textOf(s)) })
 	for i, want := range [][]string{
-		{"nightly summaries", "gpk_eeeeeeee", "600 requests/min", "200,000 tokens/min", "8 concurrent requests", "active", "2 d ago",
+		{"nightly summaries", "gpk_eeeeeeee", "600 requests/min", "200,000 tokens/min", "8 concurrent requests", "active",
+			"2 d ago",
 			"Requests: 1,313", "Tokens: 1,807,900", "Over a limit: 1", "Rotate", "Revoke"},
 		{"search index", "gpk_cccccccc", "rotated", "The old secret works until"},
 		{"support bot", "ends soon", "never", "Requests: 0"},

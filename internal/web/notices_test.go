@@ -26,7 +26,8 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
-	for _, want := range []string{"A monthly statement is available", "For team owners: what the team held and what it cost",
+	for _, want := range []string{"A monthly statement is available",
+		"For team owners: what the team held and what it cost",
 		"Under your workload, or one of your team"} {
 		if !strings.Contains(doc.Text(), want) {
 			t.Errorf("want %q", want)

@@ -199,12 +199,8 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 
 // teamName is a team as people write it; what no team is called stays as it is.
 func (w *Pages) teamName(name string) string {
-	for _, t := range w.Site().Directory.Tenants {
-		if t.Name == name {
-			return t.Display()
-		}
-	}
-	return name
+	t, _ := w.Site().Directory.ByName(name)
+	return page.OrElse(t.Display(), name)
 }
 
 func auditRow(say page.Words, e audit.Event) auditview.RowModel {

@@ -99,7 +99,8 @@ func TestTextsOfRulesBecomeReadable(t *testing.T) {
 
 func TestInitials(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"Anna Albers": "AA", "Änne": "Ä", "Pat Platform (as Ada)": "PA", "Ada (away)": "A", "Jean Luc de la Tour": "JT", "": "",
+	for name, want := range map[string]string{"Anna Albers": "AA", "Änne": "Ä", "Pat Platform (as Ada)": "PA",
+		"Ada (away)": "A", "Jean Luc de la Tour": "JT", "": "",
 		"  ": ""} {
 		if got := initials(name); got != want {
 			t.Errorf("%q: want %q, got %q", name, want, got)

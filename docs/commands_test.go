@@ -57,6 +57,17 @@ var built = sync.OnceValues(func() (string, error) {
 	return filepath.Join(dir, "portal"), nil
 })
 
+// realProgram is where the portal is. To build it takes longer than short tests do.
+func realProgram(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the programs: make test runs it")
+	}
+	path, err := built()
+	must(t, err)
+	return path
+}
+
 func newWorkplace(t *testing.T) *workplace {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "jq"} {
@@ -64,10 +75,7 @@ func newWorkplace(t *testing.T) *workplace {
 			t.Fatalf("%s is missing: apt-get install %s", tool, tool)
 		}
 	}
-	program, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := realProgram(t)
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -252,8 +260,7 @@ func TestTheCommandsOfTheUsersPageWork(t *testing.T) {
 
 // TestEveryNamedCommandOfGpuctlIsOne: what a text names in a line has its command and its flags.
 func TestEveryNamedCommandOfGpuctlIsOne(t *testing.T) {
-	program, err := built()
-	must(t, err)
+	program := realProgram(t)
 	found := 0
 	for _, page := range pages(t) {
 		for _, m := range inCode.FindAllStringSubmatch(prose(t, page), -1) {

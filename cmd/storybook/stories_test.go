@@ -22,6 +22,9 @@ func TestStories(t *testing.T) {
 			t.Errorf("two stories are called %s", st.Slug())
 		}
 		slugs[st.Slug()] = true
+		if st.Page && testing.Short() { // hundreds of whole pages: make test reads them
+			continue
+		}
 		for _, lang := range []string{"en", "de"} {
 			t.Run(st.Slug()+"/"+lang, func(t *testing.T) {
 				s := story.Setting{Localizer: bundle.For(lang), Theme: "dark"}

@@ -147,6 +147,7 @@ func (p *portal) healthy() bool {
 // portalFolder is what replicas of one portal share, and the address of their database.
 func portalFolder(t *testing.T) (folder, address string) {
 	t.Helper()
+	leftToMakeTest(t)
 	folder, address = t.TempDir(), storetest.Postgres(t)
 	for name, text := range map[string]string{"database": address, "kubeconfig": nowhere,
 		"key": strings.Repeat("5a", 32)} {

@@ -19,6 +19,7 @@ import (
 // newPostgresWorld is newWorld on PostgreSQL, with its database for those who disturb it.
 func newPostgresWorld(t *testing.T) (*world, *sql.DB) {
 	t.Helper()
+	leftToMakeTest(t)
 	address, key := storetest.Postgres(t), filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
 		t.Fatal(err)

@@ -123,9 +123,19 @@ func newWorld(t *testing.T, changes ...func(*config.Config)) *world {
 	return newWorldWith(t, nil, changes...)
 }
 
+// leftToMakeTest skips what starts a whole portal when tests are to be short, as in make check: 160 of them take minutes.
+// The one that is left is what a new service fails first.
+func leftToMakeTest(t *testing.T) {
+	t.Helper()
+	if testing.Short() && t.Name() != "TestNobodyGetsNothing" {
+		t.Skip("starts a whole portal: make test runs it")
+	}
+}
+
 // newWorldWith is newWorld with options beside the clock.
 func newWorldWith(t *testing.T, options []Option, changes ...func(*config.Config)) *world {
 	t.Helper()
+	leftToMakeTest(t)
 	t.Parallel()
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -502,7 +502,7 @@ func (h *history) sumOf(write func(io.Writer) error, column string) (sum int64) 
 // those that several share) and prices that change, each month comes to what an independent exact sum says, to the
 // minor unit and to the part of a card-second.
 func TestMeterStatementFilesAndBooksAgree(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range seeds(40) {
 		h := newHistory(t, seed)
 		for _, m := range h.play() {
 			h.compare(seed, m)

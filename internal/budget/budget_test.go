@@ -457,10 +457,18 @@ func (w *world) state(t *testing.T) map[budget.Book]budget.Balance {
 	return w.Balances()
 }
 
+// seeds is how many generated histories a test plays; a tenth when tests are to be short, as in make check.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestKilledAnywhereItEndsTheSame tells stories twice: once undisturbed, and once with the process killed before writes
 // that chance picks, and started again.
 func TestKilledAnywhereItEndsTheSame(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range seeds(100) {
 		calm, wild := newWorld(), newWorld()
 		accidents := rand.New(rand.NewPCG(seed, 11))
 		fuse := accidents.IntN(6)

@@ -205,7 +205,7 @@ func TestARefundIsAtThePricesThatWereCharged(t *testing.T) {
 func TestEveryStretchIsSettledOnce(t *testing.T) {
 	month := usage.Month{Year: 2026, Month: 11}.Span(time.UTC)
 	home := budget.VolumeID("vision", "home")
-	for seed := range uint64(200) {
+	for seed := range seeds(200) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		w := newWorld()
 		list := w.priced()

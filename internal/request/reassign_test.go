@@ -150,7 +150,7 @@ func TestReassignment(t *testing.T) {
 // TestHandingOverIsNoDeadEnd: whoever gives it to whom, others who are there can finish it, and it is never the asker
 // who does.
 func TestHandingOverIsNoDeadEnd(t *testing.T) {
-	for range 1000 {
+	for range tries(1000) {
 		steps := anySteps()
 		r, f := waiting(steps), facts(t)
 		people := make([]identity.Actor, 6)

@@ -82,10 +82,18 @@ func enough(steps []policy.Step) []identity.Actor {
 	return people
 }
 
+// tries is how many generated requests a test looks at; a tenth when tests are to be short, as in make check.
+func tries(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestNoStepIsADeadEnd: whoever spoke before and in whatever order, a request that waits can be finished by people who
 // are there, and each yes brings it nearer.
 func TestNoStepIsADeadEnd(t *testing.T) {
-	for range 2000 {
+	for range tries(2000) {
 		r := waiting(anySteps())
 		f := facts(t)
 		for i := range odds.IntN(6) {
@@ -113,7 +121,7 @@ func TestNoStepIsADeadEnd(t *testing.T) {
 
 // TestNobodyCountsTwiceNorForThemselves: whoever tries whatever, in any order, also for others.
 func TestNobodyCountsTwiceNorForThemselves(t *testing.T) {
-	for range 2000 {
+	for range tries(2000) {
 		r, f := waiting(anySteps()), facts(t)
 		people := make([]identity.Actor, 5)
 		for i := range people {
@@ -211,10 +219,10 @@ func TestTighteningNeverApprovesMore(t *testing.T) {
 		holds(again)
 		return
 	}
-	if err := quick.Check(holds, &quick.Config{MaxCount: 4000}); err != nil {
+	if err := quick.Check(holds, &quick.Config{MaxCount: tries(4000)}); err != nil {
 		t.Fatal(err)
 	}
-	if both < 100 {
+	if both < tries(100) {
 		t.Errorf("only %d were approved under stricter steps: this proves nothing", both)
 	}
 }

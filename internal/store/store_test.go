@@ -46,6 +46,9 @@ func TestSQLite(t *testing.T) {
 }
 
 func TestPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a database for each of hundreds of tests: make test runs it")
+	}
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *store.Store { return open(t, storetest.Postgres(t)) })
 }

@@ -28,6 +28,7 @@ var asksNot = map[string]string{
 // TestWhatIsLostIsSaidBefore: every dialog and page that asks before something is destroyed lists what goes. A button
 // of that color that asks nothing stands in a list with its reason.
 func TestWhatIsLostIsSaidBefore(t *testing.T) {
+	leftToMakeTest(t)
 	t.Parallel()
 	found, direct := map[string]bool{}, map[string]bool{}
 	for _, s := range webtest.Scenes() {

@@ -17,6 +17,7 @@ var ofServe = []*regexp.Regexp{regexp.MustCompile("^/signout$"), regexp.MustComp
 
 // TestEveryFormHasARoute: where a form or one of its buttons is sent to is a route with that method.
 func TestEveryFormHasARoute(t *testing.T) {
+	leftToMakeTest(t)
 	t.Parallel()
 	routes := map[string][]*regexp.Regexp{http.MethodPost: slices.Clone(ofServe)}
 	for _, r := range webtest.Empty(t).Web.Routes() {

@@ -25,6 +25,7 @@ func entries(doc *goquery.Document) []string {
 
 // Every page in every state names one entry that its reader has, and the switch stands on the side of that entry.
 func TestEveryPageHasItsEntry(t *testing.T) {
+	leftToMakeTest(t)
 	t.Parallel()
 	for _, s := range webtest.Scenes() {
 		t.Run(s.Area+"/"+s.Name, func(t *testing.T) {
@@ -121,6 +122,7 @@ var byAddress = []string{"/live", "/search/results", "/fleet/use/chunk", "/fleet
 
 // Every page is reached from the front page by links: of the navigation, of tabs, or in the text.
 func TestEveryPageIsReached(t *testing.T) {
+	leftToMakeTest(t)
 	t.Parallel()
 	patterns := map[string]*regexp.Regexp{}
 	for _, r := range webtest.Empty(t).Web.Routes() {

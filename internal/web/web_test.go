@@ -75,8 +75,17 @@ func wantRedirect(t *testing.T, answer *httptest.ResponseRecorder) string {
 var bareID = regexp.MustCompile(
 	`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licenses|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
 
+// leftToMakeTest skips what makes hundreds of pages when tests are to be short, as in make check.
+func leftToMakeTest(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("makes hundreds of pages: make test runs it")
+	}
+}
+
 // Every scene in each language: no message without words, no Go formatting slip, one h1, and the language said.
 func TestEveryPageInEveryLanguage(t *testing.T) {
+	leftToMakeTest(t)
 	t.Parallel()
 	for _, s := range webtest.Scenes() {
 		s.EachLanguage(func(lang string, answer *httptest.ResponseRecorder, err error) {

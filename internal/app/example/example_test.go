@@ -27,6 +27,9 @@ import (
 // TestExampleData: a month that goes through the services, the same each time, whose record holds, with something for
 // each page to show and nothing left to run.
 func TestExampleData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a month through the services of a whole portal: make test runs it")
+	}
 	t.Parallel()
 	provider := oidctest.Start(t, oidctest.Options{})
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -65,7 +65,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 		p.sees("[data-test=idle-hits]")
 		return strings.Contains(p.text("[data-test=idle-hits]"), "1 would be stopped")
 	})
-	p.reads("#preview-running", "Is warned, then stopped")
+	p.reads("#preview-running", "Warning, then stop")
 	p.click("[data-test=idle-spared] summary")
 	p.reads("#preview-spared", "works-hard")
 	p.accessible()

@@ -179,7 +179,7 @@ func TestWhyAStartFailedIsOnThePage(t *testing.T) {
 	p.reads("[data-test=log]", "loading the model")
 	p.click("[data-test=tab-events]")
 	p.reads("[data-test=workload-cluster-events]", "The program ended and is being started again")
-	p.reads("[data-test=workload-cluster-events]", "A node was found.")
+	p.reads("[data-test=workload-cluster-events]", "Scheduled to a node.")
 	p.accessible()
 	p.shot("events")
 

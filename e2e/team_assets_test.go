@@ -85,7 +85,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	dana.sees("[data-test=workload-head]")
 	mine := dana.workloadAt()
 	t.Cleanup(func() { as(t, "dana").remove(mine) })
-	dana.reads("[data-test=workload-facts] [data-test=image]", "mine:2 (own image, like jupyterlab)")
+	dana.reads("[data-test=workload-facts] [data-test=image]", "mine:2 (custom image, based on jupyterlab)")
 	if got := podOf(t, as(t, "dana").reaches(mine, "running")).Spec.Containers[0].Image; got != own {
 		t.Errorf("the pod has %s", got)
 	}
@@ -176,7 +176,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.sees("[data-test=flash]")
 	row := "[data-test=team-volume]:has-text('/shared/" + name + "')"
 	otto.reads(row, "many nodes")
-	otto.reads(row, "in no workload")
+	otto.reads(row, "not in use")
 	otto.accessible()
 	otto.shot("made")
 	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes",

@@ -213,7 +213,7 @@ func TestAMembersOwnImage(t *testing.T) {
 		!item.Image.IsCustom() || item.Image.TokenEnv != "JUPYTER_TOKEN" || item.Image.Port == 0 {
 		t.Fatalf("want the digest of the submission, started like JupyterLab: %+v %v", item.Image, err)
 	}
-	if a := dora.get(path); !strings.Contains(a.body, "train:1.4 (own image, like jupyterlab)") ||
+	if a := dora.get(path); !strings.Contains(a.body, "train:1.4 (custom image, based on jupyterlab)") ||
 		!strings.Contains(a.body, visionImage(anotherDigest)) {
 		t.Error("the page does not say which image it is")
 	}

@@ -66,7 +66,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := olga.post("/team/vision/images", w.imageForm("Train 1.4")); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "Train 1.4 (team’s own)") {
+	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "Train 1.4 (team image)") {
 		t.Error("a member is not offered the image")
 	}
 	started := dora.post("/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"},

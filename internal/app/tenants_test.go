@@ -112,7 +112,7 @@ func TestATeamMadeByHand(t *testing.T) {
 	for what, c := range map[string]struct{ got, want []audit.Change }{
 		"made": {w.events(audit.TenantSaved)[1].Changes, []audit.Change{{Field: "groups.owner", New: "gpu-*-leads"},
 			{Field: "quota.cpu", New: "2"}, {Field: "title", New: "Robots"}}},
-		"switched off": {w.events(audit.TenantSaved)[0].Changes,
+		"disabled": {w.events(audit.TenantSaved)[0].Changes,
 			[]audit.Change{{Field: "disabled", Old: "false", New: "true"}}},
 		"a member": {w.events(audit.MemberAdded)[0].Changes, []audit.Change{{Field: "member.developer", New: member}}},
 		"one less": {w.events(audit.MemberRemoved)[0].Changes, []audit.Change{{Field: "member.developer", Old: member}}},

@@ -223,7 +223,7 @@ func TestOwnStorageGrows(t *testing.T) {
 		Has: 10 << 30, At: w.clock.now()}); err != nil {
 		t.Fatal(err)
 	}
-	if a := dora.get("/storage"); !strings.Contains(a.body, "Growing: 10 GiB available so far.") {
+	if a := dora.get("/storage"); !strings.Contains(a.body, "Expanding: 10 GiB available so far.") {
 		t.Error("the page does not say how far it is")
 	}
 	if err := w.workloads.NotExpanded(t.Context(), v, 10, "volume.refused_class", "only dynamically"); err != nil {

@@ -508,7 +508,7 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	w.pass(60 * time.Millisecond) // longer than an answer holds
 	res = w.get("nb-anna", "/", with(navigation, "Cookie", cookie)...)
 	if body := text(t, res); res.StatusCode != http.StatusBadGateway ||
-		!strings.Contains(body, "“nb-anna” does not answer yet") ||
+		!strings.Contains(body, "“nb-anna” does not respond yet") ||
 		!strings.Contains(body, `http-equiv="refresh" content="3"`) {
 		t.Errorf("want a page that tries again, got %d %s", res.StatusCode, body)
 	}

@@ -178,7 +178,7 @@ func TestTheContainerBeforeTheLast(t *testing.T) {
 			`previous terminated container "main" in pod "nb-a-0" not found`)
 	}
 	got := w.text(t, podlogs.Query{Previous: true})
-	if got != "[From Loki: what was written before the last restart.]\nbefore\n" {
+	if got != "[From Loki: output before the last restart.]\nbefore\n" {
 		t.Error(got)
 	}
 	if q := k.asked[0]; !q.Until.Equal(created.Add(time.Hour)) || q.Container != "main" {
@@ -198,11 +198,11 @@ func TestTheContainerBeforeTheLast(t *testing.T) {
 // TestWhatTheStoreDoesNotHave is said, and who may not read the log asks nothing.
 func TestWhatTheStoreDoesNotHave(t *testing.T) {
 	w, k := past(t)
-	if got := w.text(t, podlogs.Query{}); got != "[The pod is gone, and Loki has no line that fits.]\n" {
+	if got := w.text(t, podlogs.Query{}); got != "[The pod is gone, and Loki has no matching lines.]\n" {
 		t.Error(got)
 	}
 	k.answer = logstore.Answer{Lines: []logstore.Line{line(1, "nb-a-0", "one")}, Partial: true}
-	if got := w.text(t, podlogs.Query{}); got != fromLoki+"[Loki did not look everywhere: lines may be missing.]\none\n" {
+	if got := w.text(t, podlogs.Query{}); got != fromLoki+"[Loki searched only in part: lines may be missing.]\none\n" {
 		t.Error(got)
 	}
 	k.answer = logstore.Answer{Lines: slices.Repeat([]logstore.Line{line(1, "nb-a-0", strings.Repeat("x", 10<<10))}, 500)}

@@ -32,7 +32,7 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
 		t.Errorf("want one in use, got %s", got)
 	}
-	wantText(t, doc, "history", "Version 0", "as the configuration has it", "current")
+	wantText(t, doc, "history", "Version 0", "from the configuration", "current")
 	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")
 	}

@@ -95,7 +95,7 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 		"https://models.example.org/gpu-vision/llm-chat/v1"
 	w := sceneWorld(t, "workload", "connect, gateway of the site")
 	doc := read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
-	wantText(t, doc, "route-carries", "The site's gateway carries the calls",
+	wantText(t, doc, "route-carries", "The site's gateway serves the calls",
 		"the portal's keys, limits and counts hold at the portal's own address only")
 	wantText(t, doc, "route-address", theirs)
 	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, theirs) ||

@@ -64,7 +64,7 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	const path = "/fleet/use/node?cluster=local&node=gpu-01&card=0"
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
-		"held by another team")
+		"allocated to another team")
 	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
 		"Only what you and your teams hold")
 	wantText(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")

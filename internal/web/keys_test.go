@@ -35,7 +35,7 @@ func TestKeysSayHowTheyAreAndWhatTheyTake(t *testing.T) {
 		{"nightly summaries", "gpk_eeeeeeee", "600 requests/min", "200,000 tokens/min", "8 concurrent requests", "active",
 			"2 d ago",
 			"Requests: 1,313", "Tokens: 1,807,900", "Over a limit: 1", "Rotate", "Revoke"},
-		{"search index", "gpk_cccccccc", "rotated", "The old secret works until"},
+		{"search index", "gpk_cccccccc", "rotated", "Old secret valid until"},
 		{"support bot", "ends soon", "never", "Requests: 0"},
 		{"demo on Friday", "expired"},
 		{"laptop that was lost", "gpk_dddddddd", "revoked", "Requests: 1,300"},
@@ -94,7 +94,7 @@ func TestAKeyIsShownOnce(t *testing.T) {
 	path := endpointPage + "/keys/" + made.ID
 	doc = read(t, w.Post(webtest.Anna, path+"/rotate", url.Values{"overlap": {"1h"}}), http.StatusOK)
 	fresh, _ := endpointkey.Parse(textOf(part(doc, "key-secret").Find("code")))
-	wantText(t, doc, "key-fresh", "The old secret works until")
+	wantText(t, doc, "key-fresh", "Old secret valid until")
 	hour := webtest.Now.Add(time.Hour)
 	if k := keysOf(t, w)[0]; k.Check(fresh, hour) != nil || k.Check(credential, hour.Add(-time.Second)) != nil ||
 		k.Check(credential, hour) == nil {

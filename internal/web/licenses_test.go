@@ -242,9 +242,9 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 	if rows.Length() != len(license.DeviceKinds()) {
 		t.Fatalf("want a row for each kind of device, got %d", rows.Length())
 	}
-	for i, want := range [][]string{{"each person", "contract 4711", "this site"},
+	for i, want := range [][]string{{"person", "contract 4711", "this site"},
 		{"each physical GPU, up to 16 devices", "contract 4711", "this site"},
-		{"each virtual machine", "Packaging, Pricing and Licensing Guide"}} {
+		{"virtual machine", "Packaging, Pricing and Licensing Guide"}} {
 		for _, text := range want {
 			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {
 				t.Errorf("row %d: want %q in %q", i, text, got)

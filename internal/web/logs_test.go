@@ -78,7 +78,7 @@ func TestALogOfALogStore(t *testing.T) {
 	w.Logs.Written["w-old-notes"] = append([]podlogs.Line{{Note: i18n.T("podlogs.kept", "Store", "Loki")},
 		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}}, webtest.Lines("one\ntwo")...)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
-	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki did not look everywhere: lines may be missing.")
+	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki searched only in part: lines may be missing.")
 	if strings.Contains(textOf(doc.Find("main")), "nothing of it is kept") {
 		t.Error("the page says that nothing is kept, above what was kept")
 	}
@@ -90,7 +90,7 @@ func TestALogOfALogStore(t *testing.T) {
 		"1 of 2 lines")
 	w.Logs.Written["w-old-notes"] = []podlogs.Line{{Note: i18n.T("podlogs.kept_none", "Store", "Loki")}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
-	wantText(t, doc, "log-source", "The pod is gone, and Loki has no line that fits.")
+	wantText(t, doc, "log-source", "The pod is gone, and Loki has no matching lines.")
 	wantAbsent(t, doc, "line")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("logstore.busy", "Store", "Loki"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why",

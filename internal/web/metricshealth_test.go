@@ -39,7 +39,7 @@ func TestMetricsHealthNeverAnswered(t *testing.T) {
 	wantText(t, doc, "away", "never answered")
 	wantAbsent(t, doc, "cards", "views")
 	delete(w.Reports, "local")
-	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is set up")
+	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is configured")
 }
 
 func TestMetricsHealthIsForThoseWhoSeeEverything(t *testing.T) {

@@ -105,7 +105,7 @@ func TestDeciding(t *testing.T) {
 		t.Error("it was turned down")
 	}
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")
-	wantText(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing waits for you")
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing to approve")
 	if got := w.Post(webtest.Anna, "/approvals/r-anna0/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("nobody decides their own: want 403, got %d", got)
 	}

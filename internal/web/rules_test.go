@@ -21,7 +21,7 @@ func TestTheRulesAreATableInWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Eli, "/admin/rules"), http.StatusOK)
-	wantText(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
+	wantText(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts immediately")
 	wantAbsent(t, doc, "edit")
 	if got := w.Get(webtest.Anna, "/admin/rules").Code; got != http.StatusNotFound {
 		t.Errorf("for a developer the page does not exist, got %d", got)

@@ -97,7 +97,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", form("all", "1", "size", "gpu-shared")), http.StatusOK)
 	whole := doc.Find(`tr[data-size="h100"]`)
-	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
+	for name, want := range map[string]string{"free": "1 of 2 1 workload ahead in the queue.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
 		if got := textOf(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
@@ -187,7 +187,7 @@ func TestTheSummaryIsTrue(t *testing.T) {
 			[]string{"Waits for approval by approver", "what it is for"}, "€15.60"},
 		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"),
 			[]string{"Waits for approval by approver"}, "€15.60"},
-		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d",
+		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start", "at most 3 d",
 			"instead"}, ""},
 	}
 	for name, c := range cases {

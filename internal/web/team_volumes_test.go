@@ -19,8 +19,8 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 		doc := read(t, scene.World(t).Get(scene.Person, scene.Path), http.StatusOK)
 		for name, c := range map[string]struct{ test, says, button string }{
 			"data":    {"state", "ready", "grow"},
-			"scratch": {"state", "not made yet", "delete"},
-			"growing": {"state", "is growing", "grow"},
+			"scratch": {"state", "not created yet", "delete"},
+			"growing": {"state", "expanding", "grow"},
 			"going":   {"pending-deletion", "permanently on 27 Nov 2026", "restore"},
 			"lost":    {"state", "lost", "delete"},
 			"stale":   {"state", "has not answered since", "grow"},

@@ -144,7 +144,7 @@ func TestATerminalThroughThePage(t *testing.T) {
 	hears(t, conn, "LS\r")
 	say(t, conn, websocket.MessageText, `{"seen":65536}`)
 	say(t, conn, websocket.MessageBinary, "exit")
-	if _, end := hears(t, conn, ""); end != "The shell has ended with code 0." {
+	if _, end := hears(t, conn, ""); end != "The shell exited with code 0." {
 		t.Errorf("ended with %q", end)
 	}
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -251,7 +251,7 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 		hears(t, one, "X")
 	}
 	third, _ := dial(t, w, webtest.Anna, portal)
-	const many = "You have 2 terminals and file transfers under way already. End one of them first."
+	const many = "You already have 2 terminals and file transfers open. Close one first."
 	if _, end := hears(t, third, ""); end != many {
 		t.Errorf("a third: %q", end)
 	}

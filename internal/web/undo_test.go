@@ -130,7 +130,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	if u, _ := url.Parse(stream); u.Query().Get("team") != "vision" || u.Query().Get("sort") != "oldest" {
 		t.Errorf("the stream is of the same list, got %s", stream)
 	}
-	wantText(t, doc, "rules-left-out", "Decided by a rule, not shown: 30 requests.")
+	wantText(t, doc, "rules-left-out", "Decided by rules, hidden: 30 requests.")
 	show, _ := part(doc, "show-rules").Attr("href")
 	all := read(t, w.Get(webtest.Carla, show), http.StatusOK)
 	wantAbsent(t, all, "rules-left-out")

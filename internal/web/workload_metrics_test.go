@@ -80,7 +80,7 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 			w.RangesErr = fault.Wrap(fault.Unavailable, context.DeadlineExceeded, i18n.T("gpumetrics.not_yet"))
 		}, "Waiting for Prometheus"},
 		"away": {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) },
-			"Prometheus does not answer"},
+			"Prometheus does not respond"},
 		"nothing": {func(w *webtest.World) { w.Pasts, w.PodPasts = nil, nil }, "has no values"},
 	} {
 		t.Run(name, func(t *testing.T) {

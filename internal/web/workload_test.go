@@ -93,10 +93,10 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
+	wantText(t, doc, "engine", "40 %", "80 % for everyone on it", "apportioned", "40 s ago")
 	wantText(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
 	wantText(t, doc, "power", "unknown", "no new value", "for 6 min")
-	wantText(t, doc, "temperature", "unknown", "not measured here")
+	wantText(t, doc, "temperature", "unknown", "no metrics here")
 
 	item := w.Work("w-train-resnet")
 	item.Size.Technology = catalog.TimeSlicing
@@ -104,7 +104,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
+	wantText(t, doc, "engine", "unknown", "one value for everyone on the card", "80 % for all")
 	if part(doc, "engine").Find("svg").Length() > 0 {
 		t.Error("a bar is drawn for a part that nobody knows")
 	}
@@ -114,7 +114,7 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	wantText(t, doc, "reason", "All 2 of H100 80 GB are in use")
-	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
+	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node assigned") ||
 		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}

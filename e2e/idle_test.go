@@ -175,7 +175,7 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	dana.until(path(waits)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["warnedAt"] != nil })
 	d := signIn(t, "dana", look{})
 	d.open(path(waits))
-	d.reads("[data-test=idle]", "its CPU and network stayed below what counts as use")
+	d.reads("[data-test=idle]", "its CPU and network have stayed below the idle thresholds")
 	d.reads("[data-test=idle]", "0.05 cores")
 	d.accessible()
 	d.shot("notice")

@@ -29,7 +29,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 	p.accessible()
 
 	p.click("[data-test=run-again]")
-	p.reads("[data-test=start-like]", "once more")
+	p.reads("[data-test=start-like]", "again")
 	p.do(p.assert.Locator(p.at("[data-test=env]")).ToHaveValue("EPOCHS=3\n"))
 	p.fill("[data-test=command]", `sh -c "sleep 2; exit 0"`)
 	p.click("[data-test=send]")

@@ -151,7 +151,7 @@ func TestLicenseCockpit(t *testing.T) {
 	control(t, http.MethodPost, "/nodes/"+lost+"/license")
 	s.asks("lic-broken")
 	pat.goes("[data-test=strip-license]")
-	pat.comes("[data-test=server-away]", "No answer since")
+	pat.comes("[data-test=server-away]", "No response since")
 	pat.reads("[data-test=server-away]", "error 503")
 	pat.reads("[data-test=pool]", "0 of 2 free") // the last known numbers, with their age
 	pat.accessible()

@@ -16,7 +16,7 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p.fill("[name=memory]", "6")
 	p.do(p.at("[data-test=sharing-tenants]").Check())
 	p.click("[data-test=ask]")
-	p.reads("[data-test=advice] [data-test=proposal]", "Others cannot reach its memory")
+	p.reads("[data-test=advice] [data-test=proposal]", "Others cannot access its memory")
 	p.reads("[data-test=proposal] [data-test=reasons]", "Needs about 6 GiB")
 	p.reads("[data-test=proposal] [data-test=proposal-free]", "Free now:")
 	p.reads("[data-test=remarks]", "CUDA streams")

@@ -64,7 +64,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	own := strings.Replace(reference, "train:1.4", "mine:2", 1)
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
 	dana.advanced()
-	dana.reads("[data-test=custom-off]", "An owner of the team can allow it")
+	dana.reads("[data-test=custom-off]", "A team owner can allow it")
 	otto.click("[data-test=custom-turn]")
 	otto.reads("[data-test=custom-state]", "allowed")
 	t.Cleanup(func() {
@@ -115,7 +115,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	otto.accessible()
 	dana.expecting("422")
 	dana.click("[data-test=send]")
-	dana.reads("[data-test=form-errors]", "“"+title+"” is no longer on offer")
+	dana.reads("[data-test=form-errors]", "“"+title+"” is no longer offered")
 	dana.shot("refused")
 	if got := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)["state"]; got != "running" {
 		t.Errorf("want what runs to go on, got %v", got)
@@ -320,7 +320,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 			v["storage"] == "5Gi"
 	})
 	otto.open("/team/vision/volumes")
-	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not let storage grow")
+	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not support expansion")
 	otto.accessible()
 	otto.shot("grown")
 	for name, l := range map[string]look{"dark": {Dark: true}, "phone-de": {Width: 360, Language: "de-DE"}} {

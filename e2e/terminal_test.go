@@ -81,8 +81,8 @@ func TestATerminalInThePage(t *testing.T) {
 	othersHaveNoTerminal(t, page)
 
 	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)
-	p.reads("[data-test=terminal-status]", "the container has stopped")
-	p.reads("[data-test=terminal-not-running]", "There is no terminal yet")
+	p.reads("[data-test=terminal-status]", "the container stopped")
+	p.reads("[data-test=terminal-not-running]", "No terminal yet")
 	p.click("[data-test=tab-history]")
 	p.reads("[data-test=workload-history]", "opened a terminal")
 	p.reads("[data-test=workload-history]", "The shell exited with code 3.")
@@ -113,7 +113,7 @@ func (p *person) passesFiles() {
 	p.shot("files")
 	p.expecting("409")
 	choose()
-	p.reads("[data-test=files-wrong]", "a file of that name already")
+	p.reads("[data-test=files-wrong]", "A file of that name already exists")
 	p.do(p.at("[data-test=files-replace]").Check())
 	choose()
 	p.reads("[data-test=files-status]", "File uploaded.")
@@ -217,7 +217,7 @@ func TestATerminalLooksRight(t *testing.T) {
 	}
 	p := signIn(t, "dana", look{NoScript: true})
 	p.open(page)
-	p.reads("[data-test=terminal-no-script]", "A terminal needs scripts")
+	p.reads("[data-test=terminal-no-script]", "A terminal needs JavaScript")
 	p.click("[data-test=terminal-connect]")
 	p.sees("[data-test=connect-kubectl]")
 }

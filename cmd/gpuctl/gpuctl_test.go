@@ -350,7 +350,7 @@ func TestDeletingAsks(t *testing.T) {
 	there := func() bool { return strings.Contains(dora.ok("get", "first", "-o", "json"), `"desired": "running"`) }
 	for _, answer := range []string{"n\n", "\n", ""} {
 		dora.typed = answer
-		dora.fails(unmet, "Nothing was done", "delete", "first")
+		dora.fails(unmet, "Canceled", "delete", "first")
 	}
 	dora.person = false
 	dora.fails(wrong, "--yes", "delete", "first")
@@ -419,7 +419,7 @@ func TestLanguage(t *testing.T) {
 	dora.env["LANG"] = "de_DE.UTF-8"
 	dora.fails(denied, "Es gibt keine Anfrage", "requests", "r-none")
 	dora.env["LC_ALL"] = "C"
-	dora.fails(denied, "There is no request", "requests", "r-none")
+	dora.fails(denied, "No request with this number", "requests", "r-none")
 }
 
 // TestOnTheGeneratedClientOnly: gpuctl knows of the portal what its API says, and nothing of its packages.

@@ -152,7 +152,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"deep": {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nests deeper"},
+		"deep": {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nested too deeply"},
 		"long": {"POST", "/api/v1/requests", `"` + strings.Repeat("x", maxBody) + `"`,
 			http.StatusRequestEntityTooLarge, "64 KiB"},
 		"a long catalog": {"POST", "/api/v1/catalog/check", strings.Repeat("x", 600<<10), http.StatusRequestEntityTooLarge,

@@ -171,7 +171,7 @@ func TestAMembersOwnImage(t *testing.T) {
 	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "customImage.reference": {visionImage("")}}
 	if a := dora.post("/start", form); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "An owner of the team can allow it") || !strings.Contains(a.body, visionImage("")) {
+		!strings.Contains(a.body, "A team owner can allow it") || !strings.Contains(a.body, visionImage("")) {
 		t.Errorf("want it back with who can allow it, got %d", a.status)
 	}
 	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, `data-test="custom-off"`) {

@@ -249,7 +249,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		t.Errorf("the approval does not say that it waits, and would be told beside the place in the line: %+v", last.Changes)
 	}
 	if said := i18n.MustLoad().For("en").Say(
-		queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
+		queued[0].Detail); said != "Ada Approver approved it. Waiting for a seat of "+r.Decision.Seat.Title+". go on" {
 		t.Errorf("want one sentence that says both, got %q", said)
 	}
 	if n, err := w.requests.Approvals.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {

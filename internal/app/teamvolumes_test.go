@@ -217,9 +217,9 @@ func TestSharedStorageGrows(t *testing.T) {
 		status    int
 		says      string
 	}{
-		"smaller":                   {"10", "5", http.StatusUnprocessableEntity, "never shrink"},
-		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "never shrink"},
-		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "never shrink"},
+		"smaller":                   {"10", "5", http.StatusUnprocessableEntity, "not shrunk"},
+		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "not shrunk"},
+		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "not shrunk"},
 		"more than one can have":    {"10", "61", http.StatusUnprocessableEntity, "At most 60 GiB"},
 		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
 		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
@@ -257,7 +257,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		}
 	}
 	page := olga.get("/team/vision/volumes")
-	for _, want := range []string{"It was to have 40 GiB", "does not let storage grow", "the class must support resize"} {
+	for _, want := range []string{"It was to have 40 GiB", "does not support expansion", "the class must support resize"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -325,11 +325,11 @@ func TestSharedStorageIsChecked(t *testing.T) {
 	w.share("vision", "taken")
 	olga := w.signedIn(owner)
 	for name, c := range map[string]struct{ field, value, says string }{
-		"a name that is none":  {"name", "My Data", "A name has at most"},
-		"a dot in the name":    {"name", "a.b", "A name has at most"},
+		"a name that is none":  {"name", "My Data", "Use at most"},
+		"a dot in the name":    {"name", "a.b", "Use at most"},
 		"a name that is taken": {"name", "taken", "shared storage called taken already"},
-		"a class nobody has":   {"class", "main/fast", "storage classes that are offered"},
-		"another cluster":      {"class", "other/nfs", "storage classes that are offered"},
+		"a class nobody has":   {"class", "main/fast", "offered storage classes"},
+		"another cluster":      {"class", "other/nfs", "offered storage classes"},
 		"nothing":              {"gib", "0", "Between 1 and 2048"},
 		"too much":             {"gib", "4096", "Between 1 and 2048"},
 		"no number":            {"gib", "lots", "Between 1 and 2048"},

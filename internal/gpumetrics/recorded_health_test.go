@@ -33,7 +33,7 @@ func TestRecordedHealth(t *testing.T) {
 			"worker-h100-02 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-mig.prom": {
 			"worker-h100-03 1f0e: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "- info: The last error since " +
-				"the driver was loaded is XID 43: an application error. When it came is not known.",
+				"the driver was loaded is XID 43: an application error. Its time is unknown.",
 			"worker-h100-03 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-timeslicing.prom": {"worker-l4-01 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-vgpu.prom": {"vm-vgpu-node-01 1f0e: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?",

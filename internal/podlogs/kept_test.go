@@ -76,7 +76,7 @@ func TestAPodThatIsGone(t *testing.T) {
 		line(3, "nb-a-0", strings.Repeat("x", 1<<20)))
 	got := w.text(t, podlogs.Query{Tail: 100000})
 	want := fromLoki + "one red ********\ntwo\nthree\n" + strings.Repeat("x", 16<<10) + " […"
-	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " bytes left out]\n") || len(got) > len(want)+40 {
+	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " bytes omitted]\n") || len(got) > len(want)+40 {
 		t.Errorf("want %.200q\n got %.200q", want, got)
 	}
 	ask := logstore.Question{Cluster: "main", Namespace: "gpu-vision", Pod: "nb-a-[0-9]+", Container: "main",
@@ -161,7 +161,7 @@ func TestLinesOfOthersAreLeftOut(t *testing.T) {
 		switch left := len(c.lines) - strings.Count(c.want, "\n"); {
 		case strings.Contains(got, "theirs") || !strings.HasSuffix(got, c.want):
 			t.Errorf("%s: %s", what, got)
-		case (left > 0) != strings.Contains(got, "left out: another workload may have written"):
+		case (left > 0) != strings.Contains(got, "omitted: another workload may have written"):
 			t.Errorf("%s: %d lines are left out, and it says %s", what, left, got)
 		}
 	}

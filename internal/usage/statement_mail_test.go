@@ -206,7 +206,7 @@ func TestTotalsInWords(t *testing.T) {
 	}{
 		"GPUs, half of their use known": {[]Line{line(whole, 8, measured), line(slice, 2, measured)},
 			"1,234.50 EUR for 2026-02. GPU time: 8.0 h H100 80GB · Whole GPU, 2.0 h H100 80GB · MIG 1g.10gb. Cost of idle " +
-				"GPUs: 308.63 EUR, as far as their use is known, which is 50 % of the time.",
+				"GPUs: 308.63 EUR, based on 50 % of the time with known utilization.",
 			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. Kosten " +
 				"ungenutzter GPUs: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
 		"no GPU": {[]Line{line(Kind{Technology: "cpu", Known: true}, 1, cpu)}, "123.45 EUR for 2026-02.",

@@ -79,11 +79,11 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	if part(start, "size-gpu-shared").Length() != 0 {
 		t.Error("what is hidden is in the price list")
 	}
-	wantText(t, start, "verdict", "“Shared GPU” is no longer on offer")
+	wantText(t, start, "verdict", "“Shared GPU” is no longer offered")
 	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"gpu-shared"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "key": {"k"}}
 	wantText(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors",
-		"no longer on offer")
+		"no longer offered")
 	again := read(t, w.Post(webtest.Dora, "/admin/sizes/change", hide), http.StatusConflict) // from the page as it was
 	wantText(t, again, "problem", "Dora Dahl saved version 1")
 }
@@ -93,7 +93,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	w := webtest.Busy(t)
 	form := url.Values{"list": {"sizes"}, "name": {"vgpu-12q"}, "base": {"0"}}
 	wantText(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
-		"form-errors", "Say in a sentence why")
+		"form-errors", "Explain in a sentence why")
 	form.Set("message", "The A40 leave in May.")
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
@@ -138,7 +138,7 @@ func TestTheEditor(t *testing.T) {
 	dearer := strings.Replace(text, "minor: 55", "minor: 60", 1)
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"}, "text": {dearer}}),
 		http.StatusOK)
-	wantText(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "fine", "No problems")
 	wantText(t, doc, "change", "MIG slice 10 GB", "pricePerHour.minor", "55", "60")
 	if saved, err := w.Catalogs(t.Context(), 0, 1); err != nil || len(saved) != 0 {
 		t.Fatal("a check saved something")
@@ -192,7 +192,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	}
 	for _, path := range []string{"/admin/sizes", "/licenses"} {
 		wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
-			"need a license of NVIDIA AI Enterprise, Virtual Compute Server")
+			"need a license for NVIDIA AI Enterprise, Virtual Compute Server")
 	}
 	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("a developer is warned of what only administrators can mend")
@@ -200,7 +200,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"},
 		"text": {strings.Replace(compute, "minor: 55", "minor: 60", 1)}}), http.StatusOK)
 	wantText(t, doc, "license-mismatch", "does not license A40-12C")
-	wantText(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "fine", "No problems")
 }
 
 func TestAProposalBecomesASizeWithOneClick(t *testing.T) {

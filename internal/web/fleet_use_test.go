@@ -66,7 +66,7 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
 		"allocated to another team")
 	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
-		"Only what you and your teams hold")
+		"Only your and your teams")
 	wantText(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/fleet/use/holders"), http.StatusOK), "others")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "by-money")
@@ -274,7 +274,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
-	wantText(t, doc, "heat-unknown", "Prometheus has not answered yet")
+	wantText(t, doc, "heat-unknown", "Prometheus has not responded yet")
 	if n := doc.Find("[data-test=map-card] :is(.gp-map__part--idle, .gp-map__part--free)").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}

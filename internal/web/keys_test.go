@@ -86,7 +86,7 @@ func TestAKeyIsShownOnce(t *testing.T) {
 		made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour {
 		t.Errorf("want what was typed, got %+v", made)
 	}
-	wantText(t, doc, "key-fresh", "evening batch", "shown this once", "It is not shown again")
+	wantText(t, doc, "key-fresh", "evening batch", "shown only once", "It is not shown again")
 	if strings.Contains(w.Get(webtest.Anna, endpointPage).Body.String(), credential.Secret) {
 		t.Error("the secret is shown a second time")
 	}

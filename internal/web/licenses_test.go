@@ -83,7 +83,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 		t.Fatalf("want it kept, got %d", answer.Code)
 	}
 	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page,
-		"1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
+		"1 unchanged") || strings.Contains(page, `data-test="import-keep"`) {
 		t.Error("what is there already would be kept again")
 	}
 	changed := strings.Replace(good, ";7;", ";9;", 1)
@@ -103,7 +103,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 		if answer.Code != 422 || len(w.Entered()) != 1 || strings.Contains(page, `data-test="import-keep"`) {
 			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
 		}
-		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") ||
+		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "not a whole number") ||
 			!strings.Contains(page, "above zero") {
 			t.Errorf("keep %q: want both lines with their reasons", keep)
 		}
@@ -123,7 +123,7 @@ func TestAFileIsUploaded(t *testing.T) {
 		"UTF-8 with a mark": {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...),
 			200, "Größe"},
 		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
-		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "no text in UTF-8"},
+		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "not text in UTF-8"},
 		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
 		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
 	} {
@@ -243,7 +243,7 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 		t.Fatalf("want a row for each kind of device, got %d", rows.Length())
 	}
 	for i, want := range [][]string{{"person", "contract 4711", "this site"},
-		{"each physical GPU, up to 16 devices", "contract 4711", "this site"},
+		{"physical GPU, for up to 16 devices", "contract 4711", "this site"},
 		{"virtual machine", "Packaging, Pricing and Licensing Guide"}} {
 		for _, text := range want {
 			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {

@@ -48,7 +48,7 @@ func TestTheLogIsShown(t *testing.T) {
 		t.Error("a log that has ended can be followed")
 	}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=<b>nothing"), http.StatusOK)
-	wantText(t, doc, "log-words", "No line has these words")
+	wantText(t, doc, "log-words", "No matches")
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/logs?container=clone"), http.StatusOK)
 	if got, _ := part(doc, "log-container").Find("option[selected]").Attr("value"); got != "clone" {
@@ -79,7 +79,7 @@ func TestALogOfALogStore(t *testing.T) {
 		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}}, webtest.Lines("one\ntwo")...)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
 	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki searched only in part: lines may be missing.")
-	if strings.Contains(textOf(doc.Find("main")), "nothing of it is kept") {
+	if strings.Contains(textOf(doc.Find("main")), "nothing is stored") {
 		t.Error("the page says that nothing is kept, above what was kept")
 	}
 	if got := part(doc, "line"); got.Length() != 2 {
@@ -141,7 +141,7 @@ func TestEventsAreInPlainWords(t *testing.T) {
 		t.Fatalf("%d events", rows.Length())
 	}
 	first := rows.First()
-	for _, want := range []string{"The program ended and is being started again", "BackOff", "Back-off restarting failed",
+	for _, want := range []string{"The program keeps exiting and restarting", "BackOff", "Back-off restarting failed",
 		"Pod vlm-test-0", "14"} {
 		if !strings.Contains(textOf(first), want) {
 			t.Errorf("%q is missing: %s", want, textOf(first))

@@ -36,7 +36,7 @@ func TestMetricsHealthNeverAnswered(t *testing.T) {
 	w := webtest.Troubled(t)
 	w.Reports["local"] = gpumetrics.Report{}
 	doc := metricsHealthOf(t, w, webtest.Eli, http.StatusOK)
-	wantText(t, doc, "away", "never answered")
+	wantText(t, doc, "away", "has not responded since the portal started")
 	wantAbsent(t, doc, "cards", "views")
 	delete(w.Reports, "local")
 	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is configured")

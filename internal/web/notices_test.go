@@ -119,7 +119,7 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	wordless.Problem = i18n.Text{} // sent before there were sentences for it
 	w.PutDelivery(wordless)
 	wantText(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
-		"could not be handed over")
+		"could not be delivered")
 	w.PutDelivery(failed)
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)

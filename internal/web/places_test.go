@@ -83,7 +83,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		t.Errorf("the layout in words (-want +got):\n%s", diff)
 	}
 	if got := textOf(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got,
-		"its cut is not known") {
+		"layout unknown") {
 		t.Errorf("want a card that is not cut to say so, got %q", got)
 	}
 	if n := doc.Find("#node-gpu-02").Find(`[data-test="layout"]`).Length(); n != 0 {

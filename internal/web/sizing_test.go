@@ -176,9 +176,9 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 			}
 		}
 	}
-	wantText(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
-		"Do not share like this where response times count")
-	wantText(t, doc, "remarks", "Where response times count, do not share compute")
+	wantText(t, doc, "ways", "You cannot partition a card there yourself", "Do not share like this between tenants",
+		"Do not share like this if response times matter")
+	wantText(t, doc, "remarks", "If response times matter, do not share compute")
 	if part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
 		t.Error("what was answered is not kept")
 	}

@@ -216,9 +216,9 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 	}{
 		"all held": {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") },
 			[]string{"Waits for a free GPU", "in use"}},
-		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
+		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that accept no new pods"}},
 		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable },
-			[]string{"processors beside"}},
+			[]string{"no CPU left"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -299,15 +299,15 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 		words string
 	}{
 		"a lease of ten years":  {form("lease", "3650d"), "lease", "at most 7 d"},
-		"a lease of nothing":    {form("lease", "0"), "lease", "shortest"},
+		"a lease of nothing":    {form("lease", "0"), "lease", "minimum"},
 		"no size":               {form("size", ""), "size", "Choose a size"},
-		"an unknown size":       {form("size", "<b>mine</b>"), "size", "There is no size"},
+		"an unknown size":       {form("size", "<b>mine</b>"), "size", "does not exist for this team"},
 		"the other kind's":      {form("image", "vllm"), "image", "Choose"},
-		"too much storage":      {form("storage", "900Ti"), "storage", "The most is"},
+		"too much storage":      {form("storage", "900Ti"), "storage", "The maximum is"},
 		"a name of signs":       {form("name", "!!!"), "name", "at least one letter"},
 		"a name that is taken":  {form("name", "Train ResNet"), "name", "is in use"},
 		"no reason":             {form("size", "h100", "lease", "4h"), "reason", "what it is for"},
-		"someone else's volume": {form("volume", "render-farm-home"), "volume", "no kept storage"},
+		"someone else's volume": {form("volume", "render-farm-home"), "volume", "You have no storage"},
 		"another team's":        {form("tenant", "speech"), "tenant", "one of your own teams"},
 	}
 	for name, c := range cases {

@@ -23,9 +23,9 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 			"growing": {"state", "expanding", "grow"},
 			"going":   {"pending-deletion", "permanently on 27 Nov 2026", "restore"},
 			"lost":    {"state", "lost", "delete"},
-			"stale":   {"state", "has not answered since", "grow"},
+			"stale":   {"state", "has not responded since", "grow"},
 			"stiff":   {"not-grown", "must support resize", "grow"},
-			"waiting": {"state", "no room left", "delete"},
+			"waiting": {"state", "No space is left", "delete"},
 		} {
 			row := doc.Find("#volume-" + name)
 			if got := textOf(In(row, c.test)); !strings.Contains(got, c.says) {

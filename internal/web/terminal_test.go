@@ -221,15 +221,15 @@ func TestWhatTheTerminalPageSays(t *testing.T) {
 	if _, now := box.Attr("data-terminal-now"); !now {
 		t.Error("it does not open by itself")
 	}
-	if text := doc.Find("noscript").Text(); !strings.Contains(text, "A terminal needs scripts") ||
+	if text := doc.Find("noscript").Text(); !strings.Contains(text, "A terminal needs JavaScript") ||
 		!strings.Contains(text, "/workloads/w-train-resnet/connect") {
 		t.Errorf("without scripts: %s", text)
 	}
-	wantText(t, doc, "terminal-keys", "Esc and then Tab leaves the terminal")
+	wantText(t, doc, "terminal-keys", "Esc then Tab leaves the terminal")
 	wantAbsent(t, doc, "terminal-not-running")
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/terminal"), http.StatusOK)
-	wantText(t, doc, "terminal-not-running", "There is no terminal yet")
+	wantText(t, doc, "terminal-not-running", "No terminal yet")
 	if _, now := doc.Find("[data-terminal]").Attr("data-terminal-now"); now {
 		t.Error("it opens by itself though nothing runs")
 	}
@@ -303,7 +303,7 @@ func TestATerminalEndsWithTheRight(t *testing.T) {
 		say(t, conn, websocket.MessageBinary, "x")
 		hears(t, conn, "X")
 		end(w)
-		if _, words := hears(t, conn, ""); !strings.Contains(words, "may not use this workload any more") {
+		if _, words := hears(t, conn, ""); !strings.Contains(words, "may no longer use this workload") {
 			t.Errorf("%s: ended with %q", what, words)
 		}
 	}

@@ -51,9 +51,9 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 		done, back  string
 	}{
 		"shared": {"workload", "running", webtest.Anna, "/workloads/w-train-resnet/share", url.Values{"shared": {"yes"}},
-			"Your team may open it now", "Only you may open it now"},
+			"Your team can open it now", "Only you can open it now"},
 		"unshared": {"workload", "running", webtest.Anna, "/workloads/w-llm-chat/share", url.Values{},
-			"Only you may open it now", "Your team may open it now"},
+			"Only you can open it now", "Your team can open it now"},
 		"scaled": {"workload", "endpoint, replicas", webtest.Anna, "/workloads/w-ranker/replicas",
 			url.Values{"wanted": {"1"}}, "Replicas changed", "Replicas changed"},
 		"advice dismissed": {"advice", "sizes that do not suit", webtest.Anna, "/usage/advice/w-digits/dismiss",
@@ -74,7 +74,7 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 			"person": {string(webtest.Dora.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}, "Named.", "Ended."},
 		"a card is quarantined": {"fleet", "quarantine a card", webtest.Dora, "/fleet/health/quarantine",
 			url.Values{"cluster": {"local"}, "kind": {"card"}, "name": {"GPU-2"}, "note": {"It is hot."}}, "Quarantined.",
-			"The quarantine has ended"},
+			"Quarantine ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -62,7 +62,7 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	}
 	w.Readings = webtest.Readings{}
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown",
-		"metrics source does not answer")
+		"Prometheus does not respond")
 }
 
 func TestOldReadingsSaySo(t *testing.T) {
@@ -170,7 +170,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	wantText(t, doc, "stop-now", "One kernel is busy right now")
 	ask := read(t, w.Get(webtest.Anna, path+"/stop"), http.StatusOK)
 	wantText(t, ask, "stop-form", "Stop")
-	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool",
+	for _, want := range []string{"One kernel is busy right now", "Everything running and in memory", "It is released",
 		"All files on"} {
 		if !strings.Contains(ask.Text(), want) {
 			t.Errorf("the question does not say %q", want)
@@ -261,7 +261,7 @@ func TestExtend(t *testing.T) {
 		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
 		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
 	}
-	wantText(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026",
+	wantText(t, asked, "request-verdict", "The workload runs until 21 Nov 2026",
 		"The lease is extended automatically")
 	title := textOf(asked.Find("h1"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",

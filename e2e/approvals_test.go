@@ -338,7 +338,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	ada.fill("[data-test=filter-text]", "needle")
 	ada.click("[data-test=requests] .gp-filter__buttons button")
 	ada.do(ada.assert.Locator(ada.at("[data-test=request-row]")).ToHaveCount(1))
-	ada.fill("[data-test=filter-text]", "No request with this number")
+	ada.fill("[data-test=filter-text]", "no such thing")
 	ada.click("[data-test=requests] .gp-filter__buttons button")
 	ada.reads("[data-test=empty]", "No requests match")
 	ada.shot("nothing")

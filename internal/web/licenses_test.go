@@ -125,7 +125,7 @@ func TestAFileIsUploaded(t *testing.T) {
 		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
 		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "not text in UTF-8"},
 		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
-		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
+		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "is missing. Columns found"},
 	} {
 		w := webtest.Busy(t)
 		var body bytes.Buffer

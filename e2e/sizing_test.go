@@ -18,7 +18,7 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p.click("[data-test=ask]")
 	p.reads("[data-test=advice] [data-test=proposal]", "Others cannot access its memory")
 	p.reads("[data-test=proposal] [data-test=reasons]", "Needs about 6 GiB")
-	p.reads("[data-test=proposal] [data-test=proposal-free]", "Free now:")
+	p.reads("[data-test=proposal] [data-test=proposal-free]", "Available:")
 	p.reads("[data-test=remarks]", "CUDA streams")
 	p.accessible()
 	p.shot("sizing")

@@ -79,14 +79,14 @@ func TestWhatCannotBeForwardedIsSaid(t *testing.T) {
 		workload, port string
 		code           int
 		words          string
-	}{{"plain", "board", conflict, "jupyterlab of plain names no ports"},
+	}{{"plain", "board", conflict, "jupyterlab of plain defines no ports"},
 		{"train", "grpc", conflict, `no port "grpc". It has: board, off, ssh.`},
 		{"train", "8888", conflict, `no port "8888"`},
-		{"train", "x:board", wrong, `"x" is not a port of this computer`},
-		{"train", "65536:board", wrong, `"65536" is not a port of this computer`},
-		{"train", port + ":board", failed, "Cannot listen on port " + port},
+		{"train", "x:board", wrong, `"x" is not a local port`},
+		{"train", "65536:board", wrong, `"65536" is not a local port`},
+		{"train", port + ":board", failed, "Cannot listen on local port " + port},
 		{"night", "ssh", conflict, "night is not running: it is stopped."},
-		{"nobody", "ssh", denied, `no workload "nobody"`}} {
+		{"nobody", "ssh", denied, `No workload "nobody"`}} {
 		s, _ := sshPortal{}.calls(t, "gpup_dora", "", "forward", is.workload, is.port)
 		if s.code != is.code || !strings.Contains(s.err, is.words) {
 			t.Errorf("%s %s: want %d %q, got %d %q", is.workload, is.port, is.code, is.words, s.code, s.err)

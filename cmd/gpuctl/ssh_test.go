@@ -139,7 +139,7 @@ func TestNoWayToAWorkloadIsSaid(t *testing.T) {
 			words string
 		}{"plain": {"gpup_dora", conflict, "jupyterlab of plain has no SSH server"},
 			"night":  {"gpup_dora", conflict, "night is not running: it is stopped."},
-			"nobody": {"gpup_dora", denied, `no workload "nobody"`},
+			"nobody": {"gpup_dora", denied, `No workload "nobody"`},
 			"train":  {"gpup_old", signIn, "This token is not valid any more."}} {
 			s, ssh := sshPortal{}.calls(t, is.token, "", command, name)
 			if s.code != is.code || !strings.Contains(s.err, is.words) || ssh != nil {

@@ -32,7 +32,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 		"Peak GPU memory: 6 GiB of 80 GiB in 14 d.", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
-	wantText(t, form, "start-replaces", "In place of digits", "digits-home")
+	wantText(t, form, "start-replaces", "Replaces digits", "digits-home")
 	if v, _ := form.Find("input[name=replaces]").Attr("value"); v != "w-digits" {
 		t.Errorf("want the form to carry what is to be replaced, got %q", v)
 	}
@@ -40,7 +40,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 		t.Errorf("want the smaller size chosen, got %q", v)
 	}
 	if v := form.Find("input[name=reason]").AttrOr("value", ""); !strings.Contains(v,
-		"In place of digits: MIG slice 10 GB") {
+		"Replaces digits: MIG slice 10 GB") {
 		t.Errorf("want the reason filled in, in case somebody has to approve, got %q", v)
 	}
 

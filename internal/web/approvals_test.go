@@ -18,11 +18,11 @@ func TestYesBut(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantText(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
+	wantText(t, asked, "less", "Requested: 4h", "As requested: Whole H100")
 	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"},
 		"seen": {"1"}}),
 		http.StatusUnprocessableEntity)
-	wantText(t, more, "form-errors", "At most 4 h")
+	wantText(t, more, "form-errors", "4 h was requested")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
 		t.Error("what was typed stays and is shown")
 	}
@@ -242,13 +242,13 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
 	wantText(t, doc, "approval-steps", "If undecided by", "13:00", "administrator")
-	wantText(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
+	wantText(t, doc, "similar", "Anna Albers", "Carla Conti rejected it", "Carla Conti approved it")
 	wantText(t, doc, "asker-history", "0 requests granted in the last 30 days")
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history",
 		"One request granted in the last 30 days, for €15.60")
 	w.Clock = webtest.Now.Add(2 * time.Hour)
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
-		"administrator can decide as well")
+		"administrator can also decide")
 }
 
 // TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker
@@ -285,7 +285,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
 	wantText(t, theirs, "inbox", "from Carla Conti")
-	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "reassigned it to Dora")
 	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))

@@ -36,7 +36,7 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	w = webtest.Busy(t)
 	set("vision", budget.Draft{Unit: "EUR", Amount: 5_000, AtLimit: budget.Approval})
 	wantText(t, read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK), "burndown-note",
-		"the budget is used up on 2")
+		"the budget runs out on 2")
 
 	w = webtest.Busy(t)
 	set("vision", budget.Draft{Unit: budget.GPUHours, Amount: 7_000_000, AtLimit: budget.Approval})

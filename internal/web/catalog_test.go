@@ -25,7 +25,7 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	if got := textOf(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
-		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
+		!strings.Contains(got, "offered") || !strings.Contains(got, "12 of 14") ||
 		strings.Contains(got, "nvidia.com/") {
 		t.Errorf("want what it is and how many are free, got %q", got)
 	}
@@ -146,7 +146,7 @@ func TestTheEditor(t *testing.T) {
 	held := strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1)
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {held}}),
 		http.StatusUnprocessableEntity)
-	wantText(t, doc, "problem", "CPU only would go, and one workload holds it")
+	wantText(t, doc, "problem", "This removes CPU only, which one workload uses")
 	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
@@ -157,7 +157,7 @@ func TestTheEditor(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gone", "CPU only: one workload")
 	version := read(t, w.Get(webtest.Dora, "/admin/sizes/versions/1"), http.StatusOK)
 	wantText(t, version, "version", "Dora Dahl")
-	wantText(t, version, "diff", "cpu-2", "new", "gone")
+	wantText(t, version, "diff", "cpu-2", "new", "removed")
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {dearer},
 		"confirm": {"on"}}), http.StatusConflict)
 	wantText(t, doc, "problem", "Dora Dahl saved version 1")

@@ -36,7 +36,7 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	t.Parallel()
 	w := sceneWorld(t, "workload", "connect, SSH")
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ssh", "lets in jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
+	wantText(t, doc, "connect-ssh", "accepts jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
 		"ssh 'train-resnet.gpu'")
 	if n := part(doc, "connect-ssh").Find("[data-copy-from]").Length(); n != 3 {
 		t.Errorf("want three lines to copy, got %d", n)

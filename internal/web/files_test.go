@@ -183,7 +183,7 @@ func TestAnUpload(t *testing.T) {
 	wantText(t, doc, "files-wrong", "A file of that name already exists")
 	code = "0"
 	doc = read(t, sends(t, w, webtest.Anna, to, "a.bin", strings.Repeat("x", 1<<20+1)), http.StatusRequestEntityTooLarge)
-	wantText(t, doc, "files-wrong", "1 MiB at most")
+	wantText(t, doc, "files-wrong", "at most 1 MiB")
 	r := httptest.NewRequest(http.MethodPost, to, strings.NewReader("no form"))
 	if got := w.Do(webtest.Anna, "en", r).Code; got < 400 || got >= 500 {
 		t.Errorf("no form: %d", got)

@@ -59,7 +59,7 @@ func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
-		"Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
+		"Usually ready in about 12 s", "7 starts of this size", "P90 40 s")
 	w = webtest.Empty(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
 }

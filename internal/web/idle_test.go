@@ -82,7 +82,7 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	page := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantText(t, doc, "idle", "GPU idle for", "stops at", "stayed below 5 %", "the highest was 1 %")
+	wantText(t, doc, "idle", "GPU idle for", "stops at", "stayed below 5 %", "peak 1 %")
 	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")

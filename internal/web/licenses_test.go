@@ -74,7 +74,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 	answer := w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}})
 	page := answer.Body.String()
 	if answer.Code != 200 || len(w.Entered()) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
-		!strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
+		!strings.Contains(page, "1 to add") || !strings.Contains(page, "colour") {
 		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code,
 			w.Entered())
 	}
@@ -158,7 +158,7 @@ func TestLicensesAreEnteredByAdministrators(t *testing.T) {
 	}
 	if answer = w.Post(webtest.Dora, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"-3"},
 		"until": {"soon"}}); answer.Code != 422 || !strings.Contains(answer.Body.String(), "above zero") ||
-		!strings.Contains(answer.Body.String(), "no date") {
+		!strings.Contains(answer.Body.String(), "is not a date") {
 		t.Errorf("want both fields named, got %d", answer.Code)
 	}
 	id := w.Entered()[0].ID
@@ -177,7 +177,7 @@ func TestTheOwnerHearsOfALostLicense(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.Get(webtest.Anna, "/").Body.String()
-	if !strings.Contains(page, `data-test="strip-license"`) || !strings.Contains(page, "A vGPU under on-vgpu") {
+	if !strings.Contains(page, `data-test="strip-license"`) || !strings.Contains(page, "A vGPU of on-vgpu") {
 		t.Error("the owner hears nothing")
 	}
 }

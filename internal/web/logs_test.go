@@ -65,7 +65,7 @@ func TestWhyThereIsNoLog(t *testing.T) {
 		"gpu-vision", "Cluster", "local"))
 	for _, tab := range []string{"logs", "events"} {
 		doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/"+tab), http.StatusOK)
-		wantText(t, doc, "log-why", "lacks the right to read pods/log in the namespace gpu-vision")
+		wantText(t, doc, "log-why", "lacks permission to read pods/log in the namespace gpu-vision")
 		wantAbsent(t, doc, "line", "cluster-event")
 	}
 }
@@ -94,7 +94,7 @@ func TestALogOfALogStore(t *testing.T) {
 	wantAbsent(t, doc, "line")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("logstore.busy", "Store", "Loki"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why",
-		"Loki has too many queries now")
+		"Loki has too many queries right now")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs"), http.StatusOK), "log-source")
 }
 

@@ -21,7 +21,7 @@ func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 	t.Parallel()
 	doc := metricsHealthOf(t, webtest.Troubled(t), webtest.Dora, http.StatusOK)
 	wantText(t, doc, "away", "11:56", "Nothing is stopped or charged")
-	wantText(t, doc, "views", "In part", "Unknown", "Not needed here", "Power, Temperature")
+	wantText(t, doc, "views", "Partial", "Unknown", "Not needed here", "Power, Temperature")
 	wantText(t, doc, "findings", "2 values are blank", "No action needed")
 	wantText(t, doc, "series", "20 of 22", "not found")
 	wantText(t, doc, "cards", "XID 79", "Act now", "gpu-01")

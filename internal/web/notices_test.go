@@ -72,7 +72,7 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	for _, bad := range []string{"http://hooks.example.org", "https://", "file:///etc/passwd", "javascript:alert(1)", ""} {
 		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"},
 			"url": {bad}}), http.StatusUnprocessableEntity)
-		wantText(t, doc, "address-form", "unavailable")
+		wantText(t, doc, "address-form", "not allowed")
 	}
 	for _, e := range w.Record() {
 		if strings.Contains(e.Detail.ID, "hush") {

@@ -345,7 +345,7 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	changed := form("name", "second", "lease", "2h")
 	doc := read(t, w.Post(webtest.Anna, "/start", changed), http.StatusConflict)
-	wantText(t, doc, "form-errors", "sent already", "first")
+	wantText(t, doc, "form-errors", "already sent", "first")
 	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("what was typed stays, got %q", got)
 	}

@@ -241,7 +241,7 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	away, _ := dial(t, w, webtest.Anna, portal)
-	if _, end := hears(t, away, ""); !strings.Contains(end, "The cluster local does not answer") {
+	if _, end := hears(t, away, ""); !strings.Contains(end, "The cluster local does not respond") {
 		t.Errorf("without a cluster: %q", end)
 	}
 	cluster(t, w)

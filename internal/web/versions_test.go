@@ -18,7 +18,7 @@ func TestVersionsOnThePage(t *testing.T) {
 	w := webtest.Versioned(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-search"), http.StatusOK)
 	if got := textOf(part(doc, "version-rolling")); !strings.Contains(got, "Version 3 is starting") ||
-		!strings.Contains(got, "Version 2 answers until then") {
+		!strings.Contains(got, "Version 2 serves until then") {
 		t.Errorf("what is on its way: %q", got)
 	}
 	if part(doc, "version").Length() != 3 || part(doc, "version-back").Length() != 0 ||

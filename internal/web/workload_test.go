@@ -104,7 +104,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "engine", "unknown", "one value for everyone on the card", "80 % for all")
+	wantText(t, doc, "engine", "unknown", "one value for everyone on the card", "80 % for everyone")
 	if part(doc, "engine").Find("svg").Length() > 0 {
 		t.Error("a bar is drawn for a part that nobody knows")
 	}
@@ -215,7 +215,7 @@ func TestStopResumeShareDelete(t *testing.T) {
 		t.Error("it was not to be shared any more")
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
-	wantText(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
+	wantText(t, ask, "ask", "train-resnet-home (50 GiB), unless you select the box", "The name train-resnet")
 	if _, ticked := part(ask, "delete-storage").Attr("checked"); ticked {
 		t.Error("nobody loses their files by not looking")
 	}
@@ -272,7 +272,7 @@ func TestExtend(t *testing.T) {
 		"An extension waits for approval by approver", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
-	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
+	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "exceeds 7 d") {
 		t.Errorf("want the most beside the field, got %q", got)
 	}
 	if got := doc.Find("textarea[name=reason]").Text(); got != "why not" {

@@ -500,7 +500,7 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	res := w.get("nb-anna", "/break", with(navigation, "Cookie", cookie)...)
-	if body := text(t, res); res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "returned an incomplete response") {
+	if body := text(t, res); res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "incomplete response") {
 		t.Errorf("want 502 in plain words, got %d %s", res.StatusCode, body)
 	}
 	w.change("nb-anna", func(wl *workload.Workload) { wl.Observed.PodIP = "10.64.9.9" })

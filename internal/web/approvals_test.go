@@ -34,7 +34,7 @@ func TestYesBut(t *testing.T) {
 		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantText(t, doc, "request-verdict", "Carla Conti approved it with changes; requested: Whole H100", "4 h", "A slice first.")
+	wantText(t, doc, "request-verdict", "approved it with changes; requested: Whole H100", "4 h", "A slice first.")
 	wantText(t, doc, "approval-steps", "Approved with changes")
 	last := w.Record()[len(w.Record())-2]
 	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
@@ -285,7 +285,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
 	wantText(t, theirs, "inbox", "from Carla Conti")
-	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "reassigned it to Dora")
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "assigned it to Dora")
 	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))

@@ -67,7 +67,8 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 		"a member is added": {"team", "images, none", webtest.Ben, "/team/vision/members",
 			url.Values{"person": {string(webtest.Olaf.ID)}, "role": {"developer"}}, "Added.", "Removed."},
 		"an account is disabled": {"account", "a person, for administrators", webtest.Dora,
-			"/admin/people/" + string(webtest.Anna.ID) + "/disable", url.Values{"note": {"left"}}, "Account disabled", "Account enabled"},
+			"/admin/people/" + string(webtest.Anna.ID) + "/disable", url.Values{"note": {"left"}},
+			"Account disabled", "Account enabled"},
 		"given to another approver": {"home", "busy", webtest.Carla, "/approvals/r-anna1/reassign",
 			url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"You know it."}, "seen": {"1"}}, "", ""},
 		"a delegate is named": {"home", "busy", webtest.Carla, "/approvals/delegations", url.Values{

@@ -376,7 +376,7 @@ func TestAnExpiringTokenIsAnnounced(t *testing.T) {
 	list, err := notify.Compose(e, notify.Facts{People: []identity.Actor{w.actorOf(developer), w.actorOf(other)},
 		Mail: true, Language: "en", URL: w.url, Now: w.clock.now()}, words)
 	if err != nil || len(list) != 1 || list[0].Person != w.person(developer).ID ||
-		!strings.HasPrefix(list[0].Notice.Title, "An API token expires: test") || !strings.HasSuffix(list[0].Notice.Link,
+		!strings.HasPrefix(list[0].Notice.Title, "API token expires: test") || !strings.HasSuffix(list[0].Notice.Link,
 		"/account") {
 		t.Errorf("want one message to the owner %+v of %+v, got %+v, %v", w.actorOf(developer).Person, e, list, err)
 	}

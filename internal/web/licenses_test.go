@@ -88,7 +88,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 	}
 	changed := strings.Replace(good, ";7;", ";9;", 1)
 	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page,
-		"so far 7") {
+		"now 7") {
 		t.Error("the change does not say what was there")
 	}
 	if answer = w.Post(webtest.Dora, "/licenses/import",

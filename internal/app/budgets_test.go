@@ -194,7 +194,7 @@ func TestAResumeBeyondTheBudget(t *testing.T) {
 		t.Errorf("want the page that asks, got %d %s", got.status, got.header.Get("Location"))
 	}
 	if got := b.get(page + "/resume"); got.status != http.StatusOK ||
-		!strings.Contains(got.body, "new starts need approval") {
+		!strings.Contains(got.body, "an approver has to agree") {
 		t.Errorf("want the reason on the page, got %d %s", got.status, got.page(t).Find("main").Text())
 	}
 	if a := w.call(dev, http.MethodPost, ask, map[string]any{"reason": ""}); a.status != http.StatusUnprocessableEntity {

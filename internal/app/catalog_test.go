@@ -34,7 +34,7 @@ func TestTheCatalogOverTheAPI(t *testing.T) {
 			`"new":"9"`}},
 		{http.MethodPost, path + "/check", wrong, yaml, 200, []string{`"ok":false`, `"line":`, "sizes[1].isolation",
 			"sizes[0].memory"}},
-		{http.MethodPost, path + "/check", "{", nil, 422, []string{"no JSON"}},
+		{http.MethodPost, path + "/check", "{", nil, 422, []string{"not JSON"}},
 		{http.MethodPut, path, text, yaml, 422, []string{"If-Match"}},
 		{http.MethodPut, path, wrong, append([]string{"If-Match", `"0"`}, yaml...), 422,
 			[]string{"sizes[1].isolation", "sizes[0].memory", "Line "}},

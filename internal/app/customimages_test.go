@@ -321,7 +321,7 @@ func TestWhatIsNotAllowedAnyMoreStartsNothing(t *testing.T) {
 		t.Fatal(large.State, err)
 	}
 	if page := w.signedIn(approver).get("/requests/" + string(large.ID)); !strings.Contains(page.body, reference) ||
-		!strings.Contains(page.body, "own image, like jupyterlab") {
+		!strings.Contains(page.body, "custom image, based on jupyterlab") {
 		t.Error("an approver does not see which image it is")
 	}
 	w.allowCustom(false)

@@ -253,7 +253,7 @@ func TestAnImageIsCheckedAsTheCatalogs(t *testing.T) {
 		field, value, says string
 	}{
 		"a tag of a registry that may not be asked": {"reference", "registry.example.org/vision/train:1.4",
-			"registry.example.org gave the portal no digest"},
+			"registry.example.org returned no digest"},
 		"a tag alone of another team": {"reference", "registry.example.org/speech/train:1", "registry.example.org/vision/*"},
 		"another team's": {"reference", "registry.example.org/speech/train" + oneDigest,
 			"registry.example.org/vision/*"},

@@ -221,8 +221,8 @@ func TestSharedStorageGrows(t *testing.T) {
 		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "not shrunk"},
 		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "not shrunk"},
 		"more than one can have":    {"10", "61", http.StatusUnprocessableEntity, "At most 60 GiB"},
-		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
-		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
+		"somebody else was faster":  {"9", "20", http.StatusConflict, "it now has 10 GiB"},
+		"what was seen is not told": {"", "20", http.StatusConflict, "it now has 10 GiB"},
 	} {
 		if a := olga.post("/team/vision/volumes/data/expand",
 			url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
@@ -327,12 +327,12 @@ func TestSharedStorageIsChecked(t *testing.T) {
 	for name, c := range map[string]struct{ field, value, says string }{
 		"a name that is none":  {"name", "My Data", "Use at most"},
 		"a dot in the name":    {"name", "a.b", "Use at most"},
-		"a name that is taken": {"name", "taken", "shared storage called taken already"},
+		"a name that is taken": {"name", "taken", "already has shared storage named taken"},
 		"a class nobody has":   {"class", "main/fast", "offered storage classes"},
 		"another cluster":      {"class", "other/nfs", "offered storage classes"},
-		"nothing":              {"gib", "0", "Between 1 and 2048"},
-		"too much":             {"gib", "4096", "Between 1 and 2048"},
-		"no number":            {"gib", "lots", "Between 1 and 2048"},
+		"nothing":              {"gib", "0", "Enter 1 to 2048"},
+		"too much":             {"gib", "4096", "Enter 1 to 2048"},
+		"no number":            {"gib", "lots", "Enter 1 to 2048"},
 	} {
 		form := url.Values{"name": {"fresh"}, "class": {"main/nfs"}, "gib": {"10"}}
 		form.Set(c.field, c.value)

@@ -90,7 +90,7 @@ func TestATeamMadeByHand(t *testing.T) {
 	w.switchOff("robots")
 	refused := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"},
 		"image": {"jupyterlab"}, "lease": {"1h"}})
-	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is switched off") {
+	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is disabled") {
 		t.Errorf("want the reason, got %d", refused.status)
 	}
 	if a := dora.get("/team"); !strings.Contains(a.body, "Running workloads continue until they are stopped") {

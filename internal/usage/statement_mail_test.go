@@ -216,8 +216,8 @@ func TestTotalsInWords(t *testing.T) {
 			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. License seats: 20.00 EUR.",
 			"1.020,00 EUR für 2026-02. Datenspeicher: 1.000,00 EUR. Lizenzplätze: 20,00 EUR."},
 		"two currencies, of which one is for nothing idle": {[]Line{line(whole, 1, measured), line(whole, 1, dollars)},
-			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, as far " +
-				"as their use is known, which is 25 % of the time.",
+			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, " +
+				"based on 25 % of the time with known utilization.",
 			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Kosten ungenutzter GPUs: 30,86 EUR, " +
 				"soweit die Auslastung bekannt ist, nämlich für 25 % der Zeit."},
 		"a site without prices, and a size that is gone": {[]Line{line(Kind{}, 3, free)},

@@ -201,7 +201,7 @@ func (s *shell) doctor(args []string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	for _, want := range []string{"ok       Configuration", "ok       API server (main)",
-		"ok       Rights in the cluster (main)"} {
+		"ok       Cluster permissions (main)"} {
 		if !strings.Contains(string(out), want) {
 			return fmt.Errorf("want %q in\n%s", want, out)
 		}

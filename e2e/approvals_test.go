@@ -67,7 +67,7 @@ func TestTwoStepsAndLessThanWasAsked(t *testing.T) {
 	ada.shot("less")
 	ada.click("[data-test=approve]")
 	ada.sees("[data-test=undo-notice]")
-	dana.reads("[data-test=request-verdict]", "granted less than was asked for")
+	dana.reads("[data-test=request-verdict]", "approved it with changes")
 	dana.accessible()
 	dana.click("[data-test=to-workload]")
 	dana.sees("[data-test=workload-head]")
@@ -103,7 +103,7 @@ func TestARequestChangesWhileItIsRead(t *testing.T) {
 	}
 	ada.click("[data-test=reject]") // of what is shown now
 	ada.sees("[data-test=undo-notice]")
-	dana.reads("[data-test=request-verdict]", "turned it down")
+	dana.reads("[data-test=request-verdict]", "rejected it")
 }
 
 // TestSeveralAtOnceWithoutScripts: two are ticked and turned down with one note; each has its own outcome.
@@ -203,7 +203,7 @@ func TestADelegationDecides(t *testing.T) {
 	devi.click("[data-test=reject]")
 	devi.sees("[data-test=undo-notice]")
 	dana.reads("main", "while Ada is away")
-	dana.reads("main", "standing in for")
+	dana.reads("main", "as delegate of")
 
 	devi.open("/approvals/" + second)
 	devi.sees("[data-test=approve]")
@@ -234,7 +234,7 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	ada.fill("[data-test=reassign-why]", "Your budget.")
 	ada.click("[data-test=reassign-go]")
 	ada.reads("[data-test=flash]", "Reassigned")
-	ada.reads("[data-test=why-not]", "You gave this request to Otto")
+	ada.reads("[data-test=why-not]", "You reassigned this request to Otto")
 	ada.accessible()
 	ada.shot("given-away")
 	dana.reads("[data-test=approval-steps]", "Your budget.") // without reloading
@@ -307,7 +307,7 @@ func TestADecisionIsUndoneByKeyboard(t *testing.T) {
 	ada.accessible()
 	ada.shot("undo")
 	ada.presses("Escape")
-	dana.reads("[data-test=request-verdict]", "unless it is undone") // without reloading
+	dana.reads("[data-test=request-verdict]", "unless undone") // without reloading
 	done := becomes(t, id, "approved")
 	t.Cleanup(func() { as(t, "dana").remove(str(done["workload"])) })
 	ada.do(ada.assert.Locator(ada.at("[data-test=undo-notice]")).ToHaveCount(0)) // without reloading

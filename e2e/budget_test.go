@@ -74,7 +74,7 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 		as(t, "pat").call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
 	})
 	admin.budgets("0.01", "stop")
-	admin.reads("[data-test=book]", "Amount of the month")
+	admin.reads("[data-test=book]", "Monthly budget")
 	admin.accessible()
 
 	p := signIn(t, "dana", look{})

@@ -53,7 +53,7 @@ func TestCatalogOffersWhatTheNodesHave(t *testing.T) {
 	pat.sees("[data-test=flash]")
 	pat.open("/admin/sizes?q=" + name)
 	pat.sees("[data-test=entry][data-name='" + name + "']")
-	pat.reads("[data-test=history]", "Offered, as proposed from the nodes")
+	pat.reads("[data-test=history]", "Added, as proposed from the nodes")
 	dana.open("/start?all=1")
 	dana.sees("[data-test='size-" + name + "']")
 	pat.accessible()
@@ -148,7 +148,7 @@ func TestCatalogEditing(t *testing.T) {
 	pat.open("/admin/sizes?q=gpu-shared")
 	pat.reads("[data-test=entry][data-name='gpu-shared'] [data-test=state]", "hidden")
 	dana.open("/start?size=gpu-shared")
-	dana.reads("[data-test=verdict]", "no longer on offer")
+	dana.reads("[data-test=verdict]", "no longer offered")
 }
 
 // TestCatalogInEveryLook: the pages in light, dark, narrow and German.

@@ -110,7 +110,7 @@ func (a annex) addedInTheBrowser(p *stack.Portal) {
 	pat.fill("[data-test=cluster-settings]", a.body["settings"].(string))
 	pat.click("[data-test=cluster-save]")
 	pat.reads("#cluster-annex", "annex")
-	pat.reads("#cluster-annex [data-test=cluster-state]", "Answers") // the page follows what the portal finds
+	pat.reads("#cluster-annex [data-test=cluster-state]", "Reachable") // the page follows what the portal finds
 	pat.do(pat.assert.Locator(pat.at("[data-test=cluster-kubeconfig]")).ToHaveValue(""))
 	pat.do(pat.assert.Locator(pat.at("[data-test=cluster-name]")).ToHaveValue("")) // no draft of what was taken
 	kept, err := pat.page.Evaluate("() => JSON.stringify({...sessionStorage, ...localStorage})")

@@ -27,10 +27,10 @@ func TestANotebookThatEndedGivesItsGPUBack(t *testing.T) {
 	}
 	p := signIn(t, "dana", look{})
 	p.open("/workloads/" + id)
-	p.reads("[data-test=reason]", "its program ended by itself")
+	p.reads("[data-test=reason]", "its program exited")
 	p.shot("ended-by-itself")
 	p.open("/workloads/" + id + "/history")
-	p.reads("main", "because its program had ended by itself")
+	p.reads("main", "because its program had exited")
 
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/start", nil)
 	dana.reaches(id, "running")

@@ -65,7 +65,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 		p.sees("[data-test=idle-hits]")
 		return strings.Contains(p.text("[data-test=idle-hits]"), "1 would be stopped")
 	})
-	p.reads("#preview-running", "Is warned, then stopped")
+	p.reads("#preview-running", "Warning, then stop")
 	p.click("[data-test=idle-spared] summary")
 	p.reads("#preview-spared", "works-hard")
 	p.accessible()
@@ -120,7 +120,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	d.open(path(idles))
 	d.reads("[data-test=reason]", "its GPU was idle for")
 	d.open(path(idles) + "/history")
-	d.reads("main", "no sample of its GPU reached 5 %")
+	d.reads("main", "GPU utilization stayed below 5 %")
 	if s := dana.ok(http.StatusOK, http.MethodGet, path(works), nil); s["state"] != "running" {
 		t.Errorf("what works was touched: %v", s["state"])
 	}
@@ -168,14 +168,14 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	p.fill("[data-test=after]", "1m")
 	p.fill("[data-test=cpu]", "0.05")
 	p.click("[data-test=check]")
-	p.reads("[data-test=preview]", "without a GPU of its own with CPU below 0.05 cores and network below 10000 B/s")
+	p.reads("[data-test=preview]", "without its own GPU: CPU below 0.05 cores and network below 10000 B/s")
 	p.click("[data-test=save]")
 	p.reads("[data-test=flash]", "applies from now on")
 
 	dana.until(path(waits)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["warnedAt"] != nil })
 	d := signIn(t, "dana", look{})
 	d.open(path(waits))
-	d.reads("[data-test=idle]", "its CPU and network stayed below what counts as use")
+	d.reads("[data-test=idle]", "its CPU and network have stayed below the idle thresholds")
 	d.reads("[data-test=idle]", "0.05 cores")
 	d.accessible()
 	d.shot("notice")
@@ -202,7 +202,7 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	d.open(path(waits))
 	d.reads("[data-test=reason]", "because it was idle for")
 	d.open(path(waits) + "/history")
-	d.reads("main", "its CPU stayed below 0.05 cores")
+	d.reads("main", "CPU stayed below 0.05 cores")
 	if s := dana.ok(http.StatusOK, http.MethodGet, path(works), nil); s["state"] != "running" {
 		t.Errorf("what computes was touched: %v", s["state"])
 	}

@@ -13,7 +13,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 	p.fill("[data-test=command]", "sleep 2 | tee log")
 	p.fill("[data-test=env]", "EPOCHS=3")
 	p.fill("[data-test=time-limit]", "1h")
-	p.reads("[data-test=verdict]", "Cannot start like this")
+	p.reads("[data-test=verdict]", "Cannot start")
 	p.accessible()
 	p.fitsTheWindow()
 	p.fill("[data-test=command]", `sh -c "sleep 2; exit 2"`)
@@ -29,7 +29,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 	p.accessible()
 
 	p.click("[data-test=run-again]")
-	p.reads("[data-test=start-like]", "once more")
+	p.reads("[data-test=start-like]", "again")
 	p.do(p.assert.Locator(p.at("[data-test=env]")).ToHaveValue("EPOCHS=3\n"))
 	p.fill("[data-test=command]", `sh -c "sleep 2; exit 0"`)
 	p.click("[data-test=send]")

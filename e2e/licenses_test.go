@@ -124,7 +124,7 @@ func TestLicenseCockpit(t *testing.T) {
 	refused := as(t, "dana").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "vision",
 		"size": "vgpu-12q", "image": "jupyterlab", "lease": "8h",
 		"storage": "10Gi", "reason": "one too many", "name": "third"})
-	if refused.Status < 400 || !strings.Contains(string(refused.Raw), "All 2 license seats of NVIDIA RTX vWS are taken") {
+	if refused.Status < 400 || !strings.Contains(string(refused.Raw), "All 2 license seats of NVIDIA RTX vWS are in use") {
 		t.Errorf("want the start beyond the last seat to be refused with its reason, got %d %s", refused.Status, refused.Raw)
 	}
 	pat.comes("[data-test=pool]", "0 of 2 free")
@@ -151,7 +151,7 @@ func TestLicenseCockpit(t *testing.T) {
 	control(t, http.MethodPost, "/nodes/"+lost+"/license")
 	s.asks("lic-broken")
 	pat.goes("[data-test=strip-license]")
-	pat.comes("[data-test=server-away]", "No answer since")
+	pat.comes("[data-test=server-away]", "No response since")
 	pat.reads("[data-test=server-away]", "error 503")
 	pat.reads("[data-test=pool]", "0 of 2 free") // the last known numbers, with their age
 	pat.accessible()
@@ -224,7 +224,7 @@ func TestTheLicenseLine(t *testing.T) {
 	}
 	pat := signIn(t, "pat", look{})
 	pat.looksAt(head + "nvidia-vws,2,,2099-12-31,PO-2026-0117\n")
-	pat.reads("[data-test=import-verdict]", "1 would be added")
+	pat.reads("[data-test=import-verdict]", "1 to add")
 	pat.accessible()
 	pat.shot("import-good")
 	pat.click("[data-test=import-confirm]")

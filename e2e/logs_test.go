@@ -82,7 +82,7 @@ func TestLogsOverREST(t *testing.T) {
 		t.Errorf("timestamps: %q", got)
 	}
 	writes(t, w, strings.Repeat("x", 1<<20)+"\nafter\n")
-	if got := read("?tail=2"); len(got) > 17<<10 || !strings.HasSuffix(got, " bytes left out]\nafter\n") {
+	if got := read("?tail=2"); len(got) > 17<<10 || !strings.HasSuffix(got, " bytes omitted]\nafter\n") {
 		t.Errorf("%d bytes: …%q", len(got), got[max(0, len(got)-60):])
 	}
 	for query, want := range map[string]int{"?previous=true": http.StatusConflict,
@@ -178,8 +178,8 @@ func TestWhyAStartFailedIsOnThePage(t *testing.T) {
 	p.click("[data-test=log-all]")
 	p.reads("[data-test=log]", "loading the model")
 	p.click("[data-test=tab-events]")
-	p.reads("[data-test=workload-cluster-events]", "The program ended and is being started again")
-	p.reads("[data-test=workload-cluster-events]", "A node was found.")
+	p.reads("[data-test=workload-cluster-events]", "The program keeps exiting and restarting")
+	p.reads("[data-test=workload-cluster-events]", "Scheduled to a node.")
 	p.accessible()
 	p.shot("events")
 

@@ -37,7 +37,7 @@ func TestMetricsHealthFindsTheSeries(t *testing.T) {
 	p.click("[data-test=side-platform]")
 	p.click("[data-test=nav-group-system]") // folded at first
 	p.click("[data-test=nav-metrics]")
-	p.reads("[data-test=source]", "Prometheus answers")
+	p.reads("[data-test=source]", "Prometheus responds")
 	p.reads("[data-test=series]", "DCGM_FI_DEV_FB_USED")
 	p.sees("[data-test=views]")
 	p.accessible()

@@ -119,7 +119,7 @@ func TestATestShowsWhatCameOfIt(t *testing.T) {
 	otto := signIn(t, "otto", look{NoScript: true})
 	otto.open("/account/notifications")
 	otto.click("[data-test=notices-test-mail]")
-	otto.reads("[data-test=tried]", "handed over")
+	otto.reads("[data-test=tried]", "test delivered")
 	u, _ := world.User("otto")
 	mailed(t, u.Email, "It arrived")
 	otto.fill("[data-test=address-url]", refusing.URL)

@@ -72,8 +72,8 @@ func TestAScheduleStopsAndStarts(t *testing.T) {
 		t.Errorf("it was started %s too early", early)
 	}
 	p.open(path + "/history")
-	p.reads("main", "stopped the workload, as its schedule says")
-	p.reads("main", "started the workload, as its schedule says")
+	p.reads("main", "stopped the workload on schedule")
+	p.reads("main", "started the workload on schedule")
 
 	o := signIn(t, "otto", look{})
 	o.open("/team/vision")

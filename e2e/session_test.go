@@ -56,7 +56,7 @@ func TestAnEndedSessionKeepsTheStartForm(t *testing.T) {
 
 	back = p.session()
 	p.click("[data-test=send]")
-	p.reads("main", "What you typed is filled in when you are back")
+	p.reads("main", "Your entries are filled in when you are back")
 	p.shot("sign-in-again")
 	p.do(p.page.Context().AddCookies(back))
 	p.open("/start")

@@ -31,7 +31,7 @@ func TestSharedUntilADate(t *testing.T) {
 	dana.click("[data-test=share-with]")
 	dana.fill("[data-test=share-person]", "nora@example.com") // of another team
 	dana.click("[data-test=share-send]")
-	dana.reads("main", "Nobody of the team signs in with this address.")
+	dana.reads("main", "No team member signs in with this address.")
 	colleague, ok := world.User("devi")
 	if !ok {
 		t.Fatal("want devi among the people")
@@ -80,5 +80,5 @@ func TestSharedUntilADate(t *testing.T) {
 	}
 	devi.open(str(link["link"]))
 	devi.click("[data-test=join-send]")
-	devi.reads("body", "This link does not work any more.")
+	devi.reads("body", "This link no longer works.")
 }

@@ -116,7 +116,7 @@ func TestSSHIntoAWorkload(t *testing.T) {
 	p.open(page + "/history")
 	p.reads("[data-test=workload-history]", "opened a tunnel")
 	p.reads("[data-test=workload-history]", "Port 2222, open for")
-	p.reads("[data-test=workload-history]", "because the workload has stopped")
+	p.reads("[data-test=workload-history]", "because the workload stopped")
 }
 
 // program is another program than gpuctl, which finds gpuctl's sign-in.

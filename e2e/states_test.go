@@ -25,7 +25,7 @@ func TestWhatWasDoneIsSaidOverThePage(t *testing.T) {
 	p.open("/approvals/delegations?find=otto")
 	p.click("[data-test=delegation-create]")
 	p.sees("[data-test=flash][role=status]")
-	p.reads("#gp-say", "Named")
+	p.reads("#gp-say", "Delegate added")
 	p.accessible()
 	p.shot("toast")
 	p.click("[data-test=flash-undo]")

@@ -64,7 +64,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	own := strings.Replace(reference, "train:1.4", "mine:2", 1)
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
 	dana.advanced()
-	dana.reads("[data-test=custom-off]", "An owner of the team can allow it")
+	dana.reads("[data-test=custom-off]", "A team owner can allow it")
 	otto.click("[data-test=custom-turn]")
 	otto.reads("[data-test=custom-state]", "allowed")
 	t.Cleanup(func() {
@@ -85,7 +85,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	dana.sees("[data-test=workload-head]")
 	mine := dana.workloadAt()
 	t.Cleanup(func() { as(t, "dana").remove(mine) })
-	dana.reads("[data-test=workload-facts] [data-test=image]", "mine:2 (own image, like jupyterlab)")
+	dana.reads("[data-test=workload-facts] [data-test=image]", "mine:2 (custom image, based on jupyterlab)")
 	if got := podOf(t, as(t, "dana").reaches(mine, "running")).Spec.Containers[0].Image; got != own {
 		t.Errorf("the pod has %s", got)
 	}
@@ -115,7 +115,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	otto.accessible()
 	dana.expecting("422")
 	dana.click("[data-test=send]")
-	dana.reads("[data-test=form-errors]", "“"+title+"” is no longer on offer")
+	dana.reads("[data-test=form-errors]", "“"+title+"” is no longer offered")
 	dana.shot("refused")
 	if got := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)["state"]; got != "running" {
 		t.Errorf("want what runs to go on, got %v", got)
@@ -176,7 +176,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.sees("[data-test=flash]")
 	row := "[data-test=team-volume]:has-text('/shared/" + name + "')"
 	otto.reads(row, "many nodes")
-	otto.reads(row, "in no workload")
+	otto.reads(row, "not in use")
 	otto.accessible()
 	otto.shot("made")
 	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes",
@@ -320,7 +320,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 			v["storage"] == "5Gi"
 	})
 	otto.open("/team/vision/volumes")
-	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not let storage grow")
+	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not support expansion")
 	otto.accessible()
 	otto.shot("grown")
 	for name, l := range map[string]look{"dark": {Dark: true}, "phone-de": {Width: 360, Language: "de-DE"}} {

@@ -107,7 +107,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.sees("[data-test=flash]")
 	nora.expecting("422")
 	nora.starts(team, "too-late")
-	nora.reads("[data-test=form-errors]", "switched off and starts nothing")
+	nora.reads("[data-test=form-errors]", "disabled and cannot start")
 	if a := as(t, "nora").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": team,
 		"size": "mig-1g.10gb", "image": "jupyterlab", "lease": "1h"}); a.Status != http.StatusUnprocessableEntity {
 		t.Errorf("over the API: want 422, got %d %s", a.Status, a.Raw)
@@ -137,7 +137,7 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	before := len(items(as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests", nil)))
 	pat.expecting("403")
 	pat.click("[data-test=send]")
-	pat.reads("main", "can only read")
+	pat.reads("main", "read-only")
 	if after := len(items(as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests", nil))); after != before {
 		t.Errorf("want nothing to be asked for in Dana's place, there were %d requests and are %d", before, after)
 	}

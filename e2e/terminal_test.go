@@ -40,7 +40,7 @@ func TestATerminalInThePage(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open(page)
 	p.click("[data-test=tab-terminal]")
-	p.reads("[data-test=terminal-status]", "The terminal is open.")
+	p.reads("[data-test=terminal-status]", "Terminal connected.")
 	p.types("env")
 	p.reads(".xterm-rows", "HOSTNAME="+str(w["pod"]))
 	p.accessible()
@@ -69,23 +69,23 @@ func TestATerminalInThePage(t *testing.T) {
 
 	p.types("") // the shell has got the Escape too: it begins a line that is no command
 	p.types("exit 3")
-	p.reads("[data-test=terminal-status]", "The shell has ended with code 3.")
+	p.reads("[data-test=terminal-status]", "The shell exited with code 3.")
 	p.sees("[data-test=terminal-again]:focus")
 	p.shot("ended")
 	p.do(p.page.Keyboard().Press("Enter"))
-	p.reads("[data-test=terminal-status]", "The terminal is open.")
+	p.reads("[data-test=terminal-status]", "Terminal connected.")
 
 	p.passesFiles()
 	p.click("[data-test=tab-terminal]")
-	p.reads("[data-test=terminal-status]", "The terminal is open.")
+	p.reads("[data-test=terminal-status]", "Terminal connected.")
 	othersHaveNoTerminal(t, page)
 
 	dana.ok(http.StatusOK, http.MethodPost, page+"/stop", nil)
-	p.reads("[data-test=terminal-status]", "the container has stopped")
-	p.reads("[data-test=terminal-not-running]", "There is no terminal yet")
+	p.reads("[data-test=terminal-status]", "the container stopped")
+	p.reads("[data-test=terminal-not-running]", "No terminal yet")
 	p.click("[data-test=tab-history]")
 	p.reads("[data-test=workload-history]", "opened a terminal")
-	p.reads("[data-test=workload-history]", "The shell has ended with code 3.")
+	p.reads("[data-test=workload-history]", "The shell exited with code 3.")
 }
 
 // passesFiles puts a file into the container, finds it in its directory, does not overwrite it unasked, and takes it
@@ -108,15 +108,15 @@ func (p *person) passesFiles() {
 	choose()
 	p.reads("[data-test=files]", "model ü.bin")
 	p.reads("[data-test=files]", "3 MiB")
-	p.reads("[data-test=files-status]", "The file is uploaded.")
+	p.reads("[data-test=files-status]", "File uploaded.")
 	p.accessible()
 	p.shot("files")
 	p.expecting("409")
 	choose()
-	p.reads("[data-test=files-wrong]", "a file of that name already")
+	p.reads("[data-test=files-wrong]", "A file of that name already exists")
 	p.do(p.at("[data-test=files-replace]").Check())
 	choose()
-	p.reads("[data-test=files-status]", "The file is uploaded.")
+	p.reads("[data-test=files-status]", "File uploaded.")
 	got, err := p.page.ExpectDownload(func() error { return p.at("[data-test=file-download]").Click() })
 	p.do(err)
 	at, err := got.Path()
@@ -180,7 +180,7 @@ func othersHaveNoTerminal(t *testing.T, page string) {
 			t.Errorf("%s: the socket is %v, %v", who, got, err)
 		}
 		p.open(page + "/terminal")
-		if text := p.text("body"); strings.Contains(text, "The terminal is open.") {
+		if text := p.text("body"); strings.Contains(text, "Terminal connected.") {
 			t.Errorf("%s has a terminal: %s", who, text)
 		}
 		if who == "nora" {
@@ -217,7 +217,7 @@ func TestATerminalLooksRight(t *testing.T) {
 	}
 	p := signIn(t, "dana", look{NoScript: true})
 	p.open(page)
-	p.reads("[data-test=terminal-no-script]", "A terminal needs scripts")
+	p.reads("[data-test=terminal-no-script]", "A terminal needs JavaScript")
 	p.click("[data-test=terminal-connect]")
 	p.sees("[data-test=connect-kubectl]")
 }

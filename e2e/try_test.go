@@ -21,6 +21,6 @@ func TestAnEndpointIsTriedInTheBrowser(t *testing.T) {
 	p.fill("[data-test=try-model]", "no/such-model")
 	p.fill("[data-test=try-text]", "hello again")
 	p.click("[data-test=try-send]")
-	p.reads("[data-test=try-error]", "knows no such model")
+	p.reads("[data-test=try-error]", "does not know this model")
 	p.reads("[data-test=try-error]", "does not exist")
 }

@@ -75,7 +75,7 @@ func TestVersionsInTheBrowser(t *testing.T) {
 	if err := answers(); err != nil {
 		t.Errorf("want it to answer all the same: %v", err)
 	}
-	p.reads("[data-test=version-failed]", "Version 3 did not get ready")
+	p.reads("[data-test=version-failed]", "Version 3 did not become ready")
 	p.accessible()
 	p.shot("failed")
 

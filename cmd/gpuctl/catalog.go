@@ -17,7 +17,7 @@ import (
 const completeWithin = 3 * time.Second
 
 func (c *cli) whoami() *cobra.Command {
-	return &cobra.Command{Use: "whoami", Short: "Whose token this is, and which roles its owner has", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "whoami", Short: "Show who is signed in, and their roles", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
 			if err != nil {
@@ -52,7 +52,7 @@ func listImages(ctx context.Context, client *apiclient.Client, team string) (lis
 
 func (c *cli) sizes() *cobra.Command {
 	var team string
-	cmd := &cobra.Command{Use: "sizes", Short: "Sizes on offer: price, what is free, whether it starts at once",
+	cmd := &cobra.Command{Use: "sizes", Short: "List sizes: price, availability, approval",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
@@ -72,7 +72,7 @@ func (c *cli) sizes() *cobra.Command {
 			}
 			return c.print(r)
 		}}
-	cmd.Flags().StringVar(&team, "team", "", "as this team sees them")
+	cmd.Flags().StringVar(&team, "team", "", "as offered to this team")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func starts(s apiclient.Size) string {
 
 func (c *cli) images() *cobra.Command {
 	var team, kind string
-	cmd := &cobra.Command{Use: "images", Short: "Images on offer", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "images", Short: "List images", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
 			if err != nil {
@@ -130,7 +130,7 @@ func (c *cli) images() *cobra.Command {
 			r.value = kept.value()
 			return c.print(r)
 		}}
-	cmd.Flags().StringVar(&team, "team", "", "with those of this team alone")
+	cmd.Flags().StringVar(&team, "team", "", "include this team's own images")
 	cmd.Flags().StringVar(&kind, "kind", "", "notebook, endpoint or job")
 	return cmd
 }

@@ -65,7 +65,7 @@ func private(file string) ([]byte, error) {
 		return nil, err
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" && info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s holds a token and can be used by others on this machine: run chmod 600 %[1]s", file)
+		return nil, fmt.Errorf("%s has a token and is accessible to other users of this machine: run chmod 600 %[1]s", file)
 	}
 	return readToken(f)
 }
@@ -116,13 +116,13 @@ func (c *cli) access() (access, error) {
 	case there:
 		return a, nil
 	case name == "":
-		return a, exitf(signIn, "Not signed in. Make a token under \"Account and API tokens\" and run: gpuctl login URL")
+		return a, exitf(signIn, "Not signed in. Create a token under \"Account and API tokens\" and run: gpuctl login URL")
 	}
-	return a, exitf(signIn, "There is no context %q. gpuctl contexts lists them.", name)
+	return a, exitf(signIn, "Unknown context %q. gpuctl contexts lists them.", name)
 }
 
 func (c *cli) contexts() *cobra.Command {
-	return &cobra.Command{Use: "contexts", Short: "The portals that you are signed in to", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "contexts", Short: "List the portals you are signed in to", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s, err := c.load()
 			if err != nil {
@@ -151,7 +151,7 @@ type contextView struct {
 }
 
 func (c *cli) use() *cobra.Command {
-	return &cobra.Command{Use: "use CONTEXT", Short: "Call this portal from now on", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "use CONTEXT", Short: "Switch to this portal", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := c.load()
@@ -159,7 +159,7 @@ func (c *cli) use() *cobra.Command {
 				return err
 			}
 			if _, there := s.Contexts[args[0]]; !there {
-				return exitf(denied, "There is no context %q. gpuctl contexts lists them.", args[0])
+				return exitf(denied, "Unknown context %q. gpuctl contexts lists them.", args[0])
 			}
 			s.Current = args[0]
 			return c.save(s)
@@ -167,7 +167,7 @@ func (c *cli) use() *cobra.Command {
 }
 
 func (c *cli) logout() *cobra.Command {
-	return &cobra.Command{Use: "logout [CONTEXT]", Short: "Forget a token; the portal still takes it until it is revoked",
+	return &cobra.Command{Use: "logout [CONTEXT]", Short: "Remove a local token; it stays valid until revoked",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := c.load()
@@ -179,7 +179,7 @@ func (c *cli) logout() *cobra.Command {
 				name = args[0]
 			}
 			if _, there := s.Contexts[name]; !there {
-				return exitf(denied, "There is no context %q. gpuctl contexts lists them.", name)
+				return exitf(denied, "Unknown context %q. gpuctl contexts lists them.", name)
 			}
 			delete(s.Contexts, name)
 			if s.Current == name {
@@ -188,16 +188,16 @@ func (c *cli) logout() *cobra.Command {
 			if err := c.save(s); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.err, "The token for %s is forgotten here. To revoke it: \"Account and API tokens\".\n", name)
+			fmt.Fprintf(c.err, "The token for %s is removed locally. To revoke it: \"Account and API tokens\".\n", name)
 			return nil
 		}}
 }
 
 func (c *cli) login() *cobra.Command {
 	var file string
-	cmd := &cobra.Command{Use: "login URL", Short: "Keep a token for a portal; it becomes the current one",
-		Long: "Keep a token for a portal; it becomes the current one.\n\nThe token comes from --token-file, from " +
-			"GPUCTL_TOKEN, or is asked for.\nMake one in the browser under \"Account and API tokens\".",
+	cmd := &cobra.Command{Use: "login URL", Short: "Save a token for a portal and switch to it",
+		Long: "Save a token for a portal and switch to it.\n\nThe token comes from --token-file, from " +
+			"GPUCTL_TOKEN, or a prompt.\nCreate one in the browser under \"Account and API tokens\".",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address, err := apiclient.Address(args[0])
@@ -214,7 +214,7 @@ func (c *cli) login() *cobra.Command {
 			}
 			return c.signIn(cmd, name, access{URL: address, Token: token})
 		}}
-	cmd.Flags().StringVar(&file, "token-file", "", "file with the token, - for the input; only its owner may read it")
+	cmd.Flags().StringVar(&file, "token-file", "", "file with the token, - for stdin; only its owner may read it")
 	return cmd
 }
 
@@ -255,14 +255,14 @@ func (c *cli) token(file string) (string, error) {
 		line, err = c.secret("Token: ", c.err)
 		text = []byte(line)
 	default:
-		return "", exitf(wrong, "Nobody is there to paste a token: use --token-file or GPUCTL_TOKEN.")
+		return "", exitf(wrong, "No terminal to paste a token: use --token-file or GPUCTL_TOKEN.")
 	}
 	if err != nil {
 		return "", err
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", exitf(wrong, "This is no token: want one line that begins with gpup_.")
+		return "", exitf(wrong, "This is not a token: it must be one line that starts with gpup_.")
 	}
 	return token, nil
 }

@@ -21,8 +21,8 @@ import (
 
 func (c *cli) forward() *cobra.Command {
 	return &cobra.Command{Use: "forward WORKLOAD [LOCAL:]PORT…",
-		Short: "Ports of this computer that lead to TCP ports of a workload",
-		Long: "Ports of this computer that lead to TCP ports of a workload, through the portal, until you press Ctrl-C.\n\n" +
+		Short: "Forward local ports to TCP ports of a workload",
+		Long: "Forward local ports to TCP ports of a workload, through the portal, until you press Ctrl-C.\n\n" +
 			"PORT is the name or the number of a port that its image has; gpuctl get says which there are. LOCAL is the port " +
 			"of this computer: the same number if you leave it out, any free one if it is 0. Only programs of this computer " +
 			"get there.",
@@ -94,7 +94,7 @@ func forwardsOf(w apiclient.Workload, args []string) ([]forward, error) {
 		f, known := portOf(w, port)
 		switch {
 		case !known && len(portNames(w)) == 0:
-			return nil, exitf(conflict, "The image %s of %s names no ports. Choose one that does; gpuctl images -o json says "+
+			return nil, exitf(conflict, "The image %s of %s defines no ports. Choose another one; gpuctl images -o json says "+
 				"which.", w.Image, w.Name)
 		case !known:
 			return nil, exitf(conflict, "%s has no port %q. It has: %s.", w.Name, port, strings.Join(portNames(w), ", "))
@@ -102,7 +102,7 @@ func forwardsOf(w apiclient.Workload, args []string) ([]forward, error) {
 		if f.local = f.remote; both {
 			n, err := strconv.ParseUint(local, 10, 16)
 			if err != nil {
-				return nil, exitf(wrong, "%q is not a port of this computer: 1 to 65535, or 0 for any that is free.", local)
+				return nil, exitf(wrong, "%q is not a local port: use 1 to 65535, or 0 for any free one.", local)
 			}
 			f.local = int32(n) //nolint:gosec // of 16 bits
 		}
@@ -134,7 +134,7 @@ func (c *cli) forwardAll(ctx context.Context, client *apiclient.Client, w apicli
 	for _, f := range list {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(f.local))))
 		if err != nil {
-			return exitf(failed, "Cannot listen on port %d of this computer: %v. Any that is free will do: 0:%s.", f.local,
+			return exitf(failed, "Cannot listen on local port %d: %v. For any free port use 0:%s.", f.local,
 				err, f.name)
 		}
 		context.AfterFunc(ctx, func() { _ = l.Close() })
@@ -202,7 +202,7 @@ func pass(ctx context.Context, conn *websocket.Conn, in io.Reader, out io.Writer
 		case err != nil && (left.Load() || websocket.CloseStatus(err) == websocket.StatusNormalClosure):
 			return nil
 		case err != nil:
-			return fmt.Errorf("the connection to the portal broke off: %w", err)
+			return fmt.Errorf("connection to the portal lost: %w", err)
 		case kind == websocket.MessageText:
 			var last struct{ End string }
 			if json.Unmarshal(message, &last) != nil || last.End == "" {

@@ -51,7 +51,7 @@ func TestForwardLeadsToThePorts(t *testing.T) {
 		t.Errorf("want a refused connection closed, got %q %v", got, err)
 	}
 	waittest.For(t, "the portal's words", func() bool {
-		return strings.Contains(said.String(), "Tunnels to workloads are off")
+		return strings.Contains(said.String(), "Tunnels to workloads are disabled")
 	})
 	stays := dial("ssh 2222")
 	if _, err := io.ReadFull(stays, make([]byte, 4)); err != nil {
@@ -79,14 +79,14 @@ func TestWhatCannotBeForwardedIsSaid(t *testing.T) {
 		workload, port string
 		code           int
 		words          string
-	}{{"plain", "board", conflict, "jupyterlab of plain names no ports"},
+	}{{"plain", "board", conflict, "jupyterlab of plain defines no ports"},
 		{"train", "grpc", conflict, `no port "grpc". It has: board, off, ssh.`},
 		{"train", "8888", conflict, `no port "8888"`},
-		{"train", "x:board", wrong, `"x" is not a port of this computer`},
-		{"train", "65536:board", wrong, `"65536" is not a port of this computer`},
-		{"train", port + ":board", failed, "Cannot listen on port " + port},
-		{"night", "ssh", conflict, "night does not run: it is stopped."},
-		{"nobody", "ssh", denied, `no workload "nobody"`}} {
+		{"train", "x:board", wrong, `"x" is not a local port`},
+		{"train", "65536:board", wrong, `"65536" is not a local port`},
+		{"train", port + ":board", failed, "Cannot listen on local port " + port},
+		{"night", "ssh", conflict, "night is not running: it is stopped."},
+		{"nobody", "ssh", denied, `No workload "nobody"`}} {
 		s, _ := sshPortal{}.calls(t, "gpup_dora", "", "forward", is.workload, is.port)
 		if s.code != is.code || !strings.Contains(s.err, is.words) {
 			t.Errorf("%s %s: want %d %q, got %d %q", is.workload, is.port, is.code, is.words, s.code, s.err)

@@ -114,8 +114,8 @@ func TestSigningIn(t *testing.T) {
 	term.ok("use", first)
 	term.ok("logout")
 	term.fails(signIn, "Not signed in", "list")
-	term.fails(signIn, "no context", "list", "--context", first)
-	term.fails(denied, "no context", "use", first)
+	term.fails(signIn, "Unknown context", "list", "--context", first)
+	term.fails(denied, "Unknown context", "use", first)
 	if out := term.ok("whoami", "--context", "second"); !strings.Contains(out, "Otto") {
 		t.Errorf("want the other context left alone, got %s", out)
 	}
@@ -155,8 +155,8 @@ func TestSigningInRefuses(t *testing.T) {
 		"a network that sees it":       {wrong, "use https", "http://gpu.example.org", "gpup_x", ""},
 		"no address":                   {wrong, "no address of a portal", "gpu.example.org", "gpup_x", ""},
 		"more than the address":        {wrong, "scheme and host alone", "https://gpu.example.org/workloads", "gpup_x", ""},
-		"two lines":                    {wrong, "This is no token", p.url, "gpup_x\nX-Other: y", ""},
-		"nothing pasted":               {wrong, "This is no token", p.url, "", "\n"},
+		"two lines":                    {wrong, "This is not a token", p.url, "gpup_x\nX-Other: y", ""},
+		"nothing pasted":               {wrong, "This is not a token", p.url, "", "\n"},
 		"an address that leads away":   {failed, "leads elsewhere", elsewhere.URL, "gpup_x", ""},
 		"an address of something else": {failed, "is the address right", other.URL, "gpup_x", ""},
 		"nobody there":                 {failed, "connection refused", "http://127.0.0.1:1", "gpup_x", ""},
@@ -248,8 +248,8 @@ func TestStartFillsInWhatLeavesNoChoice(t *testing.T) {
 	p := newPortal(t)
 	dora := p.signedIn("dora")
 	dora.fails(wrong, "--size is missing", "start", "--image", "jupyterlab")
-	dora.fails(wrong, "For a notebook there are: jupyterlab, pytorch", "start", "--size", "cpu")
-	dora.fails(wrong, "A command of a job follows --", "start", "cpu")
+	dora.fails(wrong, "Choose for a notebook: jupyterlab, pytorch", "start", "--size", "cpu")
+	dora.fails(wrong, "put the command of a job after --", "start", "cpu")
 	dora.fails(wrong, "NAME=VALUE", "start", "--size", "cpu", "--env", "EPOCHS")
 	dora.fails(wrong, "unknown flag", "start", "--sise", "cpu")
 	dora.fails(wrong, "unknown command", "strat")
@@ -350,7 +350,7 @@ func TestDeletingAsks(t *testing.T) {
 	there := func() bool { return strings.Contains(dora.ok("get", "first", "-o", "json"), `"desired": "running"`) }
 	for _, answer := range []string{"n\n", "\n", ""} {
 		dora.typed = answer
-		dora.fails(unmet, "Nothing was done", "delete", "first")
+		dora.fails(unmet, "Canceled", "delete", "first")
 	}
 	dora.person = false
 	dora.fails(wrong, "--yes", "delete", "first")
@@ -358,8 +358,8 @@ func TestDeletingAsks(t *testing.T) {
 		t.Fatal("want it to be there still")
 	}
 	otto := p.signedIn("otto")
-	otto.fails(denied, "no workload", "delete", "first", "--yes")
-	otto.fails(denied, "no workload", "get", "first")
+	otto.fails(denied, "No workload", "delete", "first", "--yes")
+	otto.fails(denied, "No workload", "get", "first")
 	dora.ok("delete", "first", "--yes")
 	if there() {
 		t.Error("want it deleted")
@@ -419,7 +419,7 @@ func TestLanguage(t *testing.T) {
 	dora.env["LANG"] = "de_DE.UTF-8"
 	dora.fails(denied, "Es gibt keine Anfrage", "requests", "r-none")
 	dora.env["LC_ALL"] = "C"
-	dora.fails(denied, "There is no request", "requests", "r-none")
+	dora.fails(denied, "No request with this number", "requests", "r-none")
 }
 
 // TestOnTheGeneratedClientOnly: gpuctl knows of the portal what its API says, and nothing of its packages.

@@ -152,7 +152,7 @@ func pages[T any](most int, next func(cursor *string) (apiclient.Answer[page], e
 			}
 			var item T
 			if err := json.Unmarshal(raw, &item); err != nil {
-				return all, fmt.Errorf("read the answer: %w", err)
+				return all, fmt.Errorf("read the response: %w", err)
 			}
 			all.items, all.raw = append(all.items, item), append(all.raw, raw)
 		}

@@ -12,7 +12,7 @@ func (c *cli) requests() *cobra.Command {
 	var inbox, all bool
 	var team, state string
 	most := 100
-	cmd := &cobra.Command{Use: "requests [REQUEST]", Short: "My requests, those that wait for my decision, or one of them",
+	cmd := &cobra.Command{Use: "requests [REQUEST]", Short: "List requests, or show one",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.portal()
@@ -46,11 +46,11 @@ func (c *cli) requests() *cobra.Command {
 			return c.printRequests(l)
 		}}
 	f := cmd.Flags()
-	f.BoolVar(&inbox, "inbox", false, "those that wait for my decision")
-	f.BoolVarP(&all, "all", "a", false, "all that I may see")
-	f.StringVar(&team, "team", "", "of this team only")
+	f.BoolVar(&inbox, "inbox", false, "requests that wait for your decision")
+	f.BoolVarP(&all, "all", "a", false, "all requests you may see")
+	f.StringVar(&team, "team", "", "only this team")
 	f.StringVar(&state, "state", "", "pending, approved, rejected, withdrawn or expired")
-	f.IntVar(&most, "limit", most, "at most so many, newest first")
+	f.IntVar(&most, "limit", most, "maximum number, newest first")
 	cmd.MarkFlagsMutuallyExclusive("inbox", "all")
 	return cmd
 }
@@ -92,8 +92,8 @@ func waitsFor(q apiclient.Request) string {
 type verb struct{ use, short string }
 
 var (
-	approve = verb{"approve", "Say yes to a request; --size and --lease grant less"}
-	reject  = verb{"reject", "Say no to a request; --note says why"}
+	approve = verb{"approve", "Approve a request; --size and --lease grant less"}
+	reject  = verb{"reject", "Reject a request; --note gives the reason"}
 )
 
 // decide answers a request as it is now: one that changes meanwhile is a conflict.
@@ -124,7 +124,7 @@ func (c *cli) decide(v verb) *cobra.Command {
 			}
 			return c.printRequest(a)
 		}}
-	cmd.Flags().StringVar(&note, "note", "", "for who asked")
+	cmd.Flags().StringVar(&note, "note", "", "note for the requester")
 	if v == approve {
 		cmd.Flags().StringVar(&size, "size", "", "grant this smaller size")
 		cmd.Flags().StringVar(&lease, "lease", "", "grant this shorter lease")
@@ -133,7 +133,7 @@ func (c *cli) decide(v verb) *cobra.Command {
 }
 
 func (c *cli) withdraw() *cobra.Command {
-	return &cobra.Command{Use: "withdraw REQUEST", Short: "Take a request of mine back", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "withdraw REQUEST", Short: "Withdraw one of your requests", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.portal()
 			if err != nil {

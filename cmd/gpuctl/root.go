@@ -47,12 +47,12 @@ const (
 	broken   = 130
 )
 
-const help = `Ask for GPUs of a GPU Portal and look after what runs.
+const help = `Start and manage workloads on a GPU Portal.
 
-Exit codes: 0 done, 1 the portal is away or answers with an error, 2 wrong arguments,
-3 not signed in, 4 not there or not allowed, 5 conflict, 6 refused, failed or not in time.
+Exit codes: 0 done, 1 portal unreachable or error response, 2 wrong arguments,
+3 not signed in, 4 not found or not allowed, 5 conflict, 6 refused, failed or timed out.
 
-GPUCTL_URL and GPUCTL_TOKEN, both set, stand in for a sign-in.`
+GPUCTL_URL and GPUCTL_TOKEN together replace a sign-in.`
 
 // exit is an error with the exit code that it stands for.
 type exit struct {
@@ -108,12 +108,12 @@ func (c *cli) explain(err error) {
 	}
 	switch {
 	case p.Status == http.StatusUnauthorized:
-		fmt.Fprintln(c.err, "  Make a token under \"Account and API tokens\", then run: gpuctl login URL")
+		fmt.Fprintln(c.err, "  Create a token under \"Account and API tokens\", then run: gpuctl login URL")
 	case p.RetryAfter > 0:
 		fmt.Fprintf(c.err, "  Try again in %s.\n", p.RetryAfter)
 	}
 	if p.Status >= http.StatusInternalServerError && p.Instance != nil {
-		fmt.Fprintf(c.err, "  Your operators find this call as %s\n", clean(*p.Instance))
+		fmt.Fprintf(c.err, "  Request ID for your operators: %s\n", clean(*p.Instance))
 	}
 }
 
@@ -140,11 +140,11 @@ func codeOf(err error) int {
 }
 
 func (c *cli) root() *cobra.Command {
-	cmd := &cobra.Command{Use: "gpuctl", Short: "GPUs of a GPU Portal from the command line", Long: help,
+	cmd := &cobra.Command{Use: "gpuctl", Short: "Use a GPU Portal from the command line", Long: help,
 		Version: version, SilenceUsage: true, SilenceErrors: true}
 	f := cmd.PersistentFlags()
-	f.StringVar(&c.context, "context", "", "portal to call, by its name in gpuctl contexts; with login: the name to give")
-	f.StringVarP(&c.format, "output", "o", table, "table, json, yaml, or name: what other commands take")
+	f.StringVar(&c.context, "context", "", "portal, by its name in gpuctl contexts; with login: its new name")
+	f.StringVarP(&c.format, "output", "o", table, "table, json, yaml, or name for use in other commands")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("context", c.completeContexts)
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {

@@ -32,7 +32,7 @@ var trust = []string{"StrictHostKeyChecking no", "UserKnownHostsFile /dev/null",
 func program(ctx context.Context, args []string) error {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
-		return exitf(failed, "There is no ssh on this machine. Install the OpenSSH client.")
+		return exitf(failed, "ssh is not installed on this machine. Install the OpenSSH client.")
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) // Ctrl-C is for ssh
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -47,13 +47,13 @@ func program(ctx context.Context, args []string) error {
 func (c *cli) ssh() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{Use: "ssh WORKLOAD [-- ARGUMENTS…]",
-		Short: "A shell in a workload whose image has an SSH server",
-		Long: "A shell in a workload whose image has an SSH server, through the portal.\n\n" +
-			"What follows -- are arguments of ssh: options, or a command. Your key is taken where the image says so.",
+		Short: "Open a shell in a workload whose image has an SSH server",
+		Long: "Open a shell in a workload whose image has an SSH server, through the portal.\n\n" +
+			"Arguments after -- go to ssh: options, or a command. The image defines which keys it accepts.",
 		Example: "  gpuctl ssh train\n  gpuctl ssh train -- nvidia-smi\n  gpuctl ssh train -- -L 6006:localhost:6006",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); len(args) == 0 || at != 1 && (at >= 0 || len(args) > 1) {
-				return errors.New("name one workload; arguments of ssh follow --")
+				return errors.New("name one workload; put arguments of ssh after --")
 			}
 			return nil
 		},
@@ -81,7 +81,7 @@ func (c *cli) ssh() *cobra.Command {
 			line = append(line, "-l", user, w.Name+suffix)
 			return c.program(cmd.Context(), append(line, args[1:]...))
 		}}
-	cmd.Flags().StringVarP(&user, "user", "l", "", "who signs in (default: as the image says)")
+	cmd.Flags().StringVarP(&user, "user", "l", "", "SSH user (default: from the image)")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func reachable(ctx context.Context, client *apiclient.Client, name string) (apic
 	}
 	switch w := a.Value; {
 	case w.Ssh == nil:
-		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose one that has; gpuctl images -o json says "+
+		return w, exitf(conflict, "The image %s of %s has no SSH server. Choose another one; gpuctl images -o json says "+
 			"which.", w.Image, w.Name)
 	default:
 		return w, running(w)
@@ -102,7 +102,7 @@ func reachable(ctx context.Context, client *apiclient.Client, name string) (apic
 
 func running(w apiclient.Workload) error {
 	if w.State != apiclient.WorkloadStateRunning {
-		return exitf(conflict, "%s does not run: it is %s.", w.Name, w.State)
+		return exitf(conflict, "%s is not running: it is %s.", w.Name, w.State)
 	}
 	return nil
 }
@@ -130,8 +130,8 @@ func (c *cli) proxyCommand(workload string) (string, error) {
 }
 
 func (c *cli) proxy() *cobra.Command {
-	return &cobra.Command{Use: "proxy WORKLOAD", Short: "Pass bytes between its SSH server and input and output",
-		Long: "Pass bytes between the SSH server of a workload and input and output: a ProxyCommand of ssh.",
+	return &cobra.Command{Use: "proxy WORKLOAD", Short: "Connect stdin and stdout to its SSH server",
+		Long: "Connect stdin and stdout to the SSH server of a workload: a ProxyCommand for ssh.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.portal()
@@ -152,7 +152,7 @@ func (c *cli) proxy() *cobra.Command {
 }
 
 func (c *cli) sshConfig() *cobra.Command {
-	return &cobra.Command{Use: "ssh-config", Short: "Lines for ~/.ssh/config, by which ssh and editors know WORKLOAD.gpu",
+	return &cobra.Command{Use: "ssh-config", Short: "Print ~/.ssh/config lines for WORKLOAD.gpu in ssh and editors",
 		Example: "  gpuctl ssh-config >> ~/.ssh/config\n  ssh train.gpu", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
@@ -192,7 +192,7 @@ func (c *cli) hosts(ctx context.Context, client *apiclient.Client) (string, erro
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintln(&b, "# Images have different users: print this again for workloads that are new.")
+		fmt.Fprintln(&b, "# Images have different users: print this again for new workloads.")
 		for _, w := range l.items {
 			if w.Ssh != nil {
 				fmt.Fprintf(&b, "Host %s%s\n  User %s\n", clean(w.Name), suffix, clean(w.Ssh.User))

@@ -59,7 +59,7 @@ func (p sshPortal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case id == "w-train/tunnel" && (p.end == "off" || r.URL.Query().Get("port") == "off"):
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = io.WriteString(w, `{"title":"Forbidden","status":403,"detail":"Tunnels to workloads are off here."}`)
+		_, _ = io.WriteString(w, `{"title":"Forbidden","status":403,"detail":"Tunnels to workloads are disabled here."}`)
 	case id == "w-train/tunnel":
 		p.tunnel(w, r)
 	default:
@@ -125,8 +125,8 @@ func TestTheProxyPassesBytes(t *testing.T) {
 			t.Errorf("%s: want the bytes and nothing else, got %d %q %q", name, s.code, s.out, s.err)
 		}
 	}
-	s, _ := sshPortal{end: "It ended because the workload has stopped."}.calls(t, "gpup_dora", "", "proxy", "train")
-	if s.code != failed || s.out != "SSH-2.0-test\r\n" || !strings.Contains(s.err, "the workload has stopped") {
+	s, _ := sshPortal{end: "It ended because the workload stopped."}.calls(t, "gpup_dora", "", "proxy", "train")
+	if s.code != failed || s.out != "SSH-2.0-test\r\n" || !strings.Contains(s.err, "the workload stopped") {
 		t.Errorf("want the portal's words, got %d %q %q", s.code, s.out, s.err)
 	}
 }
@@ -138,8 +138,8 @@ func TestNoWayToAWorkloadIsSaid(t *testing.T) {
 			code  int
 			words string
 		}{"plain": {"gpup_dora", conflict, "jupyterlab of plain has no SSH server"},
-			"night":  {"gpup_dora", conflict, "night does not run: it is stopped."},
-			"nobody": {"gpup_dora", denied, `no workload "nobody"`},
+			"night":  {"gpup_dora", conflict, "night is not running: it is stopped."},
+			"nobody": {"gpup_dora", denied, `No workload "nobody"`},
 			"train":  {"gpup_old", signIn, "This token is not valid any more."}} {
 			s, ssh := sshPortal{}.calls(t, is.token, "", command, name)
 			if s.code != is.code || !strings.Contains(s.err, is.words) || ssh != nil {
@@ -148,7 +148,7 @@ func TestNoWayToAWorkloadIsSaid(t *testing.T) {
 		}
 	}
 	if s, _ := (sshPortal{end: "off"}).calls(t, "gpup_dora", "", "proxy", "train"); s.code != denied ||
-		!strings.Contains(s.err, "Tunnels to workloads are off here.") {
+		!strings.Contains(s.err, "Tunnels to workloads are disabled here.") {
 		t.Errorf("want it said that there are none, got %d %q", s.code, s.err)
 	}
 }
@@ -183,7 +183,7 @@ func TestLinesForSSH(t *testing.T) {
 		t.Errorf("want\n%s, got %d\n%s %s", want, s.code, s.out, s.err)
 	}
 	s, _ = sshPortal{users: []string{"jovyan", "rstudio"}}.calls(t, "gpup_dora", "", "ssh-config")
-	want := "# Images have different users: print this again for workloads that are new.\n" +
+	want := "# Images have different users: print this again for new workloads.\n" +
 		"Host night.gpu\n  User jovyan\nHost train.gpu\n  User jovyan\n" + strings.Replace(all, "%s", "", 1)
 	if s.code != done || s.out != want {
 		t.Errorf("want\n%s, got %d\n%s %s", want, s.code, s.out, s.err)

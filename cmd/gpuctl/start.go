@@ -30,14 +30,14 @@ type asked struct {
 
 func (c *cli) start() *cobra.Command {
 	a := &asked{}
-	cmd := &cobra.Command{Use: "start [flags] [-- COMMAND ARGUMENTS…]", Short: "Ask for a notebook, an endpoint or a job",
-		Long: "Ask for a notebook, an endpoint or a job. What follows -- is the command of a job.\n\n" +
-			"--file takes a request as the REST API does; flags stand above it.",
+	cmd := &cobra.Command{Use: "start [flags] [-- COMMAND ARGUMENTS…]", Short: "Start a notebook, an endpoint or a job",
+		Long: "Start a notebook, an endpoint or a job. Arguments after -- are the command of a job.\n\n" +
+			"--file takes a request as for the REST API; flags override it.",
 		Example: "  gpuctl start --size mig-1g.10gb --image jupyterlab --lease 8h --wait\n" +
 			"  gpuctl start --kind job --size h100 --image pytorch-job --reason train -- python train.py",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				return fmt.Errorf("what is %q? A command of a job follows --", args[0])
+				return fmt.Errorf("unexpected argument %q: put the command of a job after --", args[0])
 			}
 			return nil
 		},
@@ -73,18 +73,18 @@ func (c *cli) start() *cobra.Command {
 
 func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&a.file, "file", "f", "", "request in JSON or YAML, - for the input")
+	f.StringVarP(&a.file, "file", "f", "", "request in JSON or YAML, - for stdin")
 	f.StringVar(&a.kind, "kind", "", "notebook, endpoint or job (default notebook)")
 	f.StringVar(&a.size, "size", "", "size; gpuctl sizes lists them")
 	f.StringVar(&a.image, "image", "", "image; gpuctl images lists them")
-	f.StringVar(&a.imageRef, "image-ref", "", "image of one's own in place of --image: registry/repository:tag")
-	f.StringVar(&a.like, "like", "", "image of the catalog that --image-ref is started like")
-	f.StringVar(&a.lease, "lease", "", "how long, such as 8h (default: the size's)")
-	f.StringVar(&a.name, "name", "", "part of the address (default: made up)")
+	f.StringVar(&a.imageRef, "image-ref", "", "custom image instead of --image: registry/repository:tag")
+	f.StringVar(&a.like, "like", "", "catalog image that --image-ref is based on")
+	f.StringVar(&a.lease, "lease", "", "lease, such as 8h (default: the size's)")
+	f.StringVar(&a.name, "name", "", "part of the address (default: generated)")
 	f.StringVar(&a.team, "team", "", "team that pays (default: yours, if there is one)")
-	f.StringVar(&a.reason, "reason", "", "what it is for, where a person decides")
+	f.StringVar(&a.reason, "reason", "", "reason, for the approver")
 	f.StringVar(&a.storage, "storage", "", "new storage, such as 10Gi")
-	f.StringVar(&a.volume, "volume", "", "kept storage to use instead of new")
+	f.StringVar(&a.volume, "volume", "", "existing storage to use instead of new")
 	f.StringArrayVar(&a.mounts, "mount", nil, "volume of the team to have at /shared/NAME; may be repeated")
 	f.StringArrayVar(&a.data, "data", nil, "personal volume to have at /data/NAME, NAME:ro to read alone; may be repeated")
 	f.StringArrayVar(&a.datasets, "dataset", nil, "data set of the team to read at /datasets/NAME; may be repeated")
@@ -94,10 +94,10 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.Int64Var(&a.retries, "retries", 0, "how often a job is started again after a failure")
 	f.Int64Var(&a.nodes, "nodes", 0, "pods of a job that begin together, for images on JobSet (default 1)")
 	f.StringVar(&a.timeLimit, "time-limit", "", "how long a job may run, such as 2h")
-	f.StringVar(&a.key, "key", "", "idempotency key: the same key asks once, however often it is sent")
-	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be decided, what it costs and when it starts; ask for nothing")
-	f.BoolVar(&a.wait, "wait", false, "until it runs; a job: until it has ended")
-	f.DurationVar(&a.within, "wait-timeout", 30*time.Minute, "how long --wait waits")
+	f.StringVar(&a.key, "key", "", "idempotency key: requests with the same key count once")
+	f.BoolVar(&a.dryRun, "dry-run", false, "show the decision, cost and start time without sending a request")
+	f.BoolVar(&a.wait, "wait", false, "wait until it runs; for a job, until it ends")
+	f.DurationVar(&a.within, "wait-timeout", 30*time.Minute, "timeout of --wait")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "wait")
 	cmd.MarkFlagsMutuallyExclusive("image", "image-ref")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"notebook", "endpoint", "job"},
@@ -243,7 +243,7 @@ func complete(ctx context.Context, client *apiclient.Client, b *apiclient.Reques
 			}
 		}
 		if len(names) != 1 {
-			return exitf(wrong, "%s is missing. For a %s there are: %s", flag, b.Kind, strings.Join(names, ", "))
+			return exitf(wrong, "%s is missing. Choose for a %s: %s", flag, b.Kind, strings.Join(names, ", "))
 		}
 		if b.CustomImage != nil {
 			b.CustomImage.Like = names[0]
@@ -294,7 +294,7 @@ func (c *cli) dryRun(ctx context.Context, client *apiclient.Client, body apiclie
 	}
 	r.rows = append(r.rows, []string{"Starts", now}, []string{"Price", money(p.Price)}, []string{"Until", c.at(p.Until)},
 		[]string{"Free", free(p.Capacity)}, []string{"Quota", fmt.Sprintf("%d of %d used", p.Quota.Used, p.Quota.Limit)},
-		[]string{"Would start now", value(p.Instead)}, []string{"Note", value(p.Note)})
+		[]string{"Can start now", value(p.Instead)}, []string{"Note", value(p.Note)})
 	for _, problem := range p.Problems {
 		r.rows = append(r.rows, []string{"Problem", problem.Name + ": " + problem.Reason})
 	}
@@ -407,7 +407,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 func (c *cli) late(err error, within time.Duration) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return exitf(unmet, "Not within %s. It goes on without this command.", within)
+		return exitf(unmet, "Not within %s. It continues without this command.", within)
 	}
 	return err
 }

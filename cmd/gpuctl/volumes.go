@@ -20,7 +20,7 @@ import (
 // volumes lists storage; its sub-commands make, grow, snapshot and delete it.
 func (c *cli) volumes() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{Use: "volumes", Aliases: []string{"volume"}, Short: "My storage: volumes and their snapshots",
+	cmd := &cobra.Command{Use: "volumes", Aliases: []string{"volume"}, Short: "Manage volumes and their snapshots",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
@@ -37,7 +37,7 @@ func (c *cli) volumes() *cobra.Command {
 			}
 			return c.printVolumes(l, all)
 		}}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "also that of others that I may see")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include those of others that you may see")
 	cmd.AddCommand(c.addVolume(), c.expandVolume(), c.deleteVolume(), c.snapshots(), c.takeSnapshot(), c.deleteSnapshot())
 	return cmd
 }
@@ -76,7 +76,7 @@ func findVolume(ctx context.Context, client *apiclient.Client, name, team string
 	}
 	switch len(named) {
 	case 0:
-		return apiclient.Volume{}, exitf(denied, "There is no volume %q that you may see. gpuctl volumes lists yours.", name)
+		return apiclient.Volume{}, exitf(denied, "No volume %q is visible to you. gpuctl volumes lists yours.", name)
 	case 1:
 		return named[0], nil
 	}
@@ -84,7 +84,7 @@ func findVolume(ctx context.Context, client *apiclient.Client, name, team string
 	for i, v := range named {
 		names[i] = v.Name
 	}
-	return apiclient.Volume{}, exitf(wrong, "Several volumes are called %s: %s. Take one of these names.", name,
+	return apiclient.Volume{}, exitf(wrong, "Several volumes are named %s: %s. Use one of these names.", name,
 		strings.Join(names, ", "))
 }
 
@@ -144,14 +144,14 @@ func (c *cli) printVolume(a apiclient.Answer[apiclient.Volume]) error {
 func gibibytes(text string) (int64, error) {
 	q, err := resource.ParseQuantity(text)
 	if err != nil || q.Sign() <= 0 || q.Value()%(1<<30) != 0 {
-		return 0, exitf(wrong, "%q is not a size. Whole GiB, such as 20Gi.", text)
+		return 0, exitf(wrong, "%q is not a size. Use whole GiB, such as 20Gi.", text)
 	}
 	return q.Value() >> 30, nil
 }
 
 func (c *cli) addVolume() *cobra.Command {
 	var team, cluster, from, snapshot string
-	cmd := &cobra.Command{Use: "add NAME SIZE", Short: "Make a volume, empty or from files that are there: add data 20Gi",
+	cmd := &cobra.Command{Use: "add NAME SIZE", Short: "Create a volume, empty or from existing files: add data 20Gi",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			size, err := gibibytes(args[1])
@@ -197,9 +197,9 @@ func (c *cli) addVolume() *cobra.Command {
 		}}
 	f := cmd.Flags()
 	f.StringVar(&team, "team", "", "team that pays (default: that of the source, or yours, if there is one)")
-	f.StringVar(&cluster, "cluster", "", "cluster that it is in, where there are several")
-	f.StringVar(&from, "from", "", "volume, not in use, to make a clone of")
-	f.StringVar(&snapshot, "snapshot", "", "snapshot that it begins with, VOLUME.SNAPSHOT")
+	f.StringVar(&cluster, "cluster", "", "cluster of the volume, if there are several")
+	f.StringVar(&from, "from", "", "volume to clone, not in use")
+	f.StringVar(&snapshot, "snapshot", "", "snapshot to create it from, VOLUME.SNAPSHOT")
 	cmd.MarkFlagsMutuallyExclusive("from", "snapshot")
 	return cmd
 }
@@ -221,7 +221,7 @@ func (c *cli) volumeCommand(use, short string, arguments int, act func(ctx conte
 			}
 			return act(ctx, client, v, args[1:])
 		}}
-	cmd.Flags().StringVar(&team, "team", "", "the volume of this team, where several have the name")
+	cmd.Flags().StringVar(&team, "team", "", "team of the volume, if several have the name")
 	return cmd
 }
 
@@ -243,7 +243,7 @@ func (c *cli) completeVolumes(cmd *cobra.Command, args []string, typed string) (
 }
 
 func (c *cli) expandVolume() *cobra.Command {
-	return c.volumeCommand("expand VOLUME SIZE", "Make a volume larger; storage never shrinks", 2,
+	return c.volumeCommand("expand VOLUME SIZE", "Expand a volume; it cannot be shrunk", 2,
 		func(ctx context.Context, client *apiclient.Client, v apiclient.Volume, args []string) error {
 			size, err := gibibytes(args[0])
 			if err != nil {
@@ -264,11 +264,11 @@ func (c *cli) expandVolume() *cobra.Command {
 
 func (c *cli) deleteVolume() *cobra.Command {
 	var yes bool
-	cmd := c.volumeCommand("delete VOLUME", "Delete storage that nothing uses, with all that is on it", 1,
+	cmd := c.volumeCommand("delete VOLUME", "Delete a volume that is not in use, with all its files", 1,
 		func(ctx context.Context, client *apiclient.Client, v apiclient.Volume, _ []string) error {
-			question := fmt.Sprintf("Delete %s of %s with all that is on it?", v.Name, v.Owner)
+			question := fmt.Sprintf("Delete %s of %s with all its files?", v.Name, v.Owner)
 			if n := len(v.Snapshots); n > 0 {
-				question = fmt.Sprintf("Delete %s of %s with all that is on it, and its snapshots (%d)?", v.Name, v.Owner, n)
+				question = fmt.Sprintf("Delete %s of %s with all its files and snapshots (%d)?", v.Name, v.Owner, n)
 			}
 			if !yes {
 				if err := c.confirm(question); err != nil {
@@ -278,7 +278,7 @@ func (c *cli) deleteVolume() *cobra.Command {
 			resp, err := client.DeleteVolume(ctx, v.Name)
 			return c.printDeleted(resp, err, v.Name)
 		})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -295,7 +295,7 @@ func (c *cli) printDeleted(resp *http.Response, err error, name string) error {
 }
 
 func (c *cli) snapshots() *cobra.Command {
-	return c.volumeCommand("snapshots VOLUME", "The snapshots of a volume, oldest first", 1,
+	return c.volumeCommand("snapshots VOLUME", "List the snapshots of a volume, oldest first", 1,
 		func(_ context.Context, _ *apiclient.Client, v apiclient.Volume, _ []string) error {
 			if v.Snapshots == nil {
 				v.Snapshots = []apiclient.VolumeSnapshot{}
@@ -335,7 +335,7 @@ func reasonOf(s apiclient.VolumeSnapshot) string {
 func (c *cli) takeSnapshot() *cobra.Command {
 	var wait bool
 	within := 15 * time.Minute
-	cmd := c.volumeCommand("snapshot VOLUME NAME", "Keep the files of a volume as they are now", 2,
+	cmd := c.volumeCommand("snapshot VOLUME NAME", "Take a snapshot of a volume", 2,
 		func(ctx context.Context, client *apiclient.Client, v apiclient.Volume, args []string) error {
 			a, err := apiclient.Read[apiclient.VolumeSnapshot](client.TakeSnapshot(ctx, v.Name,
 				apiclient.TakeSnapshotInputBody{Name: args[0]}))
@@ -350,8 +350,8 @@ func (c *cli) takeSnapshot() *cobra.Command {
 			}
 			return exitf(unmet, "%s is %s.", a.Value.Name, a.Value.State)
 		})
-	cmd.Flags().BoolVar(&wait, "wait", false, "until it is ready")
-	cmd.Flags().DurationVar(&within, "wait-timeout", within, "how long --wait waits")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it is ready")
+	cmd.Flags().DurationVar(&within, "wait-timeout", within, "timeout of --wait")
 	return cmd
 }
 
@@ -383,7 +383,7 @@ func (c *cli) snapshotDone(ctx context.Context, client *apiclient.Client, volume
 		}
 		i := slices.IndexFunc(v.Snapshots, func(s apiclient.VolumeSnapshot) bool { return s.Id == a.Value.Id })
 		if i < 0 {
-			return a, exitf(unmet, "%s was deleted meanwhile.", a.Value.Name)
+			return a, exitf(unmet, "%s was deleted in the meantime.", a.Value.Name)
 		}
 		a.Value = v.Snapshots[i]
 	}
@@ -394,7 +394,7 @@ func (c *cli) snapshotDone(ctx context.Context, client *apiclient.Client, volume
 
 func (c *cli) deleteSnapshot() *cobra.Command {
 	var yes bool
-	cmd := c.volumeCommand("delete-snapshot VOLUME NAME", "Delete a snapshot for good; volumes made from it stay", 2,
+	cmd := c.volumeCommand("delete-snapshot VOLUME NAME", "Delete a snapshot; volumes created from it are kept", 2,
 		func(ctx context.Context, client *apiclient.Client, v apiclient.Volume, args []string) error {
 			if !yes {
 				if err := c.confirm(fmt.Sprintf("Delete the snapshot %s of %s?", args[0], v.Name)); err != nil {
@@ -404,6 +404,6 @@ func (c *cli) deleteSnapshot() *cobra.Command {
 			resp, err := client.DeleteSnapshot(ctx, v.Name, args[0])
 			return c.printDeleted(resp, err, v.Name+"."+args[0])
 		})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }

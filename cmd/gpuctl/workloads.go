@@ -47,8 +47,8 @@ func find(ctx context.Context, client *apiclient.Client, name string) (apiclient
 			}
 		}
 	}
-	return apiclient.Answer[apiclient.Workload]{}, exitf(denied, "There is no workload %q that you may see. gpuctl list "+
-		"--all lists them; those that were deleted go by their ID.", name)
+	return apiclient.Answer[apiclient.Workload]{}, exitf(denied, "No workload %q is visible to you. gpuctl list "+
+		"--all lists them; use the ID for deleted ones.", name)
 }
 
 const everything = 1 << 30
@@ -62,7 +62,7 @@ func (c *cli) list() *cobra.Command {
 	var all, ended bool
 	var team, state string
 	most := 500
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "My workloads", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List workloads", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := c.portal()
 			if err != nil {
@@ -81,11 +81,11 @@ func (c *cli) list() *cobra.Command {
 			return c.printWorkloads(l, all)
 		}}
 	f := cmd.Flags()
-	f.BoolVarP(&all, "all", "a", false, "also those of others that I may see")
-	f.BoolVar(&ended, "ended", false, "also those that were deleted")
-	f.StringVar(&team, "team", "", "of this team only")
-	f.StringVar(&state, "state", "", "in this state only: queued, starting, running, stopped, failed …")
-	f.IntVar(&most, "limit", most, "at most so many")
+	f.BoolVarP(&all, "all", "a", false, "include those of others that you may see")
+	f.BoolVar(&ended, "ended", false, "include deleted ones")
+	f.StringVar(&team, "team", "", "only this team")
+	f.StringVar(&state, "state", "", "only in this state: queued, starting, running, stopped, failed …")
+	f.IntVar(&most, "limit", most, "maximum number")
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func (c *cli) printWorkloads(l listed[apiclient.Workload], owners bool) error {
 func (c *cli) finish(r rendered, more bool) error {
 	err := c.print(r)
 	if more {
-		fmt.Fprintln(c.err, "There are more: --limit sets how many are listed.")
+		fmt.Fprintln(c.err, "There are more: use --limit to list them.")
 	}
 	return err
 }
@@ -158,17 +158,17 @@ func (c *cli) command(use, short string, act func(ctx context.Context, client *a
 }
 
 func (c *cli) get() *cobra.Command {
-	return c.command("get WORKLOAD", "State, reason, lease, cost and address of a workload",
+	return c.command("get WORKLOAD", "Show state, reason, lease, cost and address of a workload",
 		func(_ context.Context, _ *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
 			return c.printWorkload(w)
 		})
 }
 
 func (c *cli) open() *cobra.Command {
-	return c.command("open WORKLOAD", "Print the address at which it is opened in a browser",
+	return c.command("open WORKLOAD", "Print the address to open in a browser",
 		func(_ context.Context, _ *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
 			if w.Value.Url == "" && len(portNames(w.Value)) > 0 {
-				return exitf(denied, "%s has no pages. gpuctl forward leads to its ports: %s.", w.Value.Name,
+				return exitf(denied, "%s has no pages. Use gpuctl forward for its ports: %s.", w.Value.Name,
 					strings.Join(portNames(w.Value), ", "))
 			}
 			if w.Value.Url == "" {
@@ -180,7 +180,7 @@ func (c *cli) open() *cobra.Command {
 }
 
 func (c *cli) stop() *cobra.Command {
-	return c.command("stop WORKLOAD", "Give its GPU back; its storage is kept",
+	return c.command("stop WORKLOAD", "Stop a workload and release its GPU; its storage is kept",
 		func(ctx context.Context, client *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
 			a, err := apiclient.Read[apiclient.Workload](client.StopWorkload(ctx, w.Value.Id))
 			if err != nil {
@@ -209,14 +209,14 @@ func (c *cli) resume() *cobra.Command {
 			}
 			return c.printWorkload(a)
 		})
-	cmd.Flags().BoolVar(&ask, "ask", false, "ask an approver, where the budget of the team wants one to agree")
+	cmd.Flags().BoolVar(&ask, "ask", false, "request approval if the team's budget requires it")
 	cmd.Flags().StringVar(&reason, "reason", "", "for the approver")
 	return cmd
 }
 
 func (c *cli) extend() *cobra.Command {
 	var reason, key string
-	cmd := &cobra.Command{Use: "extend WORKLOAD TIME", Short: "Ask for a longer lease: gpuctl extend train 4h",
+	cmd := &cobra.Command{Use: "extend WORKLOAD TIME", Short: "Extend the lease: gpuctl extend train 4h",
 		Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.portal()
@@ -240,17 +240,17 @@ func (c *cli) extend() *cobra.Command {
 			return c.printRequest(a)
 		}}
 	cmd.Flags().StringVar(&reason, "reason", "", "for the approver")
-	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key asks once, however often it is sent")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency key: requests with the same key count once")
 	return cmd
 }
 
 func (c *cli) remove() *cobra.Command {
 	var yes, storage bool
-	cmd := c.command("delete WORKLOAD", "End a workload for good; its storage is kept unless you say otherwise",
+	cmd := c.command("delete WORKLOAD", "Delete a workload permanently; its storage is kept unless --with-storage",
 		func(ctx context.Context, client *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
 			with, fate := apiclient.DeleteWorkloadParamsStorageKeep, "Its storage is kept."
 			if storage {
-				with, fate = apiclient.DeleteWorkloadParamsStorageDelete, "Its storage is deleted with all that is on it."
+				with, fate = apiclient.DeleteWorkloadParamsStorageDelete, "Its storage is deleted with all its files."
 			}
 			if !yes {
 				question := fmt.Sprintf("Delete the %s %s of %s? %s", w.Value.Kind, w.Value.Name, w.Value.Owner, fate)
@@ -265,15 +265,15 @@ func (c *cli) remove() *cobra.Command {
 			}
 			return c.printWorkload(a)
 		})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&storage, "with-storage", false, "delete its storage as well")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&storage, "with-storage", false, "also delete its storage")
 	return cmd
 }
 
 // confirm asks a person; without one there is no yes.
 func (c *cli) confirm(question string) error {
 	if !c.interactive() {
-		return exitf(wrong, "%s Nobody is there to ask: --yes says that you are sure.", question)
+		return exitf(wrong, "%s No terminal to ask: use --yes to confirm.", question)
 	}
 	fmt.Fprintf(c.err, "%s [y/N] ", clean(question))
 	line, err := bufio.NewReader(c.in).ReadString('\n')
@@ -284,14 +284,14 @@ func (c *cli) confirm(question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return exitf(unmet, "Nothing was done.")
+	return exitf(unmet, "Canceled.")
 }
 
 func (c *cli) logs() *cobra.Command {
 	var follow, previous, timestamps bool
 	var container, since string
 	var tail int64
-	cmd := &cobra.Command{Use: "logs WORKLOAD", Short: "What its container has written", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "logs WORKLOAD", Short: "Print the log of its container", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: c.completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.portal()
@@ -311,11 +311,11 @@ func (c *cli) logs() *cobra.Command {
 			return err
 		}}
 	f := cmd.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
-	f.BoolVar(&previous, "previous", false, "of the container before its last restart")
-	f.BoolVar(&timestamps, "timestamps", false, "begin each line with its time")
-	f.StringVar(&container, "container", "", "another container than the workload's own")
-	f.StringVar(&since, "since", "", "only what was written since then, such as 15m")
+	f.BoolVarP(&follow, "follow", "f", false, "stream new lines")
+	f.BoolVar(&previous, "previous", false, "log of the container before its last restart")
+	f.BoolVar(&timestamps, "timestamps", false, "start each line with its time")
+	f.StringVar(&container, "container", "", "container other than the workload's own")
+	f.StringVar(&since, "since", "", "only lines since then, such as 15m")
 	f.Int64Var(&tail, "tail", 0, "the newest lines, at most 5000 (default 500)")
 	return cmd
 }
@@ -343,7 +343,7 @@ func (c *cli) copyLog(ctx context.Context, id string, p apiclient.GetWorkloadLog
 }
 
 func (c *cli) events() *cobra.Command {
-	return c.command("events WORKLOAD", "What the cluster said of its pod and its storage, newest first",
+	return c.command("events WORKLOAD", "List Kubernetes events of its pod and its storage, newest first",
 		func(ctx context.Context, client *apiclient.Client, w apiclient.Answer[apiclient.Workload]) error {
 			l, err := pages[apiclient.KubernetesEvent](everything, func(*string) (apiclient.Answer[page], error) {
 				return apiclient.Read[page](client.GetWorkloadEvents(ctx, w.Value.Id))

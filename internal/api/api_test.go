@@ -120,19 +120,19 @@ func call(t *testing.T, method, path, body string) (int, Problem) {
 // TestUnknownNamesAreRefused: a misspelt name that is passed over would answer another question.
 func TestUnknownNamesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ method, path, body, field, reason string }{
-		"a parameter": {"GET", "/api/v1/workloads?frobnicate=1", "", "frobnicate", "There is no such query parameter."},
+		"a parameter": {"GET", "/api/v1/workloads?frobnicate=1", "", "frobnicate", "Unknown query parameter."},
 		"a parameter that is nearly one": {"GET", "/api/v1/audit?curser=1", "", "curser",
-			"There is no such query parameter. Did you mean cursor?"},
+			"Unknown query parameter. Did you mean cursor?"},
 		"a parameter in other letters": {"GET", "/api/v1/audit?Cursor=1", "", "Cursor",
-			"There is no such query parameter. Did you mean cursor?"},
-		"a field": {"POST", "/api/v1/requests/preview", `{"frobnicate":1}`, "frobnicate", "There is no such field."},
+			"Unknown query parameter. Did you mean cursor?"},
+		"a field": {"POST", "/api/v1/requests/preview", `{"frobnicate":1}`, "frobnicate", "Unknown field."},
 		"a field that is nearly one": {"POST", "/api/v1/requests/preview", `{"tennant":"vision"}`, "tennant",
-			"There is no such field. Did you mean tenant?"},
+			"Unknown field. Did you mean tenant?"},
 		"a field of an object in a list": {"PUT", "/api/v1/account/notifications",
 			`{"language":"en","choices":[{"kind":"x","chanels":[]}]}`, "choices[0].chanels",
-			"There is no such field. Did you mean channels?"},
+			"Unknown field. Did you mean channels?"},
 		"of an operation without a body": {"DELETE", "/api/v1/workloads/w-1?force=true", "", "force",
-			"There is no such query parameter."},
+			"Unknown query parameter."},
 	} {
 		status, p := call(t, c.method, c.path, c.body)
 		found := false
@@ -152,7 +152,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"deep": {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nests deeper"},
+		"deep": {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nested too deeply"},
 		"long": {"POST", "/api/v1/requests", `"` + strings.Repeat("x", maxBody) + `"`,
 			http.StatusRequestEntityTooLarge, "64 KiB"},
 		"a long catalog": {"POST", "/api/v1/catalog/check", strings.Repeat("x", 600<<10), http.StatusRequestEntityTooLarge,

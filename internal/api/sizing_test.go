@@ -65,7 +65,7 @@ func TestTheWaysOnAPlatformAsJSON(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		if w.Technology == "time-slicing" && (w.Fitness != "unsuited" ||
-			w.Reasons[1] != "Do not share for this: training of this size computes all the time and takes whole cards.") {
+			w.Reasons[1] != "Do not share for this: training at this scale computes all the time and needs whole cards.") {
 			t.Errorf("got %+v", w)
 		}
 	}

@@ -130,7 +130,7 @@ func TestATunnelPassesBytes(t *testing.T) {
 	kind, message, err := conn.Read(t.Context())
 	var last struct{ End string }
 	if err != nil || kind != websocket.MessageText || json.Unmarshal(message, &last) != nil ||
-		!strings.Contains(last.End, "the workload has stopped") {
+		!strings.Contains(last.End, "the workload stopped") {
 		t.Errorf("want it told why it ended, got %v %s %v", kind, message, err)
 	}
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -169,15 +169,15 @@ func TestATunnelIsRefusedInWords(t *testing.T) {
 		status int
 		words  string
 	}{
-		"a session in the browser": {via: identity.ViaSession, status: 403, words: "programs that sign in with an API token"},
+		"a browser session": {via: identity.ViaSession, status: 403, words: "programs that sign in with an API token"},
 		"somebody else's": {change: func(w *workload.Workload) { w.Owner = "p-2" }, status: 403,
 			words: "has not shared it"},
 		"no server": {change: func(w *workload.Workload) { w.Image.SSH = nil }, status: 409,
 			words: "no SSH server"},
 		"no such port": {query: "?port=grpc", status: 409, words: "It has: ssh"},
 		"stopped": {change: func(w *workload.Workload) { w.State = workload.Stopped }, status: 409,
-			words: "It does not run now"},
-		"no WebSocket": {plain: true, status: 409, words: "speaks WebSocket only"},
+			words: "It is not running"},
+		"no WebSocket": {plain: true, status: 409, words: "supports only WebSocket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			via := identity.ViaToken

@@ -53,7 +53,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 			continue
 		}
 		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden ||
-			!strings.Contains(a.body, "can only read") {
+			!strings.Contains(a.body, "read-only") {
 			t.Errorf("%s: %d", route, a.status)
 		}
 		tried++

@@ -34,12 +34,12 @@ func TestTheCatalogOverTheAPI(t *testing.T) {
 			`"new":"9"`}},
 		{http.MethodPost, path + "/check", wrong, yaml, 200, []string{`"ok":false`, `"line":`, "sizes[1].isolation",
 			"sizes[0].memory"}},
-		{http.MethodPost, path + "/check", "{", nil, 422, []string{"no JSON"}},
+		{http.MethodPost, path + "/check", "{", nil, 422, []string{"not JSON"}},
 		{http.MethodPut, path, text, yaml, 422, []string{"If-Match"}},
 		{http.MethodPut, path, wrong, append([]string{"If-Match", `"0"`}, yaml...), 422,
 			[]string{"sizes[1].isolation", "sizes[0].memory", "Line "}},
 		{http.MethodPut, path, strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1), append([]string{"If-Match", `"0"`},
-			yaml...), 422, []string{`"confirm"`, "one workload holds it"}},
+			yaml...), 422, []string{`"confirm"`, "which one workload uses"}},
 		{http.MethodPut, path + "?note=dearer", text, append([]string{"If-Match", `"0"`}, yaml...), 200,
 			[]string{`"version":1`, `"active":1`, `"note":"dearer"`}},
 		{http.MethodPut, path, text + "# more\n", append([]string{"If-Match", `"0"`}, yaml...), 409,
@@ -82,7 +82,7 @@ func TestTheCatalogOverTheAPI(t *testing.T) {
 	}
 	if got := w.call(dev, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision",
 		"size": "cpu", "image": "jupyterlab", "lease": "1h"}); got.status != 422 ||
-		!strings.Contains(got.body, "no longer on offer") {
+		!strings.Contains(got.body, "no longer offered") {
 		t.Errorf("what is hidden cannot be asked for: %d %s", got.status, got.body)
 	}
 	if n := len(w.events(audit.CatalogSaved)); n != 2 {

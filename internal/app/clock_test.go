@@ -60,7 +60,7 @@ func TestSignInWhileClocksDisagree(t *testing.T) {
 				}
 				return
 			}
-			if a.status != http.StatusForbidden || !strings.Contains(a.body, "The clocks of the portal and of the sign-in") {
+			if a.status != http.StatusForbidden || !strings.Contains(a.body, "The clocks of the portal and the sign-in") {
 				t.Errorf("want 403 and the reason, got %d %s", a.status, a.body)
 			}
 			if e := w.events(audit.SignInRefused); len(e) != 1 || e[0].Detail.ID != "oidc.clocks_apart" {

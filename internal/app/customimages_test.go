@@ -171,7 +171,7 @@ func TestAMembersOwnImage(t *testing.T) {
 	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "customImage.reference": {visionImage("")}}
 	if a := dora.post("/start", form); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "An owner of the team can allow it") || !strings.Contains(a.body, visionImage("")) {
+		!strings.Contains(a.body, "A team owner can allow it") || !strings.Contains(a.body, visionImage("")) {
 		t.Errorf("want it back with who can allow it, got %d", a.status)
 	}
 	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, `data-test="custom-off"`) {
@@ -213,7 +213,7 @@ func TestAMembersOwnImage(t *testing.T) {
 		!item.Image.IsCustom() || item.Image.TokenEnv != "JUPYTER_TOKEN" || item.Image.Port == 0 {
 		t.Fatalf("want the digest of the submission, started like JupyterLab: %+v %v", item.Image, err)
 	}
-	if a := dora.get(path); !strings.Contains(a.body, "train:1.4 (own image, like jupyterlab)") ||
+	if a := dora.get(path); !strings.Contains(a.body, "train:1.4 (custom image, based on jupyterlab)") ||
 		!strings.Contains(a.body, visionImage(anotherDigest)) {
 		t.Error("the page does not say which image it is")
 	}
@@ -321,7 +321,7 @@ func TestWhatIsNotAllowedAnyMoreStartsNothing(t *testing.T) {
 		t.Fatal(large.State, err)
 	}
 	if page := w.signedIn(approver).get("/requests/" + string(large.ID)); !strings.Contains(page.body, reference) ||
-		!strings.Contains(page.body, "own image, like jupyterlab") {
+		!strings.Contains(page.body, "custom image, based on jupyterlab") {
 		t.Error("an approver does not see which image it is")
 	}
 	w.allowCustom(false)

@@ -36,7 +36,7 @@ func TestDatasetOfABucket(t *testing.T) {
 	w := newWorld(t, copies)
 	olga, dora := w.signedIn(owner), w.signedIn(developer)
 	keys := w.opens("corpus-keys")
-	if a := olga.get("/team/vision/datasets"); !strings.Contains(a.body, "a bucket of object storage") ||
+	if a := olga.get("/team/vision/datasets"); !strings.Contains(a.body, "an object storage bucket") ||
 		!strings.Contains(a.body, "corpus-keys") {
 		t.Errorf("the form has no buckets: %d", a.status)
 	}
@@ -128,7 +128,7 @@ func TestBucketsThatCannotBeOffered(t *testing.T) {
 func TestSiteThatCopiesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.opens("corpus-keys")
-	if a := w.signedIn(owner).get("/team/vision/datasets"); strings.Contains(a.body, "a bucket of object storage") {
+	if a := w.signedIn(owner).get("/team/vision/datasets"); strings.Contains(a.body, "an object storage bucket") {
 		t.Error("the form has buckets")
 	}
 	d := workload.DatasetDraft{Team: "vision", Name: "set", Bucket: "s3://corpus", Secret: "corpus-keys", GiB: 1}

@@ -71,7 +71,7 @@ func TestAnEmbedAddressEndsWithItsTimeAndWithItsMakersRights(t *testing.T) {
 	w := newWorld(t)
 	team := map[string]any{"panel": "team", "subject": "vision", "expires": "2h"}
 	const invalid, ended, gone = "This address is not valid.",
-		"This address has ended. Whoever shared the panel can make a new one.", "This panel is no longer shared."
+		"This address has expired. Whoever shared the panel can create a new one.", "This panel is no longer shared."
 	want := func(what, path string, status int, words string) {
 		t.Helper()
 		a := w.browser().get(path)

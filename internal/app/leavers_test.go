@@ -32,7 +32,7 @@ func TestATokenLastsAsLongAsTheStandingOfItsOwner(t *testing.T) {
 	}
 	w.clock.pass(2 * time.Minute)
 	refused := w.call(token, http.MethodGet, "/api/v1/me", nil)
-	if refused.status != http.StatusUnauthorized || !strings.Contains(refused.body, "signs in to the portal once") {
+	if refused.status != http.StatusUnauthorized || !strings.Contains(refused.body, "once its owner signs in") {
 		t.Errorf("after the day: want 401 that says to sign in, got %d %s", refused.status, refused.body)
 	}
 	if other := w.call(token+"x", http.MethodGet, "/api/v1/me", nil); strings.Contains(other.body, "signs in") {
@@ -419,7 +419,7 @@ func TestTokensFollowTheProviderWithoutASession(t *testing.T) {
 			w.provider.RemoveUser(developer)
 			w.clock.pass(time.Minute)
 			refused := w.call(token, http.MethodGet, "/api/v1/me", nil)
-			if refused.status != http.StatusUnauthorized || !strings.Contains(refused.body, "signs in to the portal once") {
+			if refused.status != http.StatusUnauthorized || !strings.Contains(refused.body, "once its owner signs in") {
 				t.Errorf("removed there: want 401 that says to sign in, got %d %s", refused.status, refused.body)
 			}
 		})

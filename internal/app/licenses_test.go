@@ -249,7 +249,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		t.Errorf("the approval does not say that it waits, and would be told beside the place in the line: %+v", last.Changes)
 	}
 	if said := i18n.MustLoad().For("en").Say(
-		queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
+		queued[0].Detail); said != "Ada Approver approved it. Waiting for a seat of "+r.Decision.Seat.Title+". go on" {
 		t.Errorf("want one sentence that says both, got %q", said)
 	}
 	if n, err := w.requests.Approvals.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
@@ -258,7 +258,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(admin), r, "again"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want a conflict, got %v", err)
 	}
-	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "place 1") {
+	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "position 1") {
 		t.Error("the asker does not read at which place it waits")
 	}
 	w.gone(first.Workload)
@@ -405,7 +405,7 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 		t.Error("the page does not say that it waits")
 	}
 	if page := client.get("/requests/" + string(waits.ID)); page.status != http.StatusOK ||
-		!strings.Contains(page.body, "place 1") {
+		!strings.Contains(page.body, "position 1") {
 		t.Errorf("want its place, got %d", page.status)
 	}
 	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/workloads/"+string(old.Workload),

@@ -173,7 +173,7 @@ func (w *world) wantNobodyLetIn() {
 			break
 		}
 	}
-	if !strings.Contains(in.body, "The sign-in provider does not answer") {
+	if !strings.Contains(in.body, "The sign-in provider does not respond") {
 		w.t.Errorf("a new sign-in: want the plain sentence, got %d %s", in.status, in.body)
 	}
 }

@@ -28,7 +28,7 @@ func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 	for quota, want := range map[string][]string{
 		"cpu: 1": {"0 of 2 starts", "0 of one running workload"},
 		"cpu: 2": {"1 of 2 starts", "0 of one running workload"},
-		"cpu: 0": {"1 of 2 starts", "1 of one running workload", "1 held, 0 allowed"},
+		"cpu: 0": {"1 of 2 starts", "1 of one running workload", "1 used, 0 allowed"},
 	} {
 		a := boss.post("/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota": {quota}})
 		shown := strings.Join(strings.Fields(a.page(t).Find("[data-test=preview]").Text()), " ")
@@ -46,7 +46,7 @@ func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 		t.Errorf("no quota at all: %d", a.status)
 	}
 	table := boss.post("/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota.cpu": {"0"}})
-	if shown := table.page(t).Find("[data-test=preview]").Text(); !strings.Contains(shown, "1 held, 0 allowed") {
+	if shown := table.page(t).Find("[data-test=preview]").Text(); !strings.Contains(shown, "1 used, 0 allowed") {
 		t.Errorf("from the table: want the same, got %q", shown)
 	}
 	checked := w.call(w.token(admin), http.MethodPost, "/api/v1/tenants/vision/quota-check",

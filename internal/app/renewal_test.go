@@ -171,7 +171,7 @@ func TestTheProviderIsAway(t *testing.T) {
 		t.Error("the open page was not told")
 	}
 	refused := b.get("/storage")
-	if refused.status != http.StatusServiceUnavailable || !strings.Contains(refused.body, "too old to go by") ||
+	if refused.status != http.StatusServiceUnavailable || !strings.Contains(refused.body, "your groups is too old") ||
 		refused.header.Get("Retry-After") == "" {
 		t.Errorf("after the hour: want the plain sentence and when to come back, got %d", refused.status)
 	}

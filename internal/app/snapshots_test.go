@@ -72,7 +72,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%q: want %d, got %d", name, status, a.status)
 		}
 	}
-	if a := dora.get("/storage"); !strings.Contains(a.body, "being taken") {
+	if a := dora.get("/storage"); !strings.Contains(a.body, "creating") {
 		t.Error("the page does not say that it is being taken")
 	}
 	if got := wrongField(w.from(developer, "vision", "copy", id, 5), "snapshot"); got != "snapshot.not_ready" {

@@ -66,7 +66,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := olga.post("/team/vision/images", w.imageForm("Train 1.4")); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "Train 1.4 (team’s own)") {
+	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "Train 1.4 (team image)") {
 		t.Error("a member is not offered the image")
 	}
 	started := dora.post("/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"},
@@ -253,16 +253,16 @@ func TestAnImageIsCheckedAsTheCatalogs(t *testing.T) {
 		field, value, says string
 	}{
 		"a tag of a registry that may not be asked": {"reference", "registry.example.org/vision/train:1.4",
-			"registry.example.org gave the portal no digest"},
+			"registry.example.org returned no digest"},
 		"a tag alone of another team": {"reference", "registry.example.org/speech/train:1", "registry.example.org/vision/*"},
 		"another team's": {"reference", "registry.example.org/speech/train" + oneDigest,
 			"registry.example.org/vision/*"},
 		"another registry": {"reference", "registry.example.org.evil.org/vision/train" + oneDigest,
 			"registry.example.org/vision/*"},
-		"like nothing":          {"like", "nothing", "Choose an image of the catalog"},
-		"like a team's":         {"like", "vision.train", "Choose an image of the catalog"},
-		"no title":              {"title", " ", "Give it a title"},
-		"a title without name":  {"title", "…", "A name has at most"},
+		"like nothing":          {"like", "nothing", "Choose the catalog image"},
+		"like a team's":         {"like", "vision.train", "Choose the catalog image"},
+		"no title":              {"title", " ", "Enter a title"},
+		"a title without name":  {"title", "…", "Use at most"},
 		"a note of two lines":   {"note", "a\nb", "on one line"},
 		"a user in the address": {"reference", "me@registry.example.org/vision/train" + oneDigest, "digest"},
 	} {

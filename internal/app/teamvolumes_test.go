@@ -217,12 +217,12 @@ func TestSharedStorageGrows(t *testing.T) {
 		status    int
 		says      string
 	}{
-		"smaller":                   {"10", "5", http.StatusUnprocessableEntity, "never shrink"},
-		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "never shrink"},
-		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "never shrink"},
+		"smaller":                   {"10", "5", http.StatusUnprocessableEntity, "not shrunk"},
+		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "not shrunk"},
+		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "not shrunk"},
 		"more than one can have":    {"10", "61", http.StatusUnprocessableEntity, "At most 60 GiB"},
-		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
-		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
+		"somebody else was faster":  {"9", "20", http.StatusConflict, "it now has 10 GiB"},
+		"what was seen is not told": {"", "20", http.StatusConflict, "it now has 10 GiB"},
 	} {
 		if a := olga.post("/team/vision/volumes/data/expand",
 			url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
@@ -257,7 +257,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		}
 	}
 	page := olga.get("/team/vision/volumes")
-	for _, want := range []string{"It was to have 40 GiB", "does not let storage grow", "the class must support resize"} {
+	for _, want := range []string{"Requested size: 40 GiB", "not support expansion", "the class must support resize"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -325,14 +325,14 @@ func TestSharedStorageIsChecked(t *testing.T) {
 	w.share("vision", "taken")
 	olga := w.signedIn(owner)
 	for name, c := range map[string]struct{ field, value, says string }{
-		"a name that is none":  {"name", "My Data", "A name has at most"},
-		"a dot in the name":    {"name", "a.b", "A name has at most"},
-		"a name that is taken": {"name", "taken", "shared storage called taken already"},
-		"a class nobody has":   {"class", "main/fast", "storage classes that are offered"},
-		"another cluster":      {"class", "other/nfs", "storage classes that are offered"},
-		"nothing":              {"gib", "0", "Between 1 and 2048"},
-		"too much":             {"gib", "4096", "Between 1 and 2048"},
-		"no number":            {"gib", "lots", "Between 1 and 2048"},
+		"a name that is none":  {"name", "My Data", "Use at most"},
+		"a dot in the name":    {"name", "a.b", "Use at most"},
+		"a name that is taken": {"name", "taken", "already has shared storage named taken"},
+		"a class nobody has":   {"class", "main/fast", "offered storage classes"},
+		"another cluster":      {"class", "other/nfs", "offered storage classes"},
+		"nothing":              {"gib", "0", "Enter 1 to 2048"},
+		"too much":             {"gib", "4096", "Enter 1 to 2048"},
+		"no number":            {"gib", "lots", "Enter 1 to 2048"},
 	} {
 		form := url.Values{"name": {"fresh"}, "class": {"main/nfs"}, "gib": {"10"}}
 		form.Set(c.field, c.value)

@@ -90,7 +90,7 @@ func TestATeamMadeByHand(t *testing.T) {
 	w.switchOff("robots")
 	refused := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"},
 		"image": {"jupyterlab"}, "lease": {"1h"}})
-	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is switched off") {
+	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is disabled") {
 		t.Errorf("want the reason, got %d", refused.status)
 	}
 	if a := dora.get("/team"); !strings.Contains(a.body, "Running workloads continue until they are stopped") {
@@ -112,7 +112,7 @@ func TestATeamMadeByHand(t *testing.T) {
 	for what, c := range map[string]struct{ got, want []audit.Change }{
 		"made": {w.events(audit.TenantSaved)[1].Changes, []audit.Change{{Field: "groups.owner", New: "gpu-*-leads"},
 			{Field: "quota.cpu", New: "2"}, {Field: "title", New: "Robots"}}},
-		"switched off": {w.events(audit.TenantSaved)[0].Changes,
+		"disabled": {w.events(audit.TenantSaved)[0].Changes,
 			[]audit.Change{{Field: "disabled", Old: "false", New: "true"}}},
 		"a member": {w.events(audit.MemberAdded)[0].Changes, []audit.Change{{Field: "member.developer", New: member}}},
 		"one less": {w.events(audit.MemberRemoved)[0].Changes, []audit.Change{{Field: "member.developer", Old: member}}},
@@ -270,7 +270,7 @@ func TestWhoNamesApprovers(t *testing.T) {
 		}
 	}
 	if a := add(admin, w.person(admin).ID); a.status != http.StatusForbidden ||
-		!strings.Contains(a.body, "Nobody makes themselves") {
+		!strings.Contains(a.body, "You cannot make yourself") {
 		t.Errorf("an administrator for themself: want 403, got %d %s", a.status, a.body)
 	}
 	w.wantRefusedNaming(map[string]int{"Otto Other tenant.approvers_platform": 1, "Olga Owner tenant.approver_self": 1,
@@ -291,7 +291,7 @@ func TestWhoNamesApprovers(t *testing.T) {
 		t.Errorf("an owner takes the role: want 403, got %d %s", a.status, a.body)
 	}
 	page := w.signedIn(owner).get("/team/vision?q=" + url.QueryEscape(w.person(other).Name))
-	if !strings.Contains(page.body, "Approvers of a team are named by administrators") ||
+	if !strings.Contains(page.body, "Only administrators add or remove team approvers") ||
 		strings.Contains(page.body, `<option value="approver"`) {
 		t.Error("want the page of the members to say who names approvers, and to offer no such role")
 	}
@@ -340,7 +340,7 @@ func TestOwnersNameApproversWhereTheSiteLetsThem(t *testing.T) {
 	approve := func(r request.Request) answer {
 		return w.call(w.token(other), http.MethodPost, "/api/v1/requests/"+string(r.ID)+"/approve", seenOf(r))
 	}
-	if a := approve(own); a.status != http.StatusForbidden || !strings.Contains(a.body, "gave you the role") {
+	if a := approve(own); a.status != http.StatusForbidden || !strings.Contains(a.body, "Your approver role comes from") {
 		t.Errorf("a request of who granted the role: want 403 and the reason, got %d %s", a.status, a.body)
 	}
 	if a := approve(theirs); a.status != http.StatusOK {

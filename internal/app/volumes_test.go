@@ -49,7 +49,7 @@ func TestPersonalVolume(t *testing.T) {
 	}
 	claim := workload.PersonalClaim("vision", w.person(developer).ID, "corpus")
 	if a := dora.get("/storage"); !strings.Contains(a.body, "/data/corpus") ||
-		!strings.Contains(a.body, "not made it yet") {
+		!strings.Contains(a.body, "not created it yet") {
 		t.Error("the page does not show it, and that it is still to be made")
 	}
 	if a := dora.post("/storage/new", url.Values{"name": {"corpus"}, "place": {"vision/main"},
@@ -81,7 +81,7 @@ func TestPersonalVolume(t *testing.T) {
 	if a := dora.get("/workloads/" + string(id)); !strings.Contains(a.body, "/data/corpus") {
 		t.Error("the workload's page does not say that it has it")
 	}
-	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, item.Name+" runs with it") {
+	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "in use by "+item.Name) {
 		t.Error("the form does not say who runs with it")
 	}
 	for who, use := range map[string]string{developer: "corpus", owner: claim} {
@@ -223,13 +223,13 @@ func TestOwnStorageGrows(t *testing.T) {
 		Has: 10 << 30, At: w.clock.now()}); err != nil {
 		t.Fatal(err)
 	}
-	if a := dora.get("/storage"); !strings.Contains(a.body, "Growing: 10 GiB available so far.") {
+	if a := dora.get("/storage"); !strings.Contains(a.body, "Expanding: 10 GiB available so far.") {
 		t.Error("the page does not say how far it is")
 	}
 	if err := w.workloads.NotExpanded(t.Context(), v, 10, "volume.refused_class", "only dynamically"); err != nil {
 		t.Fatal(err)
 	}
-	if a := dora.get("/storage"); !strings.Contains(a.body, "storage class of this storage does not let it grow") {
+	if a := dora.get("/storage"); !strings.Contains(a.body, "storage class of this storage does not support expansion") {
 		t.Error("the page does not say that its class does not let it grow")
 	}
 	if _, err := w.workloads.ExpandOwnVolume(t.Context(), w.actorOf(approver), home, 10, 20); err == nil {

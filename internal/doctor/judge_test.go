@@ -193,7 +193,7 @@ func TestTheTextIsAlignedAndSaysHowToMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"WARNING  Right to logs and events (main)", "get pods/log FAILED forged\n",
+	for _, want := range []string{"WARNING  Logs and events access (main)", "get pods/log FAILED forged\n",
 		"Fix: Set rbac.logs in the chart.", "Failed: 0 · Warnings: 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)

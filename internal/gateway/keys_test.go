@@ -120,7 +120,7 @@ func TestKeysOpenTheirEndpoint(t *testing.T) {
 	}
 	if res := w.get("ep-anna", "/", with([]string{"Authorization", "Bearer gpup_anna.secret"}, "Cookie",
 		w.signIn(annaPortal, "ep-anna"))...); res.StatusCode != http.StatusUnauthorized ||
-		!strings.Contains(text(t, res), "Make a key") {
+		!strings.Contains(text(t, res), "Create a key") {
 		t.Errorf("want somebody told what to use instead of a token, got %d", res.StatusCode)
 	}
 	if res := w.get("ep-anna", "/", "Cookie", w.signIn(annaPortal, "ep-anna")); res.StatusCode != http.StatusOK {

@@ -500,7 +500,7 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	res := w.get("nb-anna", "/break", with(navigation, "Cookie", cookie)...)
-	if body := text(t, res); res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "broke off its answer") {
+	if body := text(t, res); res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "incomplete response") {
 		t.Errorf("want 502 in plain words, got %d %s", res.StatusCode, body)
 	}
 	w.change("nb-anna", func(wl *workload.Workload) { wl.Observed.PodIP = "10.64.9.9" })
@@ -508,7 +508,7 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	w.pass(60 * time.Millisecond) // longer than an answer holds
 	res = w.get("nb-anna", "/", with(navigation, "Cookie", cookie)...)
 	if body := text(t, res); res.StatusCode != http.StatusBadGateway ||
-		!strings.Contains(body, "“nb-anna” does not answer yet") ||
+		!strings.Contains(body, "“nb-anna” does not respond yet") ||
 		!strings.Contains(body, `http-equiv="refresh" content="3"`) {
 		t.Errorf("want a page that tries again, got %d %s", res.StatusCode, body)
 	}

@@ -31,7 +31,7 @@ func TestAnHourThatIsOver(t *testing.T) {
 	})
 	until := c.Now().Truncate(time.Hour)
 	if _, err := p.Past(t.Context(), until); err == nil {
-		t.Error("want a fault while Prometheus does not answer")
+		t.Error("want a fault while Prometheus does not respond")
 	}
 	broken = false
 	if _, err := p.Past(t.Context(), until); err == nil || asked != 1 {

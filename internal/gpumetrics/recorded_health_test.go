@@ -27,13 +27,13 @@ func TestRecordedHealth(t *testing.T) {
 			"node-a100-01 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-k8s.prom": {
 			"worker-h100-02 a35b: warning, ecc ?/?, remapped 0/1, failed 0, slow ?, nvlink ?",
-			"- warning: Rows of memory replaced after errors that could not be corrected: 1.",
+			"- warning: Memory rows remapped after uncorrectable errors: 1.",
 			"worker-h100-02 7c9d: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?",
-			"- info: XID 31 (a program made a mistake), 2 times of late.",
+			"- info: XID 31 (an application error), 2 times recently.",
 			"worker-h100-02 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-mig.prom": {
 			"worker-h100-03 1f0e: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "- info: The last error since " +
-				"the driver was loaded is XID 43: a program made a mistake. When it came is not known.",
+				"the driver was loaded is XID 43: an application error. Its time is unknown.",
 			"worker-h100-03 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-timeslicing.prom": {"worker-l4-01 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-vgpu.prom": {"vm-vgpu-node-01 1f0e: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?",

@@ -371,7 +371,7 @@ func TestVerdicts(t *testing.T) {
 		"the clock was set back":    {full, s, 69 * time.Minute, Off},
 		"the threshold is another one now": {full, Setting{Action: Stop, After: s.After, Below: 6}, 71 * time.Minute,
 			Off},
-		"switched off":                              {full, Setting{Action: Off}, 71 * time.Minute, Off},
+		"disabled":                              {full, Setting{Action: Off}, 71 * time.Minute, Off},
 		"a warning alone, early":                    {quiet(slice(), onlyWarn, 11), onlyWarn, 56 * time.Minute, Off},
 		"a warning alone, once all of it is over":   {quiet(slice(), onlyWarn, 12), onlyWarn, 61 * time.Minute, Warn},
 		"a warning alone is never followed by more": {full, onlyWarn, 71 * time.Minute, Off},

@@ -26,7 +26,7 @@ func TestALicenseThatDoesNotFitTheVGPUIsNotSaved(t *testing.T) {
 	}
 	line := strings.Count(compute[:strings.Index(compute, "licensePool:")], "\n") + 1
 	for language, want := range map[string][]string{
-		"en": {"vGPU 12 GB", "does not license A40-12C", "series C need a license of NVIDIA AI Enterprise"},
+		"en": {"vGPU 12 GB", "does not license A40-12C", "series C need a license for NVIDIA AI Enterprise"},
 		"de": {"vGPU 12 GB", "lizenziert A40-12C nicht", "Serie C brauchen eine Lizenz von NVIDIA AI Enterprise"},
 	} {
 		got := i18n.MustLoad().For(language).Say(fields[0].Reason)

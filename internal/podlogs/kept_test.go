@@ -76,7 +76,7 @@ func TestAPodThatIsGone(t *testing.T) {
 		line(3, "nb-a-0", strings.Repeat("x", 1<<20)))
 	got := w.text(t, podlogs.Query{Tail: 100000})
 	want := fromLoki + "one red ********\ntwo\nthree\n" + strings.Repeat("x", 16<<10) + " […"
-	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " bytes left out]\n") || len(got) > len(want)+40 {
+	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " bytes omitted]\n") || len(got) > len(want)+40 {
 		t.Errorf("want %.200q\n got %.200q", want, got)
 	}
 	ask := logstore.Question{Cluster: "main", Namespace: "gpu-vision", Pod: "nb-a-[0-9]+", Container: "main",
@@ -161,7 +161,7 @@ func TestLinesOfOthersAreLeftOut(t *testing.T) {
 		switch left := len(c.lines) - strings.Count(c.want, "\n"); {
 		case strings.Contains(got, "theirs") || !strings.HasSuffix(got, c.want):
 			t.Errorf("%s: %s", what, got)
-		case (left > 0) != strings.Contains(got, "left out: another workload may have written"):
+		case (left > 0) != strings.Contains(got, "omitted: another workload may have written"):
 			t.Errorf("%s: %d lines are left out, and it says %s", what, left, got)
 		}
 	}
@@ -178,7 +178,7 @@ func TestTheContainerBeforeTheLast(t *testing.T) {
 			`previous terminated container "main" in pod "nb-a-0" not found`)
 	}
 	got := w.text(t, podlogs.Query{Previous: true})
-	if got != "[From Loki: what was written before the last restart.]\nbefore\n" {
+	if got != "[From Loki: output before the last restart.]\nbefore\n" {
 		t.Error(got)
 	}
 	if q := k.asked[0]; !q.Until.Equal(created.Add(time.Hour)) || q.Container != "main" {
@@ -198,11 +198,11 @@ func TestTheContainerBeforeTheLast(t *testing.T) {
 // TestWhatTheStoreDoesNotHave is said, and who may not read the log asks nothing.
 func TestWhatTheStoreDoesNotHave(t *testing.T) {
 	w, k := past(t)
-	if got := w.text(t, podlogs.Query{}); got != "[The pod is gone, and Loki has no line that fits.]\n" {
+	if got := w.text(t, podlogs.Query{}); got != "[The pod is gone, and Loki has no matching lines.]\n" {
 		t.Error(got)
 	}
 	k.answer = logstore.Answer{Lines: []logstore.Line{line(1, "nb-a-0", "one")}, Partial: true}
-	if got := w.text(t, podlogs.Query{}); got != fromLoki+"[Loki did not look everywhere: lines may be missing.]\none\n" {
+	if got := w.text(t, podlogs.Query{}); got != fromLoki+"[Loki searched only in part: lines may be missing.]\none\n" {
 		t.Error(got)
 	}
 	k.answer = logstore.Answer{Lines: slices.Repeat([]logstore.Line{line(1, "nb-a-0", strings.Repeat("x", 10<<10))}, 500)}

@@ -243,7 +243,7 @@ func TestLongLines(t *testing.T) {
 	if want := time.Date(2026, 11, 23, 7, 15, 1, 123456789, time.UTC); !long.At.Equal(want) {
 		t.Errorf("at %s", long.At)
 	}
-	if got := w.text(t, podlogs.Query{}); !strings.Contains(got, "bytes left out]\nafter\n") {
+	if got := w.text(t, podlogs.Query{}); !strings.Contains(got, "bytes omitted]\nafter\n") {
 		t.Errorf("no mark: …%q", got[len(got)-100:])
 	}
 }

@@ -470,7 +470,7 @@ func TestStartAndEndAreRecorded(t *testing.T) {
 		t.Fatalf("recorded %v", kinds)
 	}
 	said := i18n.MustLoad().For("en").Say(w.record.events[1].Detail)
-	if want := "Container main, open for 2m14s. The shell has ended with code 3."; said != want {
+	if want := "Container main, open for 2m14s. The shell exited with code 3."; said != want {
 		t.Errorf("want %q, got %q", want, said)
 	}
 }

@@ -414,8 +414,8 @@ func TestARefusedPortNamesTheOthers(t *testing.T) {
 	}
 	refused("grpc", "Its image has no port grpc. It has: ssh.")
 	w.change(func(i *workload.Workload) { i.Image.SSH = nil })
-	refused("grpc", "Its image names no ports. Choose one that does.")
-	refused("", "Its image has no SSH server. Choose one that has.")
+	refused("grpc", "Its image defines no ports. Choose an image that does.")
+	refused("", "Its image has no SSH server. Choose an image that has one.")
 }
 
 func TestAPodThatDoesNotAnswer(t *testing.T) {

@@ -128,7 +128,7 @@ func TestTell(t *testing.T) {
 	}
 	b.down = nil
 	want("it is over: for the team that held something", "vision: 48.00 EUR for 2026-11. GPU time: 24.0 h H100 80GB · "+
-		"Whole GPU. Whether GPUs were idle is not known.")
+		"Whole GPU. GPU idle time is unknown.")
 	want("once, whatever is restarted")
 	asked := b.asked
 	b.now = utc(12, 31, 23)
@@ -138,7 +138,7 @@ func TestTell(t *testing.T) {
 	}
 	b.now = utc(3, 20, 0).AddDate(1, 0, 0)
 	want("switched off for months: the last one", "fleet: 1,344.00 EUR for 2027-02. GPU time: 672.0 h H100 80GB · Whole "+
-		"GPU. Whether GPUs were idle is not known.")
+		"GPU. GPU idle time is unknown.")
 	if diff := cmp.Diff([]Month{{2026, time.October}, {2026, time.November}, {2027, time.February}}, b.told); diff != "" {
 		t.Error(diff)
 	}
@@ -206,7 +206,7 @@ func TestTotalsInWords(t *testing.T) {
 	}{
 		"GPUs, half of their use known": {[]Line{line(whole, 8, measured), line(slice, 2, measured)},
 			"1,234.50 EUR for 2026-02. GPU time: 8.0 h H100 80GB · Whole GPU, 2.0 h H100 80GB · MIG 1g.10gb. Cost of idle " +
-				"GPUs: 308.63 EUR, as far as their use is known, which is 50 % of the time.",
+				"GPUs: 308.63 EUR, based on 50 % of the time with known utilization.",
 			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. Kosten " +
 				"ungenutzter GPUs: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
 		"no GPU": {[]Line{line(Kind{Technology: "cpu", Known: true}, 1, cpu)}, "123.45 EUR for 2026-02.",
@@ -216,12 +216,12 @@ func TestTotalsInWords(t *testing.T) {
 			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. License seats: 20.00 EUR.",
 			"1.020,00 EUR für 2026-02. Datenspeicher: 1.000,00 EUR. Lizenzplätze: 20,00 EUR."},
 		"two currencies, of which one is for nothing idle": {[]Line{line(whole, 1, measured), line(whole, 1, dollars)},
-			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, as far " +
-				"as their use is known, which is 25 % of the time.",
+			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, " +
+				"based on 25 % of the time with known utilization.",
 			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Kosten ungenutzter GPUs: 30,86 EUR, " +
 				"soweit die Auslastung bekannt ist, nämlich für 25 % der Zeit."},
 		"a site without prices, and a size that is gone": {[]Line{line(Kind{}, 3, free)},
-			"Nothing is charged for 2026-02. GPU time: 3.0 h Type not on record.",
+			"Nothing is charged for 2026-02. GPU time: 3.0 h Unknown type.",
 			"Nichts wird berechnet für 2026-02. GPU-Zeit: 3,0 h Art nicht aufgezeichnet."},
 		"a silence": {[]Line{line(Kind{}, 1, func(l *Line) { cpu(l); l.Unknown = 90 * time.Minute })},
 			"123.45 EUR for 2026-02. Unknown and not charged: 1.5 h.",
@@ -229,7 +229,7 @@ func TestTotalsInWords(t *testing.T) {
 		"too many kinds to list": {[]Line{line(whole, 1, nil), line(slice, 1, nil),
 			line(Kind{Technology: "vgpu", Model: "L40S", Known: true}, 1, nil),
 			line(Kind{Technology: "time-slicing", Known: true}, 1, nil)},
-			"493.80 EUR for 2026-02. Whether GPUs were idle is not known.",
+			"493.80 EUR for 2026-02. GPU idle time is unknown.",
 			"493,80 EUR für 2026-02. Ob GPUs ungenutzt waren, ist nicht bekannt."},
 	}
 	m := &StatementMail{Technology: word}

@@ -29,10 +29,10 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantText(t, doc, "advice", "MIG slice 10 GB is enough and saves €2,445.50 a month.",
-		"At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
+		"Peak GPU memory: 6 GiB of 80 GiB in 14 d.", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
-	wantText(t, form, "start-replaces", "In place of digits", "digits-home")
+	wantText(t, form, "start-replaces", "Replaces digits", "digits-home")
 	if v, _ := form.Find("input[name=replaces]").Attr("value"); v != "w-digits" {
 		t.Errorf("want the form to carry what is to be replaced, got %q", v)
 	}
@@ -40,7 +40,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 		t.Errorf("want the smaller size chosen, got %q", v)
 	}
 	if v := form.Find("input[name=reason]").AttrOr("value", ""); !strings.Contains(v,
-		"In place of digits: MIG slice 10 GB") {
+		"Replaces digits: MIG slice 10 GB") {
 		t.Errorf("want the reason filled in, in case somebody has to approve, got %q", v)
 	}
 
@@ -77,7 +77,7 @@ func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 	w.PutRequest(request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
 		State: request.Approved, Asker: webtest.Anna.ID, Spec: request.Spec{Tenant: "vision", Replaces: "w-digits"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
-	wantText(t, doc, "replaces", "Starts in place of digits")
+	wantText(t, doc, "replaces", "Replaces digits")
 	wantAbsent(t, doc, "stop-old")
 	running := w.Work("w-digits-2")
 	running.State = workload.Running

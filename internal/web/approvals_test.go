@@ -18,11 +18,11 @@ func TestYesBut(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantText(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
+	wantText(t, asked, "less", "Requested: 4h", "As requested: Whole H100")
 	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"},
 		"seen": {"1"}}),
 		http.StatusUnprocessableEntity)
-	wantText(t, more, "form-errors", "At most 4 h")
+	wantText(t, more, "form-errors", "4 h was requested")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
 		t.Error("what was typed stays and is shown")
 	}
@@ -34,8 +34,8 @@ func TestYesBut(t *testing.T) {
 		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantText(t, doc, "request-verdict", "Carla Conti granted less than was asked for: Whole H100", "4 h", "A slice first.")
-	wantText(t, doc, "approval-steps", "Less was granted")
+	wantText(t, doc, "request-verdict", "approved it with changes; requested: Whole H100", "4 h", "A slice first.")
+	wantText(t, doc, "approval-steps", "Approved with changes")
 	last := w.Record()[len(w.Record())-2]
 	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
 		t.Errorf("the record says what was changed, got %+v", last)
@@ -62,7 +62,7 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"},
 		"seen": {seen}}), http.StatusUnprocessableEntity)
-	wantText(t, bad, "form-errors", "length of time")
+	wantText(t, bad, "form-errors", "Enter a duration")
 	if bad.Find("textarea[name=reason]").Text() != "other words" {
 		t.Error("what was typed stays")
 	}
@@ -149,7 +149,7 @@ func TestSeveralAtOnce(t *testing.T) {
 
 	form.Set("verb", "reject")
 	wantText(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided",
-		"There is no request", "Nobody decides their own")
+		"No request with this number", "You cannot decide your own")
 	if w.Request("r-olaf1").State != request.Pending {
 		t.Error("nobody is turned down by somebody without the right")
 	}
@@ -166,7 +166,7 @@ func TestADelegation(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	const path = "/approvals/delegations"
-	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
+	wantText(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You are not an approver yourself")
 	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"},
 		"until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
 		t.Errorf("who decides nothing names nobody: want 403, got %d", got)
@@ -177,12 +177,12 @@ func TestADelegation(t *testing.T) {
 
 	form := url.Values{"find": {"ben"}, "person": {string(webtest.Ben.ID)}, "from": {"soon"}, "until": {"2026-11-22"}}
 	wantText(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors",
-		"year, month and day")
+		"year-month-day")
 	form.Set("from", "2026-11-21")
 	self := url.Values{"find": {"carla"}, "person": {string(webtest.Carla.ID)}, "from": {"2026-11-21"},
 		"until": {"2026-11-22"}}
 	wantText(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors",
-		"Nobody stands in for themselves")
+		"You cannot be your own delegate")
 	wantAbsent(t, read(t, w.Get(webtest.Ben, "/approvals/r-olaf1"), http.StatusNotFound), "approve")
 	wantRedirect(t, w.Post(webtest.Carla, path, form))
 
@@ -200,7 +200,7 @@ func TestADelegation(t *testing.T) {
 
 	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}, "seen": {"1"}}))
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantText(t, doc, "request-verdict", "Ben Brandt, standing in for Carla Conti, approved it")
+	wantText(t, doc, "request-verdict", "Ben Brandt, as delegate of Carla Conti, approved it")
 
 	if got := w.Post(webtest.Ben, path+"/"+p.ID+"/end", nil).Code; got != http.StatusNotFound {
 		t.Errorf("another's period: want 404, got %d", got)
@@ -241,14 +241,14 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	r.Decision.Since = webtest.Now.Add(-time.Hour)
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
-	wantText(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
-	wantText(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
+	wantText(t, doc, "approval-steps", "If undecided by", "13:00", "administrator")
+	wantText(t, doc, "similar", "Anna Albers", "Carla Conti rejected it", "Carla Conti approved it")
 	wantText(t, doc, "asker-history", "0 requests granted in the last 30 days")
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history",
 		"One request granted in the last 30 days, for €15.60")
 	w.Clock = webtest.Now.Add(2 * time.Hour)
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
-		"administrator can decide as well")
+		"administrator can also decide")
 }
 
 // TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker
@@ -267,7 +267,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 		t.Error("want those alone who may decide it")
 	}
 	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"},
-		"seen": {"1"}}, "Write in a few words": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}},
+		"seen": {"1"}}, "Give a short reason": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}},
 		"Choose": {"reason": {"x"}, "seen": {"1"}}} {
 		if bad := read(t, w.Post(webtest.Carla, to, form), http.StatusUnprocessableEntity); !strings.Contains(
 			strings.ReplaceAll(part(bad, "form-errors").Text(), "another", "other"), why) {
@@ -285,7 +285,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
 	wantText(t, theirs, "inbox", "from Carla Conti")
-	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
+	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "assigned it to Dora")
 	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))

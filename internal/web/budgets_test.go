@@ -31,7 +31,7 @@ func TestABudgetIsSetAndStopsAStart(t *testing.T) {
 	}
 	page := w.Get(webtest.Dora, "/admin/budgets/vision").Body.String()
 	for _, want := range []string{`data-test="budget-bar"`, `data-test="book-line"`, `data-test="book-sum"`,
-		`data-test="refund-form"`, "Amount of the month"} {
+		`data-test="refund-form"`, "Monthly budget"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}

@@ -22,7 +22,7 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	}
 	set("vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
-	wantText(t, doc, "burndown", "of €1,000.00", "unspent", "when the month ends")
+	wantText(t, doc, "burndown", "of €1,000.00", "unspent", "at month end")
 	days := part(doc, "burndown").Find("tbody tr")
 	if days.Length() != 30 {
 		t.Errorf("want each day of November, got %d", days.Length())
@@ -36,7 +36,7 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	w = webtest.Busy(t)
 	set("vision", budget.Draft{Unit: "EUR", Amount: 5_000, AtLimit: budget.Approval})
 	wantText(t, read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK), "burndown-note",
-		"the budget is used up on 2")
+		"the budget runs out on 2")
 
 	w = webtest.Busy(t)
 	set("vision", budget.Draft{Unit: budget.GPUHours, Amount: 7_000_000, AtLimit: budget.Approval})

@@ -25,14 +25,14 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
 	if got := textOf(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
-		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
+		!strings.Contains(got, "offered") || !strings.Contains(got, "12 of 14") ||
 		strings.Contains(got, "nvidia.com/") {
 		t.Errorf("want what it is and how many are free, got %q", got)
 	}
 	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
 		t.Errorf("want one in use, got %s", got)
 	}
-	wantText(t, doc, "history", "Version 0", "as the configuration has it", "current")
+	wantText(t, doc, "history", "Version 0", "from the configuration", "current")
 	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")
 	}
@@ -79,11 +79,11 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	if part(start, "size-gpu-shared").Length() != 0 {
 		t.Error("what is hidden is in the price list")
 	}
-	wantText(t, start, "verdict", "“Shared GPU” is no longer on offer")
+	wantText(t, start, "verdict", "“Shared GPU” is no longer offered")
 	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"gpu-shared"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "key": {"k"}}
 	wantText(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors",
-		"no longer on offer")
+		"no longer offered")
 	again := read(t, w.Post(webtest.Dora, "/admin/sizes/change", hide), http.StatusConflict) // from the page as it was
 	wantText(t, again, "problem", "Dora Dahl saved version 1")
 }
@@ -93,7 +93,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	w := webtest.Busy(t)
 	form := url.Values{"list": {"sizes"}, "name": {"vgpu-12q"}, "base": {"0"}}
 	wantText(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
-		"form-errors", "Say in a sentence why")
+		"form-errors", "Explain in a sentence why")
 	form.Set("message", "The A40 leave in May.")
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
@@ -138,7 +138,7 @@ func TestTheEditor(t *testing.T) {
 	dearer := strings.Replace(text, "minor: 55", "minor: 60", 1)
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"}, "text": {dearer}}),
 		http.StatusOK)
-	wantText(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "fine", "No problems")
 	wantText(t, doc, "change", "MIG slice 10 GB", "pricePerHour.minor", "55", "60")
 	if saved, err := w.Catalogs(t.Context(), 0, 1); err != nil || len(saved) != 0 {
 		t.Fatal("a check saved something")
@@ -146,7 +146,7 @@ func TestTheEditor(t *testing.T) {
 	held := strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1)
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {held}}),
 		http.StatusUnprocessableEntity)
-	wantText(t, doc, "problem", "CPU only would go, and one workload holds it")
+	wantText(t, doc, "problem", "This removes CPU only, which one workload uses")
 	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
@@ -157,7 +157,7 @@ func TestTheEditor(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gone", "CPU only: one workload")
 	version := read(t, w.Get(webtest.Dora, "/admin/sizes/versions/1"), http.StatusOK)
 	wantText(t, version, "version", "Dora Dahl")
-	wantText(t, version, "diff", "cpu-2", "new", "gone")
+	wantText(t, version, "diff", "cpu-2", "new", "removed")
 	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"save"}, "text": {dearer},
 		"confirm": {"on"}}), http.StatusConflict)
 	wantText(t, doc, "problem", "Dora Dahl saved version 1")
@@ -192,7 +192,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	}
 	for _, path := range []string{"/admin/sizes", "/licenses"} {
 		wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
-			"need a license of NVIDIA AI Enterprise, Virtual Compute Server")
+			"need a license for NVIDIA AI Enterprise, Virtual Compute Server")
 	}
 	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("a developer is warned of what only administrators can mend")
@@ -200,7 +200,7 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"action": {"check"},
 		"text": {strings.Replace(compute, "minor: 55", "minor: 60", 1)}}), http.StatusOK)
 	wantText(t, doc, "license-mismatch", "does not license A40-12C")
-	wantText(t, doc, "fine", "Nothing is wrong")
+	wantText(t, doc, "fine", "No problems")
 }
 
 func TestAProposalBecomesASizeWithOneClick(t *testing.T) {

@@ -36,7 +36,7 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	t.Parallel()
 	w := sceneWorld(t, "workload", "connect, SSH")
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ssh", "lets in jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
+	wantText(t, doc, "connect-ssh", "accepts jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
 		"ssh 'train-resnet.gpu'")
 	if n := part(doc, "connect-ssh").Find("[data-copy-from]").Length(); n != 3 {
 		t.Errorf("want three lines to copy, got %d", n)
@@ -95,8 +95,8 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 		"https://models.example.org/gpu-vision/llm-chat/v1"
 	w := sceneWorld(t, "workload", "connect, gateway of the site")
 	doc := read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
-	wantText(t, doc, "route-carries", "The site's gateway carries the calls",
-		"the portal's keys, limits and counts hold at the portal's own address only")
+	wantText(t, doc, "route-carries", "The site's gateway serves the calls",
+		"the portal's keys, limits and counts apply only at the portal's own address")
 	wantText(t, doc, "route-address", theirs)
 	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, theirs) ||
 		strings.Contains(programs, own) {
@@ -112,7 +112,7 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK), "route-carries", "one of its keys")
 	w = sceneWorld(t, "workload", "connect, route refused")
 	doc = read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
-	wantText(t, doc, "route-waits", "has not taken the route", "NotAllowedByListeners")
+	wantText(t, doc, "route-waits", "has not accepted the route", "NotAllowedByListeners")
 	wantAbsent(t, doc, "route-carries", "route-address")
 	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, own) ||
 		strings.Contains(programs, theirs) {

@@ -24,7 +24,7 @@ func TestDifferencesPage(t *testing.T) {
 	}
 	for i, want := range [][]string{{"train-detector", "in the cluster only", "1 × nvidia.com/gpu, node-3", "Anna Albers"},
 		{"notebook-of-monday", "in the database only", "nothing"}, {"segment-lungs", "different", "Running in the database"},
-		{"left-behind", "Released by Dora Admin"}, {"old-home", "200 GiB", "not known"}} {
+		{"left-behind", "Released by Dora Admin"}, {"old-home", "200 GiB", "unknown"}} {
 		for _, text := range want {
 			if !strings.Contains(sides[i], text) {
 				t.Errorf("row %d: want %q in %q", i, text, sides[i])

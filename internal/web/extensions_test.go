@@ -122,7 +122,7 @@ func TestAnExtensionCanBeUndone(t *testing.T) {
 	doc = extended(t, w, path)
 	w.Clock = w.Clock.Add(10 * time.Second)
 	late := w.Post(webtest.Anna, part(doc, "flash-undo").Closest("form").AttrOr("action", ""), nil)
-	if late.Code != http.StatusConflict || !strings.Contains(late.Body.String(), "The time to undo is over") {
+	if late.Code != http.StatusConflict || !strings.Contains(late.Body.String(), "The undo period is over") {
 		t.Errorf("too late: want 409, got %d", late.Code)
 	}
 	w.Site.Undo = 0

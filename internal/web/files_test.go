@@ -180,10 +180,10 @@ func TestAnUpload(t *testing.T) {
 	}
 	code = "66"
 	doc := read(t, sends(t, w, webtest.Anna, to, "a.bin", "x"), http.StatusConflict)
-	wantText(t, doc, "files-wrong", "a file of that name already")
+	wantText(t, doc, "files-wrong", "A file of that name already exists")
 	code = "0"
 	doc = read(t, sends(t, w, webtest.Anna, to, "a.bin", strings.Repeat("x", 1<<20+1)), http.StatusRequestEntityTooLarge)
-	wantText(t, doc, "files-wrong", "1 MiB at most")
+	wantText(t, doc, "files-wrong", "at most 1 MiB")
 	r := httptest.NewRequest(http.MethodPost, to, strings.NewReader("no form"))
 	if got := w.Do(webtest.Anna, "en", r).Code; got < 400 || got >= 500 {
 		t.Errorf("no form: %d", got)
@@ -213,6 +213,6 @@ func TestWhoHasFiles(t *testing.T) {
 		t.Error("the owner has no tab")
 	}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/files"), http.StatusOK)
-	wantText(t, doc, "terminal-not-running", "There are no files to see yet")
+	wantText(t, doc, "terminal-not-running", "No files to show yet")
 	wantAbsent(t, doc, "files-form")
 }

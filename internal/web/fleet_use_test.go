@@ -34,7 +34,7 @@ func TestTheMapShowsEachCard(t *testing.T) {
 		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × idle, 1 × free, 1 × up to 50 %", "Card 2: free",
 			"Card 3: no metrics"},
 		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: idle"},
-		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"closed"}, 4)}
+		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"cordoned"}, 4)}
 	for _, node := range []string{"gpu-05", "gpu-06"} {
 		for i := range want[node] {
 			want[node][i] = fmt.Sprintf("Card %d: %s", i+1, want[node][i])
@@ -63,10 +63,10 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	w := webtest.Busy(t)
 	const path = "/fleet/use/node?cluster=local&node=gpu-01&card=0"
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "nobody", "MIG 1g.10gb",
-		"held by another team")
+	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "no one", "MIG 1g.10gb",
+		"allocated to another team")
 	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
-		"Only what you and your teams hold")
+		"Only your and your teams")
 	wantText(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/fleet/use/holders"), http.StatusOK), "others")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/fleet/use"), http.StatusOK), "by-money")
@@ -274,7 +274,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
-	wantText(t, doc, "heat-unknown", "Prometheus has not answered yet")
+	wantText(t, doc, "heat-unknown", "Prometheus has not responded yet")
 	if n := doc.Find("[data-test=map-card] :is(.gp-map__part--idle, .gp-map__part--free)").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}

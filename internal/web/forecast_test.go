@@ -33,7 +33,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", textOf(forecast))
 	}
 	wantText(t, doc, "forecast", "Queue position 1", "Ready between 15:00 UTC and 15:01 UTC",
-		"lease of 1 other ends by then", "would start now")
+		"1 other lease ends by then", "can start now")
 	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
@@ -50,7 +50,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	}
 	asked := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantText(t, asked, "forecast", "Ready between", "5 requests of this team",
-		"half within 20 min, nine of ten within 3 h")
+		"P50 20 min, P90 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
 }
@@ -59,7 +59,7 @@ func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
-		"Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
+		"Usually ready in about 12 s", "7 starts of this size", "P90 40 s")
 	w = webtest.Empty(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
 }

@@ -43,7 +43,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := textOf(In(row(doc, "old-notes"), "resume")); got != "Resume" {
 		t.Errorf("a stopped one can be resumed, got %q", got)
 	}
-	if got := textOf(In(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
+	if got := textOf(In(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waiting for approval") {
 		t.Errorf("a request stands among them, got %q", got)
 	}
 	if row(doc, "render-farm").Length() != 0 {
@@ -107,7 +107,7 @@ func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
 	wantText(t, team, "empty", "Your teams have no GPU yet")
 	wantAbsent(t, team, "step-size")
 	nobody := read(t, w.Get(webtest.Nemo, "/"), http.StatusOK)
-	wantText(t, nobody, "empty", "ask the owner of a team")
+	wantText(t, nobody, "empty", "owner to add you")
 	wantAbsent(t, nobody, "empty-start", "start")
 }
 
@@ -164,7 +164,7 @@ func TestOutagesAreSaidOnEveryPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc := read(t, answer, http.StatusOK)
-		wantText(t, doc, "strip-cluster", "since 11:35 UTC", "what you ask for is kept")
+		wantText(t, doc, "strip-cluster", "since 11:35 UTC", "your requests are kept")
 		wantText(t, doc, "strip-prometheus", "since 11:56 UTC")
 		if got := textOf(In(row(doc, "train-resnet"), "use")); got != "unknown" {
 			t.Errorf("a use that nobody measured is unknown, got %q", got)

@@ -40,7 +40,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	read(t, w.Get(webtest.Anna, "/admin/idle"), http.StatusNotFound)
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "Nothing happens to idle GPUs")
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "No idle policy")
 	read(t, w.Post(webtest.Eli, "/admin/idle/preview", idleForm(nil)), http.StatusForbidden)
 
 	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
@@ -52,14 +52,14 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w.Idle.Did = func(time.Time) float64 { return 90 }
 	busy := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantText(t, busy, "idle-hits", "0 would be stopped and 0 warned")
-	wantText(t, busy, "idle-spared", "continue unchanged", "train-resnet", "Nothing happens")
+	wantText(t, busy, "idle-spared", "continue unchanged", "train-resnet", "No action")
 	w.Idle.Did = func(time.Time) float64 { return 1 }
 	nothingSet(t, w, "a preview wrote")
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantText(t, doc, "idle-hits", "0 would be stopped and 0 warned", "unknown")
-	wantText(t, doc, "preview", "Nothing was measured.")
-	wantText(t, doc, "idle-would", "Prometheus did not answer everything in time: local")
+	wantText(t, doc, "preview", "No metrics.")
+	wantText(t, doc, "idle-would", "Prometheus did not respond to every query in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
 	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc,
@@ -68,7 +68,7 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	}
 	nothingSet(t, w, "what is wrong was saved")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop",
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everyone", "Warn, then stop",
 		"4h", "5 %", "8h")
 	// somebody was faster
 	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict)
@@ -82,7 +82,7 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	page := "/workloads/w-train-resnet"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantText(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
+	wantText(t, doc, "idle", "GPU idle for", "stops at", "stayed below 5 %", "peak 1 %")
 	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
@@ -103,7 +103,7 @@ func TestAShareOfACardSaysWhatItWasJudgedBy(t *testing.T) {
 	w.EndsWhenIdle(6 * time.Hour)
 	w.IsIdleByPods("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "idle", "Idle for", "stops at", "CPU and network stayed below", "What was judged")
+	wantText(t, doc, "idle", "Idle for", "stops at", "CPU and network have stayed below", "Signals")
 	if text := textOf(part(doc, "idle")); strings.Contains(text, "GPU") {
 		t.Errorf("want nothing of a GPU, got %q", text)
 	}
@@ -130,7 +130,7 @@ func TestThresholdsOfPodsAreTriedAndSaved(t *testing.T) {
 	pods := idleForm(url.Values{"cpu-0": {"0.05"}, "network-0": {""}})
 	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", pods), http.StatusOK)
 	wantText(t, doc, "idle-hits", "1 would be stopped")
-	wantText(t, doc, "case", "train-resnet", "Is warned, then stopped")
+	wantText(t, doc, "case", "train-resnet", "Warning, then stop")
 	wantText(t, doc, "changes", "CPU below 0.05 cores and network below 10000 B/s")
 	for _, wrong := range []url.Values{{"cpu-0": {"many"}}, {"cpu-0": {"9"}}, {"network-0": {"1.5"}},
 		{"network-0": {"-1"}}} {
@@ -163,7 +163,7 @@ func TestIdleSettingsAsText(t *testing.T) {
 	nothingSet(t, w, "what is wrong was saved")
 	more := url.Values{"base": {"0"}, "text": {text + "teams:\n  vision:\n    action: warn\n    after: 2h\n"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", more), http.StatusOK)
-	wantText(t, doc, "changes", "Everybody", "Warn, then stop after 4h", "Warn after 2h with use below 5 %")
+	wantText(t, doc, "changes", "Everyone", "Warn, then stop after 4h", "Warn after 2h with utilization below 5 %")
 	nothingSet(t, w, "a preview wrote")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", more))
 	form := formOf(read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK), "idle-form")

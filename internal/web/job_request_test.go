@@ -24,7 +24,7 @@ func TestAJobOfSeveralPods(t *testing.T) {
 	form := url.Values{"tenant": {"vision"}, "kind": {"job"}, "size": {"cpu"}, "image": {image}, "lease": {"4h"},
 		"reason": {"the sweep"}, "name": {"sweep"}, "command": {"torchrun train.py"}, "nodes": {"99"}}
 	back := textOf(read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity).Find("main"))
-	if !strings.Contains(back, "Write a number of nodes from 1 to") {
+	if !strings.Contains(back, "Enter 1 to") {
 		t.Errorf("99 pods: %s", back)
 	}
 	form.Set("nodes", "2")

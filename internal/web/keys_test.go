@@ -36,7 +36,7 @@ func TestKeysSayHowTheyAreAndWhatTheyTake(t *testing.T) {
 			"2 d ago",
 			"Requests: 1,313", "Tokens: 1,807,900", "Over a limit: 1", "Rotate", "Revoke"},
 		{"search index", "gpk_cccccccc", "rotated", "The old secret works until"},
-		{"support bot", "ends soon", "never", "Requests: 0"},
+		{"support bot", "expires soon", "never", "Requests: 0"},
 		{"demo on Friday", "expired"},
 		{"laptop that was lost", "gpk_dddddddd", "revoked", "Requests: 1,300"},
 	} {
@@ -86,7 +86,7 @@ func TestAKeyIsShownOnce(t *testing.T) {
 		made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour {
 		t.Errorf("want what was typed, got %+v", made)
 	}
-	wantText(t, doc, "key-fresh", "evening batch", "shown this once", "It is not shown again")
+	wantText(t, doc, "key-fresh", "evening batch", "shown only once", "It is not shown again")
 	if strings.Contains(w.Get(webtest.Anna, endpointPage).Body.String(), credential.Secret) {
 		t.Error("the secret is shown a second time")
 	}
@@ -135,7 +135,7 @@ func TestAKeyOfSeveralEndpoints(t *testing.T) {
 	if n := bad.Find("input[name=endpoints][value=w-ranker][checked]").Length(); n != 1 {
 		t.Error("want what was ticked kept")
 	}
-	wantText(t, bad, "form-errors", "w-train-resnet is no endpoint of this team")
+	wantText(t, bad, "form-errors", "w-train-resnet is not an endpoint of this team")
 	typed["endpoints"] = []string{"w-ranker"}
 	doc := read(t, w.Post(webtest.Anna, endpointPage+"/keys", typed), http.StatusOK)
 	wantText(t, doc, "key-base-url", "models.", "/v1")
@@ -146,7 +146,7 @@ func TestAKeyOfSeveralEndpoints(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Anna, endpointPage), http.StatusOK), "key-also", "Also opens ranker")
 
 	other := read(t, w.Get(webtest.Anna, "/workloads/w-ranker"), http.StatusOK)
-	wantText(t, other, "key-made-at", "Made at llm-chat")
+	wantText(t, other, "key-made-at", "Created at llm-chat")
 	wantAbsent(t, other, "key-rotate", "key-also")
 	path := "/workloads/w-ranker/keys/" + made.ID
 	if got := w.Post(webtest.Anna, path+"/rotate", url.Values{"overlap": {"1h"}}).Code; got != http.StatusConflict {

@@ -74,7 +74,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 	answer := w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}})
 	page := answer.Body.String()
 	if answer.Code != 200 || len(w.Entered()) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
-		!strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
+		!strings.Contains(page, "1 to add") || !strings.Contains(page, "colour") {
 		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code,
 			w.Entered())
 	}
@@ -83,12 +83,12 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 		t.Fatalf("want it kept, got %d", answer.Code)
 	}
 	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page,
-		"1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
+		"1 unchanged") || strings.Contains(page, `data-test="import-keep"`) {
 		t.Error("what is there already would be kept again")
 	}
 	changed := strings.Replace(good, ";7;", ";9;", 1)
 	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page,
-		"so far 7") {
+		"now 7") {
 		t.Error("the change does not say what was there")
 	}
 	if answer = w.Post(webtest.Dora, "/licenses/import",
@@ -103,7 +103,7 @@ func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
 		if answer.Code != 422 || len(w.Entered()) != 1 || strings.Contains(page, `data-test="import-keep"`) {
 			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
 		}
-		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") ||
+		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "not a whole number") ||
 			!strings.Contains(page, "above zero") {
 			t.Errorf("keep %q: want both lines with their reasons", keep)
 		}
@@ -123,9 +123,9 @@ func TestAFileIsUploaded(t *testing.T) {
 		"UTF-8 with a mark": {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...),
 			200, "Größe"},
 		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
-		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "no text in UTF-8"},
+		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "not text in UTF-8"},
 		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
-		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
+		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "is missing. Columns found"},
 	} {
 		w := webtest.Busy(t)
 		var body bytes.Buffer
@@ -158,7 +158,7 @@ func TestLicensesAreEnteredByAdministrators(t *testing.T) {
 	}
 	if answer = w.Post(webtest.Dora, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"-3"},
 		"until": {"soon"}}); answer.Code != 422 || !strings.Contains(answer.Body.String(), "above zero") ||
-		!strings.Contains(answer.Body.String(), "no date") {
+		!strings.Contains(answer.Body.String(), "is not a date") {
 		t.Errorf("want both fields named, got %d", answer.Code)
 	}
 	id := w.Entered()[0].ID
@@ -177,7 +177,7 @@ func TestTheOwnerHearsOfALostLicense(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.Get(webtest.Anna, "/").Body.String()
-	if !strings.Contains(page, `data-test="strip-license"`) || !strings.Contains(page, "A vGPU under on-vgpu") {
+	if !strings.Contains(page, `data-test="strip-license"`) || !strings.Contains(page, "A vGPU of on-vgpu") {
 		t.Error("the owner hears nothing")
 	}
 }
@@ -242,9 +242,9 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 	if rows.Length() != len(license.DeviceKinds()) {
 		t.Fatalf("want a row for each kind of device, got %d", rows.Length())
 	}
-	for i, want := range [][]string{{"each person", "contract 4711", "this site"},
-		{"each physical GPU, up to 16 devices", "contract 4711", "this site"},
-		{"each virtual machine", "Packaging, Pricing and Licensing Guide"}} {
+	for i, want := range [][]string{{"person", "contract 4711", "this site"},
+		{"physical GPU, for up to 16 devices", "contract 4711", "this site"},
+		{"virtual machine", "Packaging, Pricing and Licensing Guide"}} {
 		for _, text := range want {
 			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {
 				t.Errorf("row %d: want %q in %q", i, text, got)

@@ -320,7 +320,7 @@ func TestALongListSaysHowLongItIs(t *testing.T) {
 		t.Error("a short list has no pages, and is filtered as one types")
 	}
 	none := read(t, w.Get(webtest.Anna, "/?q=nowhere"), http.StatusOK)
-	wantText(t, none, "empty", "Nothing matches the filter")
+	wantText(t, none, "empty", "No matches for the filter")
 	if none.Find("[data-test=clear-filter]").AttrOr("href", "") != "/?scope=mine" {
 		t.Error("want the way to the whole list")
 	}

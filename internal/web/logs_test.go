@@ -48,7 +48,7 @@ func TestTheLogIsShown(t *testing.T) {
 		t.Error("a log that has ended can be followed")
 	}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=<b>nothing"), http.StatusOK)
-	wantText(t, doc, "log-words", "No line has these words")
+	wantText(t, doc, "log-words", "No matches")
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/logs?container=clone"), http.StatusOK)
 	if got, _ := part(doc, "log-container").Find("option[selected]").Attr("value"); got != "clone" {
@@ -65,7 +65,7 @@ func TestWhyThereIsNoLog(t *testing.T) {
 		"gpu-vision", "Cluster", "local"))
 	for _, tab := range []string{"logs", "events"} {
 		doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/"+tab), http.StatusOK)
-		wantText(t, doc, "log-why", "lacks the right to read pods/log in the namespace gpu-vision")
+		wantText(t, doc, "log-why", "lacks permission to read pods/log in the namespace gpu-vision")
 		wantAbsent(t, doc, "line", "cluster-event")
 	}
 }
@@ -78,8 +78,8 @@ func TestALogOfALogStore(t *testing.T) {
 	w.Logs.Written["w-old-notes"] = append([]podlogs.Line{{Note: i18n.T("podlogs.kept", "Store", "Loki")},
 		{Note: i18n.T("podlogs.kept_partial", "Store", "Loki")}}, webtest.Lines("one\ntwo")...)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
-	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki did not look everywhere: lines may be missing.")
-	if strings.Contains(textOf(doc.Find("main")), "nothing of it is kept") {
+	wantText(t, doc, "log-source", "From Loki: the pod is gone.", "Loki searched only in part: lines may be missing.")
+	if strings.Contains(textOf(doc.Find("main")), "nothing is stored") {
 		t.Error("the page says that nothing is kept, above what was kept")
 	}
 	if got := part(doc, "line"); got.Length() != 2 {
@@ -90,11 +90,11 @@ func TestALogOfALogStore(t *testing.T) {
 		"1 of 2 lines")
 	w.Logs.Written["w-old-notes"] = []podlogs.Line{{Note: i18n.T("podlogs.kept_none", "Store", "Loki")}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK)
-	wantText(t, doc, "log-source", "The pod is gone, and Loki has no line that fits.")
+	wantText(t, doc, "log-source", "The pod is gone, and Loki has no matching lines.")
 	wantAbsent(t, doc, "line")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("logstore.busy", "Store", "Loki"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/logs"), http.StatusOK), "log-why",
-		"Loki has too many queries now")
+		"Loki has too many queries right now")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs"), http.StatusOK), "log-source")
 }
 
@@ -141,7 +141,7 @@ func TestEventsAreInPlainWords(t *testing.T) {
 		t.Fatalf("%d events", rows.Length())
 	}
 	first := rows.First()
-	for _, want := range []string{"The program ended and is being started again", "BackOff", "Back-off restarting failed",
+	for _, want := range []string{"The program keeps exiting and restarting", "BackOff", "Back-off restarting failed",
 		"Pod vlm-test-0", "14"} {
 		if !strings.Contains(textOf(first), want) {
 			t.Errorf("%q is missing: %s", want, textOf(first))

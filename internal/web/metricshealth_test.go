@@ -21,7 +21,7 @@ func TestMetricsHealthSaysWhatSuffers(t *testing.T) {
 	t.Parallel()
 	doc := metricsHealthOf(t, webtest.Troubled(t), webtest.Dora, http.StatusOK)
 	wantText(t, doc, "away", "11:56", "Nothing is stopped or charged")
-	wantText(t, doc, "views", "In part", "Unknown", "Not needed here", "Power, Temperature")
+	wantText(t, doc, "views", "Partial", "Unknown", "Not needed here", "Power, Temperature")
 	wantText(t, doc, "findings", "2 values are blank", "No action needed")
 	wantText(t, doc, "series", "20 of 22", "not found")
 	wantText(t, doc, "cards", "XID 79", "Act now", "gpu-01")
@@ -36,10 +36,10 @@ func TestMetricsHealthNeverAnswered(t *testing.T) {
 	w := webtest.Troubled(t)
 	w.Reports["local"] = gpumetrics.Report{}
 	doc := metricsHealthOf(t, w, webtest.Eli, http.StatusOK)
-	wantText(t, doc, "away", "never answered")
+	wantText(t, doc, "away", "has not responded since the portal started")
 	wantAbsent(t, doc, "cards", "views")
 	delete(w.Reports, "local")
-	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is set up")
+	wantText(t, metricsHealthOf(t, w, webtest.Eli, http.StatusOK), "empty", "No Prometheus is configured")
 }
 
 func TestMetricsHealthIsForThoseWhoSeeEverything(t *testing.T) {

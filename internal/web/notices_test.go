@@ -27,8 +27,8 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"A monthly statement is available",
-		"For team owners: what the team held and what it cost",
-		"Under your workload, or one of your team"} {
+		"For team owners: the team's usage and cost",
+		"Under your workload or one of your team's"} {
 		if !strings.Contains(doc.Text(), want) {
 			t.Errorf("want %q", want)
 		}
@@ -72,7 +72,7 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	for _, bad := range []string{"http://hooks.example.org", "https://", "file:///etc/passwd", "javascript:alert(1)", ""} {
 		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"},
 			"url": {bad}}), http.StatusUnprocessableEntity)
-		wantText(t, doc, "address-form", "cannot be used")
+		wantText(t, doc, "address-form", "not allowed")
 	}
 	for _, e := range w.Record() {
 		if strings.Contains(e.Detail.ID, "hush") {
@@ -119,7 +119,7 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	wordless.Problem = i18n.Text{} // sent before there were sentences for it
 	w.PutDelivery(wordless)
 	wantText(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
-		"could not be handed over")
+		"could not be delivered")
 	w.PutDelivery(failed)
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
@@ -150,9 +150,9 @@ func TestAWarningSaysWhetherItGotThere(t *testing.T) {
 		want []string
 	}{
 		"delivered": {[]notify.Delivery{sent}, 0, []string{"Message to Anna Albers: delivered at 11:59 UTC (Mail)."}},
-		"given up": {[]notify.Delivery{lost}, 0, []string{"Message to Anna Albers: given up at 11:59 UTC (Mail).",
+		"given up": {[]notify.Delivery{lost}, 0, []string{"Message to Anna Albers: failed at 11:59 UTC (Mail).",
 			"refuses the recipient’s address", "“550 no such user”"}},
-		"nobody to tell": {nil, 0, []string{"No message: Anna Albers hears of this by no channel."}},
+		"nobody to tell": {nil, 0, []string{"No message: Anna Albers has no channel for it."}},
 		"on its way":     {nil, 1, []string{"Message to Anna Albers: queued."}},
 	} {
 		t.Run(name, func(t *testing.T) {

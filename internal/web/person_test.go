@@ -52,7 +52,7 @@ func TestTransferOfHoldings(t *testing.T) {
 	path := "/admin/people/" + string(webtest.Anna.ID) + "/transfer"
 	back := read(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Olaf.ID)}}),
 		http.StatusUnprocessableEntity)
-	wantText(t, back, "form-errors", "Choose a member of the team")
+	wantText(t, back, "form-errors", "Choose an active member")
 	wantRedirect(t, w.Post(webtest.Dora, path, url.Values{"tenant": {"vision"}, "to": {string(webtest.Ben.ID)}}))
 	for _, item := range w.Works() {
 		if item.Owner == webtest.Anna.ID && item.State != "ended" {

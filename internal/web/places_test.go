@@ -49,8 +49,8 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	}{
 		{"Anna", anna, "train-resnet, Anna Albers, until", true}, {"Anna", anna, "render-farm, Ben Brandt", true},
 		{"Anna", anna, "asr-train", false}, {"Anna", anna, "Olaf", false}, {"Anna", anna, "job-7", false},
-		{"Anna", anna, "held by another team", true}, {"Dora", dora, "asr-train, Olaf Oster", true},
-		{"Dora", dora, "held by batch/job-7", true},
+		{"Anna", anna, "allocated to another team", true}, {"Dora", dora, "asr-train, Olaf Oster", true},
+		{"Dora", dora, "allocated to batch/job-7", true},
 	} {
 		if strings.Contains(c.page, c.holder) != c.want {
 			t.Errorf("%s: want %q on the page to be %v", c.who, c.holder, c.want)
@@ -75,15 +75,15 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 			return s.Text()
 		}), " | "))
 	})
-	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Still fits: 1g.10gb " +
+	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Free for: 1g.10gb " +
 		"(1, 2, 3), 2g.20gb (2)",
-		"Card 1: NVIDIA H100 80GB HBM3 | MIG is on, and nothing is cut. | Nothing more fits.",
-		"Card 2: model unknown | Does not answer: fell off the bus or needs a reset."}
+		"Card 1: NVIDIA H100 80GB HBM3 | MIG is enabled without any slice. | Nothing more fits.",
+		"Card 2: model unknown | Does not respond: fell off the bus or needs a reset."}
 	if diff := cmp.Diff(want, cards); diff != "" {
 		t.Errorf("the layout in words (-want +got):\n%s", diff)
 	}
 	if got := textOf(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got,
-		"its cut is not known") {
+		"layout unknown") {
 		t.Errorf("want a card that is not cut to say so, got %q", got)
 	}
 	if n := doc.Find("#node-gpu-02").Find(`[data-test="layout"]`).Length(); n != 0 {

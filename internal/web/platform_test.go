@@ -69,8 +69,8 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	wantText(t, doc, "part-unknown", "1.7")
 	w = webtest.Empty(t)
 	doc = read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
-	wantText(t, doc, "platform-fleet", "No cluster has been read yet")
-	wantText(t, doc, "platform-queue", "No workload waits for a GPU")
+	wantText(t, doc, "platform-fleet", "No cluster data yet")
+	wantText(t, doc, "platform-queue", "No workload is waiting for a GPU")
 	wantText(t, doc, "platform-attention", "Nothing needs attention")
-	wantText(t, doc, "platform-changes", "No changes on record yet")
+	wantText(t, doc, "platform-changes", "No changes recorded yet")
 }

@@ -75,8 +75,8 @@ func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
 	w := webtest.Busy(t)
 	form := url.Values{"subject": {"cpu:"}, "amount": {"much <b>"}, "from": {"2020-01-01"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices", form), http.StatusUnprocessableEntity)
-	wantText(t, doc, "price-form", "at most five digits")
-	wantText(t, doc, "price-form", "cannot begin in the past")
+	wantText(t, doc, "price-form", "at most five decimal places")
+	wantText(t, doc, "price-form", "cannot start in the past")
 	if value, _ := part(doc, "price-amount").Attr("value"); value != "much <b>" {
 		t.Errorf("what was typed comes back, got %q", value)
 	}
@@ -92,7 +92,7 @@ func TestPricesAreTriedBeforeTheyAreAdded(t *testing.T) {
 	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices/check", form), http.StatusOK)
 	wantText(t, doc, "changes", "7.77 EUR per hour")
-	wantText(t, doc, "price-impact", "would cost otherwise", "instead of")
+	wantText(t, doc, "price-impact", "would change in price", "instead of")
 	wantText(t, doc, "price-impact-row", "7.77")
 	if len(w.PriceList()) != 0 {
 		t.Fatal("a preview wrote")

@@ -17,7 +17,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 	const at = "/workloads/w-llm-chat"
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, at), http.StatusOK)
-	wantText(t, doc, "workload-reach", "Reached from inside the company network only")
+	wantText(t, doc, "workload-reach", "Reachable only from inside the company network")
 	if href, _ := part(doc, "reach-ask").Attr("href"); href != at+"/reach" {
 		t.Errorf("it is asked for at %q", href)
 	}
@@ -25,7 +25,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 	wantText(t, doc, "reach-form", "who calls it from outside")
 	back := w.Post(webtest.Anna, at+"/reach", url.Values{"reason": {" "}, "until": {"2020-01-01"}})
 	if body := back.Body.String(); back.Code != http.StatusUnprocessableEntity ||
-		!strings.Contains(body, "a day that is still to come") {
+		!strings.Contains(body, "a future date") {
 		t.Errorf("want reason and day asked for, got %d", back.Code)
 	}
 	id := strings.TrimPrefix(wantRedirect(t, w.Post(webtest.Anna, at+"/reach", url.Values{"reason": {"a partner"}})),
@@ -35,7 +35,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 		t.Errorf("a second one waits: %s", again)
 	}
 	doc = read(t, w.Get(webtest.Anna, at), http.StatusOK)
-	wantText(t, doc, "reach-waits", "Access from outside waits for")
+	wantText(t, doc, "reach-waits", "External access waits for")
 	wantAbsent(t, doc, "reach-open")
 	if got := w.Post(webtest.Anna, "/approvals/"+id+"/approve", url.Values{"seen": {"1"}}).Code; got < 400 {
 		t.Errorf("the owner approves it: %d", got)
@@ -45,7 +45,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 		t.Fatalf("want it open, got %+v and %+v", r.State, w.Work("w-llm-chat").Reach)
 	}
 	doc = read(t, w.Get(webtest.Anna, at), http.StatusOK)
-	wantText(t, doc, "reach-open", "Reachable from outside", webtest.Dora.Name)
+	wantText(t, doc, "reach-open", "Externally reachable", webtest.Dora.Name)
 	wantText(t, doc, "reach-address", "https://llm-chat.models.example.com/v1")
 	doc = read(t, w.Get(webtest.Eli, at), http.StatusOK)
 	wantAbsent(t, doc, "reach-close")
@@ -57,5 +57,5 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 		t.Error("it is still open")
 	}
 	doc = read(t, w.Get(webtest.Anna, at), http.StatusOK)
-	wantText(t, doc, "workload-reach", "Reached from inside the company network only")
+	wantText(t, doc, "workload-reach", "Reachable only from inside the company network")
 }

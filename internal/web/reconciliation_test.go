@@ -31,7 +31,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want two models, got %d", n)
 	}
 	all := part(doc, "reconciliation-day").Length()
-	for _, want := range []string{"By the portal", "Unknown", "Difference", "Free"} {
+	for _, want := range []string{"To the portal", "Unknown", "Difference", "Free"} {
 		wantText(t, doc, "reconciliation-whole", want)
 	}
 	total := part(doc, "reconciliation-matched-total")

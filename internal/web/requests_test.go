@@ -28,7 +28,7 @@ func TestARequestIsASentence(t *testing.T) {
 		t.Errorf("asking again begins with what was asked, got %s", again)
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
-	wantText(t, rejected, "request-verdict", "Carla Conti turned it down", "Try the 40 GB slice first")
+	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
 }
 
 func TestListsOfRequests(t *testing.T) {
@@ -58,10 +58,10 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantText(t, anna, "approval", "Anna Albers asks for Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
+	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
 	wantText(t, anna, "capacity", "1 of 2 free, 0 after")
 	wantText(t, anna, "quota", "1 of 2")
-	wantText(t, anna, "asker-history", "Carla Conti turned it down")
+	wantText(t, anna, "asker-history", "Carla Conti rejected it")
 	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
 		t.Errorf("a approves, got %q", got)
 	}
@@ -105,7 +105,7 @@ func TestDeciding(t *testing.T) {
 		t.Error("it was turned down")
 	}
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")
-	wantText(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing waits for you")
+	wantText(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing to approve")
 	if got := w.Post(webtest.Anna, "/approvals/r-anna0/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("nobody decides their own: want 403, got %d", got)
 	}

@@ -21,7 +21,7 @@ func TestTheRulesAreATableInWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Eli, "/admin/rules"), http.StatusOK)
-	wantText(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
+	wantText(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts immediately")
 	wantAbsent(t, doc, "edit")
 	if got := w.Get(webtest.Anna, "/admin/rules").Code; got != http.StatusNotFound {
 		t.Errorf("for a developer the page does not exist, got %d", got)
@@ -117,6 +117,6 @@ func TestRulesThatCannotBeReadAreABanner(t *testing.T) {
 		w.Rules.Refresh(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "None of the saved approval rules")
+	wantText(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "cannot read any of the saved")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "strip-rules")
 }

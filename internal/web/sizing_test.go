@@ -100,7 +100,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 	if name, _ := first.Attr("data-size"); name != "mig-3g.40gb" {
 		t.Fatalf("want the slice that holds 17 GiB, got %q", name)
 	}
-	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Free now: ",
+	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Available: ",
 		"proposal-price": "/h"} {
 		if got := textOf(In(first, test)); !strings.Contains(got, words) {
 			t.Errorf("%s: want %q, got %q", test, words, got)
@@ -169,16 +169,16 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 		t.Fatalf("want the seven technologies, got %d", rows.Length())
 	}
 	for i, want := range map[int][]string{0: {"Whole GPU", "recommended", "An instance type"},
-		6: {"not here"}} {
+		6: {"unsuitable"}} {
 		for _, text := range want {
 			if got := textOf(rows.Eq(i)); !strings.Contains(got, text) {
 				t.Errorf("row %d: want %q in %q", i, text, got)
 			}
 		}
 	}
-	wantText(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
-		"Do not share like this where response times count")
-	wantText(t, doc, "remarks", "Where response times count, do not share compute")
+	wantText(t, doc, "ways", "You cannot partition a card there yourself", "Do not share like this between tenants",
+		"Do not share like this if response times matter")
+	wantText(t, doc, "remarks", "If response times matter, do not share compute")
 	if part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
 		t.Error("what was answered is not kept")
 	}

@@ -97,7 +97,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", form("all", "1", "size", "gpu-shared")), http.StatusOK)
 	whole := doc.Find(`tr[data-size="h100"]`)
-	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
+	for name, want := range map[string]string{"free": "1 of 2 1 workload ahead in the queue.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
 		if got := textOf(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
@@ -187,7 +187,7 @@ func TestTheSummaryIsTrue(t *testing.T) {
 			[]string{"Waits for approval by approver", "what it is for"}, "€15.60"},
 		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"),
 			[]string{"Waits for approval by approver"}, "€15.60"},
-		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d",
+		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start", "at most 3 d",
 			"instead"}, ""},
 	}
 	for name, c := range cases {
@@ -216,9 +216,9 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 	}{
 		"all held": {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") },
 			[]string{"Waits for a free GPU", "in use"}},
-		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
+		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that accept no new pods"}},
 		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable },
-			[]string{"processors beside"}},
+			[]string{"no CPU left"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -299,15 +299,15 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 		words string
 	}{
 		"a lease of ten years":  {form("lease", "3650d"), "lease", "at most 7 d"},
-		"a lease of nothing":    {form("lease", "0"), "lease", "shortest"},
+		"a lease of nothing":    {form("lease", "0"), "lease", "minimum"},
 		"no size":               {form("size", ""), "size", "Choose a size"},
-		"an unknown size":       {form("size", "<b>mine</b>"), "size", "There is no size"},
+		"an unknown size":       {form("size", "<b>mine</b>"), "size", "does not exist for this team"},
 		"the other kind's":      {form("image", "vllm"), "image", "Choose"},
-		"too much storage":      {form("storage", "900Ti"), "storage", "The most is"},
+		"too much storage":      {form("storage", "900Ti"), "storage", "The maximum is"},
 		"a name of signs":       {form("name", "!!!"), "name", "at least one letter"},
 		"a name that is taken":  {form("name", "Train ResNet"), "name", "is in use"},
 		"no reason":             {form("size", "h100", "lease", "4h"), "reason", "what it is for"},
-		"someone else's volume": {form("volume", "render-farm-home"), "volume", "no kept storage"},
+		"someone else's volume": {form("volume", "render-farm-home"), "volume", "You have no storage"},
 		"another team's":        {form("tenant", "speech"), "tenant", "one of your own teams"},
 	}
 	for name, c := range cases {
@@ -345,7 +345,7 @@ func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
 	changed := form("name", "second", "lease", "2h")
 	doc := read(t, w.Post(webtest.Anna, "/start", changed), http.StatusConflict)
-	wantText(t, doc, "form-errors", "sent already", "first")
+	wantText(t, doc, "form-errors", "already sent", "first")
 	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
 		t.Errorf("what was typed stays, got %q", got)
 	}

@@ -19,13 +19,13 @@ func TestSharedStorageSaysHowItIs(t *testing.T) {
 		doc := read(t, scene.World(t).Get(scene.Person, scene.Path), http.StatusOK)
 		for name, c := range map[string]struct{ test, says, button string }{
 			"data":    {"state", "ready", "grow"},
-			"scratch": {"state", "not made yet", "delete"},
-			"growing": {"state", "is growing", "grow"},
+			"scratch": {"state", "not created yet", "delete"},
+			"growing": {"state", "expanding", "grow"},
 			"going":   {"pending-deletion", "permanently on 27 Nov 2026", "restore"},
 			"lost":    {"state", "lost", "delete"},
-			"stale":   {"state", "has not answered since", "grow"},
+			"stale":   {"state", "has not responded since", "grow"},
 			"stiff":   {"not-grown", "must support resize", "grow"},
-			"waiting": {"state", "no room left", "delete"},
+			"waiting": {"state", "No space is left", "delete"},
 		} {
 			row := doc.Find("#volume-" + name)
 			if got := textOf(In(row, c.test)); !strings.Contains(got, c.says) {

@@ -24,7 +24,7 @@ func TestWhoUsesAnImage(t *testing.T) {
 		"https://scans.example.org/vision/train@sha256:") {
 		t.Errorf("want its scan, got %q", got)
 	}
-	if got := textOf(doc.Find("#image-serve [data-test=image-users]")); got != "nobody" {
+	if got := textOf(doc.Find("#image-serve [data-test=image-users]")); got != "no one" {
 		t.Errorf("want nobody, got %q", got)
 	}
 	named := doc.Find("[data-test=custom-used-row]")

@@ -144,7 +144,7 @@ func TestATerminalThroughThePage(t *testing.T) {
 	hears(t, conn, "LS\r")
 	say(t, conn, websocket.MessageText, `{"seen":65536}`)
 	say(t, conn, websocket.MessageBinary, "exit")
-	if _, end := hears(t, conn, ""); end != "The shell has ended with code 0." {
+	if _, end := hears(t, conn, ""); end != "The shell exited with code 0." {
 		t.Errorf("ended with %q", end)
 	}
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -221,15 +221,15 @@ func TestWhatTheTerminalPageSays(t *testing.T) {
 	if _, now := box.Attr("data-terminal-now"); !now {
 		t.Error("it does not open by itself")
 	}
-	if text := doc.Find("noscript").Text(); !strings.Contains(text, "A terminal needs scripts") ||
+	if text := doc.Find("noscript").Text(); !strings.Contains(text, "A terminal needs JavaScript") ||
 		!strings.Contains(text, "/workloads/w-train-resnet/connect") {
 		t.Errorf("without scripts: %s", text)
 	}
-	wantText(t, doc, "terminal-keys", "Esc and then Tab leaves the terminal")
+	wantText(t, doc, "terminal-keys", "Esc then Tab leaves the terminal")
 	wantAbsent(t, doc, "terminal-not-running")
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-old-notes/terminal"), http.StatusOK)
-	wantText(t, doc, "terminal-not-running", "There is no terminal yet")
+	wantText(t, doc, "terminal-not-running", "No terminal yet")
 	if _, now := doc.Find("[data-terminal]").Attr("data-terminal-now"); now {
 		t.Error("it opens by itself though nothing runs")
 	}
@@ -241,7 +241,7 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	away, _ := dial(t, w, webtest.Anna, portal)
-	if _, end := hears(t, away, ""); !strings.Contains(end, "The cluster local does not answer") {
+	if _, end := hears(t, away, ""); !strings.Contains(end, "The cluster local does not respond") {
 		t.Errorf("without a cluster: %q", end)
 	}
 	cluster(t, w)
@@ -251,7 +251,7 @@ func TestWhatATerminalIsRefusedFor(t *testing.T) {
 		hears(t, one, "X")
 	}
 	third, _ := dial(t, w, webtest.Anna, portal)
-	const many = "You have 2 terminals and file transfers under way already. End one of them first."
+	const many = "You already have 2 terminals and file transfers open. Close one first."
 	if _, end := hears(t, third, ""); end != many {
 		t.Errorf("a third: %q", end)
 	}
@@ -303,7 +303,7 @@ func TestATerminalEndsWithTheRight(t *testing.T) {
 		say(t, conn, websocket.MessageBinary, "x")
 		hears(t, conn, "X")
 		end(w)
-		if _, words := hears(t, conn, ""); !strings.Contains(words, "may not use this workload any more") {
+		if _, words := hears(t, conn, ""); !strings.Contains(words, "may no longer use this workload") {
 			t.Errorf("%s: ended with %q", what, words)
 		}
 	}

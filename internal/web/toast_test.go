@@ -51,9 +51,9 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 		done, back  string
 	}{
 		"shared": {"workload", "running", webtest.Anna, "/workloads/w-train-resnet/share", url.Values{"shared": {"yes"}},
-			"Your team may open it now", "Only you may open it now"},
+			"Your team can open it now", "Only you can open it now"},
 		"unshared": {"workload", "running", webtest.Anna, "/workloads/w-llm-chat/share", url.Values{},
-			"Only you may open it now", "Your team may open it now"},
+			"Only you can open it now", "Your team can open it now"},
 		"scaled": {"workload", "endpoint, replicas", webtest.Anna, "/workloads/w-ranker/replicas",
 			url.Values{"wanted": {"1"}}, "Replicas changed", "Replicas changed"},
 		"advice dismissed": {"advice", "sizes that do not suit", webtest.Anna, "/usage/advice/w-digits/dismiss",
@@ -63,18 +63,19 @@ func TestWhatWasDoneIsUndone(t *testing.T) {
 		"an image is retired": {"team", "images, an owner's look", webtest.Ben, "/team/vision/images/train/retire", nil,
 			"Retired.", "Saved."},
 		"a volume goes later": {"team", "shared storage, an owner's look", webtest.Ben,
-			"/team/vision/volumes/scratch/delete", url.Values{"confirm": {"scratch"}}, "It will be deleted", "It stays"},
+			"/team/vision/volumes/scratch/delete", url.Values{"confirm": {"scratch"}}, "It will be deleted", "Restored"},
 		"a member is added": {"team", "images, none", webtest.Ben, "/team/vision/members",
 			url.Values{"person": {string(webtest.Olaf.ID)}, "role": {"developer"}}, "Added.", "Removed."},
 		"an account is disabled": {"account", "a person, for administrators", webtest.Dora,
-			"/admin/people/" + string(webtest.Anna.ID) + "/disable", url.Values{"note": {"left"}}, "is disabled", "is enabled"},
+			"/admin/people/" + string(webtest.Anna.ID) + "/disable", url.Values{"note": {"left"}},
+			"Account disabled", "Account enabled"},
 		"given to another approver": {"home", "busy", webtest.Carla, "/approvals/r-anna1/reassign",
 			url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"You know it."}, "seen": {"1"}}, "", ""},
 		"a delegate is named": {"home", "busy", webtest.Carla, "/approvals/delegations", url.Values{
-			"person": {string(webtest.Dora.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}, "Named.", "Ended."},
+			"person": {string(webtest.Dora.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}, "Delegate added.", "Ended."},
 		"a card is quarantined": {"fleet", "quarantine a card", webtest.Dora, "/fleet/health/quarantine",
 			url.Values{"cluster": {"local"}, "kind": {"card"}, "name": {"GPU-2"}, "note": {"It is hot."}}, "Quarantined.",
-			"The quarantine has ended"},
+			"Quarantine ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

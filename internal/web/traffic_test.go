@@ -15,7 +15,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 	w := webtest.Called(t)
 	doc := read(t, w.Get(webtest.Anna, endpointPage+"/traffic"), http.StatusOK)
 	wantText(t, doc, "traffic-requests", "Requests", "per second")
-	wantText(t, doc, "traffic-errors", "%", "of the server", "wrong calls", "over a limit")
+	wantText(t, doc, "traffic-errors", "%", "server errors", "client errors", "over a limit")
 	wantText(t, doc, "traffic-first", "Time to first token", "ms", "95 % within")
 	wantText(t, doc, "traffic-tokens", "prompt", "completion")
 	wantText(t, doc, "traffic-cost", "€", "in this time")
@@ -43,7 +43,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 			}
 		}
 	}
-	wantText(t, doc, "traffic-consumers", "answers reported no tokens")
+	wantText(t, doc, "traffic-consumers", "responses reported no tokens")
 	wantText(t, doc, "traffic-revisions", "Revision 1", "Revision 2")
 	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "page" ||
 		doc.Find("[data-test^=range-]").Length() != 4 {

@@ -30,5 +30,5 @@ func TestAnEndpointIsTriedOnItsPage(t *testing.T) {
 
 	w.Add(w.Workload("slow-llm", webtest.Anna, "mig-1g.10gb").Endpoint().Queued("", time.Minute))
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-slow-llm/try"), http.StatusOK)
-	wantText(t, doc, "try-not-ready", "does not answer yet")
+	wantText(t, doc, "try-not-ready", "does not respond yet")
 }

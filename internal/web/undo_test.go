@@ -32,7 +32,7 @@ func TestADecisionCanBeUndone(t *testing.T) {
 		t.Errorf("u undoes, got %q", key)
 	}
 	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
-		"Carla Conti approved it.", "unless it is undone")
+		"Carla Conti approved it.", "unless undone")
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK), "approve", "undo")
 	if got := w.Post(webtest.Dora, "/approvals/r-anna1/undo", nil).Code; got != http.StatusForbidden {
 		t.Errorf("another approver undoes it: want 403, got %d", got)
@@ -51,7 +51,7 @@ func TestADecisionCanBeUndone(t *testing.T) {
 	w.Clock = w.Clock.Add(10 * time.Second)
 	wantAbsent(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "undo-notice")
 	late := w.Post(webtest.Carla, form, nil)
-	if late.Code != http.StatusConflict || !strings.Contains(late.Body.String(), "The time to undo is over") {
+	if late.Code != http.StatusConflict || !strings.Contains(late.Body.String(), "The undo period is over") {
 		t.Errorf("too late: want 409 and what to do, got %d", late.Code)
 	}
 	if err := w.RequestService.Approvals.ApplyDue(t.Context()); err != nil {
@@ -130,7 +130,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	if u, _ := url.Parse(stream); u.Query().Get("team") != "vision" || u.Query().Get("sort") != "oldest" {
 		t.Errorf("the stream is of the same list, got %s", stream)
 	}
-	wantText(t, doc, "rules-left-out", "Decided by a rule, not shown: 30 requests.")
+	wantText(t, doc, "rules-left-out", "Decided by rules, hidden: 30 requests.")
 	show, _ := part(doc, "show-rules").Attr("href")
 	all := read(t, w.Get(webtest.Carla, show), http.StatusOK)
 	wantAbsent(t, all, "rules-left-out")

@@ -93,7 +93,7 @@ func TestUsageMonths(t *testing.T) {
 		wantAbsent(t, doc, "month-2026-12")
 	}
 	doc := read(t, w.Get(webtest.Anna, "/usage?month=2026-09"), http.StatusOK)
-	wantText(t, doc, "empty", "No usage in this month")
+	wantText(t, doc, "empty", "No usage this month")
 	wantText(t, doc, "month-2026-10", "October 2026")
 }
 
@@ -244,7 +244,7 @@ func TestCostPerDay(t *testing.T) {
 		days := chart.Find("[data-column]")
 		for _, c := range days.EachIter() {
 			if words := c.AttrOr("data-column", ""); !strings.Contains(words, "€0.00") &&
-				!strings.Contains(words, "still to come") {
+				!strings.Contains(words, "upcoming") {
 				held = append(held, words)
 			}
 		}

@@ -45,7 +45,7 @@ var editors = map[string]struct {
 		"- kind: size\n  subject: none\n  amount: 2\n"}}, line: "4"},
 	"a price as text": {page: "/admin/prices", form: "price-form", wrong: url.Values{"text": {"- kind: cpu\n" +
 		"  amount: much\n"}}, line: "2"},
-	"an address for notifications": {page: "/account/notifications", form: "address-form",
+	"a notification address": {page: "/account/notifications", form: "address-form",
 		wrong: url.Values{"url": {"nowhere"}}, field: "address-url"},
 }
 

@@ -18,7 +18,7 @@ func TestVersionsOnThePage(t *testing.T) {
 	w := webtest.Versioned(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-search"), http.StatusOK)
 	if got := textOf(part(doc, "version-rolling")); !strings.Contains(got, "Version 3 is starting") ||
-		!strings.Contains(got, "Version 2 answers until then") {
+		!strings.Contains(got, "Version 2 serves until then") {
 		t.Errorf("what is on its way: %q", got)
 	}
 	if part(doc, "version").Length() != 3 || part(doc, "version-back").Length() != 0 ||
@@ -31,7 +31,7 @@ func TestVersionsOnThePage(t *testing.T) {
 	}
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-summary"), http.StatusOK)
-	if got := textOf(part(doc, "version-rolling")); !strings.Contains(got, "Version 2 takes 10 % of the calls") {
+	if got := textOf(part(doc, "version-rolling")); !strings.Contains(got, "Version 2 gets 10 % of the calls") {
 		t.Errorf("a canary: %q", got)
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-summary/promote", url.Values{}))
@@ -41,7 +41,7 @@ func TestVersionsOnThePage(t *testing.T) {
 
 	const path = "/workloads/w-rerank"
 	doc = read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	if got := textOf(part(doc, "version-failed")); !strings.Contains(got, "Version 3 did not get ready") ||
+	if got := textOf(part(doc, "version-failed")); !strings.Contains(got, "Version 3 did not become ready") ||
 		!strings.Contains(got, "Version 2 continues") {
 		t.Errorf("what has failed: %q", got)
 	}

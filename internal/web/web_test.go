@@ -174,7 +174,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
 	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
-	wantText(t, none, "empty", "Nothing matches the filter")
+	wantText(t, none, "empty", "No matches for the filter")
 }
 
 func TestAnEventCanBeLookedInto(t *testing.T) {

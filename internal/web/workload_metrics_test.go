@@ -18,8 +18,8 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
 	wantText(t, doc, "chart-engine", "GPU utilization", "last", "%", "11:00 UTC", "12:00 UTC")
 	wantText(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
-	wantText(t, doc, "chart-tensor", "Unknown: nothing was measured")
-	wantText(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
+	wantText(t, doc, "chart-tensor", "Unknown: no metrics in this time range")
+	wantText(t, doc, "throttle", "Throttled by heat", "11:40 UTC – 11:47 UTC")
 	wantText(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")
 	line, _ := part(doc, "chart-engine").Find(".gp-spark__line").Attr("d")
 	if got := strings.Count(line, "M"); got != 2 {
@@ -80,7 +80,7 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 			w.RangesErr = fault.Wrap(fault.Unavailable, context.DeadlineExceeded, i18n.T("gpumetrics.not_yet"))
 		}, "Waiting for Prometheus"},
 		"away": {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) },
-			"Prometheus does not answer"},
+			"Prometheus does not respond"},
 		"nothing": {func(w *webtest.World) { w.Pasts, w.PodPasts = nil, nil }, "has no values"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +103,6 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 	}
 	w.Pasts["train-resnet-0"] = past
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantText(t, doc, "metrics-since", "Nothing new is known since 21 Nov 2026, 11:40")
+	wantText(t, doc, "metrics-since", "No new data since 21 Nov 2026, 11:40")
 	wantText(t, doc, "chart-engine", "unknown since 11:40 UTC")
 }

@@ -62,7 +62,7 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	}
 	w.Readings = webtest.Readings{}
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown",
-		"metrics source does not answer")
+		"Prometheus does not respond")
 }
 
 func TestOldReadingsSaySo(t *testing.T) {
@@ -93,10 +93,10 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	w := webtest.Busy(t)
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
+	wantText(t, doc, "engine", "40 %", "80 % for everyone on it", "apportioned", "40 s ago")
 	wantText(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
 	wantText(t, doc, "power", "unknown", "no new value", "for 6 min")
-	wantText(t, doc, "temperature", "unknown", "not measured here")
+	wantText(t, doc, "temperature", "unknown", "no metrics here")
 
 	item := w.Work("w-train-resnet")
 	item.Size.Technology = catalog.TimeSlicing
@@ -104,7 +104,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
-	wantText(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
+	wantText(t, doc, "engine", "unknown", "one value for everyone on the card", "80 % for everyone")
 	if part(doc, "engine").Find("svg").Length() > 0 {
 		t.Error("a bar is drawn for a part that nobody knows")
 	}
@@ -114,7 +114,7 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	wantText(t, doc, "reason", "All 2 of H100 80 GB are in use")
-	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
+	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node assigned") ||
 		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
@@ -170,7 +170,7 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	wantText(t, doc, "stop-now", "One kernel is busy right now")
 	ask := read(t, w.Get(webtest.Anna, path+"/stop"), http.StatusOK)
 	wantText(t, ask, "stop-form", "Stop")
-	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool",
+	for _, want := range []string{"One kernel is busy right now", "Everything running and in memory", "It is released",
 		"All files on"} {
 		if !strings.Contains(ask.Text(), want) {
 			t.Errorf("the question does not say %q", want)
@@ -215,7 +215,7 @@ func TestStopResumeShareDelete(t *testing.T) {
 		t.Error("it was not to be shared any more")
 	}
 	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
-	wantText(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
+	wantText(t, ask, "ask", "train-resnet-home (50 GiB), unless you select the box", "The name train-resnet")
 	if _, ticked := part(ask, "delete-storage").Attr("checked"); ticked {
 		t.Error("nobody loses their files by not looking")
 	}
@@ -261,7 +261,7 @@ func TestExtend(t *testing.T) {
 		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
 		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
 	}
-	wantText(t, asked, "request-verdict", "Meanwhile the workload runs on until 21 Nov 2026",
+	wantText(t, asked, "request-verdict", "The workload runs until 21 Nov 2026",
 		"The lease is extended automatically")
 	title := textOf(asked.Find("h1"))
 	wantText(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row",
@@ -272,7 +272,7 @@ func TestExtend(t *testing.T) {
 		"An extension waits for approval by approver", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
-	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
+	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "exceeds 7 d") {
 		t.Errorf("want the most beside the field, got %q", got)
 	}
 	if got := doc.Find("textarea[name=reason]").Text(); got != "why not" {

@@ -59,7 +59,7 @@ func uiFields(story.Setting) templ.Component {
 
 func uiFieldsWithProblems(story.Setting) templ.Component {
 	return within(ui.Form(ui.FormModel{Action: "#"}),
-		ui.FormErrors(ui.FormErrorsModel{Title: "2 entries need a change.",
+		ui.FormErrors(ui.FormErrorsModel{Title: "2 fields need a change.",
 			Items: []ui.FormErrorModel{{FieldID: "p-name", Words: "The name is taken."},
 				{FieldID: "p-hours", Words: "At most 72 hours."}}}),
 		ui.Field(ui.FieldModel{ID: "p-name", Name: "name", Label: "Name", Value: "segmentation", Error: "The name is taken.",
@@ -161,7 +161,7 @@ func uiCopy(story.Setting) templ.Component {
 func uiCode(story.Setting) templ.Component {
 	return stack(
 		ui.Code(ui.CodeModel{ID: "code-1", Title: "Pod", Language: "YAML", Text: yaml}),
-		ui.Code(ui.CodeModel{ID: "code-2", Title: "What will be created", Language: "YAML", Text: yaml, Folded: true}),
+		ui.Code(ui.CodeModel{ID: "code-2", Title: "Manifest", Language: "YAML", Text: yaml, Folded: true}),
 	)
 }
 

@@ -67,11 +67,11 @@ func layoutPageLive(s story.Setting) templ.Component {
 func layoutPageStripsAndToast(s story.Setting) templ.Component {
 	m := frame(s, "My GPUs")
 	m.Strips = []ui.StripModel{
-		{Kind: ui.Danger, Words: "The cluster does not answer since 13:58. Nothing can be started; what runs keeps " +
+		{Kind: ui.Danger, Words: "The cluster has not responded since 13:58. Nothing can be started; what runs keeps " +
 			"running."},
-		{Kind: ui.Warning, Words: "Prometheus does not answer since 14:02. GPU use is not shown."},
+		{Kind: ui.Warning, Words: "Prometheus has not responded since 14:02. GPU use is not shown."},
 	}
-	m.Flash = &ui.NoticeModel{Kind: ui.OK, Title: "Your team may open it now.", Actions: []ui.ActionModel{{
+	m.Flash = &ui.NoticeModel{Kind: ui.OK, Title: "Your team can open it now.", Actions: []ui.ActionModel{{
 		Post: &ui.PostButtonModel{Action: "#", Button: ui.ButtonModel{Label: "Undo", Icon: "undo", Small: true}}}}}
 	return within(layout.Page(m), home(s)...)
 }
@@ -164,7 +164,7 @@ var homeRows = []homeRow{
 		130 * time.Minute, 496},
 	{ui.RowModel{ID: "w-2", Kind: ui.Warning},
 		ui.StackModel{Title: "embeddings", Href: "#", Detail: "Whole H100, 80 GB", Icon: "endpoint"},
-		ui.StateModel{Kind: ui.Warning, Word: "Idle", Detail: "No GPU work for 52 min; stops at 14:10."},
+		ui.StateModel{Kind: ui.Warning, Word: "Idle", Detail: "GPU idle for 52 min; stops at 14:10."},
 		ui.SparklineModel{Label: "GPU use, last hour", Value: "0 %", Values: []float64{.4, .2, 0, 0, 0, 0, 0}, Max: 1,
 			Kind: ui.Warning},
 		18 * time.Minute, 3820},

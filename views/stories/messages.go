@@ -9,7 +9,7 @@ import (
 
 func uiNotices(story.Setting) templ.Component {
 	return stack(
-		ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: "No GPU work for 52 min",
+		ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: "GPU idle for 52 min",
 			Body: "segmentation stops at 14:10 so that " +
 				"others can use its GPU. Your files stay.", Actions: []ui.ActionModel{
 				{Button: &ui.ButtonModel{Label: "Still working", Kind: ui.Secondary, Small: true}},
@@ -28,15 +28,15 @@ func uiNotices(story.Setting) templ.Component {
 func uiStrips(story.Setting) templ.Component {
 	return stack(
 		ui.Strip(ui.StripModel{Kind: ui.Info, Words: "Cluster state from 14:02."}),
-		ui.Strip(ui.StripModel{Kind: ui.Warning, Words: "Prometheus does not answer since 14:02. GPU use is not shown; " +
+		ui.Strip(ui.StripModel{Kind: ui.Warning, Words: "Prometheus has not responded since 14:02. GPU use is not shown; " +
 			"starting and " +
 			"stopping work.", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: "Metrics health", Href: "#",
 			Kind:  ui.LinkLike,
 			Small: true}}}}),
-		ui.Strip(ui.StripModel{Kind: ui.Danger, Words: "The cluster does not answer since 13:58. Nothing can be started; " +
+		ui.Strip(ui.StripModel{Kind: ui.Danger, Words: "The cluster has not responded since 13:58. Nothing can be started; " +
 			"what runs " +
 			"keeps running."}),
-		ui.Strip(ui.StripModel{Kind: ui.OK, Words: "The connection is back."}),
+		ui.Strip(ui.StripModel{Kind: ui.OK, Words: "Connection restored."}),
 	)
 }
 

@@ -45,12 +45,12 @@ func uiTableEmpty(story.Setting) templ.Component {
 
 func uiEmptyStates(story.Setting) templ.Component {
 	return list("gp-grid",
-		ui.EmptyState(ui.EmptyStateModel{Icon: "requests", Title: "Nothing waits for you",
+		ui.EmptyState(ui.EmptyStateModel{Icon: "requests", Title: "Nothing to approve",
 			Lines: []string{"New requests of your teams show up here by themselves."}, Kind: ui.OK}),
 		ui.EmptyState(ui.EmptyStateModel{Icon: "search", Title: "No workload fits this filter",
 			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: "Clear filter", Href: "#", Kind: ui.LinkLike}}}}),
 		ui.EmptyState(ui.EmptyStateModel{Icon: "danger", Title: "The list could not be read",
-			Lines: []string{"The cluster does not answer since 13:58. Nothing is lost."}, Kind: ui.Danger}),
+			Lines: []string{"The cluster has not responded since 13:58. Nothing is lost."}, Kind: ui.Danger}),
 		ui.EmptyState(ui.EmptyStateModel{Icon: "lock", Title: "Only for platform administrators",
 			Lines: []string{"Ask platform@example.org if you need this."}, Kind: ui.Warning}),
 	)
@@ -75,7 +75,7 @@ var workloads = map[string]tableRow{
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: .7}}}, "4.96 EUR"},
 	"b": {ui.RowModel{ID: "w-b", Kind: ui.Warning}, ui.StackModel{Title: "embeddings", Href: "#",
 		Detail: "Whole H100, 80 GB",
-		Icon:   "endpoint"}, ui.StateModel{Kind: ui.Warning, Word: "Idle", Detail: "No GPU work for 52 min; stops at 14:10."},
+		Icon:   "endpoint"}, ui.StateModel{Kind: ui.Warning, Word: "Idle", Detail: "GPU idle for 52 min; stops at 14:10."},
 		ui.SparklineModel{Label: "GPU use, last hour", Value: "0 %", Values: []float64{.3, .2, 0, 0, 0, 0}, Max: 1,
 			Kind: ui.Warning}, ui.MeterModel{Label: "Lease", Value: "18 min", Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillWarning, Share: .1}}}, "38.20 EUR"},

@@ -69,7 +69,7 @@ func uiMeters(story.Setting) templ.Component {
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: .5, Words: "14 working"},
 				{Fill: ui.FillIdle, Share: .18, Words: "5 idle"},
 				{Fill: ui.FillReserved, Share: .07, Words: "2 reserved"},
-				{Fill: ui.FillBlocked, Share: .05, Words: "1 cannot be used"},
+				{Fill: ui.FillBlocked, Share: .05, Words: "1 unavailable"},
 				{Fill: ui.FillBroken, Share: .02, Words: "1 broken"}}}),
 		ui.Meter(ui.MeterModel{Label: "Budget", Value: "1,950 of 2,000 EUR",
 			Segments: []ui.SegmentModel{{Fill: ui.FillWarning, Share: .975}}, Detail: "At this pace used up on 24 November"}),

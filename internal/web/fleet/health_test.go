@@ -45,14 +45,14 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 	named := health.CardHealth{UUID: "GPU-2", DCGM: dcgm(gpumetrics.Card{UUID: "GPU-2"})}
 	for sentence, c := range map[string]struct{ got, want string }{
 		"a card that nobody names": {healthCard(k, "main", &health.NodeHealth{}, &silent).Calm,
-			"Neither DCGM nor the node agent says anything of its errors."},
+			"No error data from DCGM or the node agent."},
 		"a card without error fields": {healthCard(k, "main", &health.NodeHealth{}, &named).Calm,
-			"DCGM names it without its error fields. The exporter’s list lacks " + all + "."},
+			"DCGM reports it without its error fields. The exporter is missing " + all + "."},
 		"a node of which one card is named": {healthNode(k, "main", &health.NodeHealth{Cards: []health.CardHealth{silent,
-			named}}).Calm, "Neither DCGM nor the node agent says anything of the errors of its 2 cards."},
+			named}}).Calm, "No error data from DCGM or the node agent for its 2 cards."},
 		"a node whose cards all lack them": {healthNode(k, "main",
 			&health.NodeHealth{Cards: []health.CardHealth{named}}).Calm,
-			"DCGM names its 1 cards without their error fields. The exporter’s list lacks DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
+			"DCGM reports its 1 cards without their error fields. The exporter is missing DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
 				"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
 	} {
 		if c.got != c.want {

@@ -17,12 +17,12 @@ func TestEachKindOfRequestIsCalledWhatItIs(t *testing.T) {
 	spec := request.Spec{Name: "nb-dana-nld3", Lease: hours(2), LeaseBefore: hours(8),
 		Size: catalog.Size{Title: "Whole H100"}}
 	cases := map[request.Kind]struct{ name, title, asks string }{
-		request.StartKind: {"nb-dana-nld3", "Request: nb-dana-nld3", "Dana Develop asks for Whole H100"},
+		request.StartKind: {"nb-dana-nld3", "Request: nb-dana-nld3", "Dana Develop requests Whole H100"},
 		request.ExtendKind: {"Extension of nb-dana-nld3: 8 h → 10 h (+€7.80)",
 			"Extension of nb-dana-nld3: 8 h → 10 h (+€7.80)",
 			"Dana Develop: Extension of nb-dana-nld3: 8 h → 10 h (+€7.80)"},
 		request.ResumeKind: {"Resume nb-dana-nld3", "Resume nb-dana-nld3", "Dana Develop: Resume nb-dana-nld3"},
-		request.QuotaKind:  {"More quota: Whole H100", "More quota: Whole H100", "Dana Develop asks for Whole H100"},
+		request.QuotaKind:  {"More quota: Whole H100", "More quota: Whole H100", "Dana Develop requests Whole H100"},
 	}
 	say := page.Words{Localizer: i18n.MustLoad().For("en")}
 	for kind, want := range cases {

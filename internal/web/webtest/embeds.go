@@ -63,7 +63,7 @@ var embedScenes = []Scene{
 	{"embed", "licenses, the address is made", Anna, Busy, "/embeds", url.Values{"panel": {"licenses"},
 		"theme": {"dark"}, "lasts": {"30d"}}},
 	{"embed", "too long", Anna, Busy, "/embeds", url.Values{"panel": {"fleet"}, "lasts": {"999d"}}},
-	{"embed", "switched off", Anna, unembedded, "/embeds/new?panel=fleet", nil},
+	{"embed", "disabled", Anna, unembedded, "/embeds/new?panel=fleet", nil},
 	{"embed", "panel of a workload", Nemo, Busy, EmbedPath(embeds[1]), nil},
 	{"embed", "panel of a workload, dark", Nemo, Busy, EmbedPath(embeds[2]), nil},
 	{"embed", "panel of a team", Nemo, Busy, EmbedPath(embeds[3]), nil},

@@ -117,7 +117,7 @@ var workloadScenes = []Scene{
 	{"workload", "connect, shared", Anna, Granted, "/workloads/w-train-resnet/connect", nil},
 	{"workload", "invited by a link", Ben, Busy, "/workloads/w-train-resnet/join?invite=secret", nil},
 	{"workload", "endpoint, reached from outside", Anna, Reached, "/workloads/w-llm-chat", nil},
-	{"workload", "endpoint, access from outside", Anna, Busy, "/workloads/w-llm-chat/reach", nil},
+	{"workload", "endpoint, external access", Anna, Busy, "/workloads/w-llm-chat/reach", nil},
 	{"workload", "endpoint, access from outside, came back", Anna, Busy, "/workloads/w-llm-chat/reach", url.Values{}},
 	{"workload", "endpoint, replicas", Anna, Scaled, "/workloads/w-ranker", nil},
 	{"workload", "endpoint, scales by itself", Anna, Scaling, "/workloads/w-assistant", nil},
@@ -275,7 +275,7 @@ var usageScenes = []Scene{
 
 var budgetsScenes = []Scene{
 	{"budgets", "many teams", Dora, many, "/admin/budgets?sort=left", nil},
-	{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},
+	{"budgets", "all teams", Dora, budgeted, "/admin/budgets", nil},
 	{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, overdrawn", Dora, overdrawn, "/admin/budgets/vision", nil},
@@ -428,7 +428,7 @@ var teamScenes = []Scene{
 }
 
 var tenantsScenes = []Scene{
-	{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},
+	{"tenants", "all teams", Dora, Busy, "/admin/tenants", nil},
 	{"tenants", "many teams", Dora, many, "/admin/tenants?p=2", nil},
 	{"tenants", "an auditor's look", Eli, Busy, "/admin/tenants", nil},
 	{"tenants", "a new one", Dora, Busy, "/admin/tenants/edit", nil},

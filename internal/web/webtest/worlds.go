@@ -56,7 +56,7 @@ func pressed(s Scope) *World {
 var counting = withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300 * budget.GPUHours.Parts(),
 	AtLimit: budget.Stop})
 
-// quiet is a world where Prometheus answers, and knows the pod, but not all values.
+// quiet is a world where Prometheus responds, and knows the pod, but not all values.
 func quiet(s Scope) *World {
 	w := Busy(s)
 	r := w.Readings["train-resnet-0"]
@@ -337,7 +337,7 @@ func vanished(s Scope) *World {
 	return w
 }
 
-// slow is a world where Prometheus has not answered yet.
+// slow is a world where Prometheus has not responded yet.
 func slow(s Scope) *World {
 	w := Busy(s)
 	w.RangesErr = context.DeadlineExceeded

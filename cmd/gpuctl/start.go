@@ -92,7 +92,7 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.StringVar(&a.model, "model", "", "model that an endpoint serves, such as owner/name")
 	f.StringArrayVar(&a.env, "env", nil, "variable of a job, NAME=VALUE; may be repeated")
 	f.Int64Var(&a.retries, "retries", 0, "how often a job is started again after a failure")
-	f.Int64Var(&a.nodes, "nodes", 0, "pods of a job that begin together, for images on JobSet (default 1)")
+	f.Int64Var(&a.nodes, "nodes", 0, "pods that begin together, for images on JobSet and LeaderWorkerSet (default 1)")
 	f.StringVar(&a.timeLimit, "time-limit", "", "how long a job may run, such as 2h")
 	f.StringVar(&a.key, "key", "", "idempotency key: the same key asks once, however often it is sent")
 	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be decided, what it costs and when it starts; ask for nothing")

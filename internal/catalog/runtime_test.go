@@ -52,7 +52,7 @@ func TestServing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := defaultImage(t, c.image)
-			i := before.Serving(c.model, c.size)
+			i := before.Serving(c.model, c.size, 1)
 			if diff := cmp.Diff(c.args, strings.Join(i.Args, " ")); diff != "" {
 				t.Error(diff)
 			}
@@ -244,7 +244,7 @@ func TestServingRuntimeServes(t *testing.T) {
 	c, _ := Parse([]byte(onServingRuntime))
 	i := c.Images[0]
 	i.Args = []string{"--model_dir={model}", "--model_name={servedName}"}
-	got := i.Serving(&Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}, Size{}).Args
+	got := i.Serving(&Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}, Size{}, 1).Args
 	if want := []string{"--model_dir=/mnt/models", "--model_name=Qwen/Qwen3-8B"}; !slices.Equal(got, want) {
 		t.Errorf("want %v, got %v", want, got)
 	}

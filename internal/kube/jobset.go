@@ -123,8 +123,8 @@ func (r renderer) jobSet() (*unstructured.Unstructured, error) {
 	return set, set.UnmarshalJSON(text)
 }
 
-// peerPolicy lets the pods of a job or of a group reach each other on every port, and nobody else: the tenant's own policies refuse
-// all that they do not name.
+// peerPolicy lets the pods of a job or of a group reach each other on every port, and nobody else: the tenant's own
+// policies refuse all that they do not name.
 func (r renderer) peerPolicy() *networkingv1.NetworkPolicy {
 	own := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}}}
 	meta := r.meta()

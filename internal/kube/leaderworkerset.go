@@ -57,8 +57,8 @@ func (r renderer) leaderWorkerSet() (*unstructured.Unstructured, error) {
 		delete(worker.Labels, queueLabel)
 	}
 	spec := groupSpec{Replicas: min(1, *r.replicas()), StartupPolicy: "LeaderCreated",
-		LeaderWorkerTemplate: groupTemplate{Size: r.Workload.Replicas.Nodes(r.Workload.Image), RestartPolicy: "RecreateGroupOnPodRestart",
-			LeaderTemplate: leader, WorkerTemplate: worker}}
+		LeaderWorkerTemplate: groupTemplate{Size: r.Workload.Replicas.Nodes(r.Workload.Image),
+			RestartPolicy: "RecreateGroupOnPodRestart", LeaderTemplate: leader, WorkerTemplate: worker}}
 	text, err := json.Marshal(struct {
 		metav1.TypeMeta   `json:",inline"`
 		metav1.ObjectMeta `json:"metadata"`

@@ -72,7 +72,8 @@ func TestGroupAnswersAtItsFirst(t *testing.T) {
 		}
 	}
 	c := worker.Spec.Containers[0]
-	if len(c.Ports) > 0 || c.ReadinessProbe != nil || c.StartupProbe != nil || c.LivenessProbe != nil || c.Lifecycle != nil {
+	if len(c.Ports) > 0 || c.ReadinessProbe != nil || c.StartupProbe != nil || c.LivenessProbe != nil ||
+		c.Lifecycle != nil {
 		t.Errorf("a worker answers: %+v", c)
 	}
 	if c.Command[0] != "ray" || !strings.Contains(strings.Join(c.Args, " "), "$(LWS_LEADER_ADDRESS):6379") {

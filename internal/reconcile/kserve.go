@@ -158,9 +158,9 @@ func (l *loop) predictor(service metav1.Object) *appsv1.Deployment {
 var madeSuffix = map[string]string{kube.InferenceServiceKind: workload.PredictorSuffix,
 	kube.JobSetKind: workload.NodesSuffix, kube.AIGatewayRouteKind: ""}
 
-// madeOf is the InferenceService, JobSet, LeaderWorkerSet or AIGatewayRoute of ours that an operator has made an object of: a
-// Deployment, a Service, a Job, a StatefulSet or an HTTPRoute, which carry the labels and the record of ours. nil for an object that
-// nobody has made so.
+// madeOf is the InferenceService, JobSet, LeaderWorkerSet or AIGatewayRoute of ours that an operator has made an object
+// of: a Deployment, a Service, a Job, a StatefulSet or an HTTPRoute, which carry the labels and the record of ours. nil
+// for an object that nobody has made so.
 func (l *loop) madeOf(o metav1.Object) metav1.Object {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil {

@@ -65,12 +65,15 @@ func TestGroupsShare(t *testing.T) {
 		change        func(*Draft)
 		field, reason string
 	}{
-		"several groups":    {func(d *Draft) { d.Replicas = &workload.Range{Min: 1, Max: 2} }, "replicas", "replicas.one_group"},
-		"sleep":             {func(d *Draft) { d.Replicas = &workload.Range{Max: 1} }, "replicas", "replicas.one_group"},
-		"storage":           {func(d *Draft) { d.Nodes, d.Storage = 2, "10Gi" }, "nodes", "replicas.storage"},
-		"one replica":       {func(d *Draft) { d.Replicas, d.Nodes = &workload.Range{Min: 1, Max: 1}, 2 }, "", ""},
-		"a notebook":        {func(d *Draft) { d.Kind, d.Image, d.Nodes = catalog.Notebook, "jupyter", 2 }, "nodes", "request.nodes_only"},
-		"replicas of nodes": {func(d *Draft) { d.Image, d.Nodes, d.Replicas = "llm", 2, &workload.Range{Min: 1, Max: 2} }, "nodes", "request.nodes_only"},
+		"several groups": {func(d *Draft) { d.Replicas = &workload.Range{Min: 1, Max: 2} }, "replicas",
+			"replicas.one_group"},
+		"sleep":       {func(d *Draft) { d.Replicas = &workload.Range{Max: 1} }, "replicas", "replicas.one_group"},
+		"storage":     {func(d *Draft) { d.Nodes, d.Storage = 2, "10Gi" }, "nodes", "replicas.storage"},
+		"one replica": {func(d *Draft) { d.Replicas, d.Nodes = &workload.Range{Min: 1, Max: 1}, 2 }, "", ""},
+		"a notebook": {func(d *Draft) { d.Kind, d.Image, d.Nodes = catalog.Notebook, "jupyter", 2 }, "nodes",
+			"request.nodes_only"},
+		"replicas of nodes": {func(d *Draft) { d.Image, d.Nodes, d.Replicas = "llm", 2, &workload.Range{Min: 1, Max: 2} },
+			"nodes", "request.nodes_only"},
 	} {
 		d, o := overNodes("grouped", "main", "other")
 		c.change(&d)

@@ -37,8 +37,8 @@ var podOfJobSet = regexp.MustCompile(`^(.+` + NodesSuffix + `)-[0-9]+-[0-9a-z]{5
 // GroupSuffix ends the name of the LeaderWorkerSet of an endpoint. Those of its StatefulSets are its own and "-0".
 const GroupSuffix = "-nodes"
 
-// podOfGroup is the name of one of its pods: its own with the number of the group, which is 0, and for all but the first
-// the place in the group. Pods of a Deployment end with five characters.
+// podOfGroup is the name of one of its pods: its own with the number of the group, which is 0, and for all but the
+// first the place in the group. Pods of a Deployment end with five characters.
 var podOfGroup = regexp.MustCompile(`^(.+` + GroupSuffix + `)-0(-[1-9][0-9]{0,2})?$`)
 
 // PodsName is what the workload's pods are called after: its own name, that of the Deployment which KServe makes, that
@@ -110,8 +110,8 @@ type Namesake struct {
 var madeSuffixes = map[catalog.WorkloadKind][]string{catalog.Endpoint: {PredictorSuffix, GroupSuffix},
 	catalog.Job: {NodesSuffix}}
 
-// NamesOfPod are the names of workloads that a pod of this name may be of, by what kind each would have to be; the longest
-// first.
+// NamesOfPod are the names of workloads that a pod of this name may be of, by what kind each would have to be; the
+// longest first.
 func NamesOfPod(pod string) map[catalog.WorkloadKind][]string {
 	names := map[catalog.WorkloadKind][]string{}
 	for kind := range podNames {

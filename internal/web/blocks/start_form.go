@@ -258,8 +258,8 @@ func (f StartForm) ofGit() map[string]string {
 // ofEndpoint are the fields that only an endpoint has, by their names in the form.
 func (f StartForm) ofEndpoint() map[string]string {
 	return map[string]string{"model.name": f.Model, "model.revision": f.Revision, "model.contextLength": f.Context,
-		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max, "nodes": f.Nodes, "reach": f.Reach,
-		"scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
+		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max, "nodes": f.Nodes,
+		"reach": f.Reach, "scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
 		"scaling.scaleDownAfter": f.Scaling.ScaleDownAfter, "scaling.toZeroAfter": f.Scaling.ToZeroAfter}
 }
 

@@ -237,8 +237,8 @@ func (w *Pages) factsModel(say page.Words, r request.Request) requests.FactsMode
 	m := requests.FactsModel{ID: string(r.ID), Kind: requests.Kind(r.Kind), Size: blocks.SizeModel(say, r.Spec.Size),
 		Image: say.ImageTitle(r.Spec.Image), Lease: say.Duration(r.Spec.Lease.Std()), Price: requestPrice(say, r),
 		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
-		Job: blocks.JobModel(say, r.Spec.Job, r.Spec.Replicas.Most()), Serves: blocks.ServesModel(say, r.Spec.Image, r.Spec.Model,
-			r.Spec.Replicas),
+		Job:     blocks.JobModel(say, r.Spec.Job, r.Spec.Replicas.Most()),
+		Serves:  blocks.ServesModel(say, r.Spec.Image, r.Spec.Model, r.Spec.Replicas),
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}

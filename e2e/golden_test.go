@@ -38,8 +38,8 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []string{"inferenceservices", "jobsets", "leaderworkersets", "httproutes", "inferencepools",
-		"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies", "backendtrafficpolicies",
-		"aiservicebackends", "aigatewayroutes"} {
+		"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies",
+		"backendtrafficpolicies", "aiservicebackends", "aigatewayroutes"} {
 		defines(t, of+".yaml")
 	}
 	apply, applied := dryRun(t), 0

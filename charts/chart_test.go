@@ -114,6 +114,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all := maps.Clone(sites)
 	all["KServe"] = needed + "rbac: {kserve: true}\n"
 	all["JobSet"] = needed + "rbac: {jobset: true}\n"
+	all["LeaderWorkerSet"] = needed + "rbac: {leaderworkerset: true}\n"
 	all["snapshots"] = needed + "rbac: {snapshots: true}\n"
 	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
 	for _, kind := range []string{"inference-extension", "kuadrant", "envoy-ai-gateway"} {
@@ -211,6 +212,7 @@ func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n",
 		"KServe":               needed + "rbac: {kserve: true}\n",
 		"JobSet":               needed + "rbac: {jobset: true}\n",
+		"LeaderWorkerSet":      needed + "rbac: {leaderworkerset: true}\n",
 		"snapshots":            needed + "rbac: {snapshots: true}\n",
 		"a gateway for models": needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"} {
 		objects := mustRender(t, values)

@@ -37,9 +37,9 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range []string{"inferenceservices", "jobsets", "httproutes", "inferencepools", "authpolicies",
-		"ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies", "backendtrafficpolicies",
-		"aiservicebackends", "aigatewayroutes"} {
+	for _, of := range []string{"inferenceservices", "jobsets", "leaderworkersets", "httproutes", "inferencepools",
+		"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies",
+		"backendtrafficpolicies", "aiservicebackends", "aigatewayroutes"} {
 		defines(t, of+".yaml")
 	}
 	apply, applied := dryRun(t), 0
@@ -53,7 +53,9 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 				if err := apply(o); err != nil {
 					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
 				}
-				createPod(t, namespace, o)
+				for _, at := range podTemplates {
+					createPod(t, namespace, o, at...)
+				}
 			}
 		})
 	}
@@ -62,11 +64,15 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	}
 }
 
+// podTemplates are where an object may have the template of a pod.
+var podTemplates = [][]string{{"spec", "template"}, {"spec", "leaderWorkerTemplate", "leaderTemplate"},
+	{"spec", "leaderWorkerTemplate", "workerTemplate"}}
+
 // createPod asks the API server, in a dry run, for the pod that a controller would make of a template. Its account is
 // left out: it is the tenant's.
-func createPod(t *testing.T, namespace string, o *unstructured.Unstructured) {
+func createPod(t *testing.T, namespace string, o *unstructured.Unstructured, at ...string) {
 	t.Helper()
-	template, found, err := unstructured.NestedMap(o.Object, "spec", "template")
+	template, found, err := unstructured.NestedMap(o.Object, at...)
 	if err != nil || !found {
 		return
 	}

@@ -92,7 +92,7 @@ func (a *asked) flags(c *cli, cmd *cobra.Command) {
 	f.StringVar(&a.model, "model", "", "model that an endpoint serves, such as owner/name")
 	f.StringArrayVar(&a.env, "env", nil, "variable of a job, NAME=VALUE; may be repeated")
 	f.Int64Var(&a.retries, "retries", 0, "how often a job is started again after a failure")
-	f.Int64Var(&a.nodes, "nodes", 0, "pods of a job that begin together, for images on JobSet (default 1)")
+	f.Int64Var(&a.nodes, "nodes", 0, "pods that begin together, for images on JobSet and LeaderWorkerSet (default 1)")
 	f.StringVar(&a.timeLimit, "time-limit", "", "how long a job may run, such as 2h")
 	f.StringVar(&a.key, "key", "", "idempotency key: requests with the same key count once")
 	f.BoolVar(&a.dryRun, "dry-run", false, "show the decision, cost and start time without sending a request")

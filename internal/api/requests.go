@@ -54,7 +54,7 @@ type RequestBody struct {
 	Args      []string          `json:"args,omitempty" doc:"Of a job: its arguments"`
 	Env       map[string]string `json:"env,omitempty" doc:"Of a job: variables of its environment"`
 	Retries   int               `json:"retries,omitempty" doc:"Of a job: how often it is started again after a failure, at most 20"`
-	Nodes     int               `json:"nodes,omitempty" minimum:"0" doc:"Of a job of an image with backend jobset: pods of the size that begin and restart together; 1 when absent"`
+	Nodes     int               `json:"nodes,omitempty" minimum:"0" doc:"Of a job of an image with backend jobset, or an endpoint of a runtime with backend leaderworkerset: pods of the size that begin and restart together; 1 when absent"`
 	TimeLimit string            `json:"timeLimit,omitempty" maxLength:"32" example:"2h" doc:"Of a job: from its first place on a node on, at most the lease; absent: the lease alone ends it"`
 }
 
@@ -120,8 +120,8 @@ func (b RequestBody) Draft(key string) request.Draft {
 		replicas = &workload.Range{Min: b.Replicas.Min, Max: b.Replicas.Max}
 	}
 	return request.Draft{Schedule: b.Schedule.draft(), Secrets: b.Secrets, Git: b.Git.draft(), Reach: b.Reach,
-		Replicas: replicas,
-		Scaling:  b.Scaling.typed(), Model: b.Model.draft(),
+		Replicas: replicas, Nodes: b.Nodes,
+		Scaling: b.Scaling.typed(), Model: b.Model.draft(),
 		Kind:   catalog.WorkloadKind(b.Kind),
 		Tenant: b.Tenant, Name: b.Name,
 		Size: b.Size, Image: b.Image, CustomImage: b.Custom.draft(),
@@ -131,7 +131,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 		Reason:   b.Reason,
 		Key:      key,
 		Replaces: workload.ID(b.Replaces), JobDraft: request.JobDraft{Command: b.Command, Args: b.Args, Env: b.Env,
-			Retries: b.Retries, Nodes: b.Nodes, TimeLimit: b.TimeLimit}}
+			Retries: b.Retries, TimeLimit: b.TimeLimit}}
 }
 
 type submitInput struct {

@@ -333,6 +333,7 @@ type Request struct {
 	Reach        string        `json:"reach,omitempty" enum:"external" doc:"Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked"`
 	ReachUntil   *time.Time    `json:"reachUntil,omitempty" doc:"Until when; absent for as long as the endpoint is there"`
 	Job          *Job          `json:"job,omitempty" doc:"What a job would run"`
+	Nodes        int           `json:"nodes,omitempty" doc:"Of an endpoint over several nodes: pods that serve one model together"`
 	Model        *Model        `json:"model,omitempty" doc:"What an endpoint would serve; absent where its image says so"`
 	Replaces     string        `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt    time.Time     `json:"createdAt"`
@@ -353,7 +354,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Decision: decisionView(r, l), Version: r.Version,
 	}
 	v.Replicas, v.Model, v.Custom = rangeView(r.Spec.Replicas), modelView(r.Spec.Model), customView(r.Spec.Image)
-	v.Scaling = scalingView(r.Spec.Scaling)
+	v.Scaling, v.Nodes = scalingView(r.Spec.Scaling), r.Spec.Replicas.Nodes(r.Spec.Image)
 	if most := r.AtMost(); most != r.Estimate {
 		view := money(most)
 		v.EstimateMost = &view
@@ -415,6 +416,7 @@ type Workload struct {
 	Request    string       `json:"request"`
 	WaitsIn    string       `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
 	Job        *Job         `json:"job,omitempty" doc:"Only of a job"`
+	Nodes      int          `json:"nodes,omitempty" doc:"Of an endpoint over several nodes: pods that serve one model together, each counted as a replica"`
 	Model      *Model       `json:"model,omitempty" doc:"What an endpoint serves; absent where its image says so"`
 	ExitCode   *int32       `json:"exitCode,omitempty" doc:"Of a job that has ended; absent where its program did not end by itself"`
 	Activity   *Activity    `json:"activity,omitempty"`
@@ -522,6 +524,7 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Shared: w.Granted(a.deps.Now()),
 		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
 		CreatedAt: w.CreatedAt, Job: jobView(w), Replicas: replicasView(w, l), Scaling: scalingView(w.Replicas.Scaling),
+		Nodes:    w.Replicas.Nodes(w.Image),
 		Revision: revisionNumber(w), Rollout: rolloutView(w, l),
 		Model: modelView(w.Answering().Model), Git: gitView(w.Git), SSH: sshView(w.Image.SSH),
 		Ports: w.Image.Ports, Route: routeView(w), Reach: a.reachView(w),

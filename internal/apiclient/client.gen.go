@@ -913,6 +913,9 @@ type Request struct {
 	Model *Model      `json:"model,omitempty"`
 	Name  string      `json:"name"`
 
+	// Nodes Of an endpoint over several nodes: pods that serve one model together
+	Nodes *int64 `json:"nodes,omitempty"`
+
 	// Reach Of a start: access from outside is asked for beside it, once it is approved. Of external-reach: what is asked
 	Reach *RequestReach `json:"reach,omitempty"`
 
@@ -986,7 +989,7 @@ type RequestBody struct {
 	// Name Becomes part of the address; made up when absent
 	Name *string `json:"name,omitempty"`
 
-	// Nodes Of a job of an image with backend jobset: pods of the size that begin and restart together; 1 when absent
+	// Nodes Of a job of an image with backend jobset, or an endpoint of a runtime with backend leaderworkerset: pods of the size that begin and restart together; 1 when absent
 	Nodes *int64 `json:"nodes,omitempty"`
 
 	// Reach Of an endpoint: external asks, beside the start, that programs outside the company network can call it; that always needs an approval, and the endpoint starts without it
@@ -1363,6 +1366,9 @@ type Workload struct {
 
 	// Node Of several replicas: of one that answers, if any does
 	Node *string `json:"node,omitempty"`
+
+	// Nodes Of an endpoint over several nodes: pods that serve one model together, each counted as a replica
+	Nodes *int64 `json:"nodes,omitempty"`
 
 	// ObservedAt When the cluster last confirmed it
 	ObservedAt *time.Time `json:"observedAt,omitempty"`

@@ -66,7 +66,8 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 	for _, k := range c.Clusters {
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
-			KServe: k.Access.KServe, JobSet: k.Access.JobSet, Snapshots: k.Access.Snapshots,
+			KServe: k.Access.KServe, JobSet: k.Access.JobSet, LeaderWorkerSet: k.Access.LeaderWorkerSet,
+			Snapshots:    k.Access.Snapshots,
 			ModelGateway: k.ModelGateway.Needs(kube.InferencePoolKind), Kuadrant: k.ModelGateway.Kind == kube.GatewayKuadrant,
 			EnvoyAIGateway: k.ModelGateway.Kind == kube.GatewayEnvoyAI}
 		kept, err := c.LogStoreOf(k)

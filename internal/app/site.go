@@ -28,7 +28,7 @@ import (
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
-	var kserve, jobSet, proxied []string
+	var kserve, jobSet, groups, proxied []string
 	for i, k := range c.Clusters {
 		clusters[i] = k.Name
 		if k.Access.KServe {
@@ -36,6 +36,9 @@ func newSite(c config.Config) (request.Site, error) {
 		}
 		if k.Access.JobSet {
 			jobSet = append(jobSet, k.Name)
+		}
+		if k.Access.LeaderWorkerSet {
+			groups = append(groups, k.Name)
 		}
 		if k.PodAccess == "apiserver" {
 			proxied = append(proxied, k.Name)
@@ -45,7 +48,8 @@ func newSite(c config.Config) (request.Site, error) {
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, KServe: kserve, JobSet: jobSet, Proxied: proxied, Limits: c.Limits, Mirror: c.ImageMirror,
+		Clusters: clusters, KServe: kserve, JobSet: jobSet, LeaderWorkerSet: groups, Proxied: proxied,
+		Limits: c.Limits, Mirror: c.ImageMirror,
 		Scans:    c.ImageScans,
 		GitImage: c.WorkloadSecrets.GitImage, BucketImage: c.WorkloadSecrets.RcloneImage,
 		External: c.ExternalAppsDomain != "",

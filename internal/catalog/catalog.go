@@ -302,7 +302,7 @@ func (i Image) ForJob() Image {
 	if i.Kind != Job {
 		i.Command, i.Args = nil, nil
 	}
-	i = i.Serving(nil, Size{}) // what a template would say of a model goes as well
+	i = i.Serving(nil, Size{}, 0) // what a template would say of a model goes as well
 	i.Kind, i.TokenEnv, i.Auth, i.Port, i.HealthPath, i.OpenPath, i.SSH, i.Runtime = Job, "", "", 0, "", "", nil, nil
 	i.Ports = nil
 	return i

@@ -16,8 +16,14 @@ import (
 // arguments, or is a server of the site's own.
 type Runtime struct {
 	Engine Engine `json:"engine"`
-	// what makes the pods: a Deployment, or an InferenceService where KServe is installed; "" for a Deployment
+	// what makes the pods: a Deployment, an InferenceService where KServe is installed, or a LeaderWorkerSet where that
+	// is; "" for a Deployment
 	Backend Backend `json:"backend,omitempty"`
+	// with backend leaderworkerset, over how many pods of its size an endpoint may be spread, and what all but the first
+	// run in place of the image's command and args. The first serves; it waits for the others itself.
+	MaxNodes      int      `json:"maxNodes,omitempty"`
+	WorkerCommand []string `json:"workerCommand,omitempty"` // the image's own where empty
+	WorkerArgs    []string `json:"workerArgs,omitempty"`    // templates, as args
 	// with backend kserve, the ClusterServingRuntime or ServingRuntime whose container serves in place of the image's own,
 	// and which of its supportedModelFormats: "huggingface"; KServe then fetches the model
 	ServingRuntime string   `json:"servingRuntime,omitempty"`
@@ -65,14 +71,15 @@ type Backend string
 
 // The backends.
 const (
-	OnDeployment Backend = "deployment"
-	OnKServe     Backend = "kserve" // an InferenceService; KServe makes a Deployment of it
-	OnJob        Backend = "job"
-	OnJobSet     Backend = "jobset" // a JobSet, of one pod or several; JobSet makes a Job of it
+	OnDeployment      Backend = "deployment"
+	OnKServe          Backend = "kserve"          // an InferenceService; KServe makes a Deployment of it
+	OnLeaderWorkerSet Backend = "leaderworkerset" // a group of pods, of which the first answers
+	OnJob             Backend = "job"
+	OnJobSet          Backend = "jobset" // a JobSet, of one pod or several; JobSet makes a Job of it
 )
 
 // Backends lists those of endpoints.
-func Backends() []Backend { return []Backend{OnDeployment, OnKServe} }
+func Backends() []Backend { return []Backend{OnDeployment, OnKServe, OnLeaderWorkerSet} }
 
 // JobBackends lists those of jobs.
 func JobBackends() []Backend { return []Backend{OnJob, OnJobSet} }
@@ -84,6 +91,20 @@ func (i Image) NeedsJobSet() bool { return i.Kind == Job && i.Backend == OnJobSe
 // NeedsKServe reports whether an endpoint of the image runs on a cluster with KServe alone.
 func (i Image) NeedsKServe() bool {
 	return i.Kind == Endpoint && i.Runtime != nil && i.Runtime.Backend == OnKServe
+}
+
+// NeedsLeaderWorkerSet reports whether an endpoint of the image runs on a cluster with LeaderWorkerSet alone. Only such
+// an endpoint can be spread over several pods.
+func (i Image) NeedsLeaderWorkerSet() bool {
+	return i.Kind == Endpoint && i.Runtime != nil && i.Runtime.Backend == OnLeaderWorkerSet
+}
+
+// PodsBackend is what makes the pods of an endpoint of the image.
+func (i Image) PodsBackend() Backend {
+	if i.Runtime == nil || i.Runtime.Backend == "" {
+		return OnDeployment
+	}
+	return i.Runtime.Backend
 }
 
 // OnServingRuntime reports whether the container of an endpoint is that of a ServingRuntime of the cluster. The image
@@ -196,34 +217,39 @@ const (
 	quantizationWord = "{quantization}"
 	parallelWord     = "{tensorParallel}"
 	portWord         = "{port}"
+
+	// of a group of pods
+	nodesWord  = "{nodes}"
+	rankWord   = "{nodeRank}"
+	leaderWord = "{leaderAddress}"
+)
+
+// What a container of a LeaderWorkerSet finds in its environment: LeaderWorkerSet sets both before everything else
+// (AddLWSVariables of kubernetes-sigs/lws, v0.10), and Kubernetes puts them into arguments.
+const (
+	leaderVariable = "$(LWS_LEADER_ADDRESS)"
+	rankVariable   = "$(LWS_WORKER_INDEX)" // 0 for the first pod
 )
 
 // Placeholders lists the placeholders of a runtime's templates.
 func Placeholders() []string {
-	return []string{modelWord, servedNameWord, revisionWord, contextWord, quantizationWord, parallelWord, portWord}
+	return []string{modelWord, servedNameWord, revisionWord, contextWord, quantizationWord, parallelWord, portWord,
+		nodesWord, rankWord, leaderWord}
 }
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// Serving is the image as it serves a model on a size: templates filled in, and what the source needs added. An
-// argument or variable is left out where it holds a placeholder for something that was not said; so is the flag before
-// an argument that is nothing but such a placeholder ("--ctx-size", "{contextLength}").
-func (i Image) Serving(m *Model, s Size) Image {
+// Serving is the image as it serves a model on as many pods of a size as nodes says, 0 for what is no group: templates
+// filled in, and what the source needs added. An argument or variable is left out where it holds a placeholder for
+// something that was not said; so is the flag before an argument that is nothing but such a placeholder ("--ctx-size",
+// "{contextLength}").
+func (i Image) Serving(m *Model, s Size, nodes int) Image {
 	if i.Runtime == nil {
 		return i
 	}
-	values := map[string]string{parallelWord: strconv.Itoa(s.TensorParallel()), portWord: strconv.Itoa(int(i.Port))}
+	values := i.values(m, s, nodes)
 	args, env := slices.Clone(i.Args), maps.Clone(i.Env)
 	if m != nil {
-		location := m.Location()
-		if i.OnServingRuntime() {
-			location = ModelDir
-		}
-		maps.Copy(values, map[string]string{modelWord: location, servedNameWord: m.ServedName(),
-			revisionWord: m.Revision, quantizationWord: m.Quantization})
-		if m.ContextLength > 0 {
-			values[contextWord] = strconv.Itoa(m.ContextLength)
-		}
 		source, _ := i.Runtime.Source(m.Source)
 		args = append(args, source.Args...)
 		if env == nil {
@@ -238,6 +264,42 @@ func (i Image) Serving(m *Model, s Size) Image {
 		}
 	}
 	return i
+}
+
+// Working is the image as all pods of a group but the first run it: they answer nobody, and get what a source needs in
+// their environment alone.
+func (i Image) Working(m *Model, s Size, nodes int) Image {
+	worker := i.Serving(m, s, nodes)
+	if !i.NeedsLeaderWorkerSet() {
+		return worker
+	}
+	if r := i.Runtime; len(r.WorkerCommand) > 0 {
+		worker.Command = r.WorkerCommand
+	}
+	worker.Args, worker.Port, worker.HealthPath = fillArgs(i.Runtime.WorkerArgs, i.values(m, s, nodes)), 0, ""
+	return worker
+}
+
+// values are what stands in place of placeholders; those that are not said are not among them, or are empty.
+func (i Image) values(m *Model, s Size, nodes int) map[string]string {
+	values := map[string]string{parallelWord: strconv.Itoa(s.TensorParallel()), portWord: strconv.Itoa(int(i.Port))}
+	if nodes > 0 && i.NeedsLeaderWorkerSet() {
+		maps.Copy(values, map[string]string{nodesWord: strconv.Itoa(nodes), rankWord: rankVariable,
+			leaderWord: leaderVariable})
+	}
+	if m == nil {
+		return values
+	}
+	location := m.Location()
+	if i.OnServingRuntime() {
+		location = ModelDir
+	}
+	maps.Copy(values, map[string]string{modelWord: location, servedNameWord: m.ServedName(),
+		revisionWord: m.Revision, quantizationWord: m.Quantization})
+	if m.ContextLength > 0 {
+		values[contextWord] = strconv.Itoa(m.ContextLength)
+	}
+	return values
 }
 
 func fillArgs(args []string, values map[string]string) []string {

@@ -52,7 +52,7 @@ func TestServing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := defaultImage(t, c.image)
-			i := before.Serving(c.model, c.size)
+			i := before.Serving(c.model, c.size, 1)
 			if diff := cmp.Diff(c.args, strings.Join(i.Args, " ")); diff != "" {
 				t.Error(diff)
 			}
@@ -244,7 +244,7 @@ func TestServingRuntimeServes(t *testing.T) {
 	c, _ := Parse([]byte(onServingRuntime))
 	i := c.Images[0]
 	i.Args = []string{"--model_dir={model}", "--model_name={servedName}"}
-	got := i.Serving(&Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}, Size{}).Args
+	got := i.Serving(&Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}, Size{}, 1).Args
 	if want := []string{"--model_dir=/mnt/models", "--model_name=Qwen/Qwen3-8B"}; !slices.Equal(got, want) {
 		t.Errorf("want %v, got %v", want, got)
 	}
@@ -253,5 +253,83 @@ func TestServingRuntimeServes(t *testing.T) {
 	}
 	if i.Reference = "registry.example.org/hf@sha256:" + strings.Repeat("0", 64); !i.RunsAs(Job) {
 		t.Error("no job in an image of its own")
+	}
+}
+
+// onNodes is an image whose pods serve one model together.
+const onNodes = `sizes:
+- name: cpu
+  title: CPU
+  technology: cpu
+  isolation: none
+  cpu: "1"
+  memory: 1Gi
+  pricePerHour: {minor: 1, currency: EUR}
+  defaultLease: 8h
+  maxLease: 7d
+images:
+- name: nodes
+  title: Several nodes
+  kind: endpoint
+  reference: registry.example.org/vllm@sha256:0000000000000000000000000000000000000000000000000000000000000000
+  command: [serve]
+  args: ["{model}", "--nodes={nodes}", "--rank={nodeRank}"]
+  env: {WORLD: "{nodes}"}
+  port: 8000
+  healthPath: /health
+  runtime:
+    engine: vllm
+    backend: leaderworkerset
+    maxNodes: 4
+    workerCommand: [join]
+    workerArgs: ["--address={leaderAddress}:6379", "--rank={nodeRank}"]
+    sources: [{kind: hub, args: [--trust], env: {HUB: "yes"}}]
+`
+
+func TestGroupsAreChecked(t *testing.T) {
+	if _, problems := Parse([]byte(onNodes)); len(problems) > 0 {
+		t.Fatalf("an image over several nodes: %v", problems)
+	}
+	for name, c := range map[string]struct{ old, new, path string }{
+		"no bound":             {"    maxNodes: 4\n", "", "images[0].runtime.maxNodes"},
+		"a bound out of reach": {"maxNodes: 4", "maxNodes: 65", "images[0].runtime.maxNodes"},
+		"a placeholder":        {"{leaderAddress}", "{leader}", "images[0].runtime.workerArgs[0]"},
+		"what Kubernetes would expand": {"{leaderAddress}", "$(LWS_LEADER_ADDRESS)",
+			"images[0].runtime.workerArgs[0]"},
+		"a bound without groups":     {"backend: leaderworkerset", "backend: kserve", "images[0].runtime.maxNodes"},
+		"a placeholder without them": {"backend: leaderworkerset", "backend: deployment", "images[0].runtime.backend"},
+		"nothing for the others to run": {"    workerCommand: [join]\n" +
+			"    workerArgs: [\"--address={leaderAddress}:6379\", \"--rank={nodeRank}\"]\n", "",
+			"images[0].runtime.workerArgs"},
+	} {
+		changed := strings.Replace(onNodes, c.old, c.new, 1)
+		if changed == onNodes {
+			t.Fatalf("%q is not in the image", c.old)
+		}
+		_, problems := Parse([]byte(changed))
+		if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == c.path }) {
+			t.Errorf("%s: want a problem with %s, got %v", name, c.path, problems)
+		}
+	}
+}
+
+// The first pod of a group serves, the others do what the runtime says of them, and a job is in no group.
+func TestGroupsServe(t *testing.T) {
+	c, _ := Parse([]byte(onNodes))
+	i, m := c.Images[0], &Model{Source: FromHub, Name: "Qwen/Qwen3-8B"}
+	first, other := i.Serving(m, Size{}, 3), i.Working(m, Size{}, 3)
+	if want := []string{"Qwen/Qwen3-8B", "--nodes=3", "--rank=$(LWS_WORKER_INDEX)", "--trust"}; !slices.Equal(first.Args,
+		want) || first.Command[0] != "serve" {
+		t.Errorf("the first runs %v %v", first.Command, first.Args)
+	}
+	if want := []string{"--address=$(LWS_LEADER_ADDRESS):6379", "--rank=$(LWS_WORKER_INDEX)"}; !slices.Equal(other.Args,
+		want) || other.Command[0] != "join" || other.Port != 0 || other.HealthPath != "" {
+		t.Errorf("the others run %v %v and answer on %d", other.Command, other.Args, other.Port)
+	}
+	if want := map[string]string{"WORLD": "3", "HUB": "yes"}; cmp.Diff(want, first.Env)+cmp.Diff(want, other.Env) != "" {
+		t.Errorf("they have %v and %v", first.Env, other.Env)
+	}
+	if job := i.ForJob(); len(job.Env) > 0 {
+		t.Errorf("a job has %v", job.Env)
 	}
 }

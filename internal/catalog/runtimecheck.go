@@ -32,6 +32,7 @@ func (k *checker) runtime(at string, i Image) {
 		k.at(in+".backend", "%q is none of %s", r.Backend, listed(Backends()))
 	}
 	k.servingRuntime(at, i)
+	k.group(at, i)
 	k.templates(at, i.Args, i.Env)
 	if _, has := i.Env[readByKServe]; has && i.NeedsKServe() {
 		k.at(at+".env."+readByKServe, "KServe reads this variable itself; the model comes from the runtime's sources")
@@ -91,6 +92,39 @@ func (k *checker) servingRuntime(at string, i Image) {
 		k.at(at+".healthPath", "without it the probes are the ServingRuntime's own: leave out readyPath and livePath as well")
 	}
 	k.literal(at, i.Args, i.Env)
+}
+
+// MostNodes bounds maxNodes: a guess, LeaderWorkerSet has no bound of its own. A model over more nodes is none that
+// people start by themselves.
+const MostNodes = 64
+
+// group asks of a runtime whether several pods can serve one model together: how many, and what all but the first run.
+func (k *checker) group(at string, i Image) {
+	r, in := *i.Runtime, at+".runtime"
+	if i.NeedsLeaderWorkerSet() {
+		if r.MaxNodes < 1 || r.MaxNodes > MostNodes {
+			k.at(in+".maxNodes", "%d is not a number of nodes: 1 to %d", r.MaxNodes, MostNodes)
+		}
+		if len(r.WorkerCommand)+len(r.WorkerArgs) == 0 {
+			k.at(in+".workerArgs", "all pods but the first need something to run: workerCommand, workerArgs or both")
+		}
+		k.templates(in, nil, nil, r.WorkerArgs...)
+		return
+	}
+	for field, set := range map[string]bool{"maxNodes": r.MaxNodes != 0, "workerCommand": len(r.WorkerCommand) > 0,
+		"workerArgs": len(r.WorkerArgs) > 0} {
+		if set {
+			k.at(in+"."+field, "several pods that serve one model are run by LeaderWorkerSet: it takes backend: %s",
+				OnLeaderWorkerSet)
+		}
+	}
+	for _, w := range []string{nodesWord, rankWord, leaderWord} {
+		if mentions(w, i.Args, i.Env) || slices.ContainsFunc(r.Sources, func(s Source) bool {
+			return mentions(w, s.Args, s.Env)
+		}) {
+			k.at(in+".backend", "%s is of a group of pods: it takes backend: %s", w, OnLeaderWorkerSet)
+		}
+	}
 }
 
 // fetched asks of a source whether KServe can fetch from it with its secrets: it reads one Secret, by keys of its own.
@@ -204,7 +238,7 @@ func (k *checker) serverVariable(at string, i Image, name string) {
 
 // templates may hold the words of Placeholders and no others. What Kubernetes would expand is refused: $(NAME) of a
 // secret would end up in an argument, which everybody on the node can read.
-func (k *checker) templates(at string, args []string, env map[string]string) {
+func (k *checker) templates(at string, args []string, env map[string]string, worker ...string) {
 	check := func(at, text string) {
 		for _, w := range placeholder.FindAllString(text, -1) {
 			if !slices.Contains(Placeholders(), w) {
@@ -212,13 +246,17 @@ func (k *checker) templates(at string, args []string, env map[string]string) {
 			}
 		}
 	}
-	for n, text := range args {
-		where := fmt.Sprintf("%s.args[%d]", at, n)
-		check(where, text)
-		if strings.Contains(text, "$(") {
-			k.at(where, "%q would be expanded in an argument, which others can read; let the server read a variable", "$(…)")
+	each := func(field string, args []string) {
+		for n, text := range args {
+			where := fmt.Sprintf("%s.%s[%d]", at, field, n)
+			check(where, text)
+			if strings.Contains(text, "$(") {
+				k.at(where, "%q would be expanded in an argument, which others can read; let the server read a variable", "$(…)")
+			}
 		}
 	}
+	each("args", args)
+	each("workerArgs", worker)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		check(at+".env."+name, env[name])
 	}

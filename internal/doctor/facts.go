@@ -87,6 +87,8 @@ type Cluster struct {
 	APIs    map[string]string `json:"apis,omitempty"`   // preferred version by group
 	JobSet  bool              `json:"jobset,omitempty"` // the settings let jobs run on it
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
+	// the settings let endpoints run on it
+	LeaderWorkerSet bool `json:"leaderworkerset,omitempty"`
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool `json:"snapshots,omitempty"`
 	// the settings publish endpoints to a gateway of the site that takes InferencePools

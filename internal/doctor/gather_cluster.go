@@ -34,6 +34,8 @@ type ClusterOptions struct {
 	Volumes bool     // this process makes volumes
 	JobSet  bool     // the settings let jobs run on JobSet
 	KServe  bool     // the settings let endpoints run on KServe
+	// the settings let endpoints run on LeaderWorkerSet
+	LeaderWorkerSet bool
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool
 	// the settings publish endpoints to a gateway of the site that takes InferencePools
@@ -60,8 +62,8 @@ type LogStoreOptions struct {
 }
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
-	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, Snapshots: o.Snapshots,
-		ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant, EnvoyAIGateway: o.EnvoyAIGateway}
+	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, LeaderWorkerSet: o.LeaderWorkerSet,
+		Snapshots: o.Snapshots, ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant, EnvoyAIGateway: o.EnvoyAIGateway}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if o.Poll != nil {

@@ -14,7 +14,7 @@ import (
 // apis are what a cluster may serve beside Kubernetes' own, and the group by which it is known.
 var apis = []struct{ name, group string }{
 	{"dra", "resource.k8s.io"}, {"gpu", "nvidia.com"}, {"kueue", "kueue.x-k8s.io"}, {"kserve", "serving.kserve.io"},
-	{"jobset", "jobset.x-k8s.io"},
+	{"jobset", "jobset.x-k8s.io"}, {"leaderworkerset", "leaderworkerset.x-k8s.io"},
 	{"snapshots", "snapshot.storage.k8s.io"},
 	{"gateway", "gateway.networking.k8s.io"}, {"inference", "inference.networking.k8s.io"},
 	{"kuadrant", "kuadrant.io"}, {"envoyaigateway", "aigateway.envoyproxy.io"}, {"keda", "keda.sh"},
@@ -91,38 +91,39 @@ func (j *judge) apis(c Cluster) {
 				a.group+"/"+version, "Opens", i18n.T("doctor.api_opens."+a.name))})
 			continue
 		}
-		if a.name == "kserve" && c.KServe {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kserve_absent"),
-				Cost: i18n.T("doctor.kserve_cost"), Mend: i18n.T("doctor.kserve_mend")})
-			continue
-		}
-		if a.name == "jobset" && c.JobSet {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.jobset_absent"),
-				Cost: i18n.T("doctor.jobset_cost"), Mend: i18n.T("doctor.jobset_mend")})
-			continue
-		}
-		if a.name == "snapshots" && c.Snapshots {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.snapshots_absent"),
-				Cost: i18n.T("doctor.snapshots_cost"), Mend: i18n.T("doctor.snapshots_mend")})
-			continue
-		}
-		if (a.name == "gateway" || a.name == "inference") && c.ModelGateway {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.model_gateway_absent"),
-				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.model_gateway_mend")})
-			continue
-		}
-		if a.name == "kuadrant" && c.Kuadrant {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.kuadrant_absent"),
-				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.kuadrant_mend")})
-			continue
-		}
-		if a.name == "envoyaigateway" && c.EnvoyAIGateway {
-			j.add(Finding{Check: check, Subject: c.Name, State: Failed, Found: i18n.T("doctor.envoyaigateway_absent"),
-				Cost: i18n.T("doctor.model_gateway_cost"), Mend: i18n.T("doctor.envoyaigateway_mend")})
+		if f, wanted := c.absent(a.name); wanted {
+			f.Check, f.Subject, f.State = check, c.Name, Failed
+			j.add(f)
 			continue
 		}
 		j.skip(check, c.Name, i18n.T("doctor.api_none", "Opens", i18n.T("doctor.api_opens."+a.name)))
 	}
+}
+
+// absent says of an API that is not there what that costs, where the settings ask for it.
+func (c Cluster) absent(api string) (f Finding, wanted bool) {
+	finding := func(found, cost, mend string) Finding {
+		return Finding{Found: i18n.T(found), Cost: i18n.T(cost), Mend: i18n.T(mend)}
+	}
+	const calls = "doctor.model_gateway_cost"
+	switch api {
+	case "kserve":
+		return finding("doctor.kserve_absent", "doctor.kserve_cost", "doctor.kserve_mend"), c.KServe
+	case "jobset":
+		return finding("doctor.jobset_absent", "doctor.jobset_cost", "doctor.jobset_mend"), c.JobSet
+	case "leaderworkerset":
+		return finding("doctor.leaderworkerset_absent", "doctor.leaderworkerset_cost",
+			"doctor.leaderworkerset_mend"), c.LeaderWorkerSet
+	case "snapshots":
+		return finding("doctor.snapshots_absent", "doctor.snapshots_cost", "doctor.snapshots_mend"), c.Snapshots
+	case "gateway", "inference":
+		return finding("doctor.model_gateway_absent", calls, "doctor.model_gateway_mend"), c.ModelGateway
+	case "kuadrant":
+		return finding("doctor.kuadrant_absent", calls, "doctor.kuadrant_mend"), c.Kuadrant
+	case "envoyaigateway":
+		return finding("doctor.envoyaigateway_absent", calls, "doctor.envoyaigateway_mend"), c.EnvoyAIGateway
+	}
+	return Finding{}, false
 }
 
 func (j *judge) nodes(c Cluster) {

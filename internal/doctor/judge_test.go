@@ -65,6 +65,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 			want{"api.snapshots", Failed, "doctor.snapshots_absent"}},
 		"JobSet is not there": {func(f *Facts) { f.Clusters[0].JobSet = true },
 			want{"api.jobset", Failed, "doctor.jobset_absent"}},
+		"LeaderWorkerSet is not there": {func(f *Facts) { f.Clusters[0].LeaderWorkerSet = true },
+			want{"api.leaderworkerset", Failed, "doctor.leaderworkerset_absent"}},
 		"KServe is not there": {func(f *Facts) { f.Clusters[0].KServe = true },
 			want{"api.kserve", Failed, "doctor.kserve_absent"}},
 		"the Gateway API is not there": {func(f *Facts) { f.Clusters[0].ModelGateway = true },

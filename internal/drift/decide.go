@@ -123,7 +123,7 @@ func adopted(d Difference, w *workload.Workload, now time.Time) Outcome {
 	next.Name, next.Namespace, next.Cluster, next.UpdatedAt = s.Name, s.Namespace, d.Cluster, now
 	next.Kind = catalog.Notebook
 	switch s.Kind {
-	case "Deployment", kube.InferenceServiceKind:
+	case "Deployment", kube.InferenceServiceKind, kube.LeaderWorkerSetKind:
 		next.Kind = catalog.Endpoint
 	case "Job", kube.JobSetKind:
 		next.Kind = catalog.Job

@@ -255,6 +255,9 @@ func (p *Pods) version(w workload.Workload, wanted int) int {
 // oneOf names as the pod of an observation one of those that are ready, each in turn, and says which version it runs; 0
 // for the first.
 func (p *Pods) oneOf(o workload.Observation, wanted int) (workload.Observation, int) {
+	if slices.ContainsFunc(o.Pods, isWorker) {
+		o = ofLeaders(o)
+	}
 	if len(o.Pods) == 0 {
 		return o, 0
 	}
@@ -273,6 +276,19 @@ func (p *Pods) oneOf(o workload.Observation, wanted int) (workload.Observation, 
 		return o, one.Revision
 	}
 	return o, o.Pods[0].Revision
+}
+
+func isWorker(r workload.Replica) bool { return r.Worker }
+
+// ofLeaders leaves out pods that answer nobody. The one that an observation names may be such a pod: the one that keeps
+// the others from being ready.
+func ofLeaders(o workload.Observation) workload.Observation {
+	o.Pods = slices.DeleteFunc(slices.Clone(o.Pods), isWorker)
+	o.Pod, o.PodIP = "", ""
+	if len(o.Pods) > 0 {
+		o.Pod, o.PodIP = o.Pods[0].Pod, o.Pods[0].IP
+	}
+	return o
 }
 
 func isPodAddress(ip netip.Addr) bool {

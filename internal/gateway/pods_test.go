@@ -109,6 +109,25 @@ func TestEachPodIsCalledAsItsVersionListens(t *testing.T) {
 	}
 }
 
+// Of several pods that serve one model together the first is called alone, whichever of them the others wait for.
+func TestWorkersAreNotCalled(t *testing.T) {
+	w := notebook("ranker", "anna")
+	w.Kind, w.Image.Port = catalog.Endpoint, 8000
+	w.Observed.Pod, w.Observed.PodIP = "r-nodes-0-1", "10.64.0.8"
+	w.Observed.Pods = []workload.Replica{{Pod: "r-nodes-0-1", IP: "10.64.0.8", Worker: true},
+		{Pod: "r-nodes-0", IP: "10.64.0.7", Ready: true}, {Pod: "r-nodes-0-2", IP: "10.64.0.9", Ready: true, Worker: true}}
+	p := &Pods{transports: map[string]http.RoundTripper{"c1": http.DefaultTransport}}
+	for range 3 {
+		if to, err := p.target(w); err != nil || to.pod != "r-nodes-0" || to.address != "10.64.0.7:8000" {
+			t.Errorf("called is %+v (%v)", to, err)
+		}
+	}
+	w.Observed.Pods = w.Observed.Pods[:1]
+	if to, err := p.target(w); err == nil {
+		t.Errorf("without the first pod %+v is called", to)
+	}
+}
+
 // A canary takes its part of the calls; one that names a version goes there, where that is ready.
 func TestACanaryTakesItsPart(t *testing.T) {
 	w := notebook("ranker", "anna")

@@ -39,6 +39,8 @@ type Access struct {
 	KServe bool `json:"kserve,omitempty"`
 	// jobs may run as JobSets here: role has the right to them; default no
 	JobSet bool `json:"jobset,omitempty"`
+	// endpoints may run as LeaderWorkerSets here: role has the right to them; default no
+	LeaderWorkerSet bool `json:"leaderworkerset,omitempty"`
 	// snapshots of volumes may be taken here: role has the right to VolumeSnapshots; default no
 	Snapshots bool `json:"snapshots,omitempty"`
 	// routes of a gateway for models may be written here: role has the right to them; with modelGateway it is implied

@@ -3,6 +3,7 @@
 //
 // The path of data: Objects renders a workload (objects.go: Secret, storage, StatefulSet or Deployment, Service;
 // kserve.go: an InferenceService in place of a Deployment; jobset.go: a JobSet in place of a Job;
+// leaderworkerset.go: a group of pods in place of one;
 // modelgateway.go: the routes by which a gateway of the site carries an endpoint's calls (ModelGateway); kuadrant.go:
 // the policies of Kuadrant that guard them;
 // pod.go: the pod inside; claim.go: what it claims of devices), TenantObjects the namespace that it runs in (tenant.go:

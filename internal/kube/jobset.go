@@ -123,8 +123,8 @@ func (r renderer) jobSet() (*unstructured.Unstructured, error) {
 	return set, set.UnmarshalJSON(text)
 }
 
-// peerPolicy lets the pods of a job reach each other on every port, and nobody else: the tenant's own policies refuse
-// all that they do not name.
+// peerPolicy lets the pods of a job or of a group reach each other on every port, and nobody else: the tenant's own
+// policies refuse all that they do not name.
 func (r renderer) peerPolicy() *networkingv1.NetworkPolicy {
 	own := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}}}
 	meta := r.meta()
@@ -140,7 +140,7 @@ func (r renderer) peerPolicy() *networkingv1.NetworkPolicy {
 	}
 }
 
-// PeerPolicyName is the name of the NetworkPolicy of a job of several pods.
+// PeerPolicyName is the name of the NetworkPolicy of a job or an endpoint of several pods.
 func PeerPolicyName(w workload.Workload) string { return w.Name + "-peers" }
 
 // peerEnv is how the pods of a job find each other, under the names that PyTorch reads. MASTER_ADDR, MASTER_PORT,

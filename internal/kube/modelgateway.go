@@ -167,7 +167,7 @@ func (r renderer) routes() []Object {
 // inferencePool is the pods that answer. Two versions side by side are both in it, and share the calls by their pods.
 func (r renderer) inferencePool(g ModelGateway) *unstructured.Unstructured {
 	selector := map[string]any{}
-	for key, value := range PodSelector(r.Workload) {
+	for key, value := range AnswerSelector(r.Workload) {
 		selector[key] = value
 	}
 	spec := map[string]any{

@@ -117,6 +117,13 @@ func Objects(in Input) ([]Object, error) {
 	if in.Workload.IsJob() {
 		return append(objects, r.job()), nil
 	}
+	if in.Workload.Image.NeedsLeaderWorkerSet() {
+		set, err := r.leaderWorkerSet()
+		if err != nil {
+			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
+		}
+		return append(append(objects, r.peerPolicy(), set, r.service()), r.routes()...), nil
+	}
 	if in.Workload.Image.NeedsKServe() {
 		inference, err := r.inferenceService()
 		if err != nil {
@@ -143,13 +150,18 @@ func Names(w workload.Workload) []Ref {
 	if w.Image.NeedsKServe() {
 		runner = Ref{KServeAPI, InferenceServiceKind, w.Namespace, w.Name}
 	}
+	if w.Image.NeedsLeaderWorkerSet() {
+		runner = Ref{LeaderWorkerSetAPI, LeaderWorkerSetKind, w.Namespace, GroupName(w)}
+	}
 	refs := []Ref{runner, {"v1", "Service", w.Namespace, w.Name}}
 	if w.IsJob() {
 		refs = []Ref{{"batch/v1", "Job", w.Namespace, w.Name}}
 	}
 	if w.Image.NeedsJobSet() {
-		refs = []Ref{{JobSetAPI, JobSetKind, w.Namespace, w.Name},
-			{"networking.k8s.io/v1", "NetworkPolicy", w.Namespace, PeerPolicyName(w)}}
+		refs = []Ref{{JobSetAPI, JobSetKind, w.Namespace, w.Name}}
+	}
+	if w.Image.NeedsJobSet() || w.Image.NeedsLeaderWorkerSet() {
+		refs = append(refs, Ref{"networking.k8s.io/v1", "NetworkPolicy", w.Namespace, PeerPolicyName(w)})
 	}
 	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.TokenEnv != "" }) {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
@@ -191,6 +203,7 @@ type renderer struct {
 	shared    *resource.Quantity // size of /dev/shm; nil for the runtime's own
 	storage   resource.Quantity
 	claims    *resourcev1.ResourceClaimTemplateSpec // nil for none
+	worker    bool                                  // the pod works for another one of its group: see working
 }
 
 func newRenderer(in Input) (renderer, error) {
@@ -231,6 +244,12 @@ func (in Input) check() error {
 	}
 	if w.Image.NeedsJobSet() && len(w.Name) > maxJobSetName {
 		add("name %q is longer than the %d characters that JobSet leaves", w.Name, maxJobSetName)
+	}
+	if w.Image.NeedsLeaderWorkerSet() && len(w.Name) > maxGroupName {
+		add("name %q is longer than the %d characters that LeaderWorkerSet leaves", w.Name, maxGroupName)
+	}
+	if w.Image.NeedsLeaderWorkerSet() && w.Surges() {
+		add("a group of pods is not there twice: its version stops before another one starts")
 	}
 	if w.IsJob() && !w.Image.NeedsJobSet() && w.Replicas.Want() > 1 {
 		add("a Job has one pod; of several pods a job is on a JobSet")
@@ -516,6 +535,6 @@ func (r renderer) service() *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: r.meta(),
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: PodSelector(r.Workload), Ports: list},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: AnswerSelector(r.Workload), Ports: list},
 	}
 }

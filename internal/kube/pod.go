@@ -126,7 +126,7 @@ func (r renderer) container() corev1.Container {
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
-	if !r.Workload.IsJob() { // a job answers nobody
+	if !r.Workload.IsJob() && !r.worker { // those answer nobody
 		c.Ports = ports(i)
 		c.StartupProbe, c.ReadinessProbe, c.LivenessProbe = probes(r.Workload.Kind, i)
 		c.Lifecycle = r.lifecycle()
@@ -149,7 +149,12 @@ func (r renderer) lifecycle() *corev1.Lifecycle {
 
 // image is that of the workload with its model in arguments and environment.
 func (r renderer) image() catalog.Image {
-	return r.Workload.Image.Serving(r.Workload.Model, r.Workload.Size)
+	w := r.Workload
+	nodes := w.Replicas.Nodes(w.Image)
+	if r.worker {
+		return w.Image.Working(w.Model, w.Size, nodes)
+	}
+	return w.Image.Serving(w.Model, w.Size, nodes)
 }
 
 // ports are where the server answers if it does, where it tells of itself if that is elsewhere, and those that tunnels
@@ -224,7 +229,7 @@ func (r renderer) env() []corev1.EnvVar {
 				Key: s.Key, Optional: new(true)}}})
 	}
 	env = append(env, ofSecrets...)
-	if r.hasToken() {
+	if r.hasToken() && !r.worker {
 		env = append(env, corev1.EnvVar{Name: i.TokenEnv,
 			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 				LocalObjectReference: corev1.LocalObjectReference{Name: r.Workload.Name}, Key: TokenSecretKey,

@@ -93,7 +93,10 @@ func about(w workload.Workload, e *corev1.Event) bool {
 	case "Pod":
 		return w.HasPod(name)
 	case "StatefulSet":
-		return w.Kind == catalog.Notebook && name == w.Name
+		return w.Kind == catalog.Notebook && name == w.Name || w.Image.NeedsLeaderWorkerSet() &&
+			(name == w.PodsName() || w.HasPod(name)) // that of the workers is called after the leader
+	case kube.LeaderWorkerSetKind:
+		return w.Image.NeedsLeaderWorkerSet() && name == kube.GroupName(w)
 	case "Deployment":
 		return w.Kind == catalog.Endpoint && name == w.PodsName()
 	case kube.InferenceServiceKind:

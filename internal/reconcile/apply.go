@@ -89,7 +89,8 @@ func (w *writer) refuse(ctx context.Context, s Step) error {
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
 func (s Step) phase() string {
 	switch s.Kind {
-	case "Namespace", bindingKind, "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind:
+	case "Namespace", bindingKind, "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind,
+		kube.LeaderWorkerSetKind:
 		return s.Kind
 	}
 	return ""

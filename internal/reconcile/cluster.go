@@ -61,6 +61,7 @@ const (
 	byWorkload = "workload" // id in our record
 	byTenant   = "tenant"   // tenant in our record, for the tenant's own objects
 	byClaim    = "claim"    // namespace/claim that a pod mounts
+	byGroup    = "group"    // namespace/LeaderWorkerSet of a pod, as its label says
 	byInvolved = "involved" // UID of the object that an event is about
 )
 
@@ -150,7 +151,8 @@ func (c *caches) prepare() (err error) {
 	if c.entered, err = c.spaces.AddEventHandler(handle(c.spaceSeen)); err != nil {
 		return err
 	}
-	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex}); err != nil {
+	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex,
+		byGroup: groupIndex}); err != nil {
 		return err
 	}
 	if err := c.stock.hear(c.pods, func(before, after any) {
@@ -252,6 +254,8 @@ func (c *caches) wants(api string) bool {
 		return c.access.KServe
 	case kube.JobSetAPI:
 		return c.access.JobSet
+	case kube.LeaderWorkerSetAPI:
+		return c.access.LeaderWorkerSet
 	case kube.SnapshotAPI:
 		return c.access.Snapshots
 	case kube.InferenceAPI, kube.GatewayAPI:
@@ -533,6 +537,14 @@ func ownerIndex(obj any) ([]string, error) {
 		return []string{string(owner.UID)}, nil
 	}
 	return nil, nil
+}
+
+func groupIndex(obj any) ([]string, error) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok || p.Labels[kube.GroupLabel] == "" {
+		return nil, nil
+	}
+	return []string{p.Namespace + "/" + p.Labels[kube.GroupLabel]}, nil
 }
 
 func workloadIndex(obj any) ([]string, error) {

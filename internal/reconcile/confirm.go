@@ -69,6 +69,9 @@ func (l *loop) placed(ctx context.Context, w workload.Workload, name string) (ty
 	if err != nil || nodeOf(pod) == "" {
 		return "", missing(err)
 	}
+	if o := l.runnerOf(w); o.Kind == kube.LeaderWorkerSetKind {
+		return l.placedInGroup(ctx, o, pod)
+	}
 	owner := metav1.GetControllerOf(pod)
 	if owner != nil && owner.Kind == "ReplicaSet" {
 		set, err := l.cluster.Client.AppsV1().ReplicaSets(w.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})

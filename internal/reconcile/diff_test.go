@@ -351,6 +351,7 @@ func TestKindOf(t *testing.T) {
 		"Job":              &batchv1.Job{},
 		"InferenceService": &unstructured.Unstructured{Object: map[string]any{"kind": "InferenceService"}},
 		"JobSet":           &unstructured.Unstructured{Object: map[string]any{"kind": "JobSet"}},
+		"LeaderWorkerSet":  &unstructured.Unstructured{Object: map[string]any{"kind": "LeaderWorkerSet"}},
 		"InferencePool":    &unstructured.Unstructured{Object: map[string]any{"kind": "InferencePool"}},
 		"HTTPRoute":        &unstructured.Unstructured{Object: map[string]any{"kind": "HTTPRoute"}},
 		"AuthPolicy":       &unstructured.Unstructured{Object: map[string]any{"kind": "AuthPolicy"}},

@@ -416,6 +416,9 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 			l.seeTemplate(s, predictorTemplate(r))
 		case kube.JobSetKind:
 			l.seeTemplate(s, jobSetTemplate(r))
+		case kube.LeaderWorkerSetKind:
+			replicas = new(groupsWanted(r))
+			l.seeTemplate(s, groupTemplate(r))
 		default:
 			return
 		}
@@ -425,7 +428,7 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 	default:
 		return
 	}
-	s.Kind, s.Name, s.Leaving = kind, o.GetName(), o.GetDeletionTimestamp() != nil
+	s.Kind, s.Name, s.Leaving = kind, strings.TrimSuffix(o.GetName(), ownSuffix[kind]), o.GetDeletionTimestamp() != nil
 	s.Running = running()
 	s.Generation, s.Lease = kube.OwnerOf(o.GetAnnotations()).Generation, kube.LeaseOf(o.GetAnnotations())
 	if spec, ok := kube.SpecOf(o.GetAnnotations()); ok {
@@ -441,6 +444,9 @@ func (l *loop) seeObject(s *drift.ClusterState, kind string, o metav1.Object) {
 	}
 }
 
+// ownSuffix is what the portal itself appends to the name of a workload for what makes its pods.
+var ownSuffix = map[string]string{kube.LeaderWorkerSetKind: workload.GroupSuffix}
+
 func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
 	if kind == kube.InferenceServiceKind {
 		made := l.predictor(o)
@@ -448,6 +454,9 @@ func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
 			return nil
 		}
 		kind, o = "Deployment", made
+	}
+	if kind == kube.LeaderWorkerSetKind {
+		return l.groupPods(o, l.groupSets(o))
 	}
 	if kind == kube.JobSetKind {
 		made := l.jobOf(o)

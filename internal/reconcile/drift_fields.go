@@ -13,6 +13,12 @@ import (
 const (
 	podSpec       = "spec.template.spec"
 	predictorSpec = "spec.predictor" // of an InferenceService
+
+	// of a LeaderWorkerSet
+	leaderPart = "spec.leaderWorkerTemplate.leaderTemplate"
+	workerPart = "spec.leaderWorkerTemplate.workerTemplate"
+	leaderSpec = leaderPart + ".spec"
+	workerSpec = workerPart + ".spec"
 )
 
 // strictFields are the fields of each kind below which an object is what the portal rendered, because what is added
@@ -31,8 +37,10 @@ var strictFields = map[string][]string{
 	"StatefulSet":             {"spec.replicas", "spec.selector", podSpec},
 	"Deployment":              {"spec.replicas", "spec.selector", podSpec},
 	kube.InferenceServiceKind: {"spec"},
-	kube.InferencePoolKind:    {"spec"}, // who else is in it answers in the endpoint's name
-	kube.HTTPRouteKind:        {"spec"}, // and who is led elsewhere
+	// Kueue adds labels to the pods of a LeaderWorkerSet
+	kube.LeaderWorkerSetKind: {"spec.replicas", "spec.leaderWorkerTemplate.size", leaderSpec, workerSpec},
+	kube.InferencePoolKind:   {"spec"}, // who else is in it answers in the endpoint's name
+	kube.HTTPRouteKind:       {"spec"}, // and who is led elsewhere
 	// who may call, and how much
 	kube.AuthPolicyKind: {"spec"}, kube.RateLimitPolicyKind: {"spec"}, kube.TokenRateLimitPolicyKind: {"spec"},
 	kube.BackendKind: {"spec"}, kube.AIServiceBackendKind: {"spec"}, kube.AIGatewayRouteKind: {"spec"},
@@ -57,7 +65,9 @@ var ancestors = []string{"metadata"}
 
 // labelled are the maps in which a key of the portal's own domain is the portal's alone.
 var labelled = []string{"metadata.labels.", "metadata.annotations.", "spec.template.metadata.labels.",
-	"spec.template.metadata.annotations.", predictorSpec + ".labels.", predictorSpec + ".annotations."}
+	"spec.template.metadata.annotations.", predictorSpec + ".labels.", predictorSpec + ".annotations.",
+	leaderPart + ".metadata.labels.", leaderPart + ".metadata.annotations.",
+	workerPart + ".metadata.labels.", workerPart + ".metadata.annotations."}
 
 // Written under field managers of their own, by quota.go and checkpoint.go.
 const (
@@ -90,23 +100,18 @@ func platform(pattern string) bool {
 
 // keysOf are the fields that tell the items of a list apart, as in the schema of server-side apply; other lists are
 // compared as a whole. A key that is missing in an item has its default, which all of ours write out.
-var keysOf = map[string][]string{
-	podSpec + ".containers":                    {"name"},
-	podSpec + ".containers[].env":              {"name"},
-	podSpec + ".containers[].ports":            {"containerPort", "protocol"},
-	podSpec + ".containers[].volumeMounts":     {"mountPath"},
-	podSpec + ".containers[].resources.claims": {"name"},
-	podSpec + ".volumes":                       {"name"},
-	podSpec + ".resourceClaims":                {"name"},
-	"spec.ports":                               {"port", "protocol"},
+var keysOf = listKeys(podSpec, predictorSpec, leaderSpec, workerSpec)
 
-	predictorSpec + ".containers":                    {"name"},
-	predictorSpec + ".containers[].env":              {"name"},
-	predictorSpec + ".containers[].ports":            {"containerPort", "protocol"},
-	predictorSpec + ".containers[].volumeMounts":     {"mountPath"},
-	predictorSpec + ".containers[].resources.claims": {"name"},
-	predictorSpec + ".volumes":                       {"name"},
-	predictorSpec + ".resourceClaims":                {"name"},
+func listKeys(podSpecs ...string) map[string][]string {
+	keys := map[string][]string{"spec.ports": {"port", "protocol"}}
+	for _, spec := range podSpecs {
+		for list, of := range map[string][]string{"containers": {"name"}, "containers[].env": {"name"},
+			"containers[].ports": {"containerPort", "protocol"}, "containers[].volumeMounts": {"mountPath"},
+			"containers[].resources.claims": {"name"}, "volumes": {"name"}, "resourceClaims": {"name"}} {
+			keys[spec+"."+list] = of
+		}
+	}
+	return keys
 }
 
 // defaults are what the API server fills in where nothing is rendered, by its version 1.36

@@ -32,6 +32,10 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 			obs.Reason, obs.Detail = i18n.T("reconcile.jobset_waits"), jobSetWords(set)
 		}
 	}
+	if asGroup(m.object) != nil && len(m.pods) == 0 && w.Desired == workload.WantRunning && !t.any() &&
+		obs.Reason.IsZero() {
+		obs.Reason = i18n.T("reconcile.leaderworkerset_waits")
+	}
 	running := w.Desired == workload.WantRunning && obs.Ready && obs.Generation >= w.Generation
 	if t.own && !running || t.any() && obs.Reason.IsZero() {
 		obs.Reason, obs.Detail = t.reason, t.detail

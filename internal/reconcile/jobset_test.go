@@ -77,35 +77,7 @@ type jobset struct {
 
 // run looks at every JobSet after each change of one or of a Job.
 func (k jobset) run(ctx context.Context) {
-	changes := make(chan struct{}, 1)
-	follow := func(watch func() (<-chan struct{}, error)) {
-		for ctx.Err() == nil {
-			seen, err := watch()
-			if err != nil {
-				continue
-			}
-			for range seen {
-				select {
-				case changes <- struct{}{}:
-				default:
-				}
-			}
-		}
-	}
-	go follow(func() (<-chan struct{}, error) {
-		w, err := k.custom.Watch(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return ticks(w.ResultChan()), nil
-	})
-	go follow(func() (<-chan struct{}, error) {
-		w, err := k.r.Client.BatchV1().Jobs(k.r.namespace).Watch(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return ticks(w.ResultChan()), nil
-	})
+	changes := woken(ctx, k.custom.Watch, k.r.Client.BatchV1().Jobs(k.r.namespace).Watch)
 	for {
 		select {
 		case <-ctx.Done():
@@ -123,17 +95,6 @@ func (k jobset) run(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func ticks[T any](from <-chan T) <-chan struct{} {
-	to := make(chan struct{})
-	go func() {
-		defer close(to)
-		for range from {
-			to <- struct{}{}
-		}
-	}()
-	return to
 }
 
 func (k jobset) act(ctx context.Context, set *unstructured.Unstructured) error {

@@ -81,6 +81,7 @@ var kinds = []kind{
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.AppsV1().Deployments(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
 	customKind(kube.InferenceServiceKind, kube.KServeAPI, inferenceServices),
+	customKind(kube.LeaderWorkerSetKind, kube.LeaderWorkerSetAPI, leaderWorkerSets),
 	{name: jobKind,
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.BatchV1().Jobs(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.BatchV1().Jobs(ns)) }},
@@ -92,7 +93,7 @@ const jobKind = "Job"
 // makesPods reports whether an object of a kind makes the pods of a workload.
 func makesPods(kind string) bool {
 	return kind == "StatefulSet" || kind == "Deployment" || kind == jobKind ||
-		kind == kube.InferenceServiceKind || kind == kube.JobSetKind
+		kind == kube.InferenceServiceKind || kind == kube.JobSetKind || kind == kube.LeaderWorkerSetKind
 }
 
 const bindingKind = "RoleBinding"

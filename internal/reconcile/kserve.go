@@ -40,7 +40,9 @@ type custom struct {
 var (
 	inferenceServices = schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1",
 		Resource: "inferenceservices"}
-	jobSets         = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
+	jobSets          = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
+	leaderWorkerSets = schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1",
+		Resource: "leaderworkersets"}
 	volumeSnapshots = schema.GroupVersionResource{Group: "snapshot.storage.k8s.io", Version: "v1",
 		Resource: "volumesnapshots"}
 	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",
@@ -156,13 +158,16 @@ func (l *loop) predictor(service metav1.Object) *appsv1.Deployment {
 var madeSuffix = map[string]string{kube.InferenceServiceKind: workload.PredictorSuffix,
 	kube.JobSetKind: workload.NodesSuffix, kube.AIGatewayRouteKind: ""}
 
-// madeOf is the InferenceService, JobSet or AIGatewayRoute of ours that an operator has made an object of: a
-// Deployment, a Service, a Job or an HTTPRoute, which carry the labels and the record of ours. nil for an object that
-// nobody has made so.
+// madeOf is the InferenceService, JobSet, LeaderWorkerSet or AIGatewayRoute of ours that an operator has made an object
+// of: a Deployment, a Service, a Job, a StatefulSet or an HTTPRoute, which carry the labels and the record of ours. nil
+// for an object that nobody has made so.
 func (l *loop) madeOf(o metav1.Object) metav1.Object {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil {
 		return nil
+	}
+	if owner.Kind == kube.LeaderWorkerSetKind || owner.Kind == "Pod" {
+		return l.groupOf(o)
 	}
 	suffix, known := madeSuffix[owner.Kind]
 	if !known || o.GetName() != owner.Name+suffix ||

@@ -22,11 +22,12 @@ import (
 
 // ownedObjects is what the cluster has of a workload.
 type ownedObjects struct {
-	// the StatefulSet, Deployment, InferenceService, Job or JobSet; nil for none of ours
+	// the StatefulSet, Deployment, InferenceService, LeaderWorkerSet, Job or JobSet; nil for none of ours
 	object metav1.Object
 	// the Deployment itself, or the one that KServe has made of the InferenceService; nil for none
 	deployment *appsv1.Deployment
-	job        *batchv1.Job // the Job itself, or the one that JobSet has made of the JobSet; nil for none
+	job        *batchv1.Job          // the Job itself, or the one that JobSet has made of the JobSet; nil for none
+	groups     []*appsv1.StatefulSet // that LeaderWorkerSet has made of the LeaderWorkerSet: leader's, workers'
 	sets       []*appsv1.ReplicaSet
 	pods       []*corev1.Pod // newest first, those that are not being deleted before those that are
 }
@@ -45,6 +46,9 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		m.deployment = object.(*appsv1.Deployment)
 	case kube.InferenceServiceKind:
 		m.deployment = l.predictor(object)
+	case kube.LeaderWorkerSetKind:
+		m.groups = l.groupSets(object)
+		m.pods = l.groupPods(object, m.groups)
 	case kube.JobSetKind:
 		if m.job = l.jobOf(object); m.job != nil {
 			m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(m.job.UID))
@@ -65,11 +69,14 @@ func (l *loop) gather(w workload.Workload) ownedObjects {
 		}
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})
-	if asJobSet(object) != nil {
+	if m.several() {
 		slices.SortStableFunc(m.pods, telling)
 	}
 	return m
 }
+
+// several reports whether the pods belong together: all of them run, or none does.
+func (m ownedObjects) several() bool { return asJobSet(m.object) != nil || asGroup(m.object) != nil }
 
 // runnerOf is what makes the pods of a workload, as far as it must be known to tell it from another's.
 func (l *loop) runnerOf(w workload.Workload) Object {
@@ -95,6 +102,9 @@ func (m ownedObjects) uids() []string {
 	}
 	if m.job != nil && m.job.UID != m.object.GetUID() {
 		uids = append(uids, string(m.job.UID))
+	}
+	for _, set := range m.groups {
+		uids = append(uids, string(set.UID))
 	}
 	for _, set := range m.sets {
 		uids = append(uids, string(set.UID))
@@ -124,21 +134,21 @@ func answers(p *corev1.Pod) bool {
 // replicas are the pods of an endpoint, the one that counts first; and whether Kubernetes has made or begun to delete
 // as many as there shall be.
 func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, scaled bool) {
-	d, set := m.deployment, asJobSet(m.object)
-	if d == nil && set == nil {
+	d := m.deployment
+	if d == nil && !m.several() {
 		return nil, false
 	}
 	first := m.pod()
 	for _, p := range m.pods {
 		r := workload.Replica{Pod: p.Name, IP: p.Status.PodIP, Node: nodeOf(p), Ready: answers(p),
-			Revision: revisionOf(p.Labels)}
+			Revision: revisionOf(p.Labels), Worker: kube.Works(p.Labels)}
 		if p == first {
 			list = slices.Insert(list, 0, r)
 		} else {
 			list = append(list, r)
 		}
 	}
-	if set != nil {
+	if m.several() {
 		return list, false // it never has another number
 	}
 	return list, d.Status.ObservedGeneration >= d.Generation && d.Spec.Replicas != nil &&
@@ -153,7 +163,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	if pod := m.pod(); pod != nil {
 		describe(&obs, pod)
 	}
-	if asJobSet(m.object) != nil {
+	if m.several() {
 		obs.Ready = together(m.pods, w.Replicas.Want())
 	}
 	obs.Pods, obs.Scaled = m.replicas(w)
@@ -235,6 +245,9 @@ func (m ownedObjects) rolledOut() bool {
 		if asJobSet(o) != nil {
 			return o.GetDeletionTimestamp() == nil && (m.job != nil || jobSetEnded(o) != nil || queued(o))
 		}
+		if asGroup(o) != nil {
+			return o.GetDeletionTimestamp() == nil && groupSettled(o)
+		}
 		return o.GetDeletionTimestamp() == nil && takenUp(o, m.deployment) && settled(m.deployment)
 	case *batchv1.Job:
 		return o.DeletionTimestamp == nil && (!suspended(o) || o.Status.Active == 0 && jobCondition(o,
@@ -279,7 +292,8 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 		return false, err
 	}
 	for _, p := range pods.Items {
-		if owner := metav1.GetControllerOf(&p); owner != nil && (ownedBy(owner, w.Name) || ownedBy(owner, w.PodsName())) {
+		if owner := metav1.GetControllerOf(&p); owner != nil && (ownedBy(owner, w.Name) || ownedBy(owner, w.PodsName()) ||
+			orphaned(&p, w.PodsName(), w.ID)) {
 			return false, nil
 		}
 	}

@@ -63,7 +63,8 @@ func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObj
 	return firstNudge
 }
 
-// touch changes what makes the pods. KServe and JobSet hand no note on, so that it is what they have made there.
+// touch changes what makes the pods. Operators hand no note on, so that it is what they have made there: of a group the
+// StatefulSet that they made last.
 func (l *loop) touch(ctx context.Context, m ownedObjects, now time.Time) error {
 	object := m.object
 	if m.deployment != nil {
@@ -71,6 +72,9 @@ func (l *loop) touch(ctx context.Context, m ownedObjects, now time.Time) error {
 	}
 	if m.job != nil {
 		object = m.job
+	}
+	if n := len(m.groups); n > 0 {
+		object = m.groups[n-1]
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": string(object.GetUID()), "annotations": map[string]string{nudgeNote: now.UTC().Format(time.RFC3339)},
@@ -123,6 +127,9 @@ func (m ownedObjects) template() corev1.PodSpec {
 	}
 	if set, ok := m.object.(*appsv1.StatefulSet); ok {
 		return set.Spec.Template.Spec
+	}
+	if n := len(m.groups); n > 0 {
+		return m.groups[n-1].Spec.Template.Spec
 	}
 	if m.job != nil {
 		return m.job.Spec.Template.Spec

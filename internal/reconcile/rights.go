@@ -29,7 +29,7 @@ var (
 // them, and nothing else; where an administrator binds, it writes nothing outside of tenants' namespaces.
 func RightsFor(a kube.Access) Rights {
 	policies := keep
-	if a.JobSet { // each JobSet has a NetworkPolicy of its own, which goes with it
+	if a.JobSet || a.LeaderWorkerSet { // each of those has a NetworkPolicy of its own, which goes with it
 		policies = own
 	}
 	r := Rights{
@@ -72,6 +72,10 @@ func RightsFor(a kube.Access) Rights {
 	if a.JobSet {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"jobset.x-k8s.io"},
 			Resources: []string{"jobsets"}, Verbs: own})
+	}
+	if a.LeaderWorkerSet {
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"leaderworkerset.x-k8s.io"},
+			Resources: []string{"leaderworkersets"}, Verbs: own})
 	}
 	if a.Snapshots {
 		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"snapshot.storage.k8s.io"},

@@ -43,7 +43,7 @@ func (l *loop) rollout(w workload.Workload, m ownedObjects, t applyError) *workl
 
 // ofRevision is what one revision has of the objects.
 func (m ownedObjects) ofRevision(number int) ownedObjects {
-	own := ownedObjects{object: m.object, deployment: m.deployment}
+	own := ownedObjects{object: m.object, deployment: m.deployment, groups: m.groups}
 	is := func(labels map[string]string) bool { return max(1, revisionOf(labels)) == number }
 	own.sets = filtered(m.sets, func(s *appsv1.ReplicaSet) bool { return is(s.Labels) })
 	own.pods = filtered(m.pods, func(p *corev1.Pod) bool { return is(p.Labels) })

@@ -153,7 +153,7 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 		if obj, exists, _ := l.caches().sets.GetByKey(name); exists {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
-	case "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind,
+	case "StatefulSet", "Deployment", kube.InferenceServiceKind, jobKind, kube.JobSetKind, kube.LeaderWorkerSetKind,
 		"PersistentVolumeClaim":
 		if made, ok := l.caches().cached(Key{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}); ok {
 			l.wakeRecorded(made)

@@ -71,6 +71,10 @@ func (s *Offers) modelFit(ctx context.Context, a identity.Actor, w Spec) (*Model
 	}
 	engine := w.Image.Runtime.Engine
 	fit := ModelFit{Served: served, RoomGiB: sizing.RoomFor(w.Size, engine)}
+	if w.Image.NeedsLeaderWorkerSet() { // each pod has a part of it
+		nodes := float64(w.Replicas.Least())
+		fit.RoomGiB, served.Estimate.GiB = nodes*fit.RoomGiB, served.Estimate.GiB/nodes
+	}
 	smallest, _ := served.Smallest(engine, sizingOffers(offers))
 	fit.Smallest = smallest.Size
 	return &fit, nil

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,9 +45,11 @@ type Offering struct {
 	Clusters []string
 	KServe   []string // clusters that endpoints may run on as InferenceServices of KServe
 	JobSet   []string // clusters that jobs may run on as JobSets
-	Proxied  []string // clusters whose workloads are reached by the API server's proxy
-	Limits   Limits
-	GitImage string // that clones repositories; "" where the site has none
+	// LeaderWorkerSet are clusters that endpoints may run on in groups of pods
+	LeaderWorkerSet []string
+	Proxied         []string // clusters whose workloads are reached by the API server's proxy
+	Limits          Limits
+	GitImage        string // that clones repositories; "" where the site has none
 	// BucketImage copies data sets from object storage; "" where the site has none.
 	BucketImage string
 	External    bool // endpoints can be reached from outside the company network
@@ -71,6 +74,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	w.Name = c.name(d.Name)
 	c.kserve(w)
 	c.jobSet(w)
+	c.leaderWorkerSet(w)
 	c.proxied(w)
 	w.Model = c.model(d, w)
 	w.Mounts = slices.Concat(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes), c.datasets(d.Datasets))
@@ -177,7 +181,8 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 		case !size.OfferedOn(known):
 		case c.mayHold(size, known) && c.opens(image, known) &&
 			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)) &&
-			(!image.NeedsJobSet() || slices.Contains(c.offering.JobSet, known)):
+			(!image.NeedsJobSet() || slices.Contains(c.offering.JobSet, known)) &&
+			(!image.NeedsLeaderWorkerSet() || slices.Contains(c.offering.LeaderWorkerSet, known)):
 			return known
 		case usual == "":
 			usual = known
@@ -202,6 +207,20 @@ func (c *checker) kserve(w Spec) {
 		c.problem("name", i18n.T("request.kserve_name", "Suffix", workload.PredictorSuffix))
 	}
 }
+
+// leaderWorkerSet refuses what LeaderWorkerSet cannot do: it is not on every cluster, and what it makes has the names
+// that a notebook's StatefulSet or an endpoint would have.
+func (c *checker) leaderWorkerSet(w Spec) {
+	offered := slices.Contains(c.offering.LeaderWorkerSet, w.Cluster)
+	if w.Image.NeedsLeaderWorkerSet() && w.Cluster != "" && !offered {
+		c.problem("image", i18n.T("request.no_leaderworkerset", "Image", w.Image.Title, "Cluster", w.Cluster))
+	}
+	if offered && groupName.MatchString(w.Name) {
+		c.problem("name", i18n.T("request.leaderworkerset_name", "Suffix", workload.GroupSuffix))
+	}
+}
+
+var groupName = regexp.MustCompile(workload.GroupSuffix + `(-[0-9]+)?$`)
 
 // opens reports whether the gateway can show an image's server its secret there: an API server takes the header with it
 // out of what it passes on.

@@ -25,7 +25,6 @@ type JobDraft struct {
 	Args        []string          `json:",omitempty"`
 	Env         map[string]string `json:",omitempty"`
 	Retries     int               `json:",omitempty"`
-	Nodes       int               `json:",omitempty"` // pods that begin together; 0 for one
 	TimeLimit   string            `json:",omitempty"` // "2h"; "" for the whole lease
 	CommandLine string            `json:",omitempty"` // in place of Command and Args: one line as a shell reads it
 	EnvLines    string            `json:",omitempty"` // in place of Env: NAME=value, one on each line
@@ -33,7 +32,7 @@ type JobDraft struct {
 
 // zero reports whether nothing was said of a job.
 func (d JobDraft) zero() bool {
-	return len(d.Command)+len(d.Args)+len(d.Env) == 0 && d.Retries == 0 && d.Nodes == 0 &&
+	return len(d.Command)+len(d.Args)+len(d.Env) == 0 && d.Retries == 0 &&
 		strings.TrimSpace(d.TimeLimit) == "" &&
 		strings.TrimSpace(d.CommandLine) == "" && strings.TrimSpace(d.EnvLines) == ""
 }
@@ -81,16 +80,19 @@ func (c *checker) job(d Draft, w Spec) *workload.Job {
 	return &j
 }
 
-// nodes is how many pods a job has, all at once; the zero Range for one.
+// nodes is how many pods a job or an endpoint has, all at once; the zero Range for one.
 func (c *checker) nodes(d Draft, w Spec) workload.Range {
 	most := cmp.Or(c.offering.Limits.MaxReplicas, DefaultLimits().MaxReplicas)
+	if w.Image.NeedsLeaderWorkerSet() {
+		most = min(most, w.Image.Runtime.MaxNodes)
+	}
 	switch {
 	case d.Nodes == 0 || d.Nodes == 1:
 		return workload.Range{}
 	case d.Nodes < 0 || d.Nodes > most:
 		c.problem("nodes", i18n.T("request.nodes_range", "Most", most))
 		return workload.Range{}
-	case w.Image.Name != "" && !w.Image.NeedsJobSet():
+	case w.Image.Name != "" && !w.Image.NeedsJobSet() && !w.Image.NeedsLeaderWorkerSet():
 		c.problem("nodes", i18n.T("request.nodes_one", "Image", w.Image.Title))
 		return workload.Range{}
 	}

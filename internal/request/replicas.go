@@ -14,10 +14,17 @@ import (
 
 // replicas checks between how many replicas an endpoint shall have; the zero Range where nothing was said.
 func (c *checker) replicas(d Draft, w Spec) workload.Range {
-	if d.Kind == catalog.Job && d.Replicas == nil {
+	one := d.Replicas == nil || *d.Replicas == workload.Range{Min: 1, Max: 1}
+	switch {
+	case w.Image.NeedsLeaderWorkerSet() && d.Kind == catalog.Endpoint && !one:
+		c.problem("replicas", i18n.T("replicas.one_group", "Image", w.Image.Title))
+		return workload.Range{}
+	case one && d.Kind != catalog.Notebook && (d.Replicas == nil || d.Kind == catalog.Endpoint):
 		return c.nodes(d, w)
-	}
-	if d.Replicas == nil {
+	case d.Nodes > 1:
+		c.problem("nodes", i18n.T("request.nodes_only"))
+		return workload.Range{}
+	case d.Replicas == nil:
 		return workload.Range{}
 	}
 	r, most := *d.Replicas, cmp.Or(c.offering.Limits.MaxReplicas, DefaultLimits().MaxReplicas)

@@ -60,6 +60,8 @@ type Draft struct {
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 	Volumes  []VolumeUse `json:",omitempty"` // personal volumes of the asker
 	Datasets []string    `json:",omitempty"` // names of data sets that the team offers
+	// Nodes are pods that begin together, of a job on JobSet or an endpoint on LeaderWorkerSet; 0 for one
+	Nodes int `json:",omitempty"`
 	// Replicas of an endpoint; nil for one
 	Replicas *workload.Range `json:",omitempty"`
 	// Scaling of an endpoint; nil for a number that its owner sets

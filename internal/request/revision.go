@@ -162,17 +162,30 @@ func (s *Service) revised(w workload.Workload, t tenant.Tenant, d RevisionDraft)
 	}
 	ask := revisionAsk{agreed: d.StopFirst, RevisionPlan: RevisionPlan{Image: spec.Image, Model: spec.Model,
 		Mounts: w.Mounts, ReadyWithin: c.readyWithin(d.ReadyWithin), Percent: d.Percent}}
-	if spec.Image.Name != "" && spec.Image.NeedsKServe() != w.Image.NeedsKServe() {
-		c.problem("image", i18n.T("versions.backend", "Image", spec.Image.Title))
-	}
-	if d.Percent != nil && w.Image.NeedsKServe() {
-		c.problem("percent", i18n.T("versions.kserve_whole"))
-	}
+	c.revisedBackend(w, spec, d)
 	if p := d.Percent; p != nil && (*p < 0 || *p > workload.MostPercent) {
 		c.problem("percent", i18n.T("versions.percent_range", "Most", workload.MostPercent))
 	}
 	ask.fields = c.fields
 	return ask
+}
+
+// revisedBackend refuses what the backend of an endpoint cannot do with another version.
+func (c *checker) revisedBackend(w workload.Workload, spec Spec, d RevisionDraft) {
+	switch image := spec.Image; {
+	case image.Name == "":
+	case image.PodsBackend() != w.Image.PodsBackend():
+		c.problem("image", i18n.T("versions.backend", "Image", image.Title))
+	case image.NeedsLeaderWorkerSet() && w.Replicas.Most() > image.Runtime.MaxNodes:
+		c.problem("image", i18n.T("request.nodes_range", "Most", image.Runtime.MaxNodes))
+	}
+	switch {
+	case d.Percent == nil:
+	case w.Image.NeedsKServe():
+		c.problem("percent", i18n.T("versions.kserve_whole"))
+	case w.Image.NeedsLeaderWorkerSet():
+		c.problem("percent", i18n.T("versions.group_whole"))
+	}
 }
 
 // renamed says of the image what is wrong with a model that was not named anew: it is the image that was chosen.
@@ -322,7 +335,9 @@ func (s *Service) planned(ctx context.Context, tx Tx, a identity.Actor, w worklo
 			return ask, err
 		}
 	}
-	ask.Why = notSpare(w, spec, f)
+	if ask.Why = notSpare(w, spec, f); w.Image.NeedsLeaderWorkerSet() {
+		ask.Why = i18n.T("versions.group_stops")
+	}
 	ask.StopFirst = !ask.Why.IsZero() || w.State != workload.Running
 	if w.State != workload.Running {
 		ask.Why = i18n.Text{}

@@ -101,7 +101,8 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	}
 	site := s.site()
 	w, err := seen.Spec.edited(e, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		KServe: site.KServe, JobSet: site.JobSet, Proxied: site.Proxied, Limits: site.Limits})
+		KServe: site.KServe, JobSet: site.JobSet, LeaderWorkerSet: site.LeaderWorkerSet,
+		Proxied: site.Proxied, Limits: site.Limits})
 	if err != nil {
 		return Request{}, err
 	}
@@ -130,6 +131,7 @@ func (w Spec) edited(e Edited, o Offering) (Spec, error) {
 		if w.Size.Name != "" && !w.Size.OfferedOn(w.Cluster) {
 			w.Cluster = c.cluster("", w.Size, w.Image)
 			c.kserve(w)
+			c.leaderWorkerSet(w)
 			c.proxied(w)
 		}
 	}

@@ -21,10 +21,12 @@ type Site struct {
 	Clusters  []string
 	KServe    []string // clusters that endpoints may run on as InferenceServices of KServe
 	JobSet    []string // clusters that jobs may run on as JobSets
-	Proxied   []string // clusters whose workloads are reached by the API server's proxy
-	Limits    Limits
-	Mirror    catalog.Mirror   // where images are pulled from
-	Scans     catalog.ScanLink // page of an image scanner; "" for none
+	// LeaderWorkerSet are clusters that endpoints may run on in groups of pods
+	LeaderWorkerSet []string
+	Proxied         []string // clusters whose workloads are reached by the API server's proxy
+	Limits          Limits
+	Mirror          catalog.Mirror   // where images are pulled from
+	Scans           catalog.ScanLink // page of an image scanner; "" for none
 	// Undo is how long an approver can undo an answer that is given as undoable; 0: such answers take effect at once.
 	Undo time.Duration
 	// Unlicensed are the nodes of each cluster on which a vGPU has lost its license: new starts of vGPUs avoid them.

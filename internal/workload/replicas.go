@@ -24,6 +24,15 @@ func (r Range) Least() int { return max(1, r.Min) }
 // Most is how many there may be.
 func (r Range) Most() int { return max(r.Least(), r.Max) }
 
+// Nodes is how many pods serve one model together, each of them a replica in what is counted and charged; 0 for what is
+// no such group.
+func (r Range) Nodes(i catalog.Image) int {
+	if !i.NeedsLeaderWorkerSet() {
+		return 0
+	}
+	return r.Least()
+}
+
 // ToZero reports whether it may sleep.
 func (r Range) ToZero() bool { return r.Min == 0 && r.Max > 0 }
 
@@ -92,6 +101,8 @@ type Replica struct {
 	Ready bool   `json:"ready"`
 	// Revision is what it runs.
 	Revision int `json:"revision,omitempty"`
+	// Worker: it works for the first pod of its group, and answers nobody.
+	Worker bool `json:"worker,omitempty"`
 }
 
 // Placed is how many pods are on a node, those that are being deleted with them: nobody else can have their GPUs.

@@ -1692,6 +1692,7 @@ type ServesModel struct {
 	Name, Source, Revision string
 	Context                string // length in tokens; "" for the model's own
 	Quantization           string
+	Nodes                  string // over how many it is spread; "" where one pod serves it
 }
 
 // JobFacts is what a job runs, none for other kinds.
@@ -1713,8 +1714,13 @@ func ServesFacts(ctx context.Context, m *ServesModel) []ui.DefModel {
 		return nil
 	}
 	say := ui.L(ctx)
+	nodes := ui.DefModel{Term: say.S("start.nodes"), Value: m.Nodes, Test: "nodes"}
+	if m.Name == "" {
+		return known(nodes)
+	}
 	items := known(ui.DefModel{Term: say.S("model.title"), Value: m.Name, About: say.S("model.from_" + m.Source),
-		Test: "model"}, ui.DefModel{Term: say.S("model.revision_term"), Value: m.Revision, Test: "revision"})
+		Test: "model"}, nodes,
+		ui.DefModel{Term: say.S("model.revision_term"), Value: m.Revision, Test: "revision"})
 	if m.Context != "" {
 		items = append(items, ui.DefModel{Term: say.S("model.context_term"),
 			Value: say.S("model.tokens", "Tokens", m.Context), Test: "context"})
@@ -2056,7 +2062,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var50 string
 		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 826, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 832, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var50)
 		if templ_7745c5c3_Err != nil {

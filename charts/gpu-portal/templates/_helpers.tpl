@@ -168,6 +168,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.jobset -}}
 {{- $_ := set $access "jobset" true -}}
 {{- end -}}
+{{- if .Values.rbac.leaderworkerset -}}
+{{- $_ := set $access "leaderworkerset" true -}}
+{{- end -}}
 {{- if .Values.rbac.snapshots -}}
 {{- $_ := set $access "snapshots" true -}}
 {{- end -}}

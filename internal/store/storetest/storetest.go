@@ -63,6 +63,7 @@ func Workload(id string) workload.Workload {
 			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
 			Auth: "token", Port: 8888, Runtime: &catalog.Runtime{Engine: catalog.VLLM,
 				ServingRuntime: "kserve-huggingfaceserver", ModelFormat: "huggingface",
+				MaxNodes: 4, WorkerCommand: []string{"ray"}, WorkerArgs: []string{"start"},
 				Sources: []catalog.Source{{Kind: catalog.FromHub, Args: []string{"--x"}}}},
 			Backend: catalog.OnJobSet, HealthPath: "/api", OpenPath: "/lab",
 			SSH:   &catalog.SSH{Port: 2222, User: "jovyan"},

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -33,22 +32,18 @@ type holder struct {
 	unclear bool // several lines, or what it held is not on record or not its own
 }
 
-// madeSuffix is what KServe and JobSet append to the name of a workload before they make its pods.
-var madeSuffix = map[catalog.WorkloadKind]string{catalog.Endpoint: workload.PredictorSuffix,
-	catalog.Job: workload.NodesSuffix}
-
 // Attribute says how busy the devices of each line were in a span, from what was seen of pods. A name that stands for
 // more than one line, because two workloads had it or because size or price changed in the span, says nothing: nobody
 // can tell which of them a sample is of.
 func Attribute(metered []Metered, seen []gpumetrics.WindowSummary, s usage.Span) []usage.EngineLine {
 	holders, order := holdersOf(metered, s)
 	for _, stretch := range seen {
-		for _, kind := range catalog.WorkloadKinds() {
-			key := name{stretch.Namespace, workload.NameOfPod(kind, stretch.Pod), kind}
-			h := holders[key]
-			if suffix := madeSuffix[kind]; h == nil && suffix != "" {
-				key.name = strings.TrimSuffix(key.name, suffix)
-				h = holders[key]
+		for kind, names := range workload.NamesOfPod(stretch.Pod) {
+			var h *holder
+			for _, n := range names {
+				if h = holders[name{stretch.Namespace, n, kind}]; h != nil {
+					break
+				}
 			}
 			if h == nil || !stretch.EngineMean.Known() {
 				continue

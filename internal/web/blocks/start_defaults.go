@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -45,7 +46,8 @@ func (w *Blocks) Images(form StartForm) []catalog.Image {
 	for _, i := range w.Site().ImagesFor(form.Tenant) {
 		switch kind := catalog.WorkloadKind(form.Kind); {
 		case !i.RunsAs(kind) || !i.OfferedTo(form.Tenant) || i.NeedsKServe() && len(w.Site().KServe) == 0,
-			i.NeedsJobSet() && len(w.Site().JobSet) == 0:
+			i.NeedsJobSet() && len(w.Site().JobSet) == 0,
+			i.NeedsLeaderWorkerSet() && len(w.Site().LeaderWorkerSet) == 0:
 		case i.Kind == kind:
 			fitting = append(fitting, i)
 		default:
@@ -55,16 +57,18 @@ func (w *Blocks) Images(form StartForm) []catalog.Image {
 	return append(fitting, others...)
 }
 
-// SettleImage replaces an image of the other kind, after the kind was changed.
+// SettleImage replaces an image of the other kind, after the kind was changed, and drops the number of pods that the
+// image cannot have.
 func (w *Blocks) SettleImage(form StartForm) StartForm {
 	images := w.Images(form)
 	for _, i := range images {
 		if i.Name == form.Image {
-			return form
+			return form.settlePods(i)
 		}
 	}
 	if len(images) > 0 {
 		form.Image = images[0].Name
+		form = form.settlePods(images[0])
 	}
 	for _, kind := range catalog.WorkloadKinds() { // what nobody typed goes with the kind
 		if form.Storage == usualStorage(string(kind)) {
@@ -73,6 +77,18 @@ func (w *Blocks) SettleImage(form StartForm) StartForm {
 		}
 	}
 	return form
+}
+
+// settlePods: an endpoint has replicas, or one group of nodes.
+func (f StartForm) settlePods(i catalog.Image) StartForm {
+	switch {
+	case f.Kind != string(catalog.Endpoint):
+	case i.NeedsLeaderWorkerSet():
+		f.Min, f.Max, f.Scaling = "", "", autoscale.Typed{}
+	default:
+		f.Nodes = ""
+	}
+	return f
 }
 
 // KindOfImage is a form whose kind follows from the image that its address names, where the address names no kind: a

@@ -142,7 +142,7 @@ func (f StartForm) Draft() request.Draft {
 		Datasets: f.Datasets, Secrets: f.Secrets, Git: f.git(),
 		Reason: f.Reason, Key: f.Key,
 		Cluster:  f.Cluster,
-		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Model: f.model(), Replicas: f.replicas(),
+		Replaces: workload.ID(f.Replaces), JobDraft: f.job(), Nodes: f.nodes(), Model: f.model(), Replicas: f.replicas(),
 		Scaling: f.scaling(), Reach: f.reach(), Schedule: f.Hours.Scheduled()}
 }
 
@@ -202,13 +202,16 @@ func number(text string, otherwise int) int {
 	return n
 }
 
-// LikeModel fills in what an endpoint serves, and with how many replicas.
-func (f StartForm) LikeModel(m *catalog.Model, r workload.Range, p autoscale.Policy) StartForm {
+// LikeModel fills in what an endpoint serves, and with how many replicas or on how many nodes.
+func (f StartForm) LikeModel(i catalog.Image, m *catalog.Model, r workload.Range, p autoscale.Policy) StartForm {
 	if m != nil {
 		f.Model, f.Revision, f.Quantization = m.Name, m.Revision, m.Quantization
 		if m.ContextLength > 0 {
 			f.Context = strconv.Itoa(m.ContextLength)
 		}
+	}
+	if n := r.Nodes(i); n > 0 {
+		f.Nodes = strconv.Itoa(n)
 	}
 	if r.Most() > r.Lowest() {
 		f.Min, f.Max = strconv.Itoa(r.Lowest()), strconv.Itoa(r.Most())
@@ -255,8 +258,8 @@ func (f StartForm) ofGit() map[string]string {
 // ofEndpoint are the fields that only an endpoint has, by their names in the form.
 func (f StartForm) ofEndpoint() map[string]string {
 	return map[string]string{"model.name": f.Model, "model.revision": f.Revision, "model.contextLength": f.Context,
-		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max, "reach": f.Reach,
-		"scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
+		"model.quantization": f.Quantization, "replicas.min": f.Min, "replicas.max": f.Max, "nodes": f.Nodes,
+		"reach": f.Reach, "scaling.metric": f.Scaling.Metric, "scaling.target": f.Scaling.Target,
 		"scaling.scaleDownAfter": f.Scaling.ScaleDownAfter, "scaling.toZeroAfter": f.Scaling.ToZeroAfter}
 }
 
@@ -269,8 +272,16 @@ func (f StartForm) job() request.JobDraft {
 	if err != nil && strings.TrimSpace(f.Retries) != "" {
 		retries = -1 // which no job may have
 	}
-	return request.JobDraft{CommandLine: f.Command, EnvLines: f.Env, Retries: retries, Nodes: number(f.Nodes, 0),
+	return request.JobDraft{CommandLine: f.Command, EnvLines: f.Env, Retries: retries,
 		TimeLimit: f.TimeLimit}
+}
+
+// nodes are the pods of a job or of an endpoint that is spread over several; 0 for one, and for notebooks.
+func (f StartForm) nodes() int {
+	if f.Kind == string(catalog.Notebook) {
+		return 0
+	}
+	return number(f.Nodes, 0)
 }
 
 // LikeJob fills the form of a job after the pattern of another workload. Its name is made up anew.

@@ -65,7 +65,7 @@ func (w *Blocks) RepeatStart(k page.Call) (*workloadview.OneClickModel, error) {
 		Datasets: DatasetNames(last.Mounts), Key: w.Requests.NewKey(),
 		Secrets: SecretNames(k.Actor.Person.ID, k.Actor.Person.ID, last.Secrets)}
 	form = form.LikeImage(last.Image)
-	form = form.LikeModel(last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
+	form = form.LikeModel(last.Image, last.Model, last.Replicas, last.Scaling).LikeGit(last.Git)
 	if last.StorageGiB > 0 && last.Volume == "" {
 		form.Storage = strconv.Itoa(last.StorageGiB) + "Gi"
 	}

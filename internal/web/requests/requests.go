@@ -198,7 +198,7 @@ func againURL(r request.Request) string {
 		q.Add("secrets", name)
 	}
 	maps.Copy(q, blocks.ImageValues(r.Spec.Image))
-	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Model, r.Spec.Replicas,
+	maps.Copy(q, blocks.StartForm{}.LikeModel(r.Spec.Image, r.Spec.Model, r.Spec.Replicas,
 		r.Spec.Scaling).LikeGit(r.Spec.Git).Values())
 	return "/start?" + q.Encode()
 }
@@ -237,7 +237,8 @@ func (w *Pages) factsModel(say page.Words, r request.Request) requests.FactsMode
 	m := requests.FactsModel{ID: string(r.ID), Kind: requests.Kind(r.Kind), Size: blocks.SizeModel(say, r.Spec.Size),
 		Image: say.ImageTitle(r.Spec.Image), Lease: say.Duration(r.Spec.Lease.Std()), Price: requestPrice(say, r),
 		Beside: besidePrice(say, r), PerHour: say.MoneyPerHour(r.Spec.Size.PricePerHour),
-		Job: blocks.JobModel(say, r.Spec.Job, r.Spec.Replicas.Most()), Serves: blocks.ServesModel(say, r.Spec.Model),
+		Job:     blocks.JobModel(say, r.Spec.Job, r.Spec.Replicas.Most()),
+		Serves:  blocks.ServesModel(say, r.Spec.Image, r.Spec.Model, r.Spec.Replicas),
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
 		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}

@@ -33,12 +33,26 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 	for _, i := range w.Images(form) {
 		if i.Name == form.Image && i.Runtime != nil {
 			m.Model = modelFields(k.Words, form, *i.Runtime, wrong)
+			m.Nodes = w.nodesField(form, i, wrong)
 		}
 	}
 	if m.Model == nil && wrong("model.name") != "" { // it was typed for another runtime
 		m.Model = modelFields(k.Words, form, catalog.Runtime{}, wrong)
 	}
 	return m
+}
+
+// nodesField is over how many nodes the endpoint is spread, in place of its replicas; nil where it is not.
+func (w *Pages) nodesField(form blocks.StartForm, i catalog.Image, wrong func(string) string) *start.NodesModel {
+	if !i.NeedsLeaderWorkerSet() {
+		return nil
+	}
+	most := i.Runtime.MaxNodes
+	if n := w.Site().Limits.MaxReplicas; n > 0 {
+		most = min(most, n)
+	}
+	return &start.NodesModel{FieldModel: start.FieldModel{Value: page.OrElse(form.Nodes, "1"),
+		Error: page.OrElse(wrong("nodes"), wrong("replicas"))}, Most: strconv.Itoa(most)}
 }
 
 // scalingFields are how the endpoint scales: the metrics that its server and its size can tell.

@@ -394,6 +394,26 @@ func OnJobSet(w *World) (image string) {
 	return image
 }
 
+// OnNodes lets the clusters of a world run endpoints on LeaderWorkerSet, and names the image that runs so.
+func OnNodes(w *World) (image string) {
+	image = "vllm"
+	w.Site.LeaderWorkerSet, w.Site.Catalog.Images = w.Site.Clusters, slices.Clone(w.Site.Catalog.Images)
+	at := slices.IndexFunc(w.Site.Catalog.Images, func(i catalog.Image) bool { return i.Name == image })
+	r := *w.Site.Catalog.Images[at].Runtime
+	r.Backend, r.MaxNodes, r.WorkerCommand = catalog.OnLeaderWorkerSet, 4, []string{"ray", "start"}
+	w.Site.Catalog.Images[at].Runtime = &r
+	return image
+}
+
+// overNodes is a world with an image on LeaderWorkerSet, and an endpoint over four nodes that runs in it.
+func overNodes(s Scope) *World {
+	w := Busy(s)
+	OnNodes(w)
+	w.Add(w.Workload("llm-large", Anna, "mig-1g.10gb").Endpoint().Running("gpu-02", 47*time.Minute, 7*time.Hour).
+		Between(4, 4, 4, 4))
+	return w
+}
+
 // nodes is a world with an image on JobSet, and a job of four pods that runs in it.
 func nodes(s Scope) *World {
 	w := Busy(s)

@@ -218,7 +218,8 @@ func inPlaceOf(k page.Call, w workload.Workload) url.Values {
 // likePath is the start page filled as this workload was, to change what it failed for.
 func likePath(k page.Call, w workload.Workload) string {
 	q := inPlaceOf(k, w)
-	maps.Copy(q, blocks.StartForm{}.LikeModel(w.Model, w.Replicas.Range, w.Replicas.Scaling).LikeGit(w.Git).Values())
+	maps.Copy(q, blocks.StartForm{}.LikeModel(w.Image, w.Model, w.Replicas.Range,
+		w.Replicas.Scaling).LikeGit(w.Git).Values())
 	return "/start?" + q.Encode()
 }
 

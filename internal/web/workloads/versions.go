@@ -170,7 +170,7 @@ func (w *Pages) newVersionModel(k page.Call, s details, f versionForm,
 	var quantizations []string
 	takes := s.Model != nil
 	for _, i := range w.Images(blocks.StartForm{Kind: string(catalog.Endpoint), Tenant: s.Tenant}) {
-		if i.NeedsKServe() != s.Image.NeedsKServe() {
+		if i.PodsBackend() != s.Image.PodsBackend() {
 			continue
 		}
 		m.Images = append(m.Images, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(say, i)})

@@ -113,8 +113,8 @@ func jobSetTemplate(set *unstructured.Unstructured) corev1.PodTemplateSpec {
 	return spec.ReplicatedJobs[0].Template.Spec.Template
 }
 
-// together reports whether a job or a group of several pods runs: all of them are there, and each answers or has come to
-// its end.
+// together reports whether a job or a group of several pods runs: all of them are there, and each answers or has
+// succeeded.
 func together(pods []*corev1.Pod, wanted int) bool {
 	running, done := 0, 0
 	for _, p := range pods {
@@ -128,9 +128,9 @@ func together(pods []*corev1.Pod, wanted int) bool {
 	return running > 0 && running+done >= wanted
 }
 
-// telling orders the pods of a job or a group of several: first the one that says most of where it is. One that waits or
-// fails keeps all the others from going on; of those that failed it is the one that failed first, for the others fail
-// because it is gone. Else it is the one of rank 0.
+// telling orders the pods of a job or a group of several: first the one that says most of where it is. One that waits
+// or fails keeps all the others from going on; of those that failed it is the one that failed first, for the others
+// fail because it is gone. Else it is the one of rank 0.
 func telling(a, b *corev1.Pod) int {
 	if by := cmp.Compare(leavingRank(a), leavingRank(b)); by != 0 {
 		return by

@@ -43,8 +43,8 @@ func (l *loop) groupSets(group metav1.Object) (sets []*appsv1.StatefulSet) {
 	return sets
 }
 
-// groupPods are those of the StatefulSets, and workers whose StatefulSet is gone already: a leader that is deleted takes
-// it with it, and they hold their GPUs until they have stopped.
+// groupPods are those of the StatefulSets, and workers whose StatefulSet is gone already: a leader that is deleted
+// takes it with it, and they hold their GPUs until they have stopped.
 func (l *loop) groupPods(group metav1.Object, sets []*appsv1.StatefulSet) (pods []*corev1.Pod) {
 	for _, set := range sets {
 		pods = append(pods, lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(set.UID))...)
@@ -61,8 +61,8 @@ func (l *loop) groupPods(group metav1.Object, sets []*appsv1.StatefulSet) (pods 
 	return pods
 }
 
-// orphaned reports whether a pod says that it is a worker of a group. Where its StatefulSet is gone nothing else can say
-// so; Kubernetes deletes pods whose owner is not there.
+// orphaned reports whether a pod says that it is a worker of a group. Where its StatefulSet is gone nothing else can
+// say so; Kubernetes deletes pods whose owner is not there.
 func orphaned(p *corev1.Pod, group string, id workload.ID) bool {
 	owner := metav1.GetControllerOf(p)
 	return owner != nil && owner.Kind == setOfPods && owner.Name == workersOf(group) &&

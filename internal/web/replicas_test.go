@@ -12,6 +12,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
+// TestNodesOnThePage: the pods of a group are its nodes, whose number stays.
+func TestNodesOnThePage(t *testing.T) {
+	t.Parallel()
+	doc := read(t, sceneWorld(t, "workload", "endpoint, runs on four nodes").Get(webtest.Anna, "/workloads/w-llm-large"),
+		http.StatusOK)
+	card := part(doc, "workload-replicas")
+	if title, ready := textOf(card.Find("h2, h3").First()), textOf(part(doc, "replicas-ready")); title != "Nodes" ||
+		ready != "4 of 4" {
+		t.Errorf("want 4 of 4 nodes, got %q %q", ready, title)
+	}
+	if card.Find("a").Length()+part(doc, "replicas-range").Length() != 0 {
+		t.Errorf("another number is offered: %q", textOf(card))
+	}
+}
+
 // TestReplicasOnThePage: how many answer, what all of them cost, and another number within the range; what is no number
 // or too many is said beside the field, and who may only look is not offered to change it.
 func TestReplicasOnThePage(t *testing.T) {

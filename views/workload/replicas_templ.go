@@ -18,6 +18,7 @@ import (
 type ReplicasModel struct {
 	ID     string
 	Hidden bool // the workload is always one pod; the region stays empty
+	Nodes  bool // the pods serve one model together, and their number stays
 	Ready  int
 	Wanted int
 	Min    int
@@ -60,7 +61,7 @@ func Replicas(m ReplicasModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 28, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 29, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -94,19 +95,13 @@ func Replicas(m ReplicasModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: append([]ui.DefModel{
-					{Term: ui.L(ctx).S("replicas.ready_term"), Test: "replicas-ready", Value: readyWords(ctx, m)},
-					{Term: ui.L(ctx).S("replicas.range_term"), Test: "replicas-range",
-						Value: ui.L(ctx).S("replicas.between", "Min", m.Min, "Max", m.Max)},
-					{Term: ui.L(ctx).S("replicas.price_term"), Test: "replicas-price", Value: m.Price},
-				}, m.Scaling...)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: podsFacts(ctx, m)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("replicas.title"), Test: "workload-replicas",
-				Actions: changeReplicas(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: podsTitle(ctx, m), Test: "workload-replicas", Actions: changeReplicas(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -117,6 +112,23 @@ func Replicas(m ReplicasModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func podsTitle(ctx context.Context, m ReplicasModel) string {
+	if m.Nodes {
+		return ui.L(ctx).S("start.nodes")
+	}
+	return ui.L(ctx).S("replicas.title")
+}
+
+func podsFacts(ctx context.Context, m ReplicasModel) []ui.DefModel {
+	facts := []ui.DefModel{{Term: ui.L(ctx).S("replicas.ready_term"), Test: "replicas-ready", Value: readyWords(ctx, m)}}
+	if !m.Nodes {
+		facts = append(facts, ui.DefModel{Term: ui.L(ctx).S("replicas.range_term"), Test: "replicas-range",
+			Value: ui.L(ctx).S("replicas.between", "Min", m.Min, "Max", m.Max)})
+	}
+	facts = append(facts, ui.DefModel{Term: ui.L(ctx).S("replicas.price_term"), Test: "replicas-price", Value: m.Price})
+	return append(facts, m.Scaling...)
 }
 
 func readyWords(ctx context.Context, m ReplicasModel) string {
@@ -201,7 +213,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("scaling.lead", "Least", m.Least, "LeastPrice", m.LeastPrice, "Most", m.Most, "MostPrice",
 				m.MostPrice, "Used", m.Used, "Limit", m.Limit, "Size", m.Size))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 86, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 98, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

@@ -29,6 +29,9 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	if s.Desired == workload.WantRunning {
 		m.Ready = s.Observed.ReadyReplicas()
 	}
+	if m.Nodes = s.Image.NeedsLeaderWorkerSet(); m.Nodes {
+		return m
+	}
 	if s.mayChange && s.CanScale() && !r.Scaling.Automatic() {
 		m.Change = page.WorkloadPath(s.ID) + "/replicas"
 	}

@@ -26,7 +26,7 @@ func TestAnEndpointOverSeveralNodes(t *testing.T) {
 	form := url.Values{"tenant": {"vision"}, "kind": {"endpoint"}, "size": {"mig-1g.10gb"}, "image": {image},
 		"lease": {"4h"}, "reason": {"the large one"}, "name": {"large"}, "nodes": {"5"}, "storage": {"0"}}
 	back := textOf(read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity).Find("main"))
-	if !strings.Contains(back, "Write a number of nodes from 1 to 4") {
+	if !strings.Contains(back, "Enter 1 to 4 nodes") {
 		t.Errorf("5 nodes: %s", back)
 	}
 	form.Set("nodes", "2")

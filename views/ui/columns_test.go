@@ -52,7 +52,7 @@ func TestColumnsInWords(t *testing.T) {
 		words = append(words, c.AttrOr("data-column", ""))
 	}
 	if got, want := strings.Join(words, "|"), "1 Nov · €13.00: Vision €10.00, 3 others €3.00|"+
-		"2 Nov · €21.00: Vision €20.00, 3 others €1.00|3 Nov · still to come"; got != want {
+		"2 Nov · €21.00: Vision €20.00, 3 others €1.00|3 Nov · upcoming"; got != want {
 		t.Errorf("want %s, got %s", want, got)
 	}
 	if n := doc.Find("table tbody tr").Length(); n != 2 {

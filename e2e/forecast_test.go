@@ -74,7 +74,7 @@ func TestWhenWillItStart(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/workloads/" + id)
 	p.reads("[data-test=forecast]", "Ready between")
-	p.reads("[data-test=forecast-rests]", "lease of 1 other ends by then")
+	p.reads("[data-test=forecast-rests]", "other lease ends by then")
 	p.accessible()
 	p.shot("waiting")
 	p.open("/")

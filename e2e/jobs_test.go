@@ -81,7 +81,7 @@ func TestJobsOverREST(t *testing.T) {
 		return w["desired"] == "finished"
 	})
 	if failed["exitCode"] != 3. || failed["job"].(map[string]any)["attempts"] != 2. ||
-		!strings.Contains(str(failed["reason"]), "exit code 3") {
+		!strings.Contains(str(failed["reason"]), "exited with code 3") {
 		t.Errorf("want exit code 3 after two attempts, got %v", failed)
 	}
 	over := dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil)

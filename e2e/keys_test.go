@@ -152,7 +152,7 @@ func reachedFromOutside(t *testing.T, dana client, w map[string]any, key string)
 	p.accessible()
 	p.shot("ask")
 	p.click("[data-test=reach-confirm]")
-	p.reads("main", "External access the company network")
+	p.reads("main", "External access to")
 	p.shot("waits")
 	asked := p.page.URL()
 	id := asked[strings.LastIndex(asked, "/")+1:]

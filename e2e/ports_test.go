@@ -63,7 +63,7 @@ func TestPortsOfAWorkload(t *testing.T) {
 		}
 	}
 	shell.says(5, `no port "grpc". It has: board`, "forward", "with-ports", "grpc")
-	newShell(t).signedIn("nora").says(4, "no workload", "forward", "with-ports", "board")
+	newShell(t).signedIn("nora").says(4, "No workload", "forward", "with-ports", "board")
 	p.open("/workloads/" + str(w["id"]) + "/history")
 	p.reads("[data-test=workload-history]", "Port 6006")
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+str(w["id"])+"/stop", nil)

@@ -112,7 +112,7 @@ func TestSSHIntoAWorkload(t *testing.T) {
 		t.Fatal("the connection outlives the workload")
 	}
 	dana.reaches(str(w["id"]), "stopped")
-	shell.says(5, "by-ssh does not run", "ssh", "by-ssh")
+	shell.says(5, "by-ssh is not running", "ssh", "by-ssh")
 	p.open(page + "/history")
 	p.reads("[data-test=workload-history]", "opened a tunnel")
 	p.reads("[data-test=workload-history]", "Port 2222, open for")
@@ -159,7 +159,7 @@ func (s shell) copiesBytes(args []string) {
 func othersHaveNoTunnel(t *testing.T, dir, key string) {
 	t.Helper()
 	newShell(t).signedIn("devi").says(4, "has not shared it with you", "proxy", "by-ssh")
-	newShell(t).signedIn("nora").says(4, "no workload", "proxy", "by-ssh")
+	newShell(t).signedIn("nora").says(4, "No workload", "proxy", "by-ssh")
 	newShell(t).says(3, "Not signed in", "proxy", "by-ssh")
 	another := filepath.Join(dir, "another")
 	makeKey(t, another)

@@ -298,7 +298,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.fill("[data-test=volume-gib]", "40")
 	otto.expecting("409")
 	otto.click("[data-test=volume-grow-confirm]")
-	otto.reads("[data-test=form-errors]", "it has 30 GiB now")
+	otto.reads("[data-test=form-errors]", "it now has 30 GiB")
 	otto.fill("[data-test=volume-gib]", "40")
 	otto.click("[data-test=volume-grow-confirm]")
 	otto.sees("[data-test=flash]")

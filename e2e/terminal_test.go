@@ -137,7 +137,7 @@ func (p *person) passesFiles() {
 	p.reads("[data-test=files]", base+"/")
 	p.fill("[data-test=files-path]", "/nowhere")
 	p.click("[data-test=files-go]")
-	p.reads("[data-test=files-wrong]", "There is no /nowhere")
+	p.reads("[data-test=files-wrong]", "/nowhere does not exist")
 	p.click("[data-test=tab-history]")
 	p.reads("[data-test=workload-history]", dir+"/model ü.bin, 3,145,728 bytes")
 }

@@ -76,7 +76,7 @@ func TestTrafficOfAnEndpoint(t *testing.T) {
 
 	p.click("[data-test=tab-traffic]")
 	p.reads("[data-test=traffic-requests]", "per minute")
-	p.reads("[data-test=traffic-errors]", "1 wrong call")
+	p.reads("[data-test=traffic-errors]", "1 client error")
 	p.reads("[data-test=traffic-tokens]", "8 prompt, 16 completion")
 	p.reads("[data-test=traffic-consumers]", "nightly summaries")
 	p.reads("[data-test=traffic-consumers]", "in the browser")

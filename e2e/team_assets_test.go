@@ -348,7 +348,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.click("[data-test=dataset]:has-text('" + set + "') [data-test=dataset-withdraw]")
 	otto.accessible()
 	otto.click("[data-test=dataset-withdraw-confirm]")
-	otto.reads("[data-test=flash]", "The files stay")
+	otto.reads("[data-test=flash]", "The files are kept")
 	deletes := func() {
 		otto.open("/team/vision/volumes")
 		otto.click(row + " [data-test=delete]")
@@ -365,7 +365,7 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		t.Error("what goes is offered for a start")
 	}
 	otto.click(row + " [data-test=restore]")
-	otto.reads("[data-test=flash]", "It stays")
+	otto.reads("[data-test=flash]", "Restored")
 	if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil ||
 		volume(name)["deleteAfter"] != nil {
 		t.Errorf("it was taken back: %v %v", err, volume(name))

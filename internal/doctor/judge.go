@@ -386,6 +386,7 @@ func Checks() []string {
 		"admins", "address.portal", "address.apps", "cluster", "clock.cluster", "rights.cluster", "rights.tenant",
 		"rights.proxy", "rights.logs", "rights.terminal", "rights.runtimes", "rights.agents",
 		"api.dra", "api.gpu", "api.kueue", "api.kserve", "api.jobset", "api.leaderworkerset", "api.snapshots",
-		"api.gateway", "api.inference", "api.kuadrant", "api.envoyaigateway", "api.keda", "api.route", "nodes", "storage", "prometheus", "clock.prometheus",
+		"api.gateway", "api.inference", "api.kuadrant", "api.envoyaigateway", "api.keda", "api.route",
+		"nodes", "storage", "prometheus", "clock.prometheus",
 		"series", "logstore", "licenses", "images"}
 }

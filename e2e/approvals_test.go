@@ -135,7 +135,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	ada.do(ada.page.Keyboard().Press("x"))
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(0)) // no row has the focus yet
 	ada.presses("j")
-	ada.sees("[data-test=inbox-row][aria-current=true]:focus") // its page is there: a tick on the page before would be lost
+	ada.sees("[data-test=inbox-row][aria-current=true]:focus") // the next page is there: it keeps no tick of this one
 	ada.presses("x")
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(1))
 	ada.accessible()

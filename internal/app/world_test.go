@@ -123,8 +123,8 @@ func newWorld(t *testing.T, changes ...func(*config.Config)) *world {
 	return newWorldWith(t, nil, changes...)
 }
 
-// leftToMakeTest skips what starts a whole portal when tests are to be short, as in make check: 160 of them take minutes.
-// The one that is left is what a new service fails first.
+// leftToMakeTest skips what starts a whole portal when tests are to be short, as in make check: 160 of them take
+// minutes. The one that is left is what a new service fails first.
 func leftToMakeTest(t *testing.T) {
 	t.Helper()
 	if testing.Short() && t.Name() != "TestNobodyGetsNothing" {

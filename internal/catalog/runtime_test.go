@@ -179,8 +179,8 @@ func TestAJobServesNoModel(t *testing.T) {
 	}
 }
 
-// onServingRuntime is an image whose container is that of a ServingRuntime of the cluster.
-const onServingRuntime = `sizes:
+// oneSize begins a catalog.
+const oneSize = `sizes:
 - name: cpu
   title: CPU
   technology: cpu
@@ -190,7 +190,10 @@ const onServingRuntime = `sizes:
   pricePerHour: {minor: 1, currency: EUR}
   defaultLease: 8h
   maxLease: 7d
-images:
+`
+
+// onServingRuntime is an image whose container is that of a ServingRuntime of the cluster.
+const onServingRuntime = oneSize + `images:
 - name: hf
   title: Hugging Face
   kind: endpoint
@@ -257,17 +260,7 @@ func TestServingRuntimeServes(t *testing.T) {
 }
 
 // onNodes is an image whose pods serve one model together.
-const onNodes = `sizes:
-- name: cpu
-  title: CPU
-  technology: cpu
-  isolation: none
-  cpu: "1"
-  memory: 1Gi
-  pricePerHour: {minor: 1, currency: EUR}
-  defaultLease: 8h
-  maxLease: 7d
-images:
+const onNodes = oneSize + `images:
 - name: nodes
   title: Several nodes
   kind: endpoint

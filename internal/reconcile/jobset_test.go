@@ -43,26 +43,31 @@ func withJobSet(o *reconcile.Options) { onSite(o, func(s *kube.Site) { s.Access.
 
 // A cluster without JobSet says so of the job that needs it, and one where it is not set up does.
 func TestWithoutJobSet(t *testing.T) {
-	for name, adjust := range map[string]func(*reconcile.Options){"not installed": withJobSet,
+	withoutOperator(t, onJobSet(notebook("job-a"), 2, "train"), withJobSet, "reconcile.no_jobset")
+}
+
+// withoutOperator wants a workload to fail, with the reason, where the operator that makes its pods is not installed or
+// the portal has no right to its objects; another workload starts, and deleting the one that failed goes through.
+func withoutOperator(t *testing.T, needs workload.Workload, allow func(*reconcile.Options), reason string) {
+	t.Helper()
+	for name, adjust := range map[string]func(*reconcile.Options){"not installed": allow,
 		"not set up": func(*reconcile.Options) {}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			j, other := onJobSet(notebook("job-a"), 2, "train"), notebook("nb-b")
-			w.store.Put(j)
-			w.store.Put(other)
+			w.store.Put(needs)
+			w.store.Put(notebook("nb-b"))
 			w.run(adjust)
-			w.state(j.ID, workload.Failed)
-			if got := w.store.Get(j.ID).Reason; got.ID != "reconcile.no_jobset" ||
-				got.Args["Cluster"] != reconciletest.Cluster {
+			w.state(needs.ID, workload.Failed)
+			if got := w.store.Get(needs.ID).Reason; got.ID != reason || got.Args["Cluster"] != reconciletest.Cluster {
 				t.Errorf("reason %+v", got)
 			}
 			within(t, 2*time.Minute, "the other", func() bool {
 				return slices.Contains(w.cluster.objects(namespace), "StatefulSet/nb-b")
 			})
-			if err := w.store.SetDesired(j.ID, workload.Delete, time.Now()); err != nil {
+			if err := w.store.SetDesired(needs.ID, workload.Delete, time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			w.state(j.ID, workload.Ended)
+			w.state(needs.ID, workload.Ended)
 		})
 	}
 }

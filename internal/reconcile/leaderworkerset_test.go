@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,28 +51,7 @@ func withLeaderWorkerSet(o *reconcile.Options) {
 
 // A cluster without LeaderWorkerSet says so of the endpoint that needs it, and one where it is not set up does.
 func TestWithoutLeaderWorkerSet(t *testing.T) {
-	for name, adjust := range map[string]func(*reconcile.Options){"not installed": withLeaderWorkerSet,
-		"not set up": func(*reconcile.Options) {}} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			ep, other := onNodes(notebook("ep-a"), 2), notebook("nb-b")
-			w.store.Put(ep)
-			w.store.Put(other)
-			w.run(adjust)
-			w.state(ep.ID, workload.Failed)
-			if got := w.store.Get(ep.ID).Reason; got.ID != "reconcile.no_leaderworkerset" ||
-				got.Args["Cluster"] != reconciletest.Cluster {
-				t.Errorf("reason %+v", got)
-			}
-			within(t, 2*time.Minute, "the other", func() bool {
-				return slices.Contains(w.cluster.objects(namespace), "StatefulSet/nb-b")
-			})
-			if err := w.store.SetDesired(ep.ID, workload.Delete, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			w.state(ep.ID, workload.Ended)
-		})
-	}
+	withoutOperator(t, onNodes(notebook("ep-a"), 2), withLeaderWorkerSet, "reconcile.no_leaderworkerset")
 }
 
 // lws plays the controller of LeaderWorkerSet in one namespace for groups of which there is one, as v0.10 does

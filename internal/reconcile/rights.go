@@ -63,40 +63,10 @@ func RightsFor(a kube.Access) Rights {
 		},
 		Agents: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"get"}}},
 	}
+	r.Tenant = append(r.Tenant, operatorRights(a)...)
 	if a.KServe {
-		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"serving.kserve.io"},
-			Resources: []string{"inferenceservices"}, Verbs: own})
 		r.Runtimes = []rbacv1.PolicyRule{{APIGroups: []string{"serving.kserve.io"},
 			Resources: []string{"clusterservingruntimes"}, Verbs: []string{"list"}}}
-	}
-	if a.JobSet {
-		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"jobset.x-k8s.io"},
-			Resources: []string{"jobsets"}, Verbs: own})
-	}
-	if a.LeaderWorkerSet {
-		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"leaderworkerset.x-k8s.io"},
-			Resources: []string{"leaderworkersets"}, Verbs: own})
-	}
-	if a.Snapshots {
-		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"snapshot.storage.k8s.io"},
-			Resources: []string{"volumesnapshots"}, Verbs: own})
-	}
-	if a.ModelGateway {
-		r.Tenant = append(r.Tenant,
-			rbacv1.PolicyRule{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"httproutes"}, Verbs: own},
-			rbacv1.PolicyRule{APIGroups: []string{"inference.networking.k8s.io"}, Resources: []string{"inferencepools"},
-				Verbs: own})
-	}
-	if a.Kuadrant {
-		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{"kuadrant.io"},
-			Resources: []string{"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies"}, Verbs: own})
-	}
-	if a.EnvoyAIGateway {
-		r.Tenant = append(r.Tenant,
-			rbacv1.PolicyRule{APIGroups: []string{"gateway.envoyproxy.io"},
-				Resources: []string{"backends", "securitypolicies", "backendtrafficpolicies"}, Verbs: own},
-			rbacv1.PolicyRule{APIGroups: []string{"aigateway.envoyproxy.io"},
-				Resources: []string{"aigatewayroutes", "aiservicebackends"}, Verbs: own})
 	}
 	if a.Bindings == kube.BindAdmin {
 		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
@@ -117,4 +87,24 @@ func RightsFor(a kube.Access) Rights {
 			Resources: []string{"rolebindings"}, Verbs: []string{"list", "watch"}})
 	}
 	return r
+}
+
+// operatorRights are those in a tenant's namespace to the objects of operators, as far as access lets the portal write
+// them.
+func operatorRights(a kube.Access) (rules []rbacv1.PolicyRule) {
+	to := func(allowed bool, group string, resources ...string) {
+		if allowed {
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: own})
+		}
+	}
+	to(a.KServe, "serving.kserve.io", "inferenceservices")
+	to(a.JobSet, "jobset.x-k8s.io", "jobsets")
+	to(a.LeaderWorkerSet, "leaderworkerset.x-k8s.io", "leaderworkersets")
+	to(a.Snapshots, "snapshot.storage.k8s.io", "volumesnapshots")
+	to(a.ModelGateway, "gateway.networking.k8s.io", "httproutes")
+	to(a.ModelGateway, "inference.networking.k8s.io", "inferencepools")
+	to(a.Kuadrant, "kuadrant.io", "authpolicies", "ratelimitpolicies", "tokenratelimitpolicies")
+	to(a.EnvoyAIGateway, "gateway.envoyproxy.io", "backends", "securitypolicies", "backendtrafficpolicies")
+	to(a.EnvoyAIGateway, "aigateway.envoyproxy.io", "aigatewayroutes", "aiservicebackends")
+	return rules
 }

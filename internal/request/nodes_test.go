@@ -24,8 +24,8 @@ func overNodes(image string, clusters ...string) (Draft, Offering) {
 	return d, o
 }
 
-// An endpoint over several nodes goes to a cluster that has LeaderWorkerSet, and is refused where none has; it alone has
-// several nodes, and each of them counts as a replica.
+// An endpoint over several nodes goes to a cluster that has LeaderWorkerSet, and is refused where none has; it alone
+// has several nodes, and each of them counts as a replica.
 func TestLeaderWorkerSetIsNotOnEveryCluster(t *testing.T) {
 	for _, c := range []struct {
 		name, image, cluster string

@@ -115,6 +115,7 @@ func TestRightsAreThoseOfThePortal(t *testing.T) {
 	all["KServe"] = needed + "rbac: {kserve: true}\n"
 	all["JobSet"] = needed + "rbac: {jobset: true}\n"
 	all["LeaderWorkerSet"] = needed + "rbac: {leaderworkerset: true}\n"
+	all["KEDA"] = needed + "rbac: {keda: true}\n"
 	all["snapshots"] = needed + "rbac: {snapshots: true}\n"
 	all["a gateway for models"] = needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"
 	for _, kind := range []string{"inference-extension", "kuadrant", "envoy-ai-gateway"} {
@@ -213,6 +214,7 @@ func TestPolicyKnowsWhatIsWritten(t *testing.T) {
 		"KServe":               needed + "rbac: {kserve: true}\n",
 		"JobSet":               needed + "rbac: {jobset: true}\n",
 		"LeaderWorkerSet":      needed + "rbac: {leaderworkerset: true}\n",
+		"KEDA":                 needed + "rbac: {keda: true}\n",
 		"snapshots":            needed + "rbac: {snapshots: true}\n",
 		"a gateway for models": needed + "  clusters: [{name: main, modelGateway: {kind: embedded}}]\n"} {
 		objects := mustRender(t, values)

@@ -37,7 +37,8 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, of := range []string{"inferenceservices", "jobsets", "leaderworkersets", "httproutes", "inferencepools",
+	for _, of := range []string{"inferenceservices", "jobsets", "leaderworkersets", "scaledobjects",
+		"triggerauthentications", "httproutes", "inferencepools",
 		"authpolicies", "ratelimitpolicies", "tokenratelimitpolicies", "backends", "securitypolicies",
 		"backendtrafficpolicies", "aiservicebackends", "aigatewayroutes"} {
 		defines(t, of+".yaml")

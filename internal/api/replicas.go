@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gpu-portal/gpu-portal/internal/autoscale"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -16,6 +17,10 @@ type Replicas struct {
 	Max    int `json:"max"`
 	Wanted int `json:"wanted" doc:"What its owner has set or what it scales to, between min and max; 0 while it sleeps"`
 	Ready  int `json:"ready" doc:"How many answer now"`
+
+	Autoscaler string `json:"autoscaler,omitempty" enum:"keda" doc:"What sets wanted in place of the portal; absent for the portal or the owner"`
+	Ceiling    int    `json:"ceiling,omitempty" doc:"With an autoscaler: how many it may set now, up to max"`
+	Trouble    string `json:"trouble,omitempty" doc:"With an autoscaler: its own words where it cannot scale"`
 
 	Reason string `json:"reason,omitempty" doc:"Why there are fewer than it needs: quota, license seats or budget; absent where there are enough"`
 }
@@ -68,6 +73,12 @@ func (a *API) setScaling(ctx context.Context, actor identity.Actor, in *setScali
 func replicasView(w workload.Workload, l *i18n.Localizer) Replicas {
 	v := Replicas{Min: w.Replicas.Lowest(), Max: w.Replicas.Most(), Wanted: w.Replicas.Want(),
 		Reason: l.Say(w.Replicas.Short)}
+	if w.ScaledByKEDA() {
+		v.Autoscaler, v.Ceiling = string(catalog.ByKEDA), w.Replicas.Top()
+		if a := w.Observed.Autoscaler; a != nil {
+			v.Trouble = a.Detail
+		}
+	}
 	if w.Desired == workload.WantRunning {
 		v.Ready = w.Observed.ReadyReplicas()
 	}

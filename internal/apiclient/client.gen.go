@@ -110,6 +110,11 @@ const (
 	ReachFromInternal ReachFrom = "internal"
 )
 
+// Defines values for ReplicasAutoscaler.
+const (
+	ReplicasAutoscalerKeda ReplicasAutoscaler = "keda"
+)
+
 // Defines values for RequestKind.
 const (
 	RequestKindExtend        RequestKind = "extend"
@@ -876,8 +881,13 @@ type ReplicaRange struct {
 
 // Replicas defines model for Replicas.
 type Replicas struct {
-	Max int64 `json:"max"`
-	Min int64 `json:"min"`
+	// Autoscaler What sets wanted in place of the portal; absent for the portal or the owner
+	Autoscaler *ReplicasAutoscaler `json:"autoscaler,omitempty"`
+
+	// Ceiling With an autoscaler: how many it may set now, up to max
+	Ceiling *int64 `json:"ceiling,omitempty"`
+	Max     int64  `json:"max"`
+	Min     int64  `json:"min"`
 
 	// Ready How many answer now
 	Ready int64 `json:"ready"`
@@ -885,9 +895,15 @@ type Replicas struct {
 	// Reason Why there are fewer than it needs: quota, license seats or budget; absent where there are enough
 	Reason *string `json:"reason,omitempty"`
 
+	// Trouble With an autoscaler: its own words where it cannot scale
+	Trouble *string `json:"trouble,omitempty"`
+
 	// Wanted What its owner has set or what it scales to, between min and max; 0 while it sleeps
 	Wanted int64 `json:"wanted"`
 }
+
+// ReplicasAutoscaler What sets wanted in place of the portal; absent for the portal or the owner
+type ReplicasAutoscaler string
 
 // Request defines model for Request.
 type Request struct {

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/autoscale"
 	"github.com/gpu-portal/gpu-portal/internal/autoscale/scaler"
 	"github.com/gpu-portal/gpu-portal/internal/branding"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -428,7 +429,7 @@ func newID(prefix string) string {
 func (a *App) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 	site := a.clusters.sites[w.Cluster]
 	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: "unused",
-		Secrets: kube.Unmounted(w)})
+		LoadToken: "unused", Secrets: kube.Unmounted(w)})
 	if err != nil {
 		return "", err
 	}
@@ -449,7 +450,7 @@ func (a *App) newController() *reconcile.Controller {
 	})
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,
-		Secrets: a.secretService.Values, KeyLimits: a.store.KeyLimits,
+		LoadToken: a.secrets.LoadToken, Secrets: a.secretService.Values, KeyLimits: a.store.KeyLimits,
 		Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
 		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.WarningTimes(), Trusted: a.clocks().Trusted,
 		Watchdog: a.watchdog,
@@ -533,6 +534,10 @@ func (a *App) edge(version string, key []byte) error {
 			routes = append(routes, serve.Route{Method: method, Path: endpointkey.AnswerPath, Public: true,
 				OwnCredential: true, Handler: echo.WrapHandler(http.HandlerFunc(a.gateway.CheckKey))})
 		}
+	}
+	if c.Has(config.RoleWeb) {
+		routes = append(routes, serve.Route{Method: http.MethodGet, Path: autoscale.LoadPath, Public: true,
+			OwnCredential: true, Handler: echo.WrapHandler(a.loadHandler())})
 	}
 	routes = append(routes, serve.Route{Method: http.MethodGet, Path: branding.Prefix + ":file", Public: true,
 		Handler: echo.WrapHandler(brand)})

@@ -128,7 +128,7 @@ func kubeSite(c config.Config, k config.Cluster) kube.Site {
 	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
 		SnapshotClass:  k.SnapshotClass,
 		InternetEgress: k.InternetEgress, Access: k.Rights(), Mirror: c.ImageMirror,
-		ModelGateway: askedAt(c.URL, k.ModelGateway),
+		ModelGateway: askedAt(c.URL, k.ModelGateway), KEDA: kube.KEDA{Address: cmp.Or(k.KEDA.Address, c.URL)},
 		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,
 			map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
 }
@@ -236,6 +236,13 @@ type secrets struct{ key []byte }
 func (s secrets) Token(w workload.Workload) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("workload\x00" + string(w.ID)))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// LoadToken is that by which KEDA asks for the load of one endpoint: it opens nothing else.
+func (s secrets) LoadToken(w workload.Workload) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("load of an endpoint\x00" + string(w.ID)))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 

@@ -67,6 +67,7 @@ func diagnosis(c config.Config, p doctor.Process, namespace string) doctor.Optio
 		one := doctor.ClusterOptions{Name: k.Name, Rights: rightsToAsk(c, k, namespace),
 			Nodes: c.Has(config.RoleController), Volumes: c.Has(config.RoleController),
 			KServe: k.Access.KServe, JobSet: k.Access.JobSet, LeaderWorkerSet: k.Access.LeaderWorkerSet,
+			KEDA:         k.Access.KEDA,
 			Snapshots:    k.Access.Snapshots,
 			ModelGateway: k.ModelGateway.Needs(kube.InferencePoolKind), Kuadrant: k.ModelGateway.Kind == kube.GatewayKuadrant,
 			EnvoyAIGateway: k.ModelGateway.Kind == kube.GatewayEnvoyAI}

@@ -28,7 +28,7 @@ import (
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
-	var kserve, jobSet, groups, proxied []string
+	var kserve, jobSet, groups, keda, proxied []string
 	for i, k := range c.Clusters {
 		clusters[i] = k.Name
 		if k.Access.KServe {
@@ -40,6 +40,9 @@ func newSite(c config.Config) (request.Site, error) {
 		if k.Access.LeaderWorkerSet {
 			groups = append(groups, k.Name)
 		}
+		if k.Access.KEDA {
+			keda = append(keda, k.Name)
+		}
 		if k.PodAccess == "apiserver" {
 			proxied = append(proxied, k.Name)
 		}
@@ -48,7 +51,7 @@ func newSite(c config.Config) (request.Site, error) {
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
 			Namespaces: c.NamespaceRule()},
 		Policy: rules, Pools: c.LicensePools,
-		Clusters: clusters, KServe: kserve, JobSet: jobSet, LeaderWorkerSet: groups, Proxied: proxied,
+		Clusters: clusters, KServe: kserve, JobSet: jobSet, LeaderWorkerSet: groups, KEDA: keda, Proxied: proxied,
 		Limits: c.Limits, Mirror: c.ImageMirror,
 		Scans:    c.ImageScans,
 		GitImage: c.WorkloadSecrets.GitImage, BucketImage: c.WorkloadSecrets.RcloneImage,

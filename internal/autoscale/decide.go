@@ -22,6 +22,11 @@ type Load struct {
 	LastRequest time.Time // the newest that any gateway saw; zero for none
 }
 
+// Usable reports whether the value was measured, and can be one.
+func (l Load) Usable() bool {
+	return l.Known && !math.IsNaN(l.Value) && !math.IsInf(l.Value, 0) && l.Value >= 0
+}
+
 // Scale is what there is and what there may be.
 type Scale struct {
 	Min, Max int // replicas; Min 0 lets it sleep
@@ -65,7 +70,7 @@ func Decide(p Policy, s Scale, l Load, h History) (wanted int, why Reason, next 
 	if !p.Automatic() {
 		return s.Current, Steady, nil
 	}
-	if !l.Known || math.IsNaN(l.Value) || math.IsInf(l.Value, 0) || l.Value < 0 {
+	if !l.Usable() {
 		return s.Current, Unknown, nil
 	}
 	enough := p.enough(s, l.Value)

@@ -1,6 +1,23 @@
 package autoscale
 
-import "time"
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Where an autoscaler of the cluster asks the portal for the load of one endpoint, with the endpoint's own token in
+// Authorization. The answer is JSON: LoadField is the load of all replicas together, by the policy's metric.
+const (
+	LoadPath  = "/autoscale/load"
+	LoadQuery = "workload" // its id
+	LoadField = "value"
+)
+
+// LoadURL is that address at a portal.
+func LoadURL(portal, id string) string {
+	return strings.TrimSuffix(portal, "/") + LoadPath + "?" + url.Values{LoadQuery: {id}}.Encode()
+}
 
 // How gateways report, and what their silence means.
 const (

@@ -19,6 +19,9 @@ type Runtime struct {
 	// what makes the pods: a Deployment, an InferenceService where KServe is installed, or a LeaderWorkerSet where that
 	// is; "" for a Deployment
 	Backend Backend `json:"backend,omitempty"`
+	// what sets the number of replicas of an endpoint that scales by a metric: the portal, or KEDA where that is
+	// installed, on a Deployment alone; "" for the portal
+	Autoscaler Autoscaler `json:"autoscaler,omitempty"`
 	// with backend leaderworkerset, over how many pods of its size an endpoint may be spread, and what all but the first
 	// run in place of the image's command and args. The first serves; it waits for the others itself.
 	MaxNodes      int      `json:"maxNodes,omitempty"`
@@ -83,6 +86,23 @@ func Backends() []Backend { return []Backend{OnDeployment, OnKServe, OnLeaderWor
 
 // JobBackends lists those of jobs.
 func JobBackends() []Backend { return []Backend{OnJob, OnJobSet} }
+
+// Autoscaler is what sets the number of replicas of an endpoint that scales by a metric.
+type Autoscaler string
+
+// The autoscalers.
+const (
+	ByPortal Autoscaler = "portal"
+	ByKEDA   Autoscaler = "keda" // a ScaledObject; KEDA makes a HorizontalPodAutoscaler of it
+)
+
+// Autoscalers lists them.
+func Autoscalers() []Autoscaler { return []Autoscaler{ByPortal, ByKEDA} }
+
+// ScalesByKEDA reports whether an endpoint of the image scales on a cluster with KEDA alone.
+func (i Image) ScalesByKEDA() bool {
+	return i.Kind == Endpoint && i.Runtime != nil && i.Runtime.Autoscaler == ByKEDA
+}
 
 // NeedsJobSet reports whether a job of the image runs on a cluster with JobSet alone. Only such a job can have several
 // pods.

@@ -31,6 +31,7 @@ func (k *checker) runtime(at string, i Image) {
 	if r.Backend != "" && !slices.Contains(Backends(), r.Backend) {
 		k.at(in+".backend", "%q is none of %s", r.Backend, listed(Backends()))
 	}
+	k.autoscaler(in, i)
 	k.servingRuntime(at, i)
 	k.group(at, i)
 	k.templates(at, i.Args, i.Env)
@@ -63,6 +64,17 @@ func (k *checker) runtime(at string, i Image) {
 	}
 	k.metrics(in+".metrics", r.Metrics)
 	k.secrets(in+".secrets", i, r.Secrets)
+}
+
+// autoscaler asks whether something else than the portal can scale an endpoint. KServe and LeaderWorkerSet have numbers
+// of their own.
+func (k *checker) autoscaler(in string, i Image) {
+	switch a := i.Runtime.Autoscaler; {
+	case a != "" && !slices.Contains(Autoscalers(), a):
+		k.at(in+".autoscaler", "%q is none of %s", a, listed(Autoscalers()))
+	case a == ByKEDA && i.PodsBackend() != OnDeployment:
+		k.at(in+".autoscaler", "KEDA scales a Deployment: it takes backend: %s", OnDeployment)
+	}
 }
 
 // servingRuntime asks whether what the portal adds to a ServingRuntime of the cluster fits on it.

@@ -228,7 +228,8 @@ type Cluster struct {
 	Access kube.Access `json:"access,omitzero"`
 	// what carries the calls of programs to endpoints
 	ModelGateway kube.ModelGateway `json:"modelGateway,omitzero"`
-	Added        *Added            `json:"-"` // nil: it is of the configuration
+	KEDA         kube.KEDA         `json:"keda,omitzero"` // how KEDA reaches the portal, with access.keda
+	Added        *Added            `json:"-"`             // nil: it is of the configuration
 }
 
 // Rights is Access with what the other settings of the cluster ask for.
@@ -706,6 +707,9 @@ func (c Config) clusterProblems() []error {
 		}
 		if err := k.ModelGateway.Check(); err != nil {
 			all = append(all, fmt.Errorf("clusters[%d].modelGateway.%w", i, err))
+		}
+		if err := k.KEDA.Check(); err != nil {
+			all = append(all, fmt.Errorf("clusters[%d].keda.%w", i, err))
 		}
 		if k.ModelGateway.Outside && c.ExternalAppsDomain == "" {
 			all = append(all, fmt.Errorf("clusters[%d].modelGateway.outside: nothing can be opened to outside without "+

@@ -89,6 +89,7 @@ type Cluster struct {
 	KServe  bool              `json:"kserve,omitempty"` // the settings let endpoints run on it
 	// the settings let endpoints run on it
 	LeaderWorkerSet bool `json:"leaderworkerset,omitempty"`
+	KEDA            bool `json:"keda,omitempty"` // the settings let KEDA scale endpoints on it
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool `json:"snapshots,omitempty"`
 	// the settings publish endpoints to a gateway of the site that takes InferencePools

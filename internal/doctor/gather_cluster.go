@@ -36,6 +36,7 @@ type ClusterOptions struct {
 	KServe  bool     // the settings let endpoints run on KServe
 	// the settings let endpoints run on LeaderWorkerSet
 	LeaderWorkerSet bool
+	KEDA            bool // the settings let KEDA scale endpoints on it
 	// the settings let snapshots of volumes be taken on it
 	Snapshots bool
 	// the settings publish endpoints to a gateway of the site that takes InferencePools
@@ -62,7 +63,7 @@ type LogStoreOptions struct {
 }
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
-	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, LeaderWorkerSet: o.LeaderWorkerSet,
+	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, LeaderWorkerSet: o.LeaderWorkerSet, KEDA: o.KEDA,
 		Snapshots: o.Snapshots, ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant, EnvoyAIGateway: o.EnvoyAIGateway}
 	var wg sync.WaitGroup
 	defer wg.Wait()

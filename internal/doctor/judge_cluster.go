@@ -114,6 +114,8 @@ func (c Cluster) absent(api string) (f Finding, wanted bool) {
 	case "leaderworkerset":
 		return finding("doctor.leaderworkerset_absent", "doctor.leaderworkerset_cost",
 			"doctor.leaderworkerset_mend"), c.LeaderWorkerSet
+	case "keda":
+		return finding("doctor.keda_absent", "doctor.keda_cost", "doctor.keda_mend"), c.KEDA
 	case "snapshots":
 		return finding("doctor.snapshots_absent", "doctor.snapshots_cost", "doctor.snapshots_mend"), c.Snapshots
 	case "gateway", "inference":

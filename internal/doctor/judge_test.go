@@ -67,6 +67,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 			want{"api.jobset", Failed, "doctor.jobset_absent"}},
 		"LeaderWorkerSet is not there": {func(f *Facts) { f.Clusters[0].LeaderWorkerSet = true },
 			want{"api.leaderworkerset", Failed, "doctor.leaderworkerset_absent"}},
+		"KEDA is not there": {func(f *Facts) { f.Clusters[0].KEDA = true },
+			want{"api.keda", Failed, "doctor.keda_absent"}},
 		"KServe is not there": {func(f *Facts) { f.Clusters[0].KServe = true },
 			want{"api.kserve", Failed, "doctor.kserve_absent"}},
 		"the Gateway API is not there": {func(f *Facts) { f.Clusters[0].ModelGateway = true },

@@ -41,6 +41,8 @@ type Access struct {
 	JobSet bool `json:"jobset,omitempty"`
 	// endpoints may run as LeaderWorkerSets here: role has the right to them; default no
 	LeaderWorkerSet bool `json:"leaderworkerset,omitempty"`
+	// KEDA may scale endpoints here: role has the right to ScaledObjects and TriggerAuthentications; default no
+	KEDA bool `json:"keda,omitempty"`
 	// snapshots of volumes may be taken here: role has the right to VolumeSnapshots; default no
 	Snapshots bool `json:"snapshots,omitempty"`
 	// routes of a gateway for models may be written here: role has the right to them; with modelGateway it is implied

@@ -36,6 +36,7 @@ type golden struct {
 	Job      *workload.Job        `json:"job"`
 	Waited   string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
 	Replicas workload.Replicas    `json:"replicas"`
+	Scaled   int                  `json:"scaled"` // by KEDA
 	Model    *catalog.Model       `json:"model"` // the usual one of the image's runtime where absent
 	Secrets  []workload.SecretUse `json:"secrets"`
 	Values   map[string]string    `json:"values"` // of secrets, by their keys
@@ -56,6 +57,7 @@ type goldenSite struct {
 	Gateway        string         `json:"gateway"` // namespace
 	Mirror         catalog.Mirror `json:"mirror"`
 	ModelGateway   ModelGateway   `json:"modelGateway"`
+	KEDA           KEDA           `json:"keda"`
 }
 
 // TestGolden renders every testdata/<case>/input.yaml and compares the whole of objects.yaml.
@@ -125,7 +127,7 @@ func render(t *testing.T, g golden) string {
 	t.Helper()
 	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift,
 		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress, Mirror: g.Site.Mirror,
-		ModelGateway: g.Site.ModelGateway}
+		ModelGateway: g.Site.ModelGateway, KEDA: g.Site.KEDA}
 	if g.Site.Gateway != "" {
 		site.GatewayFrom = []Peer{InNamespace(g.Site.Gateway, nil)}
 	}
@@ -141,6 +143,7 @@ func render(t *testing.T, g golden) string {
 		if g.Backend != "" {
 			in.Workload.Image = onBackend(in.Workload.Image, g.Backend)
 		}
+		in.Scaled = g.Scaled
 		in.Published, in.Guarded, in.Limits = g.Published, g.Guarded, g.Limits
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		in.Workload.Mounts, in.Workload.Job, in.Workload.Replicas = g.Mounts, g.Job, g.Replicas
@@ -226,5 +229,6 @@ func inputOf(c catalog.Catalog, size, image string) Input {
 			Namespace: "gpu-vision", Desired: workload.WantRunning, Generation: 1,
 		},
 		Tenant: tenant.Tenant{Name: "vision"}, Site: Site{Instance: "default"}, Token: "not-a-secret",
+		LoadToken: "not-a-secret-either",
 	}
 }

@@ -24,10 +24,10 @@ const (
 // there are more, the least ones are written, and keys with higher limits have the highest of those.
 const MaxKeyLimits = 32
 
-// keyCheckIsAddress reports whether KeyCheck is left out, or scheme, host and port.
-func (g ModelGateway) keyCheckIsAddress() bool {
-	u, err := url.Parse(g.KeyCheck)
-	return g.KeyCheck == "" || err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" &&
+// isAddress reports whether a text is scheme, host and port.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" &&
 		strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
 

@@ -118,7 +118,7 @@ func (g ModelGateway) Check() error {
 		return fmt.Errorf("podNamespace: %q is not a DNS label", g.PodNamespace)
 	case g.EndpointPicker.Service != "" && len(validation.IsDNS1035Label(g.EndpointPicker.service("a"))) > 0:
 		return fmt.Errorf("endpointPicker.service: %q is not a DNS label", g.EndpointPicker.Service)
-	case !g.keyCheckIsAddress():
+	case g.KeyCheck != "" && !isAddress(g.KeyCheck):
 		return fmt.Errorf("keyCheck: want http[s]://HOST[:PORT], got %q", g.KeyCheck)
 	case g.EndpointPicker.Port < 0 || g.EndpointPicker.Port > 65535:
 		return fmt.Errorf("endpointPicker.port: %d is no port", g.EndpointPicker.Port)

@@ -46,6 +46,11 @@ type Input struct {
 	Guarded bool
 	// Limits are those of the keys that open it.
 	Limits endpointkey.LimitValues
+	// Scaled is the number of replicas that KEDA has set on the Deployment which is there; 0 for none. It stays, within
+	// the bounds of the ScaledObject.
+	Scaled int
+	// LoadToken is that by which KEDA asks for the load of an endpoint; needed where KEDA scales it.
+	LoadToken string
 	// Overdue: the time limit of a job is over, and what cannot end by itself then goes.
 	Overdue bool
 	// JobStarted is when Kubernetes began with a job that is there already; zero before.
@@ -132,7 +137,7 @@ func Objects(in Input) ([]Object, error) {
 		return append(append(objects, inference, r.service()), r.routes()...), nil
 	}
 	if in.Workload.Kind == catalog.Endpoint {
-		return append(append(objects, r.deployment(), r.service()), r.routes()...), nil
+		return slices.Concat(objects, []Object{r.deployment(), r.service()}, r.routes(), r.scaling()), nil
 	}
 	return append(objects, r.statefulSet(), r.service()), nil
 }
@@ -171,6 +176,11 @@ func Names(w workload.Workload) []Ref {
 	}
 	if _, ok := secret.PullUse(w); ok {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, PullName(w)})
+	}
+	if slices.ContainsFunc(w.RevisionList(), func(r workload.Revision) bool { return r.Image.ScalesByKEDA() }) {
+		refs = append(refs, Ref{KEDAAPI, ScaledObjectKind, w.Namespace, w.Name},
+			Ref{KEDAAPI, TriggerAuthenticationKind, w.Namespace, w.Name},
+			Ref{"v1", "Secret", w.Namespace, ScalingName(w)})
 	}
 	if name := ClaimTemplateName(w); name != "" {
 		refs = append(refs, Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", w.Namespace, name})
@@ -296,6 +306,9 @@ func (in Input) check() error {
 			problems = append(problems, err)
 		}
 	}
+	if w.ScaledByKEDA() && (in.LoadToken == "" || in.Site.KEDA.Address == "") {
+		add("KEDA has no token or no address to ask for the load")
+	}
 	if in.hasToken() && in.Token == "" {
 		add("the workload's token is missing")
 	}
@@ -405,12 +418,16 @@ func (r renderer) runnerMeta() metav1.ObjectMeta {
 	return meta
 }
 
-// replicas: stopping gives the GPU back and keeps everything else.
+// replicas is how many there shall be, or as many as KEDA has set. Stopping gives the GPU back and keeps everything else.
 func (r renderer) replicas() *int32 {
-	if r.Workload.Desired == workload.WantRunning {
-		return new(int32(r.Workload.Replicas.Want()))
+	w := r.Workload
+	switch {
+	case w.Desired != workload.WantRunning:
+		return new(int32(0))
+	case w.ScaledByKEDA() && r.Scaled > 0:
+		return new(int32(min(max(r.Scaled, w.Replicas.Least()), w.Replicas.Top())))
 	}
-	return new(int32(0))
+	return new(int32(w.Replicas.Want()))
 }
 
 func (r renderer) secret() *corev1.Secret {

@@ -33,6 +33,7 @@ type Site struct {
 	Mirror         catalog.Mirror // from where images are pulled
 	Access         Access         // who makes namespaces and binds the portal's rights in them
 	ModelGateway   ModelGateway   // what carries the calls of programs to endpoints
+	KEDA           KEDA           // where KEDA asks for the load of endpoints
 }
 
 // Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every

@@ -195,7 +195,7 @@ func (w *writer) update(ctx context.Context, c client, s Step) error {
 		switch e := existing(found); {
 		case !s.mayTouch(e):
 			return foreignError{s.Key}
-		case e.UID != s.UID, e.Hash != s.Was && !w.ledger.lastWritten(s.Key, e.Hash):
+		case e.UID != s.UID, e.Hash != s.Was && !w.ledger.lastWritten(s.Key, e.Hash), s.rescaled(found):
 			return errOutdated
 		default:
 			err = w.put(ctx, c, s, s.UID, e.Version)

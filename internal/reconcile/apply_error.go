@@ -70,6 +70,9 @@ func applyErrorOf(err error) applyError {
 	case errors.As(err, &unserved) && unserved.Kind == kube.JobSetKind:
 		return applyError{terminal: true, own: true, reason: i18n.T("reconcile.no_jobset", "Cluster", unserved.cluster),
 			detail: unserved.Error()}
+	case errors.As(err, &unserved) && unserved.api() == kube.KEDAAPI:
+		return applyError{terminal: true, own: true, detail: unserved.Error(),
+			reason: i18n.T("reconcile.no_keda", "Cluster", unserved.cluster)}
 	case errors.As(err, &unserved) && unserved.Kind == kube.LeaderWorkerSetKind:
 		return applyError{terminal: true, own: true, detail: unserved.Error(),
 			reason: i18n.T("reconcile.no_leaderworkerset", "Cluster", unserved.cluster)}

@@ -256,6 +256,8 @@ func (c *caches) wants(api string) bool {
 		return c.access.JobSet
 	case kube.LeaderWorkerSetAPI:
 		return c.access.LeaderWorkerSet
+	case kube.KEDAAPI:
+		return c.access.KEDA
 	case kube.SnapshotAPI:
 		return c.access.Snapshots
 	case kube.InferenceAPI, kube.GatewayAPI:

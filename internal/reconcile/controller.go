@@ -51,6 +51,8 @@ type Options struct {
 	Seats    func(w workload.Workload) usage.Seats
 	KubeSite func(cluster string) kube.Site
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
+	// LoadToken is that by which KEDA asks the portal for the load of an endpoint.
+	LoadToken func(w workload.Workload) string
 	// Secrets are the values of a workload's secrets; an error leaves what is in the cluster. nil: there are none.
 	Secrets func(ctx context.Context, w workload.Workload) (map[string][]byte, error)
 	// KeyLimits are the limits of the keys that open an endpoint; an error leaves what is in the cluster. nil: none.

@@ -25,7 +25,7 @@ const (
 // there runs, is reached or is allowed: pods' containers, volumes, environment, account, host access, security context
 // and placement; rules of networks; addresses and ports of Services; quotas. metadata.ownerReferences is strict for
 // every kind: with a reference the garbage collector deletes the object. Replicas are rendered, so an autoscaler that
-// sets them is an edit too.
+// sets them is an edit too, unless it is KEDA by the portal's own ScaledObject: then they are rendered as it has set them.
 var strictFields = map[string][]string{
 	"ServiceAccount":          {"automountServiceAccountToken"}, // OpenShift adds pull secrets, which are shown
 	"ResourceQuota":           {"spec"},
@@ -39,8 +39,10 @@ var strictFields = map[string][]string{
 	kube.InferenceServiceKind: {"spec"},
 	// Kueue adds labels to the pods of a LeaderWorkerSet
 	kube.LeaderWorkerSetKind: {"spec.replicas", "spec.leaderWorkerTemplate.size", leaderSpec, workerSpec},
-	kube.InferencePoolKind:   {"spec"}, // who else is in it answers in the endpoint's name
-	kube.HTTPRouteKind:       {"spec"}, // and who is led elsewhere
+	// KEDA adds nothing to the spec of what it is given
+	kube.ScaledObjectKind: {"spec"}, kube.TriggerAuthenticationKind: {"spec"},
+	kube.InferencePoolKind: {"spec"}, // who else is in it answers in the endpoint's name
+	kube.HTTPRouteKind:     {"spec"}, // and who is led elsewhere
 	// who may call, and how much
 	kube.AuthPolicyKind: {"spec"}, kube.RateLimitPolicyKind: {"spec"}, kube.TokenRateLimitPolicyKind: {"spec"},
 	kube.BackendKind: {"spec"}, kube.AIServiceBackendKind: {"spec"}, kube.AIGatewayRouteKind: {"spec"},
@@ -126,6 +128,8 @@ var defaults = map[string]any{
 	podSpec + ".containers[].terminationMessagePolicy":            "File",
 	podSpec + ".containers[].imagePullPolicy":                     "IfNotPresent",
 	podSpec + ".containers[].env[].valueFrom.fieldRef.apiVersion": "v1",
+
+	"metadata.labels.scaledobject.keda.sh/name": anything, // that KEDA puts on a ScaledObject
 
 	"spec.clusterIP":             anything,
 	"spec.clusterIPs":            anything,

@@ -82,6 +82,8 @@ var kinds = []kind{
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
 	customKind(kube.InferenceServiceKind, kube.KServeAPI, inferenceServices),
 	customKind(kube.LeaderWorkerSetKind, kube.LeaderWorkerSetAPI, leaderWorkerSets),
+	customKind(kube.TriggerAuthenticationKind, kube.KEDAAPI, triggerAccesses),
+	customKind(kube.ScaledObjectKind, kube.KEDAAPI, scaledObjects),
 	{name: jobKind,
 		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.BatchV1().Jobs(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.BatchV1().Jobs(ns)) }},

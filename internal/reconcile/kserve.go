@@ -43,6 +43,9 @@ var (
 	jobSets          = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 	leaderWorkerSets = schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1",
 		Resource: "leaderworkersets"}
+	scaledObjects   = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
+	triggerAccesses = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1",
+		Resource: "triggerauthentications"}
 	volumeSnapshots = schema.GroupVersionResource{Group: "snapshot.storage.k8s.io", Version: "v1",
 		Resource: "volumesnapshots"}
 	inferencePools = schema.GroupVersionResource{Group: "inference.networking.k8s.io", Version: "v1",

@@ -32,6 +32,8 @@ type Object struct {
 	kube.Owner
 	Hash    string
 	content map[string]any // what is applied, with the hash in it
+	// replicas, where it is above 0, are those that KEDA had set on the Deployment when this was rendered
+	replicas int32
 }
 
 // body is what is sent. A uid makes the API server refuse when the object has been replaced by another of the same

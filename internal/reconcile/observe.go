@@ -197,6 +197,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 		obs.Activity = l.lastActivity(w.ID)
 	}
 	obs.Edits, obs.Route = l.edits.of(w, obs.At), l.routeOf(w)
+	obs.Autoscaler = l.autoscaler(w, m)
 	l.explain(&obs, w, m, t)
 	obs.Rollout = l.rollout(w, m, t)
 	return obs, true

@@ -100,6 +100,7 @@ func operatorRights(a kube.Access) (rules []rbacv1.PolicyRule) {
 	to(a.KServe, "serving.kserve.io", "inferenceservices")
 	to(a.JobSet, "jobset.x-k8s.io", "jobsets")
 	to(a.LeaderWorkerSet, "leaderworkerset.x-k8s.io", "leaderworkersets")
+	to(a.KEDA, "keda.sh", "scaledobjects", "triggerauthentications")
 	to(a.Snapshots, "snapshot.storage.k8s.io", "volumesnapshots")
 	to(a.ModelGateway, "gateway.networking.k8s.io", "httproutes")
 	to(a.ModelGateway, "inference.networking.k8s.io", "inferencepools")

@@ -37,12 +37,13 @@ func (l *loop) wanted(ctx context.Context, w workload.Workload) (DesiredObjects,
 	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w),
 		Published: l.published(w, site.ModelGateway), Guarded: l.guarded(w, site.ModelGateway), Limits: limits,
-		JobStarted: l.jobStarted(w), Overdue: l.overdue(w), Secrets: values})
+		JobStarted: l.jobStarted(w), Overdue: l.overdue(w), Secrets: values, Scaled: l.scaledTo(w),
+		LoadToken: l.o.LoadToken(w)})
 	if err != nil {
 		return DesiredObjects{}, renderError{err}
 	}
 	objects, err := newObjects(rendered)
-	return DesiredObjects{Objects: objects}, err
+	return DesiredObjects{Objects: scaledByOther(w, objects)}, err
 }
 
 // secrets are the values that a workload has while it runs; one that stops needs none, and stops without the database.
@@ -66,7 +67,8 @@ func (l *loop) jobStarted(w workload.Workload) time.Time {
 }
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
-// so another claim has another name. So is the Secret with the values of its secrets, once it does not run, and what
+// so another claim has another name. So is the Secret with the values of its secrets, once it does not run, what lets
+// KEDA scale it, once KEDA does not, and what
 // leads a gateway of the site to it, once the site has none, or a limit there that no key has any more; not what an
 // operator makes of what is wanted, such as the HTTPRoute of an AIGatewayRoute. So is a JobSet that shall stop or whose
 // time limit is over; one that has ended stays for its logs.
@@ -76,13 +78,17 @@ func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	for _, kind := range kube.RouteKinds() {
 		candidates = append(candidates, l.ofWorkload(kind.Kind, w)...)
 	}
+	for _, kind := range []string{kube.ScaledObjectKind, kube.TriggerAuthenticationKind} {
+		candidates = append(candidates, l.ofWorkload(kind, w)...)
+	}
 	if w.Image.NeedsJobSet() && w.Desired != workload.Finished {
 		candidates = append(candidates, slices.Concat(l.ofWorkload("NetworkPolicy", w), l.ofWorkload(kube.JobSetKind, w))...)
 	}
 	for _, t := range candidates {
 		o := Object{Key: Key{Kind: kindOf(t), Namespace: t.GetNamespace(), Name: t.GetName()},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
-		if o.Kind == "Secret" && o.Name != kube.SecretsName(w) && o.Name != kube.PullName(w) {
+		if o.Kind == "Secret" && !slices.Contains([]string{kube.SecretsName(w), kube.PullName(w), kube.ScalingName(w)},
+			o.Name) {
 			continue // its own token stays while it is there
 		}
 		wanted := slices.ContainsFunc(desired.Objects, func(has Object) bool { return has.Key == o.Key })

@@ -47,6 +47,7 @@ type Offering struct {
 	JobSet   []string // clusters that jobs may run on as JobSets
 	// LeaderWorkerSet are clusters that endpoints may run on in groups of pods
 	LeaderWorkerSet []string
+	KEDA            []string // clusters that endpoints may be scaled on by KEDA
 	Proxied         []string // clusters whose workloads are reached by the API server's proxy
 	Limits          Limits
 	GitImage        string // that clones repositories; "" where the site has none
@@ -75,6 +76,7 @@ func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	c.kserve(w)
 	c.jobSet(w)
 	c.leaderWorkerSet(w)
+	c.keda(w)
 	c.proxied(w)
 	w.Model = c.model(d, w)
 	w.Mounts = slices.Concat(c.mounts(mountsWith(d.Mounts, w.Model)), c.volumes(d.Volumes), c.datasets(d.Datasets))
@@ -182,6 +184,7 @@ func (c *checker) cluster(name string, size catalog.Size, image catalog.Image) s
 		case c.mayHold(size, known) && c.opens(image, known) &&
 			(!image.NeedsKServe() || slices.Contains(c.offering.KServe, known)) &&
 			(!image.NeedsJobSet() || slices.Contains(c.offering.JobSet, known)) &&
+			(!image.ScalesByKEDA() || slices.Contains(c.offering.KEDA, known)) &&
 			(!image.NeedsLeaderWorkerSet() || slices.Contains(c.offering.LeaderWorkerSet, known)):
 			return known
 		case usual == "":
@@ -205,6 +208,13 @@ func (c *checker) kserve(w Spec) {
 	if w.Kind == catalog.Endpoint && slices.Contains(c.offering.KServe, w.Cluster) &&
 		strings.HasSuffix(w.Name, workload.PredictorSuffix) {
 		c.problem("name", i18n.T("request.kserve_name", "Suffix", workload.PredictorSuffix))
+	}
+}
+
+// keda refuses an endpoint that nothing could scale.
+func (c *checker) keda(w Spec) {
+	if w.Image.ScalesByKEDA() && w.Cluster != "" && !slices.Contains(c.offering.KEDA, w.Cluster) {
+		c.problem("image", i18n.T("request.no_keda", "Image", w.Image.Title, "Cluster", w.Cluster))
 	}
 }
 

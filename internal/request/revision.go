@@ -176,6 +176,8 @@ func (c *checker) revisedBackend(w workload.Workload, spec Spec, d RevisionDraft
 	case image.Name == "":
 	case image.PodsBackend() != w.Image.PodsBackend():
 		c.problem("image", i18n.T("versions.backend", "Image", image.Title))
+	case image.ScalesByKEDA() && !slices.Contains(c.offering.KEDA, w.Cluster):
+		c.problem("image", i18n.T("request.no_keda", "Image", image.Title, "Cluster", w.Cluster))
 	case image.NeedsLeaderWorkerSet() && w.Replicas.Most() > image.Runtime.MaxNodes:
 		c.problem("image", i18n.T("request.nodes_range", "Most", image.Runtime.MaxNodes))
 	}

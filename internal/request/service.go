@@ -101,7 +101,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	}
 	site := s.site()
 	w, err := seen.Spec.edited(e, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		KServe: site.KServe, JobSet: site.JobSet, LeaderWorkerSet: site.LeaderWorkerSet,
+		KServe: site.KServe, JobSet: site.JobSet, LeaderWorkerSet: site.LeaderWorkerSet, KEDA: site.KEDA,
 		Proxied: site.Proxied, Limits: site.Limits})
 	if err != nil {
 		return Request{}, err
@@ -132,6 +132,7 @@ func (w Spec) edited(e Edited, o Offering) (Spec, error) {
 			w.Cluster = c.cluster("", w.Size, w.Image)
 			c.kserve(w)
 			c.leaderWorkerSet(w)
+			c.keda(w)
 			c.proxied(w)
 		}
 	}

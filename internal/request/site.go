@@ -23,6 +23,7 @@ type Site struct {
 	JobSet    []string // clusters that jobs may run on as JobSets
 	// LeaderWorkerSet are clusters that endpoints may run on in groups of pods
 	LeaderWorkerSet []string
+	KEDA            []string // clusters that endpoints may be scaled on by KEDA
 	Proxied         []string // clusters whose workloads are reached by the API server's proxy
 	Limits          Limits
 	Mirror          catalog.Mirror   // where images are pulled from

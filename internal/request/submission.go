@@ -56,7 +56,7 @@ func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fie
 			clip(d.Tenant))}}, false
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.now()), Tenant: t, Clusters: site.Clusters,
-		KServe: site.KServe, JobSet: site.JobSet, LeaderWorkerSet: site.LeaderWorkerSet,
+		KServe: site.KServe, JobSet: site.JobSet, LeaderWorkerSet: site.LeaderWorkerSet, KEDA: site.KEDA,
 		Proxied: site.Proxied, Limits: site.Limits,
 		GitImage: site.GitImage, BucketImage: site.BucketImage,
 		External: site.External, CustomRefused: site.customRefused(t.Name)})

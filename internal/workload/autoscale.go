@@ -48,6 +48,34 @@ func (s *Service) Autoscale(ctx context.Context, id ID, from, wanted int) (Workl
 	})
 }
 
+// FollowAutoscaler takes up how many replicas KEDA has set for an endpoint, within what there is room for, and keeps how
+// many it may set. Where needed are more than that, the workload says why.
+func (s *Service) FollowAutoscaler(ctx context.Context, id ID, needed int) (Workload, error) {
+	var out Workload
+	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		w, err := tx.Workload(ctx, id)
+		if err != nil || !w.ScaledByKEDA() || !w.CanDelete() || w.Observed.Autoscaler == nil {
+			out = w
+			return err
+		}
+		room, short, err := s.possible(ctx, tx, w, w.Replicas.Most())
+		if err != nil {
+			return err
+		}
+		if needed <= room {
+			short = i18n.Text{}
+		}
+		next := w
+		next.Replicas.Ceiling, next.Replicas.Short = room, short
+		out, err = s.set(ctx, tx, w, next, min(max(w.Observed.Autoscaler.Replicas, w.Replicas.Least()), room))
+		return err
+	})
+	if err != nil {
+		return Workload{}, err
+	}
+	return out, nil
+}
+
 // follow sets the number of replicas that choose gives, or as many of them as there is room for.
 func (s *Service) follow(ctx context.Context, id ID, choose func(Workload) int) (Workload, error) {
 	var out Workload
@@ -68,16 +96,22 @@ func (s *Service) follow(ctx context.Context, id ID, choose func(Workload) int) 
 
 // reach sets as many replicas as there is room for, up to a number, and keeps why there are fewer.
 func (s *Service) reach(ctx context.Context, tx Tx, w Workload, wanted int) (Workload, error) {
-	before := w.Replicas.Want()
 	possible, short, err := s.possible(ctx, tx, w, wanted)
 	if err != nil {
 		return w, err
 	}
-	now, next := s.Now(), w
-	if possible != before {
-		next = w.scaled(possible, now)
-	}
+	next := w
 	next.Replicas.Short = short
+	return s.set(ctx, tx, w, next, possible)
+}
+
+// set saves a workload with a number of replicas that there is room for, unless nothing of them is new, and its events.
+func (s *Service) set(ctx context.Context, tx Tx, w, next Workload, possible int) (Workload, error) {
+	before := w.Replicas.Want()
+	now := s.Now()
+	if possible != before {
+		next = next.scaled(possible, now)
+	}
 	next, events := next.recordScaling(w, now)
 	if reflect.DeepEqual(next.Replicas, w.Replicas) {
 		return w, nil

@@ -58,6 +58,9 @@ type Replicas struct {
 	Asleep bool `json:"asleep,omitempty"`
 	// Waking: it was woken and has not answered since.
 	Waking bool `json:"waking,omitempty"`
+	// Ceiling is how many of Most there is room for now, in quota, seats and budget, when it was last looked at; 0 where
+	// nobody has looked. What scales an endpoint in place of the portal goes no further.
+	Ceiling int `json:"ceiling,omitempty"`
 	// Short is why there are fewer than were needed when it was last looked at; zero where there are enough.
 	Short i18n.Text `json:"short,omitzero"`
 	// Recorded is the number that the audit has last of those that the portal set by itself, and RecordedAt when: what
@@ -81,6 +84,9 @@ func (r Replicas) Want() int {
 
 // Hold is how many count against quota and seats while the workload counts at all.
 func (r Replicas) Hold() int { return max(r.Want()+r.Surge, r.Held) }
+
+// Top is how many there may be now.
+func (r Replicas) Top() int { return min(max(r.Want(), r.Ceiling), r.Most()) }
 
 // Can reports whether more than one number is possible.
 func (r Replicas) Can() bool { return r.Most() > r.Lowest() }
@@ -138,6 +144,14 @@ func (w Workload) Metered() int { return min(w.Observed.Placed(), w.Replicas.Hol
 // CanScale reports whether the number of replicas can be changed.
 func (w Workload) CanScale() bool {
 	return w.Kind == catalog.Endpoint && w.Replicas.Can() && w.CanDelete()
+}
+
+// ScaledByKEDA reports whether KEDA sets how many replicas there are: within a range, while the endpoint shall run and
+// does not sleep.
+func (w Workload) ScaledByKEDA() bool {
+	r := w.Replicas
+	return w.Image.ScalesByKEDA() && w.Desired == WantRunning && r.Scaling.Automatic() && !r.Asleep &&
+		r.Most() > r.Least()
 }
 
 // Asleep reports whether it sleeps until the next request.

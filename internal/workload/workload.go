@@ -177,12 +177,20 @@ type Observation struct {
 	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
 	Pods   []Replica `json:"pods,omitempty"`
 	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be
+	// what KEDA has made of an endpoint; nil where it does not scale it
+	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 	// what leads a gateway of the site to an endpoint; nil for none
 	Route *Route `json:"route,omitempty"`
 	// what is seen of a revision that is on its way; nil for none
 	Rollout *RolloutObservation `json:"rollout,omitempty"`
 	// what others set on the objects of the workload, those that were taken back within EditsKept first
 	Edits []ForeignEdit `json:"edits,omitempty"`
+}
+
+// Autoscaler is what KEDA says and does to an endpoint.
+type Autoscaler struct {
+	Replicas int    `json:"replicas"`         // that it has set, perhaps beyond what there is room for
+	Detail   string `json:"detail,omitempty"` // its raw words where it cannot scale
 }
 
 // Route is what a gateway of the site says of the way to an endpoint.

@@ -30,6 +30,10 @@ type ReplicasModel struct {
 	// how it scales by itself
 	Scaling       []ui.DefModel
 	ChangeScaling string // address of the question; "" for who may not
+	// KEDA is how many replicas KEDA may set now; 0 where it does not scale it. KEDATrouble is KEDA's own words where it
+	// cannot.
+	KEDA        int
+	KEDATrouble string
 }
 
 // Replicas is the card of an endpoint that may have several pods.
@@ -61,7 +65,7 @@ func Replicas(m ReplicasModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 29, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 33, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var2)
 		if templ_7745c5c3_Err != nil {
@@ -95,6 +99,17 @@ func Replicas(m ReplicasModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+				if m.KEDATrouble != "" {
+					templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("scaling.keda_title"), Body: m.KEDATrouble,
+						Test: "replicas-keda"}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: podsFacts(ctx, m)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -106,7 +121,7 @@ func Replicas(m ReplicasModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -128,7 +143,12 @@ func podsFacts(ctx context.Context, m ReplicasModel) []ui.DefModel {
 			Value: ui.L(ctx).S("replicas.between", "Min", m.Min, "Max", m.Max)})
 	}
 	facts = append(facts, ui.DefModel{Term: ui.L(ctx).S("replicas.price_term"), Test: "replicas-price", Value: m.Price})
-	return append(facts, m.Scaling...)
+	facts = append(facts, m.Scaling...)
+	if m.KEDA > 0 {
+		facts = append(facts, ui.DefModel{Term: ui.L(ctx).S("scaling.autoscaler_term"), Test: "scaling-autoscaler",
+			Value: ui.L(ctx).S("scaling.by_keda", "Top", m.KEDA)})
+	}
+	return facts
 }
 
 func readyWords(ctx context.Context, m ReplicasModel) string {
@@ -205,7 +225,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"gp-lead\" data-test=\"ask-lead\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"gp-lead\" data-test=\"ask-lead\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -213,13 +233,13 @@ func ScalingPage(m ScalingModel) templ.Component {
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("scaling.lead", "Least", m.Least, "LeastPrice", m.LeastPrice, "Most", m.Most, "MostPrice",
 				m.MostPrice, "Used", m.Used, "Limit", m.Limit, "Size", m.Size))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 98, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 111, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -241,7 +261,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -249,7 +269,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <div class=\"gp-actions\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " <div class=\"gp-actions\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -261,7 +281,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

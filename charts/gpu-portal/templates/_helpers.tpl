@@ -171,6 +171,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.rbac.leaderworkerset -}}
 {{- $_ := set $access "leaderworkerset" true -}}
 {{- end -}}
+{{- if .Values.rbac.keda -}}
+{{- $_ := set $access "keda" true -}}
+{{- end -}}
 {{- if .Values.rbac.snapshots -}}
 {{- $_ := set $access "snapshots" true -}}
 {{- end -}}

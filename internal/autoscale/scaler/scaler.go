@@ -25,6 +25,7 @@ type Store interface {
 // Workloads carries out. Each can be called again.
 type Workloads interface {
 	Autoscale(ctx context.Context, id workload.ID, from, wanted int) (workload.Workload, error)
+	FollowAutoscaler(ctx context.Context, id workload.ID, needed int) (workload.Workload, error)
 	RecordScaling(ctx context.Context, id workload.ID) error
 }
 
@@ -56,7 +57,11 @@ type memory struct {
 	// the last number that there was no room for, and when it was tried
 	denied   int
 	deniedAt time.Time
+	followed time.Time // when it was last looked at what KEDA has set
 }
+
+// followEvery is how often it is looked at how many replicas KEDA may set: what others hold changes.
+const followEvery = 15 * time.Second
 
 // retryAfter is how long a number is not tried again that there was no room for.
 const retryAfter = 30 * time.Second
@@ -115,18 +120,16 @@ func (s *Scaler) look(ctx context.Context, w workload.Workload, m memory,
 			return m, err
 		}
 	}
-	if w.Asleep() || w.State != workload.Running || w.Observed.ReadyReplicas() == 0 ||
-		s.o.Fresh != nil && !s.o.Fresh(w.Cluster) {
+	switch {
+	case s.o.Fresh != nil && !s.o.Fresh(w.Cluster), w.ScaledByKEDA() && w.Observed.Autoscaler == nil:
+		return memory{}, nil
+	case w.ScaledByKEDA():
+		return s.follow(ctx, w, m, reports)
+	case w.Asleep() || w.State != workload.Running || w.Observed.ReadyReplicas() == 0:
 		return memory{}, nil
 	}
-	if m.ready.IsZero() {
-		m.ready = now
-	}
 	current := w.Replicas.Want()
-	scale := autoscale.Scale{Min: w.Replicas.Lowest(), Max: w.Replicas.Most(), Current: current,
-		ReadySince: readySince(w, m.ready)}
-	wanted, why, history := autoscale.Decide(w.Replicas.Scaling, scale, s.load(ctx, w, reports, now), m.history)
-	m.history = history
+	m, wanted, why := s.decide(ctx, w, m, reports)
 	enough := wanted <= current && w.Replicas.Short.IsZero()
 	if enough && wanted == current {
 		m.denied = 0
@@ -151,6 +154,53 @@ func (s *Scaler) look(ctx context.Context, w workload.Workload, m memory,
 			after.Replicas.Want(), "wanted", wanted, "reason", string(why))
 	}
 	return m, nil
+}
+
+// decide is how many replicas an endpoint that answers should have.
+func (s *Scaler) decide(ctx context.Context, w workload.Workload, m memory,
+	reports []autoscale.Report) (next memory, wanted int, why autoscale.Reason) {
+	now := s.o.Now()
+	if m.ready.IsZero() {
+		m.ready = now
+	}
+	scale := autoscale.Scale{Min: w.Replicas.Lowest(), Max: w.Replicas.Most(), Current: w.Replicas.Want(),
+		ReadySince: readySince(w, m.ready)}
+	wanted, why, m.history = autoscale.Decide(w.Replicas.Scaling, scale, s.load(ctx, w, reports, now), m.history)
+	return m, wanted, why
+}
+
+// follow takes up what KEDA has set for an endpoint. To put it to sleep is the portal's: whoever wakes it comes to the
+// portal's gateway.
+func (s *Scaler) follow(ctx context.Context, w workload.Workload, m memory,
+	reports []autoscale.Report) (memory, error) {
+	wanted := w.Replicas.Want()
+	if w.State == workload.Running && w.Observed.ReadyReplicas() > 0 {
+		var why autoscale.Reason
+		if m, wanted, why = s.decide(ctx, w, m, reports); why == autoscale.Sleep {
+			_, err := s.o.Workloads.Autoscale(ctx, w.ID, w.Replicas.Want(), 0)
+			return m, err
+		}
+	}
+	now := s.o.Now()
+	if w.Observed.Autoscaler.Replicas == w.Replicas.Want() && now.Sub(m.followed).Abs() < followEvery {
+		return m, nil
+	}
+	m.followed = now
+	after, err := s.o.Workloads.FollowAutoscaler(ctx, w.ID, wanted)
+	if err == nil && after.Replicas.Want() != w.Replicas.Want() {
+		s.o.Logger.InfoContext(ctx, "KEDA scaled an endpoint", "workload", string(w.ID), "from", w.Replicas.Want(), "to",
+			after.Replicas.Want(), "asked", w.Observed.Autoscaler.Replicas)
+	}
+	return m, err
+}
+
+// Load is what is known of an endpoint's load now, for whoever else scales it.
+func (s *Scaler) Load(ctx context.Context, w workload.Workload) (autoscale.Load, error) {
+	reports, err := s.o.Store.EndpointLoads(ctx)
+	if err != nil {
+		return autoscale.Load{}, err
+	}
+	return s.load(ctx, w, reports, s.o.Now()), nil
 }
 
 // readySince is when an endpoint began to answer: what its start recorded, else when it was first seen to.

@@ -31,6 +31,7 @@ type world struct {
 	limit     int // quota of the size
 	queue     float64
 	queueTold bool
+	asked     int // replicas that KEDA sets; 0: it does not scale
 }
 
 func (w *world) QuotaLimits(string, string, string) []tenant.Limit {
@@ -44,7 +45,7 @@ func (*world) ImageGone(string, catalog.Image) i18n.Text { return i18n.Text{} }
 
 const id workload.ID = "w-1"
 
-func newWorld(t *testing.T, r workload.Range, p autoscale.Policy) *world {
+func newWorld(t *testing.T, r workload.Range, p autoscale.Policy, adjust ...func(*world, *workload.Workload)) *world {
 	ctx := context.Background()
 	w := &world{t: t, now: time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC), limit: 10}
 	s, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "portal.db"), store.Options{})
@@ -63,6 +64,9 @@ func newWorld(t *testing.T, r workload.Range, p autoscale.Policy) *world {
 	e.Kind, e.Size.LicensePool, e.LicenseSeats, e.Version = catalog.Endpoint, "", 0, 0
 	e.Desired, e.State, e.Lease.Until = workload.WantRunning, workload.Running, w.now.Add(1000*time.Hour)
 	e.Replicas = workload.NewReplicas(r, p)
+	for _, a := range adjust {
+		a(w, &e)
+	}
 	e.Observed = w.answering(e, e.Replicas.Want())
 	if err := s.SaveObserved(ctx, e, nil, nil); err != nil {
 		t.Fatal(err)
@@ -81,6 +85,9 @@ func (w *world) answering(e workload.Workload, n int) workload.Observation {
 	for i := range n {
 		o.PodPresent, o.Ready, o.Node, o.Pod = true, true, "n", "p-0"
 		o.Pods = append(o.Pods, workload.Replica{Pod: "p-" + string(rune('0'+i)), IP: "10.64.0.1", Node: "n", Ready: true})
+	}
+	if w.asked > 0 && e.ScaledByKEDA() {
+		o.Autoscaler = &workload.Autoscaler{Replicas: w.asked}
 	}
 	if n > 0 {
 		o.Steps = []workload.Step{{Name: workload.StepReady, At: w.now.Add(-time.Hour)}}

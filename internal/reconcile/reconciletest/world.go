@@ -106,8 +106,11 @@ func Options(s *Store, namespace string, cluster reconcile.Cluster) reconcile.Op
 	cluster.Name = Cluster
 	return reconcile.Options{
 		Store: s, Clusters: []reconcile.Cluster{cluster}, Site: func() reconcile.Site { return Site(namespace) },
-		KubeSite: func(cluster string) kube.Site { return kube.Site{Cluster: cluster, Instance: instance(namespace)} },
-		Token:    func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,
+		KubeSite: func(cluster string) kube.Site {
+			return kube.Site{Cluster: cluster, Instance: instance(namespace), KEDA: kube.KEDA{Address: "https://gpu.example.org"}}
+		},
+		LoadToken: func(w workload.Workload) string { return "load-of-" + string(w.ID) },
+		Token:     func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,
 		Every: reconcile.Intervals{Compare: 2 * time.Second, Confirm: time.Minute, Probe: 300 * time.Millisecond,
 			Activity:  300 * time.Millisecond,
 			Inventory: time.Minute, Debounce: 100 * time.Millisecond, Volumes: time.Second, Checkpoint: time.Hour},

@@ -47,6 +47,7 @@ func (w *Blocks) Images(form StartForm) []catalog.Image {
 		switch kind := catalog.WorkloadKind(form.Kind); {
 		case !i.RunsAs(kind) || !i.OfferedTo(form.Tenant) || i.NeedsKServe() && len(w.Site().KServe) == 0,
 			i.NeedsJobSet() && len(w.Site().JobSet) == 0,
+			i.ScalesByKEDA() && len(w.Site().KEDA) == 0,
 			i.NeedsLeaderWorkerSet() && len(w.Site().LeaderWorkerSet) == 0:
 		case i.Kind == kind:
 			fitting = append(fitting, i)

@@ -29,6 +29,12 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	if s.Desired == workload.WantRunning {
 		m.Ready = s.Observed.ReadyReplicas()
 	}
+	if s.ScaledByKEDA() {
+		m.KEDA = r.Top()
+		if a := s.Observed.Autoscaler; a != nil {
+			m.KEDATrouble = a.Detail
+		}
+	}
 	if m.Nodes = s.Image.NeedsLeaderWorkerSet(); m.Nodes {
 		return m
 	}

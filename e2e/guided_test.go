@@ -28,7 +28,6 @@ func TestTheGuidedTourByKeyboard(t *testing.T) {
 	p.do(p.assert.Locator(title).Not().ToHaveText(first))
 	p.do(p.assert.Locator(title).ToBeFocused())
 	p.accessible()
-	p.contrasts()
 	p.shot("second")
 	p.presses("ArrowRight")
 	p.do(p.assert.Locator(count).ToContainText("3"))

@@ -29,7 +29,6 @@ func TestTheReferenceOfTheAPI(t *testing.T) {
 	p.click(".gp-reference__code details summary")
 	p.reads("#snippet-1", "package main")
 	p.accessible()
-	p.contrasts()
 	p.shot("operation")
 	p.click("#more a[href='/api/docs/get-request']")
 	p.reads("[data-test=call]", "/api/v1/requests/{id}")

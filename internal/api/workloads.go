@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -126,6 +127,16 @@ func (a *API) remove(ctx context.Context, actor identity.Actor, in *removeInput)
 type MetricsView struct {
 	At      *time.Time `json:"at,omitempty" doc:"When the metrics source last answered; absent for never"`
 	Devices []Device   `json:"devices"`
+
+	Replicas []ReplicaMetrics `json:"replicas,omitempty" doc:"Of an endpoint with several replicas; devices are those of one that answers"`
+}
+
+// ReplicaMetrics is what the GPUs of one replica do now.
+type ReplicaMetrics struct {
+	Pod     string   `json:"pod"`
+	Node    string   `json:"node,omitempty"`
+	Ready   bool     `json:"ready"`
+	Devices []Device `json:"devices"`
 }
 
 func (a *API) metrics(ctx context.Context, actor identity.Actor, in *idInput) (*output[MetricsView], error) {
@@ -137,17 +148,29 @@ func (a *API) metrics(ctx context.Context, actor identity.Actor, in *idInput) (*
 	if w.Observed.Pod == "" {
 		return reply(v, nil)
 	}
-	live := a.deps.Metrics.Live(w.Cluster, w.Namespace, w.Observed.Pod)
+	live, devices := a.devicesOf(w, w.Observed.Pod)
+	if v.Devices = devices; !live.At.IsZero() {
+		v.At = &live.At
+	}
+	if len(w.Observed.Pods) > 1 {
+		for _, p := range w.Observed.Pods {
+			_, devices := a.devicesOf(w, p.Pod)
+			v.Replicas = append(v.Replicas, ReplicaMetrics{Pod: p.Pod, Node: p.Node, Ready: p.Ready, Devices: devices})
+		}
+	}
+	return reply(v, nil)
+}
+
+// devicesOf are what a pod of a workload holds.
+func (a *API) devicesOf(w workload.Workload, pod string) (live gpumetrics.Live, devices []Device) {
+	live, devices = a.deps.Metrics.Live(w.Cluster, w.Namespace, pod), []Device{}
 	if w.Size.SharesDevice() {
 		live = live.OnSharedCards()
 	}
-	if !live.At.IsZero() {
-		v.At = &live.At
-	}
 	for _, d := range live.Devices {
-		v.Devices = append(v.Devices, deviceView(d))
+		devices = append(devices, deviceView(d))
 	}
-	return reply(v, nil)
+	return live, devices
 }
 
 // Event is one thing that happened.

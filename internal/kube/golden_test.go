@@ -37,7 +37,7 @@ type golden struct {
 	Waited   string               `json:"waited"` // of a job: for how long until it was placed; "" while it waits
 	Replicas workload.Replicas    `json:"replicas"`
 	Scaled   int                  `json:"scaled"` // by KEDA
-	Model    *catalog.Model       `json:"model"` // the usual one of the image's runtime where absent
+	Model    *catalog.Model       `json:"model"`  // the usual one of the image's runtime where absent
 	Secrets  []workload.SecretUse `json:"secrets"`
 	Values   map[string]string    `json:"values"` // of secrets, by their keys
 	Git      *workload.Git        `json:"git"`

@@ -244,7 +244,8 @@ var (
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
 	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
-		"EUR", "Portal", "API", "Git", "KServe", "JobSet", "LeaderWorkerSet", "Kueue", "Kuadrant", "InferenceService",
+		"EUR", "Portal", "API", "Git", "KServe", "JobSet", "LeaderWorkerSet", "KEDA", "ScaledObject", "Kueue",
+		"Kuadrant", "InferenceService",
 		"Gateway",
 		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI"}
 )

@@ -364,6 +364,9 @@ func TestKindOf(t *testing.T) {
 			Object: map[string]any{"kind": "BackendTrafficPolicy"}},
 		"TokenRateLimitPolicy": &unstructured.Unstructured{
 			Object: map[string]any{"kind": "TokenRateLimitPolicy"}},
+		"ScaledObject": &unstructured.Unstructured{Object: map[string]any{"kind": "ScaledObject"}},
+		"TriggerAuthentication": &unstructured.Unstructured{
+			Object: map[string]any{"kind": "TriggerAuthentication"}},
 		"VolumeSnapshot": &unstructured.Unstructured{Object: map[string]any{"kind": "VolumeSnapshot"}},
 	}
 	for _, name := range reconcile.KindNames() {

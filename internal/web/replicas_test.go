@@ -70,6 +70,25 @@ func TestReplicasOnThePage(t *testing.T) {
 	}
 }
 
+// TestTheGPUOfEachReplica: where there are several, the page shows what the GPU of each does.
+func TestTheGPUOfEachReplica(t *testing.T) {
+	t.Parallel()
+	w := webtest.Scaling(t)
+	rows := read(t, w.Get(webtest.Anna, "/workloads/w-assistant"), http.StatusOK).Find("[data-test=replica-gpu]")
+	if rows.Length() != 3 {
+		t.Fatalf("want a row for each of three, got %d", rows.Length())
+	}
+	if got := textOf(rows.Last()); !strings.Contains(got, "assistant-2") || !strings.Contains(got, "gpu-02") ||
+		!strings.Contains(got, "ready") || !strings.Contains(got, "49\u202f%") && !strings.Contains(got, "49 %") ||
+		!strings.Contains(got, "GiB") {
+		t.Errorf("the last: %q", got)
+	}
+	one := read(t, w.Get(webtest.Anna, "/workloads/w-summaries"), http.StatusOK)
+	if one.Find("[data-test=replica-gpu]").Length() != 0 {
+		t.Error("a table for an endpoint without several replicas")
+	}
+}
+
 // TestScalingOnThePage: how it scales, why it has fewer than it needs, and another way to scale; a form that cannot be
 // comes back with what is wrong beside the field.
 func TestScalingOnThePage(t *testing.T) {

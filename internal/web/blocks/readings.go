@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -13,7 +15,12 @@ import (
 // Readings is what the devices of a workload do now, with what its size says of them: of a shared device nobody can
 // tell which part is whose, unless the exporter does.
 func (w *Blocks) Readings(item workload.Workload) gpumetrics.Live {
-	now := w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod)
+	return w.PodReadings(item, item.Observed.Pod)
+}
+
+// PodReadings are those of one of a workload's pods.
+func (w *Blocks) PodReadings(item workload.Workload, pod string) gpumetrics.Live {
+	now := w.Metrics.Live(item.Cluster, item.Namespace, pod)
 	if item.Size.SharesDevice() {
 		return now.OnSharedCards()
 	}
@@ -76,6 +83,21 @@ func powerTile(say page.Words, d gpumetrics.Device) ui.TileModel {
 		t.Detail = say.S("workload.power_part", "Value", say.Amount(d.OwnPower))
 	}
 	return t
+}
+
+// ReplicaRows are what the GPUs of each replica do, by the names of their pods; none for a single one.
+func (w *Blocks) ReplicaRows(say page.Words, item workload.Workload) (rows []workloadview.ReplicaRowModel) {
+	pods := item.Observed.Pods
+	if len(pods) < 2 {
+		return nil
+	}
+	for _, p := range pods {
+		engine, memory := w.PodReadings(item, p.Pod).Totals()
+		rows = append(rows, workloadview.ReplicaRowModel{Pod: p.Pod, Node: p.Node, Ready: p.Ready,
+			Engine: say.Amount(engine), Memory: say.Amount(memory)})
+	}
+	slices.SortFunc(rows, func(a, b workloadview.ReplicaRowModel) int { return strings.Compare(a.Pod, b.Pod) })
+	return rows
 }
 
 func same(a, b gpumetrics.Reading) bool { return a.Source == b.Source && a.Value == b.Value }

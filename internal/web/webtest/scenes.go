@@ -122,6 +122,8 @@ var workloadScenes = []Scene{
 	{"workload", "endpoint, access from outside, came back", Anna, Busy, "/workloads/w-llm-chat/reach", url.Values{}},
 	{"workload", "endpoint, replicas", Anna, Scaled, "/workloads/w-ranker", nil},
 	{"workload", "endpoint, scales by itself", Anna, Scaling, "/workloads/w-assistant", nil},
+	{"workload", "endpoint, scaled by KEDA", Anna, ByKEDA, "/workloads/w-translate", nil},
+	{"workload", "endpoint, KEDA cannot scale it", Anna, ByKEDA, "/workloads/w-embed", nil},
 	{"workload", "endpoint, asleep", Anna, Scaling, "/workloads/w-summaries", nil},
 	{"workload", "endpoint, scaling", Anna, Scaling, "/workloads/w-assistant/scaling", nil},
 	{"home", "an endpoint sleeps", Anna, Scaling, "/", nil},

@@ -388,6 +388,7 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 	for _, d := range now.Devices {
 		m.Devices = append(m.Devices, blocks.DeviceModel(say, d))
 	}
+	m.Replicas = w.ReplicaRows(say, item)
 	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	if blocks.AnyKnown(points) {
 		m.History = hourChart(say, points, blocks.MeanEngine(now))

@@ -63,7 +63,8 @@ type LogStoreOptions struct {
 }
 
 func (g *gatherer) cluster(ctx context.Context, o ClusterOptions) Cluster {
-	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, LeaderWorkerSet: o.LeaderWorkerSet, KEDA: o.KEDA,
+	c := Cluster{Name: o.Name, Err: o.Err, JobSet: o.JobSet, KServe: o.KServe, LeaderWorkerSet: o.LeaderWorkerSet,
+		KEDA:      o.KEDA,
 		Snapshots: o.Snapshots, ModelGateway: o.ModelGateway, Kuadrant: o.Kuadrant, EnvoyAIGateway: o.EnvoyAIGateway}
 	var wg sync.WaitGroup
 	defer wg.Wait()

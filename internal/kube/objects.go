@@ -418,7 +418,8 @@ func (r renderer) runnerMeta() metav1.ObjectMeta {
 	return meta
 }
 
-// replicas is how many there shall be, or as many as KEDA has set. Stopping gives the GPU back and keeps everything else.
+// replicas is how many there shall be, or as many as KEDA has set. Stopping gives the GPU back and keeps everything
+// else.
 func (r renderer) replicas() *int32 {
 	w := r.Workload
 	switch {

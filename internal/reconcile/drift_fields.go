@@ -25,7 +25,8 @@ const (
 // there runs, is reached or is allowed: pods' containers, volumes, environment, account, host access, security context
 // and placement; rules of networks; addresses and ports of Services; quotas. metadata.ownerReferences is strict for
 // every kind: with a reference the garbage collector deletes the object. Replicas are rendered, so an autoscaler that
-// sets them is an edit too, unless it is KEDA by the portal's own ScaledObject: then they are rendered as it has set them.
+// sets them is an edit too, unless it is KEDA by the portal's own ScaledObject: then they are rendered as KEDA has set
+// them.
 var strictFields = map[string][]string{
 	"ServiceAccount":          {"automountServiceAccountToken"}, // OpenShift adds pull secrets, which are shown
 	"ResourceQuota":           {"spec"},

@@ -48,8 +48,8 @@ func (s *Service) Autoscale(ctx context.Context, id ID, from, wanted int) (Workl
 	})
 }
 
-// FollowAutoscaler takes up how many replicas KEDA has set for an endpoint, within what there is room for, and keeps how
-// many it may set. Where needed are more than that, the workload says why.
+// FollowAutoscaler takes up how many replicas KEDA has set for an endpoint, within what there is room for, and keeps
+// how many it may set. Where needed are more than that, the workload says why.
 func (s *Service) FollowAutoscaler(ctx context.Context, id ID, needed int) (Workload, error) {
 	var out Workload
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {

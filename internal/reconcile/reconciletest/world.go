@@ -107,7 +107,8 @@ func Options(s *Store, namespace string, cluster reconcile.Cluster) reconcile.Op
 	return reconcile.Options{
 		Store: s, Clusters: []reconcile.Cluster{cluster}, Site: func() reconcile.Site { return Site(namespace) },
 		KubeSite: func(cluster string) kube.Site {
-			return kube.Site{Cluster: cluster, Instance: instance(namespace), KEDA: kube.KEDA{Address: "https://gpu.example.org"}}
+			return kube.Site{Cluster: cluster, Instance: instance(namespace),
+				KEDA: kube.KEDA{Address: "https://gpu.example.org"}}
 		},
 		LoadToken: func(w workload.Workload) string { return "load-of-" + string(w.ID) },
 		Token:     func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,

@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// ByKEDA is the world of Scaling with an endpoint that KEDA scales, up to two fewer than was agreed to, and one of which
-// KEDA says why it cannot.
+// ByKEDA is the world of Scaling with an endpoint that KEDA scales, up to two fewer than was agreed to, and one of
+// which KEDA says why it cannot.
 func ByKEDA(s Scope) *World {
 	w := Scaling(s)
 	for _, name := range []string{"translate", "embed"} {

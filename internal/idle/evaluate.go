@@ -120,55 +120,70 @@ func (s *Service) observe(ctx context.Context, cluster string, source Source, se
 	if err != nil {
 		return nil, err
 	}
-	err = s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
-		due = nil
-		looks, err := tx.IdleObserved(ctx)
-		if err != nil {
-			return err
-		}
-		if looks[cluster].After(from) {
-			return nil // somebody else was faster
-		}
-		records, err := tx.IdleRecords(ctx)
-		if err != nil {
-			return err
-		}
-		var visits map[workload.ID]time.Time
-		if pods {
-			if visits, err = tx.LastVisits(ctx); err != nil {
-				return err
-			}
-		}
-		seen := map[workload.ID]bool{}
-		now := s.o.Now()
-		for _, w := range running {
-			of := settings.Of(w.Tenant, w.Size.Name)
-			if w.Cluster != cluster || !of.On() {
-				continue
-			}
-			seen[w.ID] = true
-			was := records[w.ID]
-			m := was
-			m.Workload, m.Until = w.ID, looks[cluster]
-			for _, l := range Observe(w, of, measured[w.Namespace], from, until, s.o.Every) {
-				m = Accumulate(m, w, of, l)
-			}
-			m = ApplyVisit(ApplyActivity(m, w, now), w, visits[w.ID])
-			if m.Verdict(of, now, s.fresh()) != Off {
-				due = append(due, w.ID)
-			}
-			if worth(was, m) {
-				if err := tx.SaveIdleRecord(ctx, m); err != nil {
-					return err
-				}
-			}
-		}
-		if err := forget(ctx, tx, records, seen, elsewhere(running, cluster), now); err != nil {
-			return err
-		}
-		return tx.SaveIdleObserved(ctx, cluster, until)
+	o := observed{cluster: cluster, settings: settings, running: running, pods: pods, measured: measured, from: from,
+		until: until}
+	err = s.o.Store.ChangeIdle(ctx, func(tx Tx) (err error) {
+		due, err = s.saveObserved(ctx, tx, o)
+		return err
 	})
 	return due, err
+}
+
+// observed is what a cluster's workloads did in a span.
+type observed struct {
+	cluster     string
+	settings    Settings
+	running     []workload.Workload
+	pods        bool                // some are judged by their pods: whether somebody is inside counts
+	measured    map[string]Measured // by namespace
+	from, until time.Time
+}
+
+// saveObserved writes down what was observed, unless somebody else was faster, and gives those for whom something is
+// due.
+func (s *Service) saveObserved(ctx context.Context, tx Tx, o observed) (due []workload.ID, err error) {
+	looks, err := tx.IdleObserved(ctx)
+	if err != nil || looks[o.cluster].After(o.from) {
+		return nil, err
+	}
+	records, err := tx.IdleRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var visits map[workload.ID]time.Time
+	if o.pods {
+		if visits, err = tx.LastVisits(ctx); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[workload.ID]bool{}
+	now := s.o.Now()
+	for _, w := range o.running {
+		of := o.settings.Of(w.Tenant, w.Size.Name)
+		if w.Cluster != o.cluster || !of.On() {
+			continue
+		}
+		seen[w.ID] = true
+		was := records[w.ID]
+		m := was
+		m.Workload, m.Until = w.ID, looks[o.cluster]
+		for _, l := range Observe(w, of, o.measured[w.Namespace], o.from, o.until, s.o.Every) {
+			m = Accumulate(m, w, of, l)
+		}
+		m = ApplyVisit(ApplyActivity(m, w, now), w, visits[w.ID])
+		if m.Verdict(of, now, s.fresh()) != Off {
+			due = append(due, w.ID)
+		}
+		if worth(was, m) {
+			if err := tx.SaveIdleRecord(ctx, m); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := forget(ctx, tx, records, seen, elsewhere(o.running, o.cluster), now); err != nil {
+		return nil, err
+	}
+	return due, tx.SaveIdleObserved(ctx, o.cluster, o.until)
 }
 
 // elsewhere are the workloads that run on other clusters.

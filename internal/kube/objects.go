@@ -112,34 +112,31 @@ func Objects(in Input) ([]Object, error) {
 	if r.claimsDevices() {
 		objects = append(objects, r.claimTemplate())
 	}
-	if in.Workload.Image.NeedsJobSet() {
+	running, err := r.running()
+	if err != nil {
+		return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
+	}
+	return append(objects, running...), nil
+}
+
+// running are what makes the pods of a workload, and what leads to them.
+func (r renderer) running() ([]Object, error) {
+	switch w := r.Workload; {
+	case w.Image.NeedsJobSet():
 		set, err := r.jobSet()
-		if err != nil {
-			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
-		}
-		return append(objects, r.peerPolicy(), set), nil
-	}
-	if in.Workload.IsJob() {
-		return append(objects, r.job()), nil
-	}
-	if in.Workload.Image.NeedsLeaderWorkerSet() {
+		return []Object{r.peerPolicy(), set}, err
+	case w.IsJob():
+		return []Object{r.job()}, nil
+	case w.Image.NeedsLeaderWorkerSet():
 		set, err := r.leaderWorkerSet()
-		if err != nil {
-			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
-		}
-		return append(append(objects, r.peerPolicy(), set, r.service()), r.routes()...), nil
-	}
-	if in.Workload.Image.NeedsKServe() {
+		return append([]Object{r.peerPolicy(), set, r.service()}, r.routes()...), err
+	case w.Image.NeedsKServe():
 		inference, err := r.inferenceService()
-		if err != nil {
-			return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
-		}
-		return append(append(objects, inference, r.service()), r.routes()...), nil
+		return append([]Object{inference, r.service()}, r.routes()...), err
+	case w.Kind == catalog.Endpoint:
+		return slices.Concat([]Object{r.deployment(), r.service()}, r.routes(), r.scaling()), nil
 	}
-	if in.Workload.Kind == catalog.Endpoint {
-		return slices.Concat(objects, []Object{r.deployment(), r.service()}, r.routes(), r.scaling()), nil
-	}
-	return append(objects, r.statefulSet(), r.service()), nil
+	return []Object{r.statefulSet(), r.service()}, nil
 }
 
 // Ref refers to an object that a workload has or may have.
@@ -249,24 +246,7 @@ func (in Input) check() error {
 	if len(validation.IsDNS1035Label(w.Name)) > 0 || len(w.Name) > maxName {
 		add("name %q is not a DNS label of at most %d characters", w.Name, maxName)
 	}
-	if w.Image.NeedsKServe() && len(w.Name) > maxKServeName {
-		add("name %q is longer than the %d characters that KServe leaves", w.Name, maxKServeName)
-	}
-	if w.Image.NeedsJobSet() && len(w.Name) > maxJobSetName {
-		add("name %q is longer than the %d characters that JobSet leaves", w.Name, maxJobSetName)
-	}
-	if w.Image.NeedsLeaderWorkerSet() && len(w.Name) > maxGroupName {
-		add("name %q is longer than the %d characters that LeaderWorkerSet leaves", w.Name, maxGroupName)
-	}
-	if w.Image.NeedsLeaderWorkerSet() && w.Surges() {
-		add("a group of pods is not there twice: its version stops before another one starts")
-	}
-	if w.IsJob() && !w.Image.NeedsJobSet() && w.Replicas.Want() > 1 {
-		add("a Job has one pod; of several pods a job is on a JobSet")
-	}
-	if w.Image.NeedsKServe() && w.HasCanary() {
-		add("KServe keeps no pods of two versions beside each other")
-	}
+	in.checkBackend(add)
 	if len(validation.IsDNS1123Label(w.Namespace)) > 0 {
 		add("namespace %q is not a DNS label", w.Namespace)
 	}
@@ -306,13 +286,36 @@ func (in Input) check() error {
 			problems = append(problems, err)
 		}
 	}
-	if w.ScaledByKEDA() && (in.LoadToken == "" || in.Site.KEDA.Address == "") {
-		add("KEDA has no token or no address to ask for the load")
-	}
 	if in.hasToken() && in.Token == "" {
 		add("the workload's token is missing")
 	}
 	return errors.Join(problems...)
+}
+
+// checkBackend adds what the operator behind an image could not run.
+func (in Input) checkBackend(add func(format string, args ...any)) {
+	w := in.Workload
+	if w.Image.NeedsKServe() && len(w.Name) > maxKServeName {
+		add("name %q is longer than the %d characters that KServe leaves", w.Name, maxKServeName)
+	}
+	if w.Image.NeedsJobSet() && len(w.Name) > maxJobSetName {
+		add("name %q is longer than the %d characters that JobSet leaves", w.Name, maxJobSetName)
+	}
+	if w.Image.NeedsLeaderWorkerSet() && len(w.Name) > maxGroupName {
+		add("name %q is longer than the %d characters that LeaderWorkerSet leaves", w.Name, maxGroupName)
+	}
+	if w.Image.NeedsLeaderWorkerSet() && w.Surges() {
+		add("a group of pods is not there twice: its version stops before another one starts")
+	}
+	if w.IsJob() && !w.Image.NeedsJobSet() && w.Replicas.Want() > 1 {
+		add("a Job has one pod; of several pods a job is on a JobSet")
+	}
+	if w.Image.NeedsKServe() && w.HasCanary() {
+		add("KServe keeps no pods of two versions beside each other")
+	}
+	if w.ScaledByKEDA() && (in.LoadToken == "" || in.Site.KEDA.Address == "") {
+		add("KEDA has no token or no address to ask for the load")
+	}
 }
 
 // portsOf reports whether the server of an image has a port, or tunnels lead to one.

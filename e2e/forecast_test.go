@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -148,15 +147,10 @@ func num(v any) float64 {
 	return f
 }
 
-// freeAddress is one that nobody listened on a moment ago.
+// freeAddress is that of a freePort.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", freePort(t))
 }
 
 // untilMetric scrapes until a metric has a value, and gives what was scraped.

@@ -385,12 +385,12 @@ func (f *Files) Write(dir, name string, replace bool, r io.Reader) (string, erro
 	if name, err = fileName(name); err != nil {
 		return "", err
 	}
-	part, wish := ".gpu-portal-upload-"+strings.ToLower(rand.Text()[:12]), "keep"
+	part, mode := ".gpu-portal-upload-"+strings.ToLower(rand.Text()[:12]), "keep"
 	if replace {
-		wish = "replace"
+		mode = "replace"
 	}
 	in := &counted{from: r, stir: f.life.Stir, most: f.session.service.o.Rules.FileBytes}
-	err = f.run(writeScript, in, io.Discard, dir, name, part, wish)
+	err = f.run(writeScript, in, io.Discard, dir, name, part, mode)
 	if size := in.bytes.Load(); err == nil {
 		switch {
 		case size > in.most:
@@ -399,7 +399,7 @@ func (f *Files) Write(dir, name string, replace bool, r io.Reader) (string, erro
 			err = fault.Wrap(fault.Invalid, in.failed(), i18n.T("files.cut_off"))
 		default:
 			if err = f.record(audit.FileUploaded, path.Join(dir, name), size); err == nil {
-				err = f.run(keepScript, nil, io.Discard, dir, name, part, wish, strconv.FormatInt(size, 10))
+				err = f.run(keepScript, nil, io.Discard, dir, name, part, mode, strconv.FormatInt(size, 10))
 			}
 		}
 	}

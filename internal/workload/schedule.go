@@ -225,14 +225,14 @@ func (w Workload) follow(p Plan, now time.Time) (Schedule, step) {
 		*f = p.begin(*f, w.Generation, print)
 	}
 	last, _ := p.calendar.Last(now)
-	byHand := w.Generation != f.Generation && w.UpdatedAt.After(last.At)
+	manual := w.Generation != f.Generation && w.UpdatedAt.After(last.At)
 	due := last.At.After(f.At) || last.On != f.On // the rules of a zone may have moved a change behind what was done
 	switch {
 	case due:
 		f.At, f.On, f.Generation = last.At.UTC(), last.On, w.Generation
 		f.Tries, f.RetryAt, f.Problem = 0, time.Time{}, i18n.Text{}
 		switch {
-		case byHand:
+		case manual:
 		case last.On && !p.Hours.StopOnly && w.CanStart() && !w.Lease.Over(now):
 			return s, startNow
 		case !last.On && w.CanStop() && !s.KeptUntil.After(last.At):

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -62,9 +64,13 @@ func (b Book) fill(names []string) error {
 			_ = l.Close()
 		}
 	}()
+	var fresh draw
 	for _, name := range names {
-		l, err := listen(b[name], 3*time.Second)
-		if err != nil && b[name] != 0 {
+		var l net.Listener
+		var err error
+		if b[name] == 0 {
+			l, err = fresh.listen()
+		} else if l, err = listen(b[name], 3*time.Second); err != nil {
 			return &Taken{Name: name, Port: b[name]}
 		}
 		if err != nil {
@@ -76,11 +82,52 @@ func (b Book) fill(names []string) error {
 	return nil
 }
 
+// Ports are drawn from blocks below those that Linux gives to outgoing connections (net.ipv4.ip_local_port_range, 32768
+// to 60999): between the choice of a port and the start of its program such a connection could take it. macOS and
+// Windows begin at 49152.
+const (
+	lowest    = 20_000
+	blockSize = 16
+	blocks    = 798
+)
+
+// guards are the first ports of the blocks that this process draws from, held until it ends: another process that
+// starts at the same time draws from other blocks.
+var (
+	guarding sync.Mutex
+	guards   []net.Listener
+)
+
+// draw gives the ports of a block one by one, and of another block when it is used up.
+type draw struct{ next int }
+
+func (d *draw) listen() (net.Listener, error) {
+	for range 10 * blocks {
+		if d.next%blockSize == 0 {
+			first := lowest + blockSize*rand.IntN(blocks)
+			guard, err := listen(first, 0)
+			if err != nil {
+				continue
+			}
+			guarding.Lock()
+			guards = append(guards, guard)
+			guarding.Unlock()
+			d.next = first + 1
+		}
+		l, err := listen(d.next, 0)
+		d.next++
+		if err == nil {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("none of %d to %d is free", lowest, lowest+blocks*blockSize-1)
+}
+
 // listen is patient with a port that a program of the last run may still be giving back.
 func listen(port int, patience time.Duration) (net.Listener, error) {
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil || port == 0 || time.Now().After(end) {
+		if err == nil || !time.Now().Before(end) {
 			return l, err
 		}
 	}

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,30 @@ func TestPortsAreRemembered(t *testing.T) {
 	}
 	if first["a"] != second["a"] || first["b"] != second["b"] || second["c"] == 0 {
 		t.Errorf("want the same ports and a new one, got %v, then %v", first, second)
+	}
+}
+
+// Nobody else gets a port between its choice and the start of its program: neither an outgoing connection nor another
+// stack that starts now.
+func TestChosenPortsAreNobodyElses(t *testing.T) {
+	seen, names := map[int]bool{}, make([]string, 20)
+	for i := range names {
+		names[i] = fmt.Sprint("part-", i)
+	}
+	for n := range 40 {
+		book, err := Open(filepath.Join(t.TempDir(), "ports.json"), false, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, port := range book {
+			if seen[port] || port < 20_000 || port >= 32_768 {
+				t.Errorf("stack %d: %s has port %d", n, name, port)
+			}
+			seen[port] = true
+		}
+	}
+	if len(seen) != 40*len(names) {
+		t.Errorf("want %d ports, got %d", 40*len(names), len(seen))
 	}
 }
 

@@ -281,12 +281,12 @@ func TestDevstackHelmLifecycle(t *testing.T) {
 	}
 	upgrade := action.NewUpgrade(h.actions)
 	upgrade.Namespace = h.namespace
-	second, err := upgrade.RunWithContext(t.Context(), charts.Release, now, h.values("config: {organisation: Example}"))
+	second, err := upgrade.RunWithContext(t.Context(), charts.Release, now, h.values("config: {organization: Example}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	upgraded, volume := h.served()
-	if second.Version != 2 || !strings.Contains(upgraded, "organisation: Example") || !volume {
+	if second.Version != 2 || !strings.Contains(upgraded, "organization: Example") || !volume {
 		t.Errorf("revision %d, volume %v:\n%s", second.Version, volume, upgraded)
 	}
 

@@ -63,7 +63,7 @@ func zone(c config.Config) *time.Location {
 
 // focusSite says who charges, in exports for finance.
 func (a *App) focusSite() usage.FocusSite {
-	return usage.FocusSite{Provider: a.config.Organisation, Account: a.config.Instance, Team: func(name string) string {
+	return usage.FocusSite{Provider: a.config.Organization, Account: a.config.Instance, Team: func(name string) string {
 		if t, ok := a.tenants.Directory().ByName(name); ok {
 			return t.Display()
 		}

@@ -104,7 +104,7 @@ type Config struct {
 	Lease      Lease       `json:"lease,omitempty"`
 	Storage    Storage     `json:"storage,omitempty"`
 	// who offers and charges, in exports for finance; default GPU Portal
-	Organisation    string   `json:"organisation,omitempty"`
+	Organization    string   `json:"organization,omitempty"`
 	Notify          Notify   `json:"notify,omitempty"`
 	Advice          Advice   `json:"advice,omitempty"`
 	Idle            Idle     `json:"idle,omitempty"`
@@ -376,7 +376,7 @@ func (c *Config) defaults() {
 	setDefault(&c.AppsDomain, "localhost")
 	setDefault(&c.Database, "sqlite:portal.db")
 	setDefault(&c.Instance, "default")
-	setDefault(&c.Organisation, "GPU Portal")
+	setDefault(&c.Organization, "GPU Portal")
 	setDefault(&c.Currency, "EUR")
 	setDefault(&c.OIDC.ClientID, "gpu-portal")
 	setDefault(&c.OIDC.GroupsClaim, "groups")

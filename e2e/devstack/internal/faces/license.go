@@ -12,7 +12,7 @@ import (
 // LicenseSeats is how many the site has bought.
 const LicenseSeats = 6
 
-// How the stub behaves is chosen by the organisation that is asked for; any other name gets sound answers.
+// How the stub behaves is chosen by the organization that is asked for; any other name gets sound answers.
 const (
 	expiredOrg  = "lic-expired"  // everything that was bought has ended
 	brokenOrg   = "lic-broken"   // 503

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
@@ -30,13 +31,23 @@ var consoleAddress string
 
 // withConsole gives the portal of the stories a listener for the console, whose users are those of the API server.
 func withConsole(config map[string]any) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer l.Close()
-	consoleAddress = l.Addr().String()
+	consoleAddress = freeAddress()
 	config["console"] = map[string]any{"listen": consoleAddress, "userPrefix": "oidc:"}
+}
+
+// answersTheConsole waits for that listener, which may be later than the portal's own.
+func answersTheConsole(ctx context.Context) error {
+	for {
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", consoleAddress)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the portal's listener for the console: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // openShift stands in for the console's server, for one user who has signed in there: it serves the plugin's files and

@@ -18,7 +18,7 @@ import (
 // first lease before it; and once it has started, the portal's metrics tell how good the estimates were.
 func TestWhenWillItStart(t *testing.T) {
 	const size = "vgpu-12q" // of which the cluster has the fewest
-	address := freeAddress(t)
+	address := freeAddress()
 	own := ownPortal(t, "when", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			c["metricsListen"] = address
@@ -148,9 +148,8 @@ func num(v any) float64 {
 }
 
 // freeAddress is that of a freePort.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprintf("127.0.0.1:%d", freePort(t))
+func freeAddress() string {
+	return fmt.Sprintf("127.0.0.1:%d", freePort())
 }
 
 // untilMetric scrapes until a metric has a value, and gives what was scraped.

@@ -86,7 +86,7 @@ func TestARealModelServer(t *testing.T) {
 // startLlama runs what the pod would run, on this machine, and waits until it answers.
 func startLlama(t *testing.T, pod *corev1.Pod) int {
 	t.Helper()
-	dir, port := filepath.Join(root, "e2e", "llama"), freePort(t)
+	dir, port := filepath.Join(root, "e2e", "llama"), freePort()
 	file := filepath.Join(t.TempDir(), "tiny.gguf")
 	write := exec.Command("node", "model.mjs", file)
 	write.Dir = dir

@@ -77,6 +77,9 @@ func run(m *testing.M) int {
 		accounts = append(accounts, portal.Account)
 		err = portal.Start(ctx)
 	}
+	if err == nil {
+		err = answersTheConsole(ctx)
+	}
 	if err != nil {
 		text, _ := os.ReadFile(log.Name())
 		fmt.Printf("e2e: %v\n%s\n", err, text)

@@ -217,7 +217,7 @@ func startSSHD(t *testing.T, dir, keys string) int {
 			t.Fatal(err)
 		}
 	}
-	host, port := filepath.Join(dir, "host"), freePort(t)
+	host, port := filepath.Join(dir, "host"), freePort()
 	makeKey(t, host)
 	config := filepath.Join(dir, "sshd_config")
 	text := fmt.Sprintf("ListenAddress 127.0.0.1:%d\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM no\n"+

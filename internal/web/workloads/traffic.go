@@ -113,7 +113,7 @@ func errorShares(say page.Words, c *traffic.Counts) (words []string) {
 	}{{"traffic.errors_server", c.ServerErrors}, {"traffic.errors_client", c.ClientErrors},
 		{"traffic.errors_refused", c.Refused}} {
 		if one.n > 0 {
-			words = append(words, say.S(one.key, "Number", say.Number(float64(one.n))))
+			words = append(words, say.S(one.key, "Count", one.n, "Number", say.Number(float64(one.n))))
 		}
 	}
 	return words

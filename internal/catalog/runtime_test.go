@@ -124,8 +124,11 @@ func TestCheckModel(t *testing.T) {
 func TestRuntimesAreChecked(t *testing.T) {
 	text := string(defaultYAML)
 	for name, c := range map[string]struct{ old, new, path string }{
-		"an unknown engine":           {"engine: vllm", "engine: vlm", "images[3].runtime.engine"},
-		"an unknown backend":          {"engine: vllm", "engine: vllm\n    backend: knative", "images[3].runtime.backend"},
+		"an unknown engine":     {"engine: vllm", "engine: vlm", "images[3].runtime.engine"},
+		"an unknown backend":    {"engine: vllm", "engine: vllm\n    backend: knative", "images[3].runtime.backend"},
+		"an unknown autoscaler": {"engine: vllm", "engine: vllm\n    autoscaler: hpa", "images[3].runtime.autoscaler"},
+		"KEDA beside KServe": {"engine: vllm", "engine: vllm\n    backend: kserve\n    autoscaler: keda",
+			"images[3].runtime.autoscaler"},
 		"a backend of no job":         {"kind: notebook", "kind: notebook\n  backend: jobset", "images[0].backend"},
 		"an unknown backend of a job": {"kind: job", "kind: job\n  backend: volcano", "images[8].backend"},
 		"a variable of KServe's own": {"{env: NGC_API_KEY, secret: ngc-api-key, key: NGC_API_KEY}]",

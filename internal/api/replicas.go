@@ -18,7 +18,7 @@ type Replicas struct {
 	Wanted int `json:"wanted" doc:"What its owner has set or what it scales to, between min and max; 0 while it sleeps"`
 	Ready  int `json:"ready" doc:"How many answer now"`
 
-	Autoscaler string `json:"autoscaler,omitempty" enum:"keda" doc:"What sets wanted in place of the portal; absent for the portal or the owner"`
+	Autoscaler string `json:"autoscaler,omitempty" enum:"keda" doc:"What sets wanted, where that is not the portal"`
 	Ceiling    int    `json:"ceiling,omitempty" doc:"With an autoscaler: how many it may set now, up to max"`
 	Trouble    string `json:"trouble,omitempty" doc:"With an autoscaler: its own words where it cannot scale"`
 

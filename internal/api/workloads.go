@@ -128,7 +128,7 @@ type MetricsView struct {
 	At      *time.Time `json:"at,omitempty" doc:"When the metrics source last answered; absent for never"`
 	Devices []Device   `json:"devices"`
 
-	Replicas []ReplicaMetrics `json:"replicas,omitempty" doc:"Of an endpoint with several replicas; devices are those of one that answers"`
+	Replicas []ReplicaMetrics `json:"replicas,omitempty" doc:"Where there are several; devices are of one of them"`
 }
 
 // ReplicaMetrics is what the GPUs of one replica do now.

@@ -881,7 +881,7 @@ type ReplicaRange struct {
 
 // Replicas defines model for Replicas.
 type Replicas struct {
-	// Autoscaler What sets wanted in place of the portal; absent for the portal or the owner
+	// Autoscaler What sets wanted, where that is not the portal
 	Autoscaler *ReplicasAutoscaler `json:"autoscaler,omitempty"`
 
 	// Ceiling With an autoscaler: how many it may set now, up to max
@@ -902,7 +902,7 @@ type Replicas struct {
 	Wanted int64 `json:"wanted"`
 }
 
-// ReplicasAutoscaler What sets wanted in place of the portal; absent for the portal or the owner
+// ReplicasAutoscaler What sets wanted, where that is not the portal
 type ReplicasAutoscaler string
 
 // Request defines model for Request.

@@ -234,16 +234,12 @@ type secrets struct{ key []byte }
 
 // Token is what opens the workload's server to the gateway.
 func (s secrets) Token(w workload.Workload) string {
-	mac := hmac.New(sha256.New, s.key)
-	mac.Write([]byte("workload\x00" + string(w.ID)))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return base64.RawURLEncoding.EncodeToString(derive(s.key, "workload\x00"+string(w.ID)))
 }
 
 // LoadToken is that by which KEDA asks for the load of one endpoint: it opens nothing else.
 func (s secrets) LoadToken(w workload.Workload) string {
-	mac := hmac.New(sha256.New, s.key)
-	mac.Write([]byte("load of an endpoint\x00" + string(w.ID)))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return base64.RawURLEncoding.EncodeToString(derive(s.key, "load of an endpoint\x00"+string(w.ID)))
 }
 
 // derive makes a key for one purpose from the portal's key.

@@ -38,7 +38,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"PinImage", // in the middle of a submission, which has asked
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Status", "Ask", "ShareOf", "Hold",
 		"Settle", "For",
-		"Run", "Derive", "Deliver", "Wake", "Autoscale", "FollowAutoscaler", "RecordScaling", "HasMail", "Hosts", "Quarantined", "Under", "Open",
+		"Run", "Derive", "Deliver", "Wake", "Autoscale", "FollowAutoscaler", "RecordScaling", "HasMail", "Hosts",
+		"Quarantined", "Under", "Open",
 		"Mismatches", "Origins", "MaxLife", "Address", "Values", "Hidden", "Reseal", "Resolve",
 		"Close", "Running", "Rules", "Load", "Mark"}
 	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,

@@ -68,10 +68,9 @@ func (l *loop) jobStarted(w workload.Workload) time.Time {
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
 // so another claim has another name. So is the Secret with the values of its secrets, once it does not run, what lets
-// KEDA scale it, once KEDA does not, and what
-// leads a gateway of the site to it, once the site has none, or a limit there that no key has any more; not what an
-// operator makes of what is wanted, such as the HTTPRoute of an AIGatewayRoute. So is a JobSet that shall stop or whose
-// time limit is over; one that has ended stays for its logs.
+// KEDA scale it, once KEDA does not, and what leads a gateway of the site to it, once the site has none, or a limit
+// there that no key has any more; not what an operator makes of what is wanted, such as the HTTPRoute of an
+// AIGatewayRoute. So is a JobSet that shall stop or whose time limit is over; one that has ended stays for its logs.
 func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	var old []Object
 	candidates := slices.Concat(l.ofWorkload("ResourceClaimTemplate", w), l.ofWorkload("Secret", w))

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -113,6 +114,9 @@ func (s *Service) set(ctx context.Context, tx Tx, w, next Workload, possible int
 		next = next.scaled(possible, now)
 	}
 	next, events := next.recordScaling(w, now)
+	if fmt.Sprint(next.Replicas.Short) == fmt.Sprint(w.Replicas.Short) { // numbers come back from the database as float64
+		next.Replicas.Short = w.Replicas.Short
+	}
 	if reflect.DeepEqual(next.Replicas, w.Replicas) {
 		return w, nil
 	}

@@ -59,6 +59,13 @@ func TestTheQuotaIsTheCeilingOfKEDA(t *testing.T) {
 	if got := w.events(audit.WorkloadScalingShort); len(got) != 1 {
 		t.Errorf("want it told once, got %v", got)
 	}
+	told := w.endpoint().UpdatedAt
+	for range 8 {
+		w.round(20)
+	}
+	if now := w.endpoint().UpdatedAt; !now.Equal(told) {
+		t.Errorf("nothing is new, and it is written again at %s", now)
+	}
 	w.limit = 10
 	for range 8 {
 		w.round(20)
@@ -74,9 +81,7 @@ func TestKEDAPutsNothingToSleep(t *testing.T) {
 	p.ToZeroAfter = catalog.Duration(time.Minute)
 	w := newKEDA(t, workload.Range{Min: 0, Max: 3}, p)
 	w.round(1)
-	for n := 0; n < 30 && !w.endpoint().Asleep(); n++ {
-		w.round(0)
-	}
+	w.quiet()
 	if e := w.endpoint(); !e.Asleep() || e.Replicas.Hold() != 0 {
 		t.Fatalf("want it asleep, got %s %+v", e.State, e.Replicas)
 	}

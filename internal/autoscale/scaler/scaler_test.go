@@ -136,6 +136,14 @@ func (w *world) round(concurrency float64) int {
 	return w.look()
 }
 
+// quiet passes rounds without requests until the endpoint sleeps, or two and a half minutes are over.
+func (w *world) quiet() {
+	w.t.Helper()
+	for n := 0; n < 30 && !w.endpoint().Asleep(); n++ {
+		w.round(0)
+	}
+}
+
 func (w *world) look() int {
 	w.t.Helper()
 	if err := w.scaler.Run(context.Background()); err != nil {
@@ -252,9 +260,7 @@ func TestSleepAndWake(t *testing.T) {
 	w := newWorld(t, workload.Range{Min: 0, Max: 3}, p)
 	w.round(1)
 	generation := w.endpoint().Generation
-	for n := 0; n < 30 && !w.endpoint().Asleep(); n++ {
-		w.round(0)
-	}
+	w.quiet()
 	e := w.endpoint()
 	if !e.Asleep() || e.State != workload.Asleep || e.Replicas.Hold() != 0 || e.Metered() != 0 ||
 		e.Generation == generation {

@@ -123,12 +123,14 @@ storybook: needs-go ## each page and part in each state, without a database
 pictures: needs-go ## the pictures of the documents, by a headless chromium
 	go run ./cmd/storybook -pictures docs/pictures
 
-GENERATED := views internal/api/openapi.json internal/apiclient docs/configuration.md
+GENERATED := views static/dist internal/api/openapi.json internal/apiclient docs/configuration.md
 
 .PHONY: generate
-generate: needs-go ## write the generated files: templ, OpenAPI, its Go client, docs/configuration.md
+generate: needs-go ## write the generated files: templ, scripts, OpenAPI, its Go client, docs/configuration.md
 	@mkdir -p $(BIN)
 	go tool templ generate -path views -log-level error
+	go tool esbuild static/js/app.js --bundle --format=esm --target=es2022 --minify --log-level=warning \
+		--banner:js='// Generated from static/js by make generate. DO NOT EDIT.' --outfile=static/dist/app.js
 	go run ./cmd/portal openapi > $(BIN)/generated && mv $(BIN)/generated internal/api/openapi.json
 	go tool oapi-codegen -config internal/apiclient/oapi-codegen.yaml internal/api/openapi.json
 	go run ./internal/config/reference > $(BIN)/generated && mv $(BIN)/generated docs/configuration.md

@@ -4,5 +4,6 @@
 // refer to each other by relative paths, may be cached for good, and a new build is a new address.
 //
 // css/app.css does not exist as a file: it is the sheets of css/ in the order of cssOrder, put together at start.
+// dist/app.js is js/app.js with all that it imports, bundled by esbuild: one request a page. make generate writes it.
 // vendor.json names each vendored library with version, license and checksums; static_test.go checks them.
 package static

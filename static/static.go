@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-//go:embed console css js vendor icons.svg favicon.svg favicon.ico
+//go:embed console css dist js vendor icons.svg favicon.svg favicon.ico
 var files embed.FS
 
 // cssOrder is the order of the cascade: tokens, bare elements, the page, then one sheet a control.

@@ -106,7 +106,7 @@ func TestHandler(t *testing.T) {
 	}{
 		"a file under its hash is cached for good": {Path("css/app.css"), 200, "public, max-age=31536000, immutable",
 			"text/css; charset=utf-8"},
-		"scripts have the type that modules need": {Path("js/app.js"), 200, "public, max-age=31536000, immutable",
+		"scripts have the type that modules need": {Path("dist/app.js"), 200, "public, max-age=31536000, immutable",
 			"text/javascript; charset=utf-8"},
 		"fonts have their type": {Path("vendor/patternfly-6.6.1/fonts/RedHatTextVF.woff2"), 200,
 			"public, max-age=31536000, immutable", "font/woff2"},

@@ -14,6 +14,7 @@ import (
 	"github.com/playwright-community/playwright-go"
 
 	"github.com/gpu-portal/gpu-portal/internal/chromium"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
 // The driver and Chromium are started once, when the first browser test asks.
@@ -183,16 +184,33 @@ func (p *person) noFaults() {
 // expecting says that a console message with this part in it is what the test provokes.
 func (p *person) expecting(part string) { p.expect = append(p.expect, part) }
 
-// signIn goes the whole way through the sign-in provider.
+// sessions are those that people have at portals, by address and name.
+var sessions = map[string]playwright.OptionalCookie{}
+
+// signIn goes the whole way through the sign-in provider, unless an earlier story has done so and that session lasts.
 func signIn(t *testing.T, who string, l look) *person {
 	t.Helper()
 	p := visit(t, l)
 	p.who = who
+	key := portal.URL + " " + who
+	if kept, ok := sessions[key]; ok {
+		p.do(p.context.AddCookies([]playwright.OptionalCookie{kept}))
+	}
 	p.open("/")
+	if n, err := p.at("[data-test=user-menu]").Count(); err == nil && n > 0 {
+		return p
+	}
 	p.click("[data-test=sign-in]")
 	u, _ := world.User(who)
 	p.do(p.page.GetByRole("button", playwright.PageGetByRoleOptions{Name: u.Name}).First().Click())
 	p.sees("[data-test=user-menu]")
+	cookies, err := p.context.Cookies()
+	p.do(err)
+	for _, c := range cookies {
+		if c.Name == edge.Session {
+			sessions[key] = c.ToOptionalCookie()
+		}
+	}
 	return p
 }
 
@@ -262,6 +280,19 @@ func (p *person) accessible() {
 func (p *person) contrasts() {
 	p.t.Helper()
 	p.axe(`{type: 'rule', values: ['color-contrast']}`)
+}
+
+// inTheDark looks at the open page with the colours of a dark system.
+func (p *person) inTheDark(look func()) {
+	p.t.Helper()
+	p.do(p.page.EmulateMedia(playwright.PageEmulateMediaOptions{ColorScheme: playwright.ColorSchemeDark}))
+	_, err := p.page.Evaluate(`async () => { // colours change by transitions, and those of parents begin others
+		const changing = () => document.getAnimations().some((a) => a instanceof CSSTransition)
+		for (let i = 0; i < 100 && changing(); i++) await new Promise((done) => setTimeout(done, 10))
+	}`)
+	p.do(err)
+	look()
+	p.do(p.page.EmulateMedia(playwright.PageEmulateMediaOptions{ColorScheme: playwright.ColorSchemeLight}))
 }
 
 func (p *person) axe(only string) {

@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// looks are the ways people have their browsers; every page is looked at in each. German words are the longest, so the
-// narrow window is German.
+// looks are the ways people have their browsers; every page is looked at in each, and in the light one also in the dark.
+// German words are the longest, so the narrowest window is German.
 var looks = map[string]look{
 	"light":         {},
-	"dark":          {Dark: true},
 	"narrow-german": {Width: 360, Language: "de-DE"},
 	"chinese":       {Width: 390, Language: "zh-CN"},
 	"korean":        {Width: 390, Language: "ko-KR"},
@@ -57,15 +56,14 @@ func TestEveryPageInEveryLook(t *testing.T) {
 					p.open(path)
 					p.sees("h1")
 					p.unfolded()
-					switch {
-					case l.Dark:
-						p.contrasts()
-					case l.Width == 0:
-						p.accessible()
-					}
+					picture := who + strings.NewReplacer("/", "_", "?", "_", str(running["id"]), "W", str(pending["id"]), "R").
+						Replace(path)
 					p.fitsTheWindow()
-					p.shot(name + "-" + who + strings.NewReplacer("/", "_", "?", "_", str(running["id"]), "W", str(pending["id"]),
-						"R").Replace(path))
+					p.shot(name + "-" + picture)
+					if l.Width == 0 {
+						p.accessible()
+						p.inTheDark(func() { p.contrasts(); p.shot("dark-" + picture) })
+					}
 				}
 			}
 		})
@@ -90,6 +88,7 @@ func TestTheSignInPageInEveryLook(t *testing.T) {
 			p.accessible()
 			p.fitsTheWindow()
 			p.shot(name)
+			p.inTheDark(func() { p.contrasts(); p.shot(name + "-dark") })
 		})
 	}
 }

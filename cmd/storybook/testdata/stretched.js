@@ -72,7 +72,8 @@ function inspect(win, story, width) {
 // that is opened in a narrow one does is seen by the stories at 390 px.
 async function shown(story) {
   const frame = document.createElement('iframe')
-  Object.assign(frame.style, { width: `${widths[0]}px`, height: '900px', border: 0 })
+  // below the window: laid out, not drawn
+  Object.assign(frame.style, { width: `${widths[0]}px`, height: '900px', border: 0, position: 'fixed', top: '100vh' })
   const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }))
   frame.src = `/story/${story}?lang=${lang}`
   document.body.replaceChildren(frame)
@@ -80,7 +81,7 @@ async function shown(story) {
   await frame.contentDocument.fonts.ready
   for (const width of widths) {
     frame.style.width = `${width}px`
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+    await new Promise((done) => requestAnimationFrame(done))
     inspect(frame.contentWindow, story, width)
   }
 }

@@ -41,8 +41,8 @@ func Manifest(objects []Object) (string, error) {
 	return b.String(), nil
 }
 
-// whole makes integers of the numbers that are: JSON knows no others, and YAML would write 1e+06. sigs.k8s.io/yaml does so
-// by reading its JSON as YAML, which takes three times as long as all the rest of a manifest.
+// whole makes integers of the numbers that are: JSON has no type of its own for them, and YAML would write 1e+06.
+// sigs.k8s.io/yaml does so by reading its JSON as YAML, which takes longer than all the rest of a manifest.
 func whole(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

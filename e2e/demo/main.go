@@ -60,8 +60,10 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	fresh := false // so that a colleague's workload that somebody deleted does not come back
 	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"),
-		Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: history})
+		Ready: world.Ready, Port: *port, Out: log, Change: sizes,
+		Prepare: func(ctx context.Context, file string) (err error) { fresh, err = history(ctx, file); return err }})
 	if err != nil {
 		return err
 	}
@@ -72,23 +74,28 @@ func run(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(dir, "env"), []byte(environment(portal, world.Ready)), 0o600); err != nil {
 		return err
 	}
+	if fresh {
+		if err := arrive(starting, portal, world.Ready); err != nil {
+			say("not every workload of colleagues could be started: %v", err)
+		}
+	}
 	welcome(os.Stdout, portal, world.Ready)
 	return wait(ctx, world, portal, log.Name())
 }
 
 // history fills a new database with a month of history; one that is in use stays as it is.
-func history(ctx context.Context, file string) error {
+func history(ctx context.Context, file string) (fresh bool, err error) {
 	c, err := config.Load(file, func(string) string { return "" }, func(*config.Config) {})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err = example.Seed(ctx, c, slog.New(slog.DiscardHandler), time.Now()); errors.Is(err, example.ErrNotEmpty) {
-		return nil
+		return false, nil
 	}
 	if err == nil {
 		say("the teams and a month of example data are in the database; make demo-reset forgets them")
 	}
-	return err
+	return err == nil, err
 }
 
 func wait(ctx context.Context, w *stack.World, p *stack.Portal, log string) error {

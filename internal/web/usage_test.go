@@ -95,6 +95,11 @@ func TestUsageMonths(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/usage?month=2026-09"), http.StatusOK)
 	wantText(t, doc, "empty", "No usage this month")
 	wantText(t, doc, "month-2026-10", "October 2026")
+	wider, _ := doc.Find("[data-test=usage-wider]").Attr("href")
+	if want := "/usage?month=2026-09&scope=team"; wider != want {
+		t.Errorf("want an empty statement to lead to that of the teams, %s, got %q", want, wider)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, wider), http.StatusOK), "usage-wider")
 }
 
 func TestUsageTable(t *testing.T) {

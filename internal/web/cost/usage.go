@@ -119,6 +119,12 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
 	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
+	scopes := usage.Scopes(k.Actor)
+	if i := slices.Index(scopes, c.scope) + 1; i < len(scopes) {
+		to := c
+		to.scope = scopes[i]
+		m.Wider = &usageview.WiderModel{Scope: string(to.scope), Href: to.path("/usage")}
+	}
 	return m
 }
 

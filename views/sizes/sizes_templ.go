@@ -347,7 +347,7 @@ func Findings(m FindingsModel) templ.Component {
 }
 
 // few is how many findings are seen at once: the list below is what the page is about.
-const few = 4
+const few = 2
 
 func findings(items []FindingModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -268,13 +268,13 @@ func TestWhyThereIsNoAnswer(t *testing.T) {
 			s.status, s.text = 400, "parse error at line 1, col 3: syntax error"
 		}, "logstore.query"},
 		"breaks":         {func(s *server, _ *logstore.Config) { s.status = 502 }, "logstore.broken"},
-		"a sign-in page": {func(s *server, _ *logstore.Config) { s.text = "<html>" }, "logstore.odd"},
-		"another page":   {func(s *server, _ *logstore.Config) { s.status = 404 }, "logstore.odd"},
+		"a sign-in page": {func(s *server, _ *logstore.Config) { s.text = "<html>" }, "logstore.unreadable"},
+		"another page":   {func(s *server, _ *logstore.Config) { s.status = 404 }, "logstore.unreadable"},
 		"a metric": {func(s *server, _ *logstore.Config) { s.text = strings.Replace(s.text, "streams", "matrix", 1) },
-			"logstore.odd"},
-		"half an answer": {func(s *server, _ *logstore.Config) { s.text = s.text[:len(s.text)/2] }, "logstore.odd"},
+			"logstore.unreadable"},
+		"half an answer": {func(s *server, _ *logstore.Config) { s.text = s.text[:len(s.text)/2] }, "logstore.unreadable"},
 		"a time in words": {func(s *server, _ *logstore.Config) { s.text = strings.Replace(s.text, "1795417201", "now", 1) },
-			"logstore.odd"},
+			"logstore.unreadable"},
 		"too large": {func(s *server, _ *logstore.Config) {
 			s.text = strings.Replace(s.text, "epoch 1", strings.Repeat("x", 17<<20), 1)
 		}, "logstore.too_much"},

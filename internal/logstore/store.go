@@ -179,7 +179,7 @@ func (s *Store) Ask(ctx context.Context, q Question) (Answer, error) {
 	case err != nil && ctx.Err() != nil:
 		return Answer{}, s.failed(err, "logstore.away")
 	case err != nil:
-		return Answer{}, s.failed(err, "logstore.odd")
+		return Answer{}, s.failed(err, "logstore.unreadable")
 	}
 	lines.Lines = lines.Lines[max(0, len(lines.Lines)-q.Lines):]
 	return lines, nil
@@ -234,7 +234,7 @@ func (s *Store) refused(answer *http.Response) error {
 	case code >= 500:
 		return s.failed(err, "logstore.broken", "Code", code)
 	}
-	return s.failed(err, "logstore.odd")
+	return s.failed(err, "logstore.unreadable")
 }
 
 // again is when another try may do better.

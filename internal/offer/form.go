@@ -457,12 +457,12 @@ func moveAnchors(root *yaml.Node, list List, name, key string, value *yaml.Node)
 	} else {
 		item.Content[k+1] = value
 	}
-	handOver(root, old)
+	replaceAlias(root, old)
 	return nil
 }
 
-// handOver puts an anchored node in the place of the first alias of it, and does so with what is in it.
-func handOver(root, old *yaml.Node) {
+// replaceAlias puts an anchored node in the place of the first alias of it, and does so with what is in it.
+func replaceAlias(root, old *yaml.Node) {
 	if old.Anchor != "" {
 		if first := aliasOf(root, old.Anchor); first != nil {
 			heir := *old
@@ -471,7 +471,7 @@ func handOver(root, old *yaml.Node) {
 		}
 	}
 	for _, child := range old.Content {
-		handOver(root, child)
+		replaceAlias(root, child)
 	}
 }
 

@@ -96,7 +96,7 @@ func (k jobset) run(ctx context.Context) {
 		for i := range sets.Items {
 			if err := k.act(ctx, &sets.Items[i]); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) &&
 				!apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-				k.r.t.Errorf("the stand-in for JobSet: %v", err)
+				k.r.t.Errorf("the fake controller of JobSet: %v", err)
 			}
 		}
 	}

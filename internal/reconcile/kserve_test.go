@@ -330,7 +330,7 @@ func (k kserve) run(ctx context.Context) {
 				continue
 			}
 			if err := k.act(ctx, service); err != nil && ctx.Err() == nil {
-				k.r.t.Errorf("the stand-in for KServe: %v", err)
+				k.r.t.Errorf("the fake controller of KServe: %v", err)
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func (k lws) run(ctx context.Context) {
 		for i := range sets.Items {
 			if err := k.act(ctx, &sets.Items[i]); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) &&
 				!apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-				k.r.t.Errorf("the stand-in for LeaderWorkerSet: %v", err)
+				k.r.t.Errorf("the fake controller of LeaderWorkerSet: %v", err)
 			}
 		}
 	}

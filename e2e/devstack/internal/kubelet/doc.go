@@ -4,5 +4,5 @@
 //
 // Source of paths, parameters and refusals: pkg/kubelet/server and kubelet_pods.go (validateContainerLogStatus) of
 // Kubernetes 1.36. The streams of a command are those of k8s.io/cri-streaming, by which container runtimes serve them;
-// the shell in the container is a stand-in.
+// the shell in the container is a fake.
 package kubelet

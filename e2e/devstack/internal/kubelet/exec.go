@@ -104,7 +104,7 @@ type executor struct {
 	pod    *corev1.Pod
 }
 
-// ExecInContainer runs a stand-in of a shell; of another program the container runtime says that there is none.
+// ExecInContainer runs a fake of a shell; of another program the container runtime says that there is none.
 func (e executor) ExecInContainer(ctx context.Context, _, uid, container string, command []string, in io.Reader, out,
 	errs io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	if len(command) == 0 || !strings.HasSuffix(command[0], "sh") {

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -205,6 +207,32 @@ func TestTheSummaryIsTrue(t *testing.T) {
 				t.Errorf("want the price %s, got %q", c.total, got)
 			}
 		})
+	}
+}
+
+// TestWhereNoSizeCanBeRequested: the page once asked to choose one, and for a duration beside it.
+func TestWhereNoSizeCanBeRequested(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	rules, problems := policy.Compile([]policy.Rule{{Name: "closed", When: "true", Outcome: policy.Refuse,
+		Sentence: "The cluster is closed until 2 January."}})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	w.Rules = policy.NewService(policy.Options{Store: w.Store, Initial: rules,
+		Now: func() time.Time { return w.Clock }})
+	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
+	verdict := textOf(doc.Find("[data-test=verdict]"))
+	if want := "Cannot start The cluster is closed until 2 January."; !strings.Contains(verdict, want) {
+		t.Errorf("want %q, got %q", want, verdict)
+	}
+	for _, beside := range []string{"Choose a size", "duration"} {
+		if strings.Contains(verdict, beside) {
+			t.Errorf("want nothing of %q, got %q", beside, verdict)
+		}
+	}
+	if doc.Find("[data-test=send].pf-m-primary").Length() > 0 {
+		t.Error("a start that would be refused is the page's first action")
 	}
 }
 

@@ -29,6 +29,9 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 			Size: instead.Size.Name}
 	}
 	if p.Spec.Size.Name == "" {
+		if why := whyNone(say, offers); why != "" {
+			m.Verdict = start.VerdictModel{Kind: ui.Danger, Title: say.S("start.cannot"), Body: why}
+		}
 		return m
 	}
 	m.Size = say.SizeTitle(p.Spec.Size)
@@ -51,6 +54,18 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	}
 	m.Budget = blocks.BudgetAfter(say, p.Budget)
 	return m
+}
+
+// whyNone is the reason that all sizes share, where none can be requested: to ask for another size would lead nowhere.
+func whyNone(say page.Words, offers []request.Offer) (why string) {
+	for i, o := range offers {
+		this := whyNot(say, o)
+		if this == "" || i > 0 && this != why {
+			return ""
+		}
+		why = this
+	}
+	return why
 }
 
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a

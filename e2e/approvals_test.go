@@ -144,6 +144,40 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:not(:checked)")).ToHaveCount(0))
 }
 
+// TestAKeyWhileAPageOpens: j opens the next request; x, pressed before that page is there, once ticked a row of the page
+// that went. What decides does not wait for a page that nobody has seen.
+func TestAKeyWhileAPageOpens(t *testing.T) {
+	first, second := asked(t, "7h"), asked(t, "7h")
+	ada := signIn(t, "ada", look{})
+	ada.open("/approvals/" + first)
+	arrive := make(chan struct{})
+	ada.do(ada.page.Route("**/approvals/"+second, func(r playwright.Route) {
+		go func() {
+			<-arrive
+			_ = r.Continue()
+		}()
+	}))
+	_, err := ada.at("[data-test=inbox-row]:has(a[href='/approvals/"+first+"'])").Evaluate(
+		"row => { row.tabIndex = -1; row.focus() }", nil)
+	ada.do(err)
+	asks, err := ada.page.ExpectRequest("**/approvals/"+second, func() error { return ada.page.Keyboard().Press("j") },
+		playwright.PageExpectRequestOptions{Timeout: playwright.Float(patience)})
+	ada.do(err)
+	if !asks.IsNavigationRequest() {
+		t.Fatalf("want the page itself, got %s", asks.URL())
+	}
+	ada.do(ada.page.Keyboard().Press("x"))
+	ada.do(ada.page.Keyboard().Press("r"))
+	close(arrive)
+	ada.sees("[data-test=inbox-row][aria-current=true]:focus [data-test=tick]:checked")
+	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(1))
+	for _, id := range []string{first, second} {
+		if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" {
+			t.Errorf("%s was decided by a key that was pressed before it was seen: %v", id, r["state"])
+		}
+	}
+}
+
 // presses sends a key to whatever has the focus, once the scripts of the page listen: after a key that leads to another
 // page, too.
 func (p *person) presses(key string) {

@@ -4,6 +4,7 @@
 import { single } from './shortcuts.js';
 
 let opening; // timer of the row that is opened next
+let leaving = false; // its page is on its way
 
 document.addEventListener('keydown', (event) => {
   if (!single(event)) return;
@@ -16,6 +17,10 @@ document.addEventListener('keydown', (event) => {
   }
   const table = document.querySelector('table[data-keys]');
   if (!table) return;
+  if (leaving) {
+    wait(event);
+    return;
+  }
   clearTimeout(opening);
   const rows = [...table.querySelectorAll('tbody > tr:not([hidden])')];
   const at = rows.findIndex((row) => row.contains(document.activeElement) || row === document.activeElement);
@@ -56,15 +61,32 @@ function open(row) {
   const link = row.querySelector('a[href]');
   if (!link) return;
   sessionStorage.setItem(resumeAt, new URL(link.href).pathname);
+  sessionStorage.removeItem(pressed);
   link.click();
+  leaving = true;
+}
+
+addEventListener('pageshow', () => { leaving = false }); // somebody came back to it
+
+// Keys that move or tick count on the page that is on its way; what decides waits for somebody who has seen it.
+const pressed = 'gp-keys-pressed';
+function wait(event) {
+  if (event.repeat || !['j', 'k', 'x'].includes(event.key)) return;
+  event.preventDefault();
+  sessionStorage.setItem(pressed, (sessionStorage.getItem(pressed) ?? '') + event.key);
 }
 
 // the page of the opened row goes on with the keyboard where the former one was
 const resumeAt = 'gp-keys';
-if (sessionStorage.getItem(resumeAt) === location.pathname) {
-  focus(document.querySelector('table[data-keys] tr[aria-current="true"]'));
-}
+const resumes = sessionStorage.getItem(resumeAt) === location.pathname;
 sessionStorage.removeItem(resumeAt);
+if (resumes) {
+  focus(document.querySelector('table[data-keys] tr[aria-current="true"]'));
+  for (const key of sessionStorage.getItem(pressed) ?? '') {
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  }
+  sessionStorage.removeItem(pressed);
+}
 
 function focus(row) {
   if (!row) return;

@@ -184,15 +184,17 @@ func (p *person) noFaults() {
 // expecting says that a console message with this part in it is what the test provokes.
 func (p *person) expecting(part string) { p.expect = append(p.expect, part) }
 
-// sessions are those that people have at portals, by address and name.
+// sessions are the cookies of those that people have at portals, by sessionOf.
 var sessions = map[string]playwright.OptionalCookie{}
+
+func sessionOf(who string) string { return portal.URL + " " + who }
 
 // signIn goes the whole way through the sign-in provider, unless an earlier story has done so and that session lasts.
 func signIn(t *testing.T, who string, l look) *person {
 	t.Helper()
 	p := visit(t, l)
 	p.who = who
-	key := portal.URL + " " + who
+	key := sessionOf(who)
 	if kept, ok := sessions[key]; ok {
 		p.do(p.context.AddCookies([]playwright.OptionalCookie{kept}))
 	}

@@ -91,14 +91,14 @@ func TestLicenseCockpit(t *testing.T) {
 	s := newLicenseSite(t)
 	pat := signIn(t, "pat", look{})
 	pat.open("/licenses")
-	pat.comes("[data-test=pool]", "2 of 2 free")
+	pat.comes("[data-test=pool]", "2 of 2 available")
 	pat.reads("[data-test=source]", "license server")
 	pat.reads("[data-test=source]", " s") // how old the answer is
 	pat.comes("[data-test=machines]", s.node)
 	pat.comes("[data-test=machines]", "licensed")
 
 	first := as(t, "dana").running("vgpu-12q", map[string]any{"name": "drawing"})
-	pat.comes("[data-test=pool]", "1 of 2 free")
+	pat.comes("[data-test=pool]", "1 of 2 available")
 	pat.reads("[data-test=pool]", "1 in use")
 	pat.reads("[data-test=pool]", "0 reserved")
 	pat.accessible()
@@ -127,7 +127,7 @@ func TestLicenseCockpit(t *testing.T) {
 	if refused.Status < 400 || !strings.Contains(string(refused.Raw), "All 2 license seats of NVIDIA RTX vWS are in use") {
 		t.Errorf("want the start beyond the last seat to be refused with its reason, got %d %s", refused.Status, refused.Raw)
 	}
-	pat.comes("[data-test=pool]", "0 of 2 free")
+	pat.comes("[data-test=pool]", "0 of 2 available")
 
 	told := func(who string) bool {
 		events, _ := as(t, who).ok(http.StatusOK, http.MethodGet, "/audit?kind=license.lost", nil)["items"].([]any)
@@ -153,7 +153,7 @@ func TestLicenseCockpit(t *testing.T) {
 	pat.goes("[data-test=strip-license]")
 	pat.comes("[data-test=server-away]", "No response since")
 	pat.reads("[data-test=server-away]", "error 503")
-	pat.reads("[data-test=pool]", "0 of 2 free") // the last known numbers, with their age
+	pat.reads("[data-test=pool]", "0 of 2 available") // the last known numbers, with their age
 	pat.accessible()
 	for _, w := range []map[string]any{first, second} {
 		if now := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"]),

@@ -61,7 +61,7 @@ func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.Get(webtest.Dora, "/licenses").Body.String()
-	for _, want := range []string{`data-test="server-away"`, "takes too long", "of 9 free", "3 leased"} {
+	for _, want := range []string{`data-test="server-away"`, "takes too long", "of 9 available", "3 leased"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -62,7 +62,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
 	if got := textOf(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
-		!strings.Contains(got, "0 of 4 free") ||
+		!strings.Contains(got, "0 of 4 available") ||
 		!strings.Contains(got, "is unhealthy") {
 		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
 	}
@@ -95,7 +95,7 @@ func TestLicenses(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
-	wantText(t, doc, "seats", "3 of 4 free", "1 in use")
+	wantText(t, doc, "seats", "3 of 4 available", "1 in use")
 	wantAbsent(t, doc, "seat")
 	wantText(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
 }

@@ -23,7 +23,7 @@ func TestPlatformOverview(t *testing.T) {
 	wantText(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
 	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")
 	wantText(t, doc, "item-budgets", "No team has a budget")
-	wantText(t, doc, "item-licenses", "3 of 4 seats free")
+	wantText(t, doc, "item-licenses", "3 of 4 seats available")
 	wantText(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)

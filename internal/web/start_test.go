@@ -110,7 +110,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 		!strings.Contains(got, "Hardware own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
-	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
+	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 available" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
 	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 1 {

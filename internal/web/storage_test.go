@@ -13,7 +13,7 @@ import (
 func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	wantText(t, doc, "volume-row", "kept until")
+	wantText(t, doc, "volume-row", "deleted on")
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
 		t.Errorf("want a button where something ends, got %d", n)
 	}
@@ -36,7 +36,7 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	}
 	w.WorkloadService.Retention = workload.Retention{}
 	doc = read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	if !strings.Contains(doc.Text(), "Unused volumes are kept until deleted") {
+	if !strings.Contains(doc.Text(), "They stay until you delete them here") {
 		t.Error("the page does not say that storage is kept for ever")
 	}
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 0 {

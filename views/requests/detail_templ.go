@@ -439,7 +439,7 @@ func Decide(m DetailModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if m.Decide.Approve != "" {
-						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("requests.approve"), Kind: ui.Primary, Icon: "check",
+						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("requests.approve"), Kind: approveKind(m.Bars), Icon: "check",
 							Shortcut: "a", Test: "approve"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
@@ -712,6 +712,14 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 			Words: say.S("start.this_one")})
 	}
 	return bar
+}
+
+// approveKind does not propose what the quota refuses. The button stays: somebody of the team may have just stopped one.
+func approveKind(b BarsModel) ui.ButtonKind {
+	if b.Quota != nil && b.Quota.Refuses {
+		return ui.Secondary
+	}
+	return ui.Primary
 }
 
 // quotaBar draws what the team holds, with what this would take.

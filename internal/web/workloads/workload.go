@@ -297,7 +297,8 @@ func (w *Pages) workloadDialogs(k page.Call, s details) *workloadview.DialogsMod
 
 // startSteps is how far the start has come; once it runs they are no news and are left out.
 func startSteps(say page.Words, item workload.Workload) workloadview.StartModel {
-	m := workloadview.StartModel{ID: "workload-start", Detail: item.Observed.Detail}
+	m := workloadview.StartModel{ID: "workload-start", Detail: item.Observed.Detail,
+		Queued: item.State == workload.Queued}
 	starting := item.Desired == workload.WantRunning &&
 		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
 	if !starting {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// tidy deletes the storage that people have deleted and reconciles the claims and snapshots of the rest: on l.volumes, on
-// its resync period, and again while some of it is still in use.
+// tidy deletes the storage that people have deleted and reconciles the claims and snapshots of the rest: on l.volumes,
+// on its resync period, and again while some of it is still in use.
 func (l *loop) tidy(ctx context.Context) {
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/storage", passWithin+jobs.Overrun)
 	defer beat.End()

@@ -714,7 +714,7 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 	return bar
 }
 
-// approveKind does not propose what the quota refuses. The button stays: somebody of the team may have just stopped one.
+// approveKind does not propose what the quota refuses. The button stays: somebody may have stopped one just now.
 func approveKind(b BarsModel) ui.ButtonKind {
 	if b.Quota != nil && b.Quota.Refuses {
 		return ui.Secondary

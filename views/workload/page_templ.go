@@ -1376,7 +1376,8 @@ func extension(m ExtensionModel) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if m.NeedsApproval {
 			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{
-				Label: extensionLabel(ctx, m) + " · " + ui.L(ctx).S("start.needs_approval"), Href: m.Action + "?lease=" + m.By, Small: true,
+				Label: extensionLabel(ctx, m) + " · " + ui.L(ctx).S("start.needs_approval"),
+				Href:  m.Action + "?lease=" + m.By, Small: true,
 				Attrs: templ.Attributes{"title": ui.L(ctx).S("workload.extension_approval")}, Test: "extend-" + m.By,
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -1462,7 +1463,7 @@ func Access(m AccessModel) templ.Component {
 		var templ_7745c5c3_Var35 string
 		templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 555, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 556, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var35)
 		if templ_7745c5c3_Err != nil {
@@ -1518,7 +1519,7 @@ func Access(m AccessModel) templ.Component {
 				var templ_7745c5c3_Var37 string
 				templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_owner", "Name", m.Owner))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 569, Col: 61}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 570, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 				if templ_7745c5c3_Err != nil {
@@ -1536,7 +1537,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var38 string
 					templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.who_team", "Team", m.Team))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 571, Col: 60}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 572, Col: 60}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 					if templ_7745c5c3_Err != nil {
@@ -1555,7 +1556,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var39 string
 					templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(guest)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 574, Col: 17}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 575, Col: 17}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 					if templ_7745c5c3_Err != nil {
@@ -1578,7 +1579,7 @@ func Access(m AccessModel) templ.Component {
 					var templ_7745c5c3_Var40 string
 					templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.share_secrets", "Names", strings.Join(m.OwnSecrets, ", ")))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 579, Col: 88}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 580, Col: 88}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 					if templ_7745c5c3_Err != nil {
@@ -1747,7 +1748,7 @@ func Facts(m FactsModel) templ.Component {
 		var templ_7745c5c3_Var43 string
 		templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 667, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 668, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var43)
 		if templ_7745c5c3_Err != nil {
@@ -1780,7 +1781,7 @@ func Facts(m FactsModel) templ.Component {
 			var templ_7745c5c3_Var45 string
 			templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.technical"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 671, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 672, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 			if templ_7745c5c3_Err != nil {
@@ -2221,7 +2222,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var55 string
 		templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 877, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 878, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var55)
 		if templ_7745c5c3_Err != nil {

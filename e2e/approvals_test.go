@@ -144,8 +144,8 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:not(:checked)")).ToHaveCount(0))
 }
 
-// TestAKeyWhileAPageOpens: j opens the next request; x, pressed before that page is there, once ticked a row of the page
-// that went. What decides does not wait for a page that nobody has seen.
+// TestAKeyWhileAPageOpens: j opens the next request; x, pressed before that page is there, once ticked a row of the
+// page that went. What decides does not wait for a page that nobody has seen.
 func TestAKeyWhileAPageOpens(t *testing.T) {
 	first, second := asked(t, "7h"), asked(t, "7h")
 	ada := signIn(t, "ada", look{})

@@ -183,7 +183,8 @@ func TestCatalogInEveryLook(t *testing.T) {
 	}
 }
 
-// inLightAndDark looks for violations in a wide window, light and dark, and in the narrowest; the others differ in words.
+// inLightAndDark looks for violations in a wide window, light and dark, and in the narrowest; the others differ in
+// words.
 func (p *person) inLightAndDark(l look) {
 	p.t.Helper()
 	switch l.Width {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// looks are the ways people have their browsers; every page is looked at in each, and in the light one also in the dark.
-// German words are the longest, so the narrowest window is German.
+// looks are the ways people have their browsers; every page is looked at in each, and in the light one also in the
+// dark. German words are the longest, so the narrowest window is German.
 var looks = map[string]look{
 	"light":         {},
 	"narrow-german": {Width: 360, Language: "de-DE"},

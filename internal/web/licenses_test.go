@@ -204,7 +204,7 @@ func TestSeatsByHourAreDrawn(t *testing.T) {
 			!strings.Contains(page, `class="gp-heat--unknown"`) || !strings.Contains(page, `data-test="week-numbers"`) {
 			t.Errorf("%s: want seven days with free and unknown hours, and the numbers", person)
 		}
-		if strings.Contains(page, "cad (vision)") != (person == "admin") {
+		if strings.Contains(page, "cad (Vision)") != (person == "admin") {
 			t.Errorf("%s: who held the peak is for those who see all", person)
 		}
 	}

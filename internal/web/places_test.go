@@ -97,7 +97,7 @@ func TestLicenses(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
 	wantText(t, doc, "seats", "3 of 4 available", "1 in use")
 	wantAbsent(t, doc, "seat")
-	wantText(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
+	wantText(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "Vision", "render-farm", "Ben Brandt")
 }
 
 func TestTeam(t *testing.T) {

@@ -58,7 +58,7 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 		t.Errorf("who waits longest comes first, got %q", got)
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
+	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team Speech")
 	wantText(t, anna, "capacity", "1 of 2 available, 0 after")
 	wantText(t, anna, "quota", "1 of 2")
 	wantText(t, anna, "asker-history", "Carla Conti rejected it")

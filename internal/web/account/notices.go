@@ -47,8 +47,8 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 		m.Kinds = append(m.Kinds, account.NoticeKindModel{ID: string(kind), Chosen: ids(s.Preferences.By(kind))})
 	}
 	for _, a := range s.Addresses {
-		m.Addresses = append(m.Addresses, account.AddressModel{Channel: string(a.Channel), Host: a.Host, Team: a.Tenant,
-			Kinds: ids(a.Kinds), Remove: "/account/notifications/addresses/" + a.ID + "/remove"})
+		m.Addresses = append(m.Addresses, account.AddressModel{Channel: string(a.Channel), Host: a.Host,
+			Team: w.TeamTitle(a.Tenant), Kinds: ids(a.Kinds), Remove: "/account/notifications/addresses/" + a.ID + "/remove"})
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account/notifications", Body: account.Notices(m)}, nil
 }

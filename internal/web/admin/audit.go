@@ -40,7 +40,7 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 		CSV: auditTable(k), Record: "/audit/export?format=record", Filter: w.auditFilter(k),
 		Partial: f.Text != "" && next != "" && len(events) < f.Limit, NextURL: page.NextURL("/audit", k.Query, next)}
 	for _, e := range events {
-		m.Rows = append(m.Rows, auditRow(say, e))
+		m.Rows = append(m.Rows, w.auditRow(say, e))
 	}
 	return page.View{Title: m.Header.Title, Nav: "/audit", Wide: true, Body: auditview.Page(m)}, nil
 }
@@ -137,7 +137,7 @@ func (w *Pages) auditExport(c echo.Context) error {
 }
 
 func (w *Pages) auditFilter(k page.Call) auditview.FilterModel {
-	m := auditview.FilterModel{Kind: k.Get("kind"), Categories: auditCategories(k), Chips: auditChips(k, w.teamName),
+	m := auditview.FilterModel{Kind: k.Get("kind"), Categories: auditCategories(k), Chips: auditChips(k, w.TeamTitle),
 		Team: k.Get("tenant"), Person: k.Get("person"), Text: k.Get("text"),
 		From: k.Get("from"), Until: k.Get("until")}
 	kinds := audit.Category(k.Get("category")).Kinds()
@@ -197,16 +197,10 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 	return chips
 }
 
-// teamName is a team as people write it; what no team is called stays as it is.
-func (w *Pages) teamName(name string) string {
-	t, _ := w.Site().Directory.ByName(name)
-	return page.OrElse(t.Display(), name)
-}
-
-func auditRow(say page.Words, e audit.Event) auditview.RowModel {
+func (w *Pages) auditRow(say page.Words, e audit.Event) auditview.RowModel {
 	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: say.At(e.At), Who: blocks.WhoDid(say, e),
 		Address: e.Address,
-		What:    say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: e.Tenant, Rule: e.Rule}
+		What:    say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: w.TeamTitle(e.Tenant), Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
 	}

@@ -403,7 +403,7 @@ func (w *Pages) catalogCompared(k page.Call, checked offer.Checked) (*rules.Comp
 		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", q.Seen))
 	}
 	for _, r := range q.Refused[:min(len(q.Refused), mostShown)] {
-		m.Rows = append(m.Rows, rules.DifferenceModel{Name: comparedName(say, r.Compared),
+		m.Rows = append(m.Rows, rules.DifferenceModel{Name: w.comparedName(say, r.Compared),
 			Was: ui.StateModel{Kind: ui.OK, Word: say.S("sizes.on_offer")},
 			Now: ui.StateModel{Kind: ui.Danger, Word: say.S("sizes.not_again"), Detail: say.Text(r.Why)}})
 	}

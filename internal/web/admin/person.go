@@ -126,7 +126,7 @@ func (w *Pages) personHoldings(k page.Call, m *account.PersonModel, p identity.P
 	}
 	for _, name := range held.Tenants() {
 		team := account.HeldModel{Title: w.TeamTitle(name), Slug: page.Slug(name),
-			Rows: heldRows(k.Words, held.In(name))}
+			Rows: w.heldRows(k.Words, held.In(name))}
 		if manages {
 			if team.Transfer, err = w.transferForm(k, p, name); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (w *Pages) personHoldings(k page.Call, m *account.PersonModel, p identity.P
 	return nil
 }
 
-func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
+func (w *Pages) heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 	var rows []account.HeldRowModel
 	for _, item := range held.Workloads {
 		rows = append(rows, account.HeldRowModel{Kind: account.HeldWorkload, Title: item.Name,
@@ -148,7 +148,7 @@ func heldRows(say page.Words, held accounts.Holdings) []account.HeldRowModel {
 			Detail: say.GiB(float64(v.GiB))})
 	}
 	for _, r := range held.Requests {
-		rows = append(rows, account.HeldRowModel{Kind: account.HeldRequest, Title: blocks.RequestWhat(say, r),
+		rows = append(rows, account.HeldRowModel{Kind: account.HeldRequest, Title: w.RequestWhat(say, r),
 			Href: page.RequestPath(r.ID), Detail: say.SizeTitle(r.Spec.Size)})
 	}
 	return rows

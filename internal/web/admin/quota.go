@@ -248,7 +248,7 @@ func sizeOn(say page.Words, title, cluster string) string {
 	return say.S("workload.size_on", "Size", title, "Cluster", cluster)
 }
 
-func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
+func (w *Pages) quotaComparedModel(say page.Words, q request.QuotaComparison) rules.ComparedModel {
 	over := 0
 	for _, o := range q.Excesses {
 		over += o.Holds - o.Limit
@@ -266,7 +266,7 @@ func quotaComparedModel(say page.Words, q request.QuotaComparison) rules.Compare
 	add := func(list []rules.DifferenceModel, compared []request.Compared,
 		was, now ui.StateModel) []rules.DifferenceModel {
 		for _, r := range compared[:max(0, min(len(compared), mostShown-len(list)))] {
-			list = append(list, rules.DifferenceModel{Name: comparedName(say, r), Was: was, Now: now})
+			list = append(list, rules.DifferenceModel{Name: w.comparedName(say, r), Was: was, Now: now})
 		}
 		return list
 	}

@@ -254,7 +254,7 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		if err != nil {
 			return page.View{}, err
 		}
-		compared := comparedModel(say, c)
+		compared := w.comparedModel(say, c)
 		m.Compared = &compared
 	}
 	return page.View{Title: title, Nav: rulesPath, Body: rules.Form(m)}, nil

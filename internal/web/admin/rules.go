@@ -11,7 +11,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
-	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/rules"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -175,7 +174,7 @@ func (w *Pages) rulesEditor(k page.Call, d policy.Draft, cause error, compare bo
 		if err != nil {
 			return page.View{}, err
 		}
-		compared := comparedModel(say, c)
+		compared := w.comparedModel(say, c)
 		m.Compared = &compared
 	}
 	return page.View{Title: m.Header.Title, Nav: rulesPath, Body: rules.Edit(m)}, nil
@@ -193,7 +192,7 @@ func examples(say page.Words, now, then *policy.Policy) []rules.ExampleModel {
 // mostShown is how many differences the preview lists; it counts all.
 const mostShown = 50
 
-func comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
+func (w *Pages) comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
 	m := rules.ComparedModel{
 		Past: rules.VerdictModel{Title: say.S("rules.differ", "Differ", len(c.Differ), "Count", c.Seen),
 			Body: say.S("rules.no_refused"), Differs: len(c.Differ) > 0},
@@ -205,27 +204,27 @@ func comparedModel(say page.Words, c request.Comparison) rules.ComparedModel {
 	if c.Capped {
 		m.Past.Items = append(m.Past.Items, say.S("rules.capped", "Count", c.Seen))
 	}
-	m.Rows, m.Affected = differenceModels(say, c.Differ), differenceModels(say, c.Stricter)
+	m.Rows, m.Affected = w.differenceModels(say, c.Differ), w.differenceModels(say, c.Stricter)
 	if len(c.Differ) > mostShown {
 		m.Shown = say.S("rules.shown", "Shown", mostShown, "Count", len(c.Differ))
 	}
 	return m
 }
 
-func differenceModels(say page.Words, list []request.Difference) []rules.DifferenceModel {
+func (w *Pages) differenceModels(say page.Words, list []request.Difference) []rules.DifferenceModel {
 	var models []rules.DifferenceModel
 	for _, d := range list[:min(len(list), mostShown)] {
 		models = append(models, rules.DifferenceModel{
-			Name: comparedName(say, d.Compared),
+			Name: w.comparedName(say, d.Compared),
 			Was:  verdictState(say, d.Was, true), Now: verdictState(say, d.Now, true)})
 	}
 	return models
 }
 
 // comparedName leads to a request; what was refused when it was sent has no page.
-func comparedName(say page.Words, c request.Compared) ui.StackModel {
+func (w *Pages) comparedName(say page.Words, c request.Compared) ui.StackModel {
 	r := request.Request{Kind: c.Kind, AskerName: c.AskerName, Spec: c.Spec}
-	m := ui.StackModel{Title: r.AskerName + " · " + say.SizeTitle(r.Spec.Size), Detail: blocks.RequestWhat(say, r)}
+	m := ui.StackModel{Title: r.AskerName + " · " + say.SizeTitle(r.Spec.Size), Detail: w.RequestWhat(say, r)}
 	if c.Request != "" {
 		m.Href = page.RequestPath(c.Request)
 	}

@@ -266,7 +266,7 @@ func (w *Pages) tenantCheck(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		m := quotaComparedModel(k.Words, q)
+		m := w.quotaComparedModel(k.Words, q)
 		if m.Changes, err = w.quotaChanges(k, f); err != nil {
 			return err
 		}

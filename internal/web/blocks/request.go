@@ -47,8 +47,8 @@ func RequestSentence(say page.Words, r request.Request) string {
 }
 
 // RequestWhat is what is asked for, by whom, for which team.
-func RequestWhat(say page.Words, r request.Request) string {
-	return strings.Join([]string{RequestKind(say, r), r.AskerName, r.Spec.Tenant}, " · ")
+func (w *Blocks) RequestWhat(say page.Words, r request.Request) string {
+	return strings.Join([]string{RequestKind(say, r), r.AskerName, w.TeamTitle(r.Spec.Tenant)}, " · ")
 }
 
 // RequestKind is what is asked for in a word or two.

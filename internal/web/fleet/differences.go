@@ -36,7 +36,7 @@ func (w *Pages) differences(k page.Call) (page.View, error) {
 	}
 	decides := identity.Can(k.Actor, identity.DecideDifferences, identity.Resource{})
 	for _, name := range clustersOf(r) {
-		m.Clusters = append(m.Clusters, differencesOf(say, r, name, decides))
+		m.Clusters = append(m.Clusters, w.differencesOf(say, r, name, decides))
 	}
 	for _, d := range drift.Decisions() {
 		m.How = append(m.How, string(d))
@@ -59,7 +59,8 @@ func clustersOf(r drift.Report) []string {
 	return slices.Compact(names)
 }
 
-func differencesOf(say page.Words, r drift.Report, cluster string, decides bool) differencesview.ClusterModel {
+func (w *Pages) differencesOf(say page.Words, r drift.Report, cluster string,
+	decides bool) differencesview.ClusterModel {
 	list := r.Of(cluster)
 	m := differencesview.ClusterModel{Title: say.S("differences.in", "Cluster", cluster), ID: "cluster-" +
 		page.Slug(cluster)}
@@ -69,7 +70,7 @@ func differencesOf(say page.Words, r drift.Report, cluster string, decides bool)
 		}
 	}
 	for _, d := range list {
-		m.Rows = append(m.Rows, differenceRow(say, d, decides))
+		m.Rows = append(m.Rows, w.differenceRow(say, d, decides))
 	}
 	return m
 }
@@ -95,7 +96,7 @@ func heldModel(say page.Words, h drift.Hold, list []drift.Difference, decides bo
 	return m
 }
 
-func differenceRow(say page.Words, d drift.Difference, decides bool) differencesview.RowModel {
+func (w *Pages) differenceRow(say page.Words, d drift.Difference, decides bool) differencesview.RowModel {
 	p := d.Owner()
 	m := differencesview.RowModel{Name: ui.StackModel{Title: p.Name,
 		Detail: say.S("differences.resource."+string(d.ResourceKind), "Namespace", p.Namespace)}, Side: sideModel(say, d),
@@ -107,7 +108,7 @@ func differenceRow(say page.Words, d drift.Difference, decides bool) differences
 		m.Owner = say.S("differences.nobody")
 	}
 	if p.Tenant != "" {
-		m.Owner += " · " + p.Tenant
+		m.Owner += " · " + w.TeamTitle(p.Tenant)
 	}
 	for _, f := range d.Fields {
 		m.Fields = append(
@@ -198,11 +199,11 @@ func (w *Pages) differenceAsk(k page.Call) (page.View, error) {
 	if i < 0 || !r.Differences[i].Can(decision) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("drift.not_found"))
 	}
-	return differenceView(k.Words, r.Differences[i], decision), nil
+	return w.differenceView(k.Words, r.Differences[i], decision), nil
 }
 
-func differenceView(say page.Words, d drift.Difference, decision drift.Decision) page.View {
-	row, does := differenceRow(say, d, false), string(decision)+"."+string(d.Kind)
+func (w *Pages) differenceView(say page.Words, d drift.Difference, decision drift.Decision) page.View {
+	row, does := w.differenceRow(say, d, false), string(decision)+"."+string(d.Kind)
 	m := differencesview.AskModel{Title: say.S("differences.title_one."+string(decision), "Name", d.Owner().Name),
 		Path: page.DifferencesPath, ID: d.ID, Decision: string(decision), Seen: d.Version}
 	facts := append([]string{say.S("differences.is", "Side", row.Side.Word, "Holds", row.Holds, "Owner", row.Owner)},

@@ -330,7 +330,7 @@ func (w *Pages) quarantineView(k page.Call, p health.Target, note string, proble
 	say := k.Words
 	m := fleet.QuarantineAskModel{Path: page.FleetHealthPath, Place: placeModel(p), Note: note}
 	for _, h := range holders {
-		m.Told = append(m.Told, fleet.ToldModel{Name: h.Name, Owner: h.OwnerName, Team: h.Tenant})
+		m.Told = append(m.Told, fleet.ToldModel{Name: h.Name, Owner: h.OwnerName, Team: w.TeamTitle(h.Tenant)})
 	}
 	if len(problems) > 0 {
 		m.Errors, m.NoteError = page.FormErrors(say, problems), say.Text(problems[0].Reason)

@@ -24,8 +24,8 @@ type held struct {
 	idleKnown                       bool
 }
 
-func heldOf(say page.Words, h holders.Holder) held {
-	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName,
+func (w *Pages) heldOf(say page.Words, h holders.Holder) held {
+	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: w.TeamTitle(h.Tenant), owner: h.OwnerName,
 		size: say.SizeTitle(h.Size), count: 1, longest: max(0, say.Now.Sub(h.Since)), money: h.Money}
 	if !h.Use.Known() {
 		out.unknown = 1
@@ -39,10 +39,7 @@ func heldOf(say page.Words, h holders.Holder) held {
 
 // holderGroups are how the table may be grouped, and what a group is called.
 var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) string{
-	"team": func(w *Pages, _ page.Words, h holders.Holder) string {
-		t, _ := w.Site().Directory.ByName(h.Tenant)
-		return page.OrElse(t.Display(), h.Tenant)
-	},
+	"team": func(w *Pages, _ page.Words, h holders.Holder) string { return w.TeamTitle(h.Tenant) },
 	"model": func(_ *Pages, say page.Words, h holders.Holder) string {
 		return cardName(say, h.Size.Accelerator.Model)
 	},
@@ -84,7 +81,7 @@ func (w *Pages) heldBy(say page.Words, all []holders.Holder,
 	key func(*Pages, page.Words, holders.Holder) string) []*held {
 	groups := map[string]*held{}
 	for _, h := range all {
-		one := heldOf(say, h)
+		one := w.heldOf(say, h)
 		id := string(h.ID)
 		if key != nil {
 			id = key(w, say, h)

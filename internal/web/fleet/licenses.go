@@ -103,11 +103,13 @@ func (w *Pages) seatHolders(k page.Call) (map[string][]*workload.Workload, error
 // seatOrders are what the seats of a pool can be sorted by.
 var seatOrders = []string{"team", "workload", "owner", "state"}
 
-var seatKeys = map[string]page.Key[*workload.Workload]{
-	"team":     page.ByText(func(w *workload.Workload) string { return w.Tenant + " " + w.Name }),
-	"workload": page.ByText(func(w *workload.Workload) string { return w.Name }),
-	"owner":    page.ByText(func(w *workload.Workload) string { return w.OwnerName }),
-	"state":    page.ByText(func(w *workload.Workload) string { return string(w.State) }),
+func (w *Pages) seatKeys() map[string]page.Key[*workload.Workload] {
+	return map[string]page.Key[*workload.Workload]{
+		"team":     page.ByText(func(i *workload.Workload) string { return w.TeamTitle(i.Tenant) + " " + i.Name }),
+		"workload": page.ByText(func(i *workload.Workload) string { return i.Name }),
+		"owner":    page.ByText(func(i *workload.Workload) string { return i.OwnerName }),
+		"state":    page.ByText(func(i *workload.Workload) string { return string(i.State) }),
+	}
 }
 
 func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*workload.Workload,
@@ -115,18 +117,18 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*worklo
 	say, pool := k.Words, l.Status.Pool
 	id := page.Slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
-		Account: accountModel(l.Status), Facts: poolFacts(say, l, w.LicensesEvery), Week: weekModel(say, "week-"+id, l)}
-	poolTroubles(say, l, &m)
+		Account: accountModel(l.Status), Facts: w.poolFacts(say, l), Week: weekModel(say, "week-"+id, l)}
+	w.poolTroubles(say, l, &m)
 	holders, m.List = page.RowsOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
-		say.S("licenses.seats"), holders, seatKeys)
+		say.S("licenses.seats"), holders, w.seatKeys())
 	for _, item := range holders {
-		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName,
+		m.Seats = append(m.Seats, licenses.SeatModel{Team: w.TeamTitle(item.Tenant), Owner: item.OwnerName,
 			State:    blocks.StateModel(say, *item),
 			Lease:    leaseWords(say, l, item.Observed.Node),
 			Workload: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID), Detail: say.SizeTitle(item.Size)}})
 	}
 	for _, t := range l.Status.Tenants {
-		m.Teams = append(m.Teams, licenses.TeamModel{Name: t.Tenant, Seats: t.Used + t.Reserved})
+		m.Teams = append(m.Teams, licenses.TeamModel{Name: w.TeamTitle(t.Tenant), Seats: t.Used + t.Reserved})
 	}
 	if changes {
 		m.Choice = choiceModel(say, pool)
@@ -198,9 +200,9 @@ func lastDay(say page.Words, t time.Time) string {
 }
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
-func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) licenses.FactsModel {
+func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.FactsModel {
 	m := licenses.FactsModel{Source: say.Say(i18n.T("licenses.origin_" + string(l.Origin)))}
-	age := func(value string) *ui.AgeModel { return new(say.Age(value, l.Answer.At, every)) }
+	age := func(value string) *ui.AgeModel { return new(say.Age(value, l.Answer.At, w.LicensesEvery)) }
 	if l.Origin == license.FromServer {
 		m.SourceAge = age(m.Source)
 	}
@@ -216,7 +218,7 @@ func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) lice
 	if p := l.Forecast.Peak; p.Seats > 0 {
 		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: p.At.UTC().Format("2006-01-02 15:04") + " UTC"}
 		for _, h := range p.Holders[:min(3, len(p.Holders))] {
-			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+h.Tenant+")")
+			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+w.TeamTitle(h.Tenant)+")")
 		}
 	}
 	m.Forecast = say.S("licenses.full_unknown", "Days", license.MinDays)
@@ -234,7 +236,7 @@ func poolFacts(say page.Words, l license.PoolOverview, every time.Duration) lice
 const tellEnd = 90 * 24 * time.Hour
 
 // poolTroubles are what somebody has to do something about.
-func poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel) {
+func (w *Pages) poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel) {
 	if !l.Answer.Failed.IsZero() {
 		m.Away = &licenses.AwayModel{Why: say.Text(l.Answer.Failed),
 			Since: l.Answer.Since.UTC().Format("2006-01-02 15:04") + " UTC"}
@@ -243,6 +245,7 @@ func poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel)
 		m.Ends = &licenses.EndsModel{Day: lastDay(say, f.Expires), Left: f.LeftAfter, Taken: l.Status.CheckedOut()}
 	}
 	for _, d := range l.Status.Difference {
+		d.Tenant = w.TeamTitle(d.Tenant)
 		m.Differences = append(m.Differences, say.Text(d.Sentence()))
 	}
 }

@@ -70,7 +70,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 		return page.View{}, err
 	}
 	for _, r := range items {
-		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
+		m.List.Rows = append(m.List.Rows, w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
 			slices.Contains(ticked, string(r.ID))))
 	}
 	if len(items) > 1 {
@@ -122,7 +122,7 @@ func (w *Pages) seatWaits(k page.Call, chosen *request.Request) (*requests.SeatL
 		if !r.WaitsForSeat() || w.Approvals.MayReject(k.Actor, r) != nil {
 			continue
 		}
-		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
+		row := w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
 		row.Name.Detail = r.Spec.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
 		m.Rows = append(m.Rows, row)
 	}
@@ -149,7 +149,7 @@ func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Re
 
 // inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for
 // the previous one goes with that.
-func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
+func (w *Pages) inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
 	say := k.Words
 	what := inboxWhat(say, r)
 	if given, ok := r.ReassignedTo(k.Actor.Person.ID); ok {
@@ -157,7 +157,7 @@ func inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.In
 	}
 	return requests.InboxRowModel{ID: page.Slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10),
 		Selected: selected, Tick: tickOf(r), Ticked: ticked, Asker: r.AskerName, Size: say.SizeTitle(r.Spec.Size),
-		Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Detail: what,
+		Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant), Detail: what,
 			Href: approvalPath(r.ID) + keptOf(k, inboxNames...)},
 		Asked: say.Ago(r.CreatedAt),
 	}
@@ -177,11 +177,12 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.Words
 	m := requests.DetailModel{Title: asksFor(say, r),
-		Lead: blocks.RequestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Facts: w.factsModel(say, r)}
+		Lead: blocks.RequestKind(say, r) + " · " + w.TeamTitle(r.Spec.Tenant), Reason: r.Spec.Reason,
+		Facts: w.factsModel(say, r)}
 	m.Facts.Asked = say.Ago(r.CreatedAt)
 	for _, other := range waiting {
 		if r.Kind != request.ReachKind && other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
-			m.Others = append(m.Others, requests.OtherModel{Asker: other.AskerName, Team: other.Spec.Tenant,
+			m.Others = append(m.Others, requests.OtherModel{Asker: other.AskerName, Team: w.TeamTitle(other.Spec.Tenant),
 				Waited: say.Duration(say.Now.Sub(other.CreatedAt))})
 		}
 	}
@@ -191,7 +192,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	}
 	for _, p := range past {
 		if p.ID != r.ID {
-			m.History = append(m.History, requestRow(say, p))
+			m.History = append(m.History, w.requestRow(say, p))
 		}
 	}
 	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r.ID)
@@ -226,7 +227,7 @@ func (w *Pages) similar(k page.Call, r request.Request) ([]requests.RowModel, er
 		if s.Asker == r.Asker || len(s.Steps()) == 0 || len(rows) == similarShown {
 			continue // what a rule alone decided says nothing of how people decide
 		}
-		rows = append(rows, requestRow(k.Words, s))
+		rows = append(rows, w.requestRow(k.Words, s))
 	}
 	return rows, err
 }

@@ -98,6 +98,6 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 	default:
 		m.Kind, m.State = blocks.RequestKinds[r.State], string(r.State)
 	}
-	m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, k.Words.SizeTitle(r.Spec.Size)
+	m.Name.Title, m.Name.Detail = r.AskerName+" · "+w.TeamTitle(r.Spec.Tenant), k.Words.SizeTitle(r.Spec.Size)
 	return m
 }

@@ -36,7 +36,7 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	m := requests.ListModel{Filter: w.requestFilter(k, chosen, by), Pages: listOf(k, "/requests", request.Newest, p)}
 	m.Filter.Count = m.Pages.Count
 	for _, r := range p.Items {
-		m.Rows = append(m.Rows, requestRow(k.Words, r))
+		m.Rows = append(m.Rows, w.requestRow(k.Words, r))
 	}
 	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {
 		return page.View{}, err
@@ -96,10 +96,10 @@ func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) requ
 }
 
 // requestRow is the line of a request in a list.
-func requestRow(say page.Words, r request.Request) requests.RowModel {
+func (w *Pages) requestRow(say page.Words, r request.Request) requests.RowModel {
 	return requests.RowModel{
 		ID: page.Slug(string(r.ID)),
-		Name: ui.StackModel{Title: requestName(say, r), Href: page.RequestPath(r.ID), Detail: blocks.RequestWhat(say, r),
+		Name: ui.StackModel{Title: requestName(say, r), Href: page.RequestPath(r.ID), Detail: w.RequestWhat(say, r),
 			Icon: string(r.Spec.Kind)},
 		Size:     blocks.SizeModel(say, r.Spec.Size),
 		State:    blocks.RequestState(say, r, true),
@@ -240,7 +240,7 @@ func (w *Pages) factsModel(say page.Words, r request.Request) requests.FactsMode
 		Job:     blocks.JobModel(say, r.Spec.Job, r.Spec.Replicas.Most()),
 		Serves:  blocks.ServesModel(say, r.Spec.Image, r.Spec.Model, r.Spec.Replicas),
 		Scaling: blocks.ScalingFacts(say, r.Spec.Scaling),
-		Amount:  r.Spec.Amount, Team: r.Spec.Tenant, Asker: r.AskerName,
+		Amount:  r.Spec.Amount, Team: w.TeamTitle(r.Spec.Tenant), Asker: r.AskerName,
 		Asked: say.At(r.CreatedAt), Rule: r.Decision.Rule, Reason: r.Spec.Reason}
 	if m.Scan = w.Site().Scans.Of(r.Spec.Image.Reference); r.Spec.Image.IsCustom() {
 		m.Reference = r.Spec.Image.Reference

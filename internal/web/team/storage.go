@@ -33,8 +33,8 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
 	volumes = page.Matching(volumes, m.Text, func(v workload.OwnVolume) string {
-		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, v.Cluster,
-			names.Of(v.Workload)}, " ")
+		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, w.TeamTitle(v.Tenant),
+			v.Cluster, names.Of(v.Workload)}, " ")
 	})
 	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
 		volumes, w.volumeKeys())
@@ -56,7 +56,7 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	for _, d := range sets {
 		row := datasetModel(k, d)
 		row.Href = page.DatasetsPath(d.Team)
-		row.Path += " · " + d.Team
+		row.Path += " · " + w.TeamTitle(d.Team)
 		p.Datasets = append(p.Datasets, row)
 	}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
@@ -90,7 +90,7 @@ func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
 func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.WorkloadNames) storage.RowModel {
 	row := storage.RowModel{ID: "volume-" + page.Slug(v.Name), Name: v.Name,
-		Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
+		Detail: v.OwnerName + " · " + w.TeamTitle(v.Tenant) + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
 		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept, Cost: w.monthly(k.Words, v.Volume)}
 	if v.OfTeam() {
 		row.Title, row.Href = workload.SharedDir+"/"+v.Share.Name, page.TeamVolumesPath(v.Tenant)

@@ -81,13 +81,13 @@ func (w *Pages) volumeNewView(k page.Call, f ownForm, problems []fault.Field) (p
 	for _, v := range volumes {
 		if !v.Deleted && !v.OfTeam() {
 			m.Sources = append(m.Sources, ui.OptionModel{Value: v.Name, Label: strings.Join([]string{ownTitle(v.Volume),
-				v.Tenant, v.Cluster, say.GiB(float64(v.GiB))}, " · ")})
+				w.TeamTitle(v.Tenant), v.Cluster, say.GiB(float64(v.GiB))}, " · ")})
 		}
 		for _, s := range v.Snapshots {
 			if s.Usable() && !v.Deleted {
 				m.Sources = append(m.Sources, ui.OptionModel{Value: fromSnapshot + s.ID, Label: strings.Join([]string{
-					say.S("snapshot.of", "Name", s.Name, "Volume", ownTitle(v.Volume)), v.Tenant, v.Cluster,
-					say.GiB(float64(max(s.State.GiB(), 1)))}, " · ")})
+					say.S("snapshot.of", "Name", s.Name, "Volume", ownTitle(v.Volume)), w.TeamTitle(v.Tenant),
+					v.Cluster, say.GiB(float64(max(s.State.GiB(), 1)))}, " · ")})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -54,4 +55,51 @@ func TestABudgetIsSetAndStopsAStart(t *testing.T) {
 	if answer := w.Get(webtest.Anna, "/admin/budgets/speech"); answer.Code != http.StatusNotFound {
 		t.Errorf("another team's budget is not there for her, got %d", answer.Code)
 	}
+}
+
+// TestABudgetHasOneNumberThatIsLeft: the page once said what was left in three ways that differed, for commitments and
+// the forecast. What is spent, committed and left adds up to the budget, in the list too.
+func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	d := budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval}
+	if _, err := w.BudgetService.Set(t.Context(), w.Actor(webtest.Dora), "vision", d); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
+	standing := part(doc, "budget")
+	left := textOf(In(standing, "budget-left").Find(".gp-tile__value"))
+	legend := textOf(In(standing, "budget-bar").Find(".gp-legend-list"))
+	if !strings.HasPrefix(left, "€") || !strings.Contains(legend, "Left "+left) || !strings.Contains(legend, "Spent €") ||
+		!strings.Contains(legend, "Committed €") {
+		t.Errorf("want the parts of the budget with %q left, got %q", left, legend)
+	}
+	if text := textOf(standing); strings.Contains(text, "unspent") || strings.Contains(text, "is left at month end") {
+		t.Errorf("want nothing else that is left, got %q", text)
+	}
+	list := read(t, w.Get(webtest.Dora, "/admin/budgets"), http.StatusOK)
+	wantText(t, list, "budget-bar", legend)
+
+	over := webtest.Busy(t)
+	d.Amount = 100
+	if _, err := over.BudgetService.Set(t.Context(), over.Actor(webtest.Dora), "vision", d); err != nil {
+		t.Fatal(err)
+	}
+	doc = read(t, over.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
+	wantText(t, doc, "budget-left", "−€80.14")
+	if text := textOf(part(doc, "budget-bar")); strings.Contains(text, "Left") || !strings.Contains(text, "by €80.14") {
+		t.Errorf("want an overdrawn budget to say by how much, got %q", text)
+	}
+}
+
+// TestATeamWithoutABudgetLeadsToTheForm: for those who may set one.
+func TestATeamWithoutABudgetLeadsToTheForm(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	link := part(read(t, w.Get(webtest.Dora, "/admin/budgets"), http.StatusOK), "set-budget").First()
+	page, id, _ := strings.Cut(link.AttrOr("href", ""), "#")
+	if doc := read(t, w.Get(webtest.Dora, page), http.StatusOK); doc.Find("form#"+id).Length() != 1 {
+		t.Errorf("want the form behind %q", link.AttrOr("href", ""))
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/admin/budgets"), http.StatusOK), "set-budget")
 }

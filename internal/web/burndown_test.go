@@ -9,9 +9,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
-// TestHowABudgetIsUsedUp: the page of a budget draws what is left by day, to the amount at the top, and says what the
-// month comes to. A member of the team sees the same; a budget in GPU-hours, and one of which nothing is spent, have no
-// chart.
+// TestHowABudgetIsUsedUp: the page of a budget draws what is spent by day, to the amount at the top, and says what
+// the month comes to. A member of the team sees the same; a budget in GPU-hours, and one of which nothing is spent,
+// have no chart.
 func TestHowABudgetIsUsedUp(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
@@ -22,7 +22,7 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	}
 	set("vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
-	wantText(t, doc, "burndown", "of €1,000.00", "unspent", "at month end")
+	wantText(t, doc, "burndown", "of €1,000.00", "spent at month end")
 	days := part(doc, "burndown").Find("tbody tr")
 	if days.Length() != 30 {
 		t.Errorf("want each day of November, got %d", days.Length())

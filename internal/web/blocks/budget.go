@@ -11,21 +11,26 @@ import (
 // BudgetAtRisk is from how many per cent on a budget is shown as nearly used up.
 const BudgetAtRisk = 80
 
-// BudgetBar is what of a month is spent and held.
+// BudgetBar is what of a month is spent, committed and left. Spent is less what was refunded, so that the three add up
+// to the budget. Of a budget that is overdrawn nothing is left: the line below the bar says by how much.
 func BudgetBar(say page.Words, st budget.Status) *ui.MeterModel {
 	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
 	used := st.Budget.Amount - st.Balance.Left
-	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole,
-		Words: say.S("budgets.spent")}
+	part := func(fill ui.Fill, word string, amount int64) ui.SegmentModel {
+		return ui.SegmentModel{Fill: fill, Share: float64(amount) / whole,
+			Words: say.S(word) + " " + say.InUnit(u, amount)}
+	}
+	spent := part(ui.FillUsed, "budgets.spent", used-st.Balance.Held)
 	if st.Used() >= BudgetAtRisk {
 		spent.Fill = ui.FillWarning
 	}
 	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", say.Month(monthOf(st))), Legend: true,
 		Value: say.S("budgets.used_of", "Used", say.InUnit(u, used), "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
 			say.Percent(float64(st.Used()))),
-		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole,
-			Words: say.S("budgets.held")}}}
-	if st.Balance.Left < 0 {
+		Segments: []ui.SegmentModel{spent, part(ui.FillThis, "budgets.held", st.Balance.Held)}}
+	if st.Balance.Left >= 0 {
+		m.Segments = append(m.Segments, part(ui.FillFree, "budgets.left", st.Balance.Left))
+	} else {
 		m.Detail = say.S("budgets.overdrawn", "More", say.InUnit(u, -st.Balance.Left))
 	}
 	return m

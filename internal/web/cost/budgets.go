@@ -33,6 +33,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	}
 	say := k.Words
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
+	sets := identity.Can(k.Actor, identity.ChangeBudget, identity.Resource{})
 	teams := page.Matching(w.Site().Directory.Tenants, k.Get("q"),
 		func(t tenant.Tenant) string { return t.Name + " " + t.Display() })
 	teams, m.List = page.RowsOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
@@ -44,6 +45,8 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
 			row.Bar.Bare = true
+		} else if sets {
+			row.Set = page.BudgetPath(t.Name) + "#" + budgets.SetID
 		}
 		m.Rows = append(m.Rows, row)
 	}
@@ -121,8 +124,13 @@ func budgetStanding(say page.Words, st budget.Status) budgets.StandingModel {
 	}
 	u := st.Budget.Unit
 	m := budgets.StandingModel{Bar: blocks.BudgetBar(say, st), Left: say.InUnit(u, st.Balance.Left),
-		Held: say.InUnit(u, st.Balance.Held), Spent: say.InUnit(u, st.Balance.Spent),
-		AtLimit: budgets.Limit(st.Budget.AtLimit)}
+		Amount: say.InUnit(u, st.Budget.Amount), AtLimit: budgets.Limit(st.Budget.AtLimit)}
+	switch m.Bar.Bare = true; { // its words are those of the number above it
+	case st.Balance.Left < 0:
+		m.Kind = ui.Danger
+	case st.Used() >= blocks.BudgetAtRisk:
+		m.Kind = ui.Warning
+	}
 	if st.Balance.Refunded != 0 {
 		m.Refunded = say.InUnit(u, -st.Balance.Refunded)
 	}

@@ -34,27 +34,30 @@ func (w *Pages) burndown(k page.Call, st budget.Status) (*budgets.BurndownModel,
 	if len(d.Left) == 0 || d.Left[len(d.Left)-1] == b.Amount {
 		return nil, nil
 	}
-	return w.burndownModel(k.Words, b, days, d), nil
+	m := w.burndownModel(k.Words, b, days, d)
+	m.Chart.Value = k.Words.InUnit(b.Unit, st.Balance.Spent) // as the book has it, which is settled by the hour
+	return m, nil
 }
 
-// burndownModel is the chart of an amount, with the sentence that it comes to and the table of what it shows.
+// burndownModel is the chart of what was spent of an amount, with the sentence that it comes to and the table of what
+// it shows. What is left is not drawn: commitments are not spent, so that it would be another number than that of the
+// book.
 func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.DailyCost,
 	d budget.Burndown) *budgets.BurndownModel {
 	first := days[0].Day.From.In(w.Usage.Zone)
 	noon := time.Date(first.Year(), first.Month(), first.Day(), 12, 0, 0, 0, w.Usage.Zone)
-	parts := func(minor []int64) []float64 {
-		values := make([]float64, len(minor))
-		for n, v := range minor {
-			values[n] = max(0, float64(v)/float64(b.Unit.Parts()))
+	parts := func(left []int64) []float64 {
+		values := make([]float64, len(left))
+		for n, v := range left {
+			values[n] = max(0, float64(b.Amount-v)/float64(b.Unit.Parts()))
 		}
 		return values
 	}
 	left := d.Left[len(d.Left)-1]
 	m := &budgets.BurndownModel{
-		Chart: ui.ChartModel{Label: say.S("budgets.burndown"), Value: say.S("budgets.burndown_left", "Amount",
-			say.InUnit(b.Unit, left)), Values: parts(d.Left), Ahead: parts(d.Ahead), From: noon, Step: 24 * time.Hour,
-			Top: float64(b.Amount) / float64(b.Unit.Parts()), TopWords: say.S("budgets.burndown_of", "Amount",
-				say.InUnit(b.Unit, b.Amount))},
+		Chart: ui.ChartModel{Label: say.S("budgets.burndown"), Values: parts(d.Left), Ahead: parts(d.Ahead), From: noon,
+			Step: 24 * time.Hour, Top: float64(b.Amount) / float64(b.Unit.Parts()),
+			TopWords: say.S("budgets.burndown_of", "Amount", say.InUnit(b.Unit, b.Amount))},
 	}
 	if m.Chart.Unit = string(b.Unit); b.Unit != budget.GPUHours {
 		m.Chart.Sign, m.Chart.Unit = say.CurrencyMarks(string(b.Unit))
@@ -65,13 +68,13 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 	case !d.UsedUp.IsZero():
 		m.Kind, m.Note = ui.Warning, say.S("budgets.used_up_on", "Day", say.Day(d.UsedUp, w.Usage.Zone))
 	case last >= 0:
-		m.Note = say.S("budgets.month_ends_with", "Amount", say.InUnit(b.Unit, d.Ahead[last]))
+		m.Note = say.S("budgets.month_ends_with", "Amount", say.InUnit(b.Unit, b.Amount-d.Ahead[last]))
 	}
 	all := slices.Concat(d.Left, d.Ahead)
 	for n, v := range all {
 		day := noon.AddDate(0, 0, n)
-		m.Rows = append(m.Rows, budgets.BurndownRowModel{Day: say.Day(day, w.Usage.Zone), Left: say.InUnit(b.Unit, v),
-			Expected: n >= len(d.Left)})
+		m.Rows = append(m.Rows, budgets.BurndownRowModel{Day: say.Day(day, w.Usage.Zone),
+			Spent: say.InUnit(b.Unit, b.Amount-v), Expected: n >= len(d.Left)})
 	}
 	for _, n := range []int{0, len(all) / 4, len(all) / 2, len(all) * 3 / 4, len(all) - 1} {
 		m.Chart.Times = append(m.Chart.Times, ui.TimeModel{Words: say.Day(noon.AddDate(0, 0, n), w.Usage.Zone),

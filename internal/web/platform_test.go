@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // The overview says what the pages say that it leads to, and each number leads to a page that is there.
@@ -66,6 +69,11 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantText(t, doc, "no-metrics", "No GPU metrics yet")
 	wantText(t, doc, "idle-day", "unknown")
+	wantText(t, doc, "month-idle", "unknown")
+	wantText(t, doc, "month-note", "No utilization is recorded for this month")
+	if href, _ := part(doc, "month-note").Find("a").Attr("href"); href != "/admin/metrics" {
+		t.Errorf("want the way to where that is mended, got %q", href)
+	}
 	wantText(t, doc, "part-unknown", "1.7")
 	w = webtest.Empty(t)
 	doc = read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
@@ -73,4 +81,23 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	wantText(t, doc, "platform-queue", "No workload is waiting for a GPU")
 	wantText(t, doc, "platform-attention", "Nothing needs attention")
 	wantText(t, doc, "platform-changes", "No changes recorded yet")
+}
+
+// TestPlatformOverviewCountsIdleMoneyAsTheUsagePage: the month's figures once were unknown here and known there.
+func TestPlatformOverviewCountsIdleMoneyAsTheUsagePage(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Busied(map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour,
+		Idle: 90 * time.Minute}, "w-llm-chat": {Measured: 20 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}})
+	month := read(t, w.Get(webtest.Dora, "/usage?scope=all"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
+	idle := textOf(part(doc, "month-idle"))
+	if !strings.HasPrefix(idle, "€") {
+		t.Errorf("want an amount, got %q", idle)
+	}
+	wantText(t, month, "usage-idle", idle)
+	wantText(t, month, "usage-mean", textOf(part(doc, "month-mean")))
+	if part(doc, "month-note").Find("a").Length() != 0 {
+		t.Error("want no way to mend what is not broken")
+	}
 }

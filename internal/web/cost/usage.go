@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -118,7 +119,7 @@ func (w *Pages) usageStatement(k page.Call, c usageChoice, s usage.Statement) us
 	for _, g := range groups {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
-	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.Monies(total.Cost)}
+	m.Sum = usageview.SumModel{Use: blocks.CardUse(say, total), Cost: say.Monies(total.Cost)}
 	scopes := usage.Scopes(k.Actor)
 	if i := slices.Index(scopes, c.scope) + 1; i < len(scopes) {
 		to := c
@@ -134,7 +135,7 @@ func (w *Pages) kinds(say page.Words, s usage.Statement) []usageview.KindModel {
 	total := s.Total()
 	for _, t := range total.GPU {
 		list = append(list, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.Hours(t.Time),
-			Use: useModel(say, s.OfKind(t.Kind)), Cost: say.Monies(s.OfKind(t.Kind).Cost)})
+			Use: blocks.CardUse(say, s.OfKind(t.Kind)), Cost: say.Monies(s.OfKind(t.Kind).Cost)})
 	}
 	if total.Storage > 0 {
 		list = append(list, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.GiBMonths(total.Storage),
@@ -168,7 +169,7 @@ func (w *Pages) usageKeys(say page.Words, by string) map[string]page.Key[usage.S
 func (w *Pages) usageRow(k page.Call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
 	say, first := k.Words, leading(g.Lines)
 	row := usageview.RowModel{ID: "usage-" + page.Slug(c.by+"-"+g.Key),
-		Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.Monies(g.Cost)}
+		Hours: w.sumHours(say, g), Use: blocks.CardUse(say, g), Cost: say.Monies(g.Cost)}
 	row.Name = w.groupName(say, c.by, g, first)
 	if g.Unknown > 0 {
 		row.Unknown = say.S("usage.not_charged", "Hours", say.Hours(g.Unknown))
@@ -295,23 +296,6 @@ func usageTotals(say page.Words, total usage.Sum) usageview.TotalsModel {
 		Share: say.Share(total.Use.Coverage())}
 	if !total.LiveSince.IsZero() {
 		m.Use.Live = page.ClockOn(say, total.LiveSince)
-	}
-	return m
-}
-
-// useModel is how busy the GPUs of a sum were, and what the idle ones cost; nothing where there is none.
-func useModel(say page.Words, s usage.Sum) *usageview.UseModel {
-	switch {
-	case s.Use.Held == 0:
-		return nil
-	case !s.Use.Known():
-		return &usageview.UseModel{Mean: say.S("web.unknown"), Idle: say.S("web.unknown")}
-	}
-	m := &usageview.UseModel{Mean: say.Percent(s.Use.Mean()), Idle: say.Monies(s.Idle)}
-	if c := s.Use.Coverage(); !s.LiveSince.IsZero() {
-		m.Note = say.S("usage.live_since", "Time", page.ClockOn(say, s.LiveSince))
-	} else if c < page.FullCoverage {
-		m.Note = say.S("usage.measured_of", "Share", say.Share(c))
 	}
 	return m
 }

@@ -23,7 +23,7 @@ func (w *Pages) metricsHealth(k page.Call) (page.View, error) {
 		return page.View{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	m := metricsview.PageModel{Header: ui.HeaderModel{Title: k.Words.S("metrics.title"), Lead: k.Words.S("metrics.lead")}}
-	v := page.View{Title: m.Header.Title, Nav: "/admin/metrics", Wide: true}
+	v := page.View{Title: m.Header.Title, Nav: page.MetricsPath, Wide: true}
 	for _, name := range w.Site().Clusters {
 		report, ok := w.Reports(name)
 		if !ok {

@@ -27,7 +27,7 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows(page.DifferencesPath, identity.ReadDifferences, w.differencesPage()),
 		w.Shows(page.DifferencesPath+"/:id/:decision", identity.DecideDifferences, w.differencePage()),
 		page.Post(page.DifferencesPath+"/:id/:decision", identity.DecideDifferences, w.differenceDecide),
-		w.Shows("/admin/metrics", identity.ReadMetrics, w.metricsHealthPage()),
+		w.Shows(page.MetricsPath, identity.ReadMetrics, w.metricsHealthPage()),
 	}
 }
 

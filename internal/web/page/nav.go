@@ -52,7 +52,7 @@ var platformPlaces = []placeGroup{
 		{"reconciliation", ReconciliationPath, "plan", identity.ReadUsage}}},
 	{"system", []place{{"system", SystemPath, "gear", identity.ReadSystem},
 		{"clusters", ClustersPath, "fleet", identity.ReadClusters},
-		{"metrics", "/admin/metrics", "pulse", identity.ReadMetrics},
+		{"metrics", MetricsPath, "pulse", identity.ReadMetrics},
 		{"notifications", "/admin/notifications", "bell", identity.ReadDeliveries},
 		{"differences", DifferencesPath, "warning", identity.ReadDifferences},
 		{"audit", "/audit", "audit", identity.ReadAudit}}},

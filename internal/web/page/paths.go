@@ -16,6 +16,7 @@ const (
 	BudgetsPath        = "/admin/budgets"
 	DifferencesPath    = "/admin/differences"
 	IdlePath           = "/admin/idle"
+	MetricsPath        = "/admin/metrics"
 	PeoplePath         = "/admin/people"
 	PricesPath         = "/admin/prices"
 	SystemPath         = "/admin/system"

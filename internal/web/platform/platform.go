@@ -248,7 +248,7 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 		cards float64
 		href  string
 	}{{"working", ui.FillUsed, working, page.FleetUsePath}, {"idle", ui.FillIdle, idle, page.FleetUsePath},
-		{"unknown", ui.FillBlocked, unknown, "/admin/metrics"}, {"broken", ui.FillBroken, s.broken, page.FleetHealthPath},
+		{"unknown", ui.FillBlocked, unknown, page.MetricsPath}, {"broken", ui.FillBroken, s.broken, page.FleetHealthPath},
 		{"free", ui.FillFree, s.free, "/fleet"},
 		{"not_offered", ui.FillBlocked, s.cards - s.held - s.free - s.broken, page.FleetUsePath}} {
 		if p.cards < 0.05 && (p.id == "unknown" || p.id == "broken" || p.id == "not_offered") {
@@ -272,7 +272,7 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 func moneyModel(say page.Words, o overview) platformview.MoneyModel {
 	m := platformview.MoneyModel{Title: say.S("platform.idle_day"), Value: say.Money(o.idle), Href: page.FleetUsePath,
 		Detail: say.S("platform.idle_day_detail", "Count", o.held), Month: say.S("platform.month"),
-		Cost: say.Monies(o.month.Cost), Idle: say.S("web.unknown"), Mean: say.S("web.unknown"), MonthHref: page.UsageAllPath}
+		Cost: say.Monies(o.month.Cost), Idle: "–", Mean: "–", MonthHref: page.UsageAllPath}
 	switch {
 	case o.held == 0:
 		m.Value, m.Detail = "–", say.S("platform.nothing_held")
@@ -281,8 +281,11 @@ func moneyModel(say page.Words, o overview) platformview.MoneyModel {
 	case o.unsaid > 0:
 		m.Detail = say.S("platform.idle_day_part", "Count", o.held, "Unknown", o.unsaid)
 	}
-	if o.month.Use.Known() {
-		m.Idle, m.Mean = say.Monies(o.month.Idle), say.Percent(o.month.Use.Mean())
+	if use := blocks.CardUse(say, o.month); use != nil { // nil: no GPU was allocated this month
+		m.Idle, m.Mean, m.Note = use.Idle, use.Mean, use.Note
+		if !o.month.Use.Known() {
+			m.Note, m.NoteHref = say.S("platform.month_unknown"), page.MetricsPath
+		}
 	}
 	return m
 }

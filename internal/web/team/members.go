@@ -36,10 +36,15 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 			Crumbs: teamCrumbs(k, e, "")}}
-	members, m.List = page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
-		say.S("team.members"), members, memberKeys)
-	for _, member := range members {
-		m.Members = append(m.Members, w.memberModel(k, e.Name, member, manages))
+	people, list := page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
+		say.S("team.members"), byPerson(members), memberKeys)
+	m.List = list
+	for _, roles := range people {
+		row := teamview.MemberModel{Name: roles[0].Person.Name, Email: roles[0].Person.Email}
+		for _, member := range roles {
+			row.Roles = append(row.Roles, w.memberRole(k, e.Name, member, manages))
+		}
+		m.Members = append(m.Members, row)
 	}
 	for _, role := range tenant.MemberRoles {
 		m.Roles = append(m.Roles, teamview.RoleChoiceModel{ID: string(role),
@@ -61,10 +66,27 @@ var (
 	tokenOrders  = []string{"name", "holder", "expires", "-used"}
 )
 
-var memberKeys = map[string]page.Key[tenant.Membership]{
-	"name": page.ByText(func(m tenant.Membership) string { return m.Person.Name }),
-	"role": page.ByNumber(func(m tenant.Membership) int { return slices.Index(tenant.MemberRoles, m.Role) }),
-	"from": page.ByText(func(m tenant.Membership) string { return page.OrElse(m.Group, m.By) }),
+// memberKeys sort people by the first of their roles.
+var memberKeys = map[string]page.Key[[]tenant.Membership]{
+	"name": page.ByText(func(m []tenant.Membership) string { return m[0].Person.Name }),
+	"role": page.ByNumber(func(m []tenant.Membership) int { return slices.Index(tenant.MemberRoles, m[0].Role) }),
+	"from": page.ByText(func(m []tenant.Membership) string { return page.OrElse(m[0].Group, m[0].By) }),
+}
+
+// byPerson are memberships by who has them, in the order of the first of each; a person may have several roles, and
+// one role from several groups.
+func byPerson(members []tenant.Membership) [][]tenant.Membership {
+	at := map[identity.PersonID]int{}
+	var people [][]tenant.Membership
+	for _, m := range members {
+		i, known := at[m.Person.ID]
+		if !known {
+			i = len(people)
+			at[m.Person.ID], people = i, append(people, nil)
+		}
+		people[i] = append(people[i], m)
+	}
+	return people
 }
 
 var tokenKeys = map[string]page.Key[tenant.HeldToken]{
@@ -76,10 +98,9 @@ var tokenKeys = map[string]page.Key[tenant.HeldToken]{
 	}),
 }
 
-func (w *Pages) memberModel(k page.Call, team string, member tenant.Membership, manages bool) teamview.MemberModel {
+func (w *Pages) memberRole(k page.Call, team string, member tenant.Membership, manages bool) teamview.MemberRoleModel {
 	say := k.Words
-	m := teamview.MemberModel{Name: member.Person.Name, Email: member.Person.Email,
-		Role: say.Say(page.RoleWord(member.Role)), Group: member.Group, By: member.By}
+	m := teamview.MemberRoleModel{Role: say.Say(page.RoleWord(member.Role)), Group: member.Group, By: member.By}
 	if member.Group != "" {
 		return m
 	}

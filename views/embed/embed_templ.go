@@ -98,7 +98,7 @@ func New(m NewModel) templ.Component {
 			case len(m.Origins) == 0:
 				templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "lock", Title: ui.L(ctx).S("embed.off_title"),
 					Lines: []string{ui.L(ctx).S("embed.off")}, Test: "embed-off",
-					Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("web.back"), Href: m.Back}}}}).Render(ctx, templ_7745c5c3_Buffer)
+					Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("embed.back"), Href: m.Back}}}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -370,7 +370,7 @@ func made(m NewModel, a MadeModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("web.back"), Href: m.Back, Kind: ui.LinkLike}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("embed.back"), Href: m.Back, Kind: ui.LinkLike}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

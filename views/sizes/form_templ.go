@@ -275,7 +275,7 @@ func Form(m FormPageModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("sizes.cancel"), Href: m.Back,
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("ui.cancel"), Href: m.Back,
 						Kind: ui.LinkLike}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

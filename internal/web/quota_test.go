@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -20,8 +21,12 @@ func TestAQuotaIsATable(t *testing.T) {
 	if value, _ := part(doc, "limit-h100").Attr("value"); value != "1" {
 		t.Errorf("want its limit, got %q", value)
 	}
-	if then, _ := part(doc, "limit-vgpu-12q").Attr("placeholder"); then != "0" {
-		t.Errorf("want what counts without an entry, got %q", then)
+	// a number in grey inside an empty field was taken for its value
+	if _, grey := part(doc, "limit-vgpu-12q").Attr("placeholder"); grey {
+		t.Error("want an empty field to be empty")
+	}
+	if got := textOf(part(doc, "limit-vgpu-12q").Closest("tr")); !strings.Contains(got, "0, from “all other sizes”") {
+		t.Errorf("want what counts without an entry beside the field, got %q", got)
 	}
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"2"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/tenants/edit", form), http.StatusUnprocessableEntity)

@@ -95,11 +95,11 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 		limit := e.QuotaOf(name)
 		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
 			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
-			Then: strconv.Itoa(withoutEntry(e, name)), From: limitSource(say, e, name)}
+			From: limitSource(say, e, name)}
 		if _, cluster := tenant.ParseQuotaKey(name); cluster != "" { // without an entry there is no limit there
 			_, l.Held = held[name]
 			if _, listed := e.Quota[name]; !listed {
-				l.Limit, l.Then, l.From = l.Used, "", say.S("tenants.limit_none")
+				l.Limit, l.From = l.Used, say.S("tenants.limit_unlimited")
 			}
 		}
 		return l
@@ -164,16 +164,6 @@ func (w *Pages) quotaSizes(say page.Words, f tenantForm) (sizes, onClusters []ui
 	return sizes, onClusters
 }
 
-// withoutEntry is what counts for a size of which nothing is saved.
-func withoutEntry(e tenant.Entry, size string) int {
-	if e.Configured != nil {
-		if n, listed := e.Configured.Quota[size]; listed {
-			return n
-		}
-	}
-	return max(0, e.Quota[tenant.EverySize])
-}
-
 // limitSource says who set the limit that counts.
 func limitSource(say page.Words, e tenant.Entry, size string) string {
 	n, listed := e.Quota[size]
@@ -191,7 +181,7 @@ func limitSource(say page.Words, e tenant.Entry, size string) string {
 	case size == tenant.EverySize:
 		return say.S("tenants.limit_none")
 	}
-	return say.S("tenants.limit_rest")
+	return say.S("tenants.limit_rest", "Limit", max(0, e.Quota[tenant.EverySize]))
 }
 
 // tenantTurned shows what was typed in the other way; what could not be read stays where it is.

@@ -57,9 +57,7 @@ type FormModel struct {
 	Check   string // address that says what the settings would do
 	Base    string // version that is changed
 	Actions []Action
-	Below   string // usual share
-	CPU     string // usual cores
-	Network string // usual bytes per second
+	Below   string // usual share, which an empty field means
 	Rows    []GroupModel
 	// AsText is the same as YAML, with what is wrong with it.
 	AsText   bool
@@ -191,7 +189,7 @@ func Page(m PageModel) templ.Component {
 			var templ_7745c5c3_Var2 string
 			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(m.Saved)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 141, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 139, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {
@@ -232,7 +230,7 @@ func Page(m PageModel) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("idle.how_" + h))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 149, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 147, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -320,7 +318,7 @@ func form(m FormModel) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(groupTitle(ctx, g))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 165, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 163, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -392,7 +390,7 @@ func formLead(ctx context.Context, m FormModel) string {
 	if m.AsText { // its line below the text says how
 		return ""
 	}
-	return ui.L(ctx).S("idle.settings_lead")
+	return ui.L(ctx).S("idle.settings_lead") + " " + ui.L(ctx).S("idle.settings_units")
 }
 
 // other is the other way to write the same.
@@ -493,9 +491,8 @@ func groupFields(ctx context.Context, m FormModel, g GroupModel, n string) []ui.
 	after, below := text("after", say.S("idle.after"), g.After), text("below", say.S("idle.below"), g.Below)
 	keep := text("keepAlive", say.S("idle.keep"), g.Keep)
 	cpu, network := text("cpu", say.S("idle.cpu"), g.CPU), text("network", say.S("idle.network"), g.Network)
-	cpu.Unit, cpu.InputMode, cpu.Placeholder = say.S("idle.unit_cores"), "decimal", m.CPU
-	network.Unit, network.InputMode, network.Placeholder = "B/s", "numeric", m.Network
-	after.Placeholder, keep.Placeholder = "4h", "8h"
+	cpu.Unit, cpu.InputMode = say.S("idle.unit_cores"), "decimal"
+	network.Unit, network.InputMode = "B/s", "numeric"
 	below.Unit, below.InputMode, below.Placeholder = "%", "numeric", m.Below
 	return []ui.FieldModel{
 		{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: g.For.Value,
@@ -737,7 +734,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(m.Shown)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 283, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 280, Col: 33}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -760,7 +757,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedTitle)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 287, Col: 28}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 284, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -782,7 +779,7 @@ func preview(m PreviewModel) templ.Component {
 					var templ_7745c5c3_Var21 string
 					templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(m.SparedCut)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 290, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 287, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 					if templ_7745c5c3_Err != nil {
@@ -828,7 +825,7 @@ func preview(m PreviewModel) templ.Component {
 				var templ_7745c5c3_Var22 string
 				templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(m.WouldCut)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 299, Col: 36}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `idle/idle.templ`, Line: 296, Col: 36}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 				if templ_7745c5c3_Err != nil {

@@ -177,8 +177,7 @@ func (w *Pages) idleFields(say page.Words, f *idleForm, problems []fault.Field) 
 		wrong[p.Name] = say.Text(p.Reason)
 	}
 	m := &idleview.FormModel{Action: page.IdlePath, Check: page.IdlePath + "/preview",
-		Base: strconv.FormatInt(f.base, 10), Below: strconv.Itoa(idle.UsualBelow),
-		CPU: strconv.FormatFloat(idle.UsualCPU, 'f', -1, 64), Network: strconv.Itoa(idle.UsualNetwork)}
+		Base: strconv.FormatInt(f.base, 10), Below: strconv.Itoa(idle.UsualBelow)}
 	for _, a := range idle.Actions() {
 		m.Actions = append(m.Actions, idleview.Action(a))
 	}

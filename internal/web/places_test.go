@@ -75,7 +75,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 			return s.Text()
 		}), " | "))
 	})
-	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Free for: 1g.10gb " +
+	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Room for: 1g.10gb " +
 		"(1, 2, 3), 2g.20gb (2)",
 		"Card 1: NVIDIA H100 80GB HBM3 | MIG is enabled without any slice. | Nothing more fits.",
 		"Card 2: model unknown | Does not respond: fell off the bus or needs a reset."}

@@ -58,10 +58,7 @@ func (f ModelFit) Fits() bool { return f.RoomGiB >= f.Estimate.GiB }
 
 // modelFit is nil where nothing can be said.
 func (s *Offers) modelFit(ctx context.Context, a identity.Actor, w Spec) (*ModelFit, error) {
-	if w.Model == nil || w.Image.Runtime == nil {
-		return nil, nil
-	}
-	served, ok := sizing.Serve(*w.Model)
+	fit, ok := fitOf(w)
 	if !ok {
 		return nil, nil
 	}
@@ -69,13 +66,26 @@ func (s *Offers) modelFit(ctx context.Context, a identity.Actor, w Spec) (*Model
 	if err != nil {
 		return nil, err
 	}
-	engine := w.Image.Runtime.Engine
-	fit := ModelFit{Served: served, RoomGiB: sizing.RoomFor(w.Size, engine)}
-	if w.Image.NeedsLeaderWorkerSet() { // each pod has a part of it
-		nodes := float64(w.Replicas.Least())
-		fit.RoomGiB, served.Estimate.GiB = nodes*fit.RoomGiB, served.Estimate.GiB/nodes
-	}
-	smallest, _ := served.Smallest(engine, sizingOffers(offers))
+	share := fit.Served
+	share.Estimate.GiB /= podsOf(w)
+	smallest, _ := share.Smallest(w.Image.Runtime.Engine, sizingOffers(offers))
 	fit.Smallest = smallest.Size
 	return &fit, nil
+}
+
+// fitOf is the fit without the smallest size; not ok where nothing can be said.
+func fitOf(w Spec) (ModelFit, bool) {
+	if w.Model == nil || w.Image.Runtime == nil {
+		return ModelFit{}, false
+	}
+	served, ok := sizing.Serve(*w.Model)
+	return ModelFit{Served: served, RoomGiB: podsOf(w) * sizing.RoomFor(w.Size, w.Image.Runtime.Engine)}, ok
+}
+
+// podsOf is over how many pods one copy of the model is spread.
+func podsOf(w Spec) float64 {
+	if w.Image.NeedsLeaderWorkerSet() {
+		return float64(w.Replicas.Least())
+	}
+	return 1
 }

@@ -40,15 +40,15 @@ func weaker(size, asked catalog.Size) (list []Weaker) {
 	return list
 }
 
-// AlternativeTo is a size that would start now where the wanted one would not: one with at least its GPU memory and
+// AlternativeTo is a size that would start now where that of the spec would not: one with at least its GPU memory and
 // isolation, else one that lacks the least, isolation being missed most; of these the nearest by GPU memory, then by
-// price. Not ok where there is none, or none may be seen.
-func (s *Offers) AlternativeTo(ctx context.Context, a identity.Actor, tenantName string,
-	asked catalog.Size) (Alternative, bool) {
+// price. For an endpoint only sizes with room for its model count. Not ok where there is none, or none may be seen.
+func (s *Offers) AlternativeTo(ctx context.Context, a identity.Actor, w Spec) (Alternative, bool) {
+	asked := w.Size
 	if asked.CPUOnly() || asked.Name == "" {
 		return Alternative{}, false
 	}
-	offers, err := s.List(ctx, a, tenantName)
+	offers, err := s.List(ctx, a, w.Tenant)
 	if err != nil {
 		return Alternative{}, false
 	}
@@ -59,7 +59,7 @@ func (s *Offers) AlternativeTo(ctx context.Context, a identity.Actor, tenantName
 		}
 	}
 	for _, o := range offers {
-		if o.Size.Name != asked.Name && !o.Size.CPUOnly() && o.StartsNow() {
+		if o.Size.Name != asked.Name && !o.Size.CPUOnly() && o.StartsNow() && hasRoom(w, o.Size) {
 			list = append(list, Alternative{o, weaker(o.Size, asked)})
 		}
 	}
@@ -67,6 +67,13 @@ func (s *Offers) AlternativeTo(ctx context.Context, a identity.Actor, tenantName
 		return Alternative{}, false
 	}
 	return slices.MinFunc(list, func(x, y Alternative) int { return nearer(x, y, asked) }), true
+}
+
+// hasRoom reports whether a size has room for the model of a spec; true where nothing can be said.
+func hasRoom(w Spec, size catalog.Size) bool {
+	w.Size = size
+	fit, ok := fitOf(w)
+	return !ok || fit.Fits()
 }
 
 // nearer compares two alternatives of a size.

@@ -45,6 +45,29 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
+// TestRoomForAModel: a size without room for the model of an endpoint is no alternative to one that has.
+func TestRoomForAModel(t *testing.T) {
+	small := catalog.Size{Name: "mig-10", Technology: catalog.MIG,
+		Accelerator: catalog.Accelerator{MemoryGiB: 10}}
+	large := small
+	large.Accelerator.MemoryGiB = 80
+	runtime := catalog.Image{Runtime: &catalog.Runtime{Engine: catalog.VLLM}}
+	for name, c := range map[string]struct {
+		spec Spec
+		size catalog.Size
+		want bool
+	}{
+		"too small":                 {Spec{Image: runtime, Model: &catalog.Model{Name: "Qwen/Qwen2.5-14B-Instruct"}}, small, false},
+		"large enough":              {Spec{Image: runtime, Model: &catalog.Model{Name: "Qwen/Qwen2.5-14B-Instruct"}}, large, true},
+		"a model that nobody knows": {Spec{Image: runtime, Model: &catalog.Model{Name: "someone/finetuned"}}, small, true},
+		"no model":                  {Spec{}, small, true},
+	} {
+		if got := hasRoom(c.spec, c.size); got != c.want {
+			t.Errorf("%s: want %t, got %t", name, c.want, got)
+		}
+	}
+}
+
 // TestPlacesThatASnapshotDoesNotShow: who has a place and is not in the snapshot of the cluster has taken one of those
 // that are free in it.
 func TestPlacesThatASnapshotDoesNotShow(t *testing.T) {

@@ -70,7 +70,7 @@ func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c c
 		v.Refused = fault.As(refusal).Sentence
 	}
 	if !v.StartsNow() {
-		v.Alternatives, _ = s.offers.AlternativeTo(ctx, a, p.tenant.Name, w.Size)
+		v.Alternatives, _ = s.offers.AlternativeTo(ctx, a, w)
 	}
 	if v.Model, err = s.offers.modelFit(ctx, a, w); err != nil {
 		return v, err

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	if got := part(doc, "storage").AttrOr("value", ""); got != "0" {
 		t.Errorf("want no storage for an endpoint, got %q", got)
 	}
-	if got := textOf(part(doc, "model-fits")); !strings.HasSuffix(got, "This size has 10 GiB.") {
+	if got := textOf(part(doc, "model-fits")); !strings.HasSuffix(got, "selected: MIG slice 10 GB (10 GiB).") {
 		t.Errorf("want it to have room, got %q", got)
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct")),
@@ -55,6 +56,33 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	if part(doc, "model").Length()+part(doc, "replicas-min").Length() != 0 || part(doc, "storage").AttrOr("value",
 		"") != "10Gi" {
 		t.Error("want nothing of an endpoint for a notebook")
+	}
+}
+
+// TestTheSizeFollowsTheModel: a model that needs more brings the smallest size that has room. A size that somebody chose
+// stays, and so does one that the address names.
+func TestTheSizeFollowsTheModel(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for name, c := range map[string]struct{ changed, want string }{
+		"the model": {"model.name", "mig-3g.40gb"}, "the type": {"kind", "mig-3g.40gb"},
+		"the size": {"size", "mig-1g.10gb"}, "without a script": {"", "mig-1g.10gb"},
+	} {
+		typed := endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct").Encode()
+		r := httptest.NewRequest(http.MethodPost, "/start/form", strings.NewReader(typed))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Trigger-Name", c.changed)
+		answer := w.Do(webtest.Anna, "en", r)
+		if got := chosen(read(t, answer, http.StatusOK)); got != c.want {
+			t.Errorf("%s was changed: want %s, got %s", name, c.want, got)
+		}
+	}
+	large := "/start?kind=endpoint&image=vllm&model.name=Qwen/Qwen2.5-14B-Instruct"
+	for address, want := range map[string]string{large: "mig-3g.40gb", large + "&size=mig-1g.10gb": "mig-1g.10gb"} {
+		if got := chosen(read(t, w.Get(webtest.Anna, address), http.StatusOK)); got != want {
+			t.Errorf("%s: want %s, got %s", address, want, got)
+		}
 	}
 }
 

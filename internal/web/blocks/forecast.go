@@ -122,7 +122,7 @@ func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.Fo
 
 // startsInstead leads to the nearest size that would start now; nil for none.
 func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *workloadview.InsteadModel {
-	instead, ok := w.Offers.AlternativeTo(k.Ctx, k.Actor, spec.Tenant, spec.Size)
+	instead, ok := w.Offers.AlternativeTo(k.Ctx, k.Actor, spec)
 	if !ok {
 		return nil
 	}

@@ -108,6 +108,8 @@ func fitModel(say page.Words, form blocks.StartForm, f *request.ModelFit) *start
 	need := say.GiB(math.Ceil(f.Estimate.GiB*10) / 10)
 	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Need", need, "Room", say.GiB(f.RoomGiB))}
 	switch {
+	case f.Fits() && f.Smallest.Name == form.Size:
+		m.Words = say.S("start.model_chosen", "Need", need, "Size", say.SizeTitle(f.Smallest), "Room", say.GiB(f.RoomGiB))
 	case f.Fits():
 	case f.Smallest.Name == "":
 		m.Kind, m.Words = ui.Warning, say.S("start.model_fits_nowhere", "Need", need)

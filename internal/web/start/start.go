@@ -26,7 +26,34 @@ func (w *Pages) start(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	if !k.Query.Has("size") {
+		if form, err = w.fitSize(k, form); err != nil {
+			return page.View{}, err
+		}
+	}
 	return w.startView(k, form, nil)
+}
+
+// fitSize takes the smallest size that has room for the model, where the one in the form has not.
+func (w *Pages) fitSize(k page.Call, form blocks.StartForm) (blocks.StartForm, error) {
+	if form.Kind != string(catalog.Endpoint) {
+		return form, nil
+	}
+	p, err := w.Requests.Preview(k.Ctx, k.Actor, form.Draft())
+	if err == nil && p.Model != nil && !p.Model.Fits() && p.Model.Smallest.Name != "" {
+		form.Size = p.Model.Smallest.Name
+	}
+	return form, err
+}
+
+// sizesModel reports whether the field that was changed is one that says how much memory a model needs: then the size
+// follows it. A size that somebody chose afterwards stays.
+func sizesModel(c echo.Context) bool {
+	switch c.Request().Header.Get("HX-Trigger-Name") {
+	case "kind", "tenant", "image", "model.name", "model.contextLength", "model.quantization", "nodes":
+		return true
+	}
+	return false
 }
 
 func startHeader(say page.Words) ui.HeaderModel {
@@ -88,12 +115,20 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 		form.Kind = page.OrElse(string(last.Kind), string(catalog.Notebook))
 	}
 	if form.Size == "" {
-		form.Size = blocks.DefaultSize(offers, last.Size.Name)
+		form.Size = blocks.DefaultSize(offers, sizeLike(last, form.Kind))
 	}
 	if form.Image == "" && string(last.Kind) == form.Kind {
 		form.Image = last.Image.Like() // a reference of one's own is named anew
 	}
 	return w.Settle(form, offers), nil
+}
+
+// sizeLike is the size that was used last; "" where it was for other work: a model says itself how much it needs.
+func sizeLike(last request.Spec, kind string) string {
+	if kind == string(catalog.Endpoint) && string(last.Kind) != kind {
+		return ""
+	}
+	return last.Size.Name
 }
 
 func offered(teams []tenant.Tenant, name string) bool {
@@ -133,6 +168,11 @@ func (w *Pages) startForm(c echo.Context) error {
 	}
 	if !page.IsFragment(c) {
 		return w.startPageFor(c, k, form)
+	}
+	if sizesModel(c) {
+		if form, err = w.fitSize(k, form); err != nil {
+			return err
+		}
 	}
 	m, _, err := w.startModel(k, form, nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Offer, p request.Preview,
 	reason string) start.SummaryModel {
 	say := k.Words
-	m := start.SummaryModel{Verdict: verdict(say, p, form), Manifest: p.Manifest,
+	m := start.SummaryModel{Verdict: verdict(say, p), Manifest: p.Manifest,
 		Again:        asking(k, "/start/form", "#start", ""),
 		Approval:     p.Verdict.Outcome == policy.Approve,
 		Reason:       start.FieldModel{Value: form.Reason, Error: reason},
@@ -100,7 +100,7 @@ func badLease(p request.Preview) bool {
 }
 
 // verdict is the one sentence of the summary.
-func verdict(say page.Words, p request.Preview, form blocks.StartForm) start.VerdictModel {
+func verdict(say page.Words, p request.Preview) start.VerdictModel {
 	var n start.VerdictModel
 	switch {
 	case len(p.Fields) > 0 && !p.NeedsReason():
@@ -112,9 +112,6 @@ func verdict(say page.Words, p request.Preview, form blocks.StartForm) start.Ver
 		n.Kind, n.Title, n.Body = ui.Danger, say.S("start.refused"), say.Text(p.Refused)
 	case p.Verdict.Outcome == policy.Approve:
 		n.Kind, n.Title = ui.Info, say.S("start.waits_approval", "By", p.Verdict.Who())
-		if strings.TrimSpace(form.Reason) == "" {
-			n.Body = say.S("start.reason_first")
-		}
 	case !p.Fit.Known:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), page.OrElse(why(say, p), say.S("start.free_unknown"))
 	case p.Fit.Free < p.QueueDepth+p.Spec.Replicas.Least():

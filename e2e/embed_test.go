@@ -80,6 +80,7 @@ func TestAPanelInAPageOfAnotherSite(t *testing.T) {
 	item := dana.running("mig-1g.10gb", map[string]any{})
 	maker := signIn(t, "dana", look{})
 	maker.open("/workloads/" + str(item["id"]))
+	maker.click("[data-test=more] > summary")
 	maker.click("[data-test=embed]")
 	maker.accessible()
 	_, err := maker.at("[data-test=embed-theme]").SelectOption(playwright.SelectOptionValues{Values: &[]string{"dark"}})

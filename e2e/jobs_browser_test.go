@@ -42,6 +42,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 
 	nb := as(t, "dana").running("cpu", map[string]any{"name": "try-out", "storage": "1Gi"})
 	p.open("/workloads/" + str(nb["id"]))
+	p.click("[data-test=more] > summary")
 	p.click("[data-test=run-as-job]")
 	p.reads("[data-test=start-like]", "try-out-home")
 	p.do(p.assert.Locator(p.at("[data-test=kind-job]")).ToBeChecked())

@@ -740,9 +740,8 @@ func TestEverySentenceHasACase(t *testing.T) {
 func TestSentencesSayTheSizeInBothLanguages(t *testing.T) {
 	text := i18n.T("explain.in_use", "Size", "MIG slice 10 GB", "Count", 56)
 	want := map[string]string{
-		"en": "All 56 of MIG slice 10 GB are in use. It starts when one is released; another size may start now.",
-		"de": "Alle 56 von MIG slice 10 GB sind vergeben. Er startet, sobald eines frei wird; eine andere Größe startet " +
-			"vielleicht sofort.",
+		"en": "All 56 of MIG slice 10 GB are in use. It starts when one is released.",
+		"de": "Alle 56 von MIG slice 10 GB sind vergeben. Er startet, sobald eines frei wird.",
 	}
 	for lang, words := range want {
 		if diff := cmp.Diff(words, say[lang].Say(text)); diff != "" {

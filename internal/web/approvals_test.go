@@ -248,7 +248,7 @@ func TestWhatAnApproverKnows(t *testing.T) {
 		"One request granted in the last 30 days, for €15.60")
 	w.Clock = webtest.Now.Add(2 * time.Hour)
 	wantText(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
-		"administrator can also decide")
+		"it can also be decided by: administrator")
 }
 
 // TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker

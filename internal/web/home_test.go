@@ -68,6 +68,16 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 		t.Errorf("the button posts to %q", got)
 	}
 	wantText(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
+	if got := In(part(doc, "attention-failed"), "start-again").AttrOr("href", ""); !strings.Contains(got,
+		"replaces=w-vlm-test") {
+		t.Errorf("want the start page for one in its place, got %q", got)
+	}
+	if got := textOf(In(row(doc, "vlm-test"), "state")); got != "Failed" {
+		t.Errorf("want the reason once, above the list; its row says %q", got)
+	}
+	if lead := textOf(doc.Find(".gp-header")); !strings.Contains(lead, "1 failed") {
+		t.Errorf("want the failed one counted, got %q", lead)
+	}
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision")
@@ -126,7 +136,7 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 	last := again() // a whole card
 	doc := read(t, w.Post(webtest.Anna, "/start", last), http.StatusUnprocessableEntity)
 	wantText(t, doc, "form-errors", "what it is for")
-	wantText(t, doc, "verdict", "Waits for approval by approver")
+	wantText(t, doc, "verdict", "Waits for approval (approver)")
 	if got := chosen(doc); got != last.Get("size") || got != "h100" {
 		t.Errorf("want the form filled with the last start, got %q", got)
 	}

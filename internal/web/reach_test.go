@@ -35,7 +35,7 @@ func TestAccessFromOutsideInThePages(t *testing.T) {
 		t.Errorf("a second one waits: %s", again)
 	}
 	doc = read(t, w.Get(webtest.Anna, at), http.StatusOK)
-	wantText(t, doc, "reach-waits", "External access waits for")
+	wantText(t, doc, "reach-waits", "External access waits for approval")
 	wantAbsent(t, doc, "reach-open")
 	if got := w.Post(webtest.Anna, "/approvals/"+id+"/approve", url.Values{"seen": {"1"}}).Code; got < 400 {
 		t.Errorf("the owner approves it: %d", got)

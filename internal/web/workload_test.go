@@ -269,7 +269,7 @@ func TestExtend(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Carla, strings.Replace(long, "/requests/", "/approvals/", 1)), http.StatusOK),
 		"approval", "Anna Albers: Extension of train-resnet", "Added price")
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
-		"An extension waits for approval by approver", " → ")
+		"An extension waits for approval (approver)", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
 	if got := textOf(doc.Find("#extend-lease-error")); !strings.Contains(got, "exceeds 7 d") {

@@ -10,10 +10,20 @@ document.addEventListener('click', (event) => {
   }
   if (button?.getAttribute('command') === 'show-modal') setTimeout(() => firstField(button.getAttribute('commandfor')));
   const link = event.target.closest?.('a[data-dialog]');
-  if (link && open(document.getElementById(link.dataset.dialog))) event.preventDefault();
+  if (link && openFrom(link)) event.preventDefault();
   // the dialog's own box is filled by its form, so a click on the dialog itself is one on the backdrop
   if (event.target instanceof HTMLDialogElement && outside(event)) event.target.close();
 });
+
+// a dialog that is closed gives the focus back to where it was: not to an item of a menu that is closed by then
+function openFrom(link) {
+  const dialog = document.getElementById(link.dataset.dialog), menu = link.closest('details[data-menu]');
+  if (menu && dialog) {
+    menu.open = false;
+    menu.querySelector('summary').focus();
+  }
+  return open(dialog);
+}
 
 function open(dialog) {
   if (!(dialog instanceof HTMLDialogElement)) return false;

@@ -119,8 +119,8 @@ type IdleModel struct {
 	Notice workload.IdleNoticeModel
 }
 
-// FailedModel is a workload that failed.
-type FailedModel struct{ Name, Why, Href string }
+// FailedModel is a workload that failed. Again is the start page, filled as it was; "" where it cannot be started again.
+type FailedModel struct{ Name, Why, Href, Again string }
 
 // Attention is a region: it stays on the page when it is empty, so that something can appear in it.
 func Attention(m AttentionModel) templ.Component {
@@ -170,8 +170,7 @@ func Attention(m AttentionModel) templ.Component {
 		}
 		for _, f := range m.Failed {
 			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Danger, Title: ui.L(ctx).S("home.failed", "Name", f.Name), Body: f.Why,
-				Test: "attention-failed", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{
-					Label: ui.L(ctx).S("workload.details"), Href: f.Href, Small: true}}}}).Render(ctx, templ_7745c5c3_Buffer)
+				Test: "attention-failed", Actions: failedActions(ctx, f)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -182,6 +181,16 @@ func Attention(m AttentionModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func failedActions(ctx context.Context, f FailedModel) []ui.ActionModel {
+	details := ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: f.Href, Small: true}}
+	if f.Again == "" {
+		return []ui.ActionModel{details}
+	}
+	details.Link.Kind = ui.LinkLike
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.start_again"), Icon: "edit",
+		Href: f.Again, Kind: ui.Secondary, Small: true, Test: "start-again"}}, details}
 }
 
 // ListModel is the workloads and the requests that wait.
@@ -446,7 +455,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 190, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 199, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

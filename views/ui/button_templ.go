@@ -902,11 +902,12 @@ type ActionsModel struct {
 	End bool
 }
 
-// ActionModel is exactly one of the three.
+// ActionModel is exactly one of the four.
 type ActionModel struct {
 	Button *ButtonModel
 	Link   *LinkButtonModel
 	Post   *PostButtonModel
+	Menu   *MenuModel // of what is done rarely
 }
 
 // Actions shows them side by side, wrapping where there is no room.
@@ -1003,6 +1004,11 @@ func action(a ActionModel) templ.Component {
 			}
 		case a.Post != nil:
 			templ_7745c5c3_Err = PostButton(*a.Post).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case a.Menu != nil:
+			templ_7745c5c3_Err = Menu(*a.Menu).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -23,9 +23,17 @@ func RequestState(say page.Words, r request.Request, detailed bool) ui.StateMode
 		m.Word = page.UpperFirst(say.S("requests.waits_seat_state"))
 	}
 	if detailed {
-		m.Detail = RequestSentence(say, r)
+		m.Detail = rowSentence(say, r)
 	}
 	return m
+}
+
+// rowSentence is the sentence beside a state that already says that it waits.
+func rowSentence(say page.Words, r request.Request) string {
+	if r.State == request.Pending && r.Kind != request.ResumeKind && !r.WaitsForSeat() && r.Decision.Deferred == nil {
+		return say.S("requests.pending_row", "By", r.Waits(), "Duration", say.Duration(say.Now.Sub(r.CreatedAt)))
+	}
+	return RequestSentence(say, r)
 }
 
 // RequestSentence says how it stands and which rule or person made it so.

@@ -188,6 +188,9 @@ func LeaseModel(say page.Words, w workload.Workload) workloadview.LeaseModel {
 		return workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(whole))}
 	}
 	left, ends := say.Left(w.Lease.Until), say.At(w.Lease.Until)
+	if w.State == workload.Failed { // nobody uses what is left
+		return workloadview.LeaseModel{Left: &left, Ends: &ends}
+	}
 	fill := ui.FillUsed
 	if w.Ending() {
 		fill = ui.FillWarning

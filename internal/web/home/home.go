@@ -84,7 +84,11 @@ func homeLead(say page.Words, p part, pending []request.Request) string {
 	if all+len(pending) == 0 {
 		return ""
 	}
-	return say.S("home.lead", "Running", running, "Other", all-running+len(pending))
+	failed, others := p.states[workload.Failed], all-running+len(pending)
+	if failed > 0 {
+		return say.S("home.lead_failed", "Running", running, "Failed", failed, "Other", others-failed)
+	}
+	return say.S("home.lead", "Running", running, "Other", others)
 }
 
 // homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest
@@ -125,7 +129,11 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		if p.list.Sort == string(workload.ByState) && item.State != workload.Failed && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
-		m.Rows = append(m.Rows, w.WorkloadRow(k, item, costs[item.ID]))
+		row := w.WorkloadRow(k, item, costs[item.ID])
+		if alarms(k, item) {
+			row.State.Detail = "" // it stands above the list
+		}
+		m.Rows = append(m.Rows, row)
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Scope, m.Text = string(chosen), k.Get("q")
@@ -197,12 +205,17 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 	}
 	m.Waiting, err = w.Waiting(k)
 	for _, item := range items {
-		if item.State == workload.Failed && !item.Over() && item.Owner == k.Actor.Person.ID {
+		if alarms(k, item) {
 			m.Failed = append(m.Failed, home.FailedModel{Name: item.Name, Why: k.Words.Text(item.Reason),
-				Href: page.WorkloadPath(item.ID)})
+				Href: page.WorkloadPath(item.ID), Again: w.StartAgain(k, item)})
 		}
 	}
 	return m, err
+}
+
+// alarms reports whether it failed and its owner is told so above the list.
+func alarms(k page.Call, item workload.Workload) bool {
+	return item.State == workload.Failed && !item.Over() && item.Owner == k.Actor.Person.ID
 }
 
 // nothingOf stands in place of an empty list: for one's own the way to a first workload, else a sentence.

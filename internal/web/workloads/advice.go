@@ -2,10 +2,8 @@ package workloads
 
 import (
 	"context"
-	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -190,36 +188,13 @@ func takePath(k page.Call, a advice.Advice) string {
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}
-	q := inPlaceOf(k, w)
+	q := blocks.InPlaceOf(k, w)
 	q.Set("size", a.Size.Name)
 	q.Set("reason", reason)
 	if left := w.Lease.Left(say.Now).Truncate(time.Hour); left >= time.Hour &&
 		(a.Size.MaxLease == 0 || left <= a.Size.MaxLease.Std()) {
 		q.Set("lease", catalog.Duration(left).String())
 	}
-	return "/start?" + q.Encode()
-}
-
-// inPlaceOf are the fields of the start page for one like this, in its place.
-func inPlaceOf(k page.Call, w workload.Workload) url.Values {
-	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {w.Size.Name},
-		"replaces": {string(w.ID)}, "mounts": blocks.MountNames(w.Mounts),
-		"volumes": blocks.VolumeUses(w.Mounts), "datasets": blocks.DatasetNames(w.Mounts)}
-	maps.Copy(q, blocks.ImageValues(w.Image))
-	if names := blocks.SecretNames(k.Actor.Person.ID, w.Owner, w.Secrets); len(names) > 0 {
-		q["secrets"] = names
-	}
-	if w.StorageGiB > 0 {
-		q.Set("storage", strconv.Itoa(w.StorageGiB)+"Gi")
-	}
-	return q
-}
-
-// likePath is the start page filled as this workload was, to change what it failed for.
-func likePath(k page.Call, w workload.Workload) string {
-	q := inPlaceOf(k, w)
-	maps.Copy(q, blocks.StartForm{}.LikeModel(w.Image, w.Model, w.Replicas.Range,
-		w.Replicas.Scaling).LikeGit(w.Git).Values())
 	return "/start?" + q.Encode()
 }
 

@@ -264,8 +264,8 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 		return m
 	}
 	m.RunAgain, m.RunAsJob = w.jobActions(k, s)
-	if s.State == workload.Failed && s.Desired == workload.WantRunning && !s.IsJob() && len(w.Startable(k)) > 0 {
-		m.StartAgain, m.RunAsJob = likePath(k, s.Workload), ""
+	if m.StartAgain = w.StartAgain(k, s.Workload); m.StartAgain != "" {
+		m.RunAsJob = ""
 	}
 	if s.CanStart() && !s.Lease.Over(k.Words.Now) && !waits {
 		m.Resume = path + "/start"
@@ -298,7 +298,7 @@ func (w *Pages) workloadDialogs(k page.Call, s details) *workloadview.DialogsMod
 // startSteps is how far the start has come; once it runs they are no news and are left out.
 func startSteps(say page.Words, item workload.Workload) workloadview.StartModel {
 	m := workloadview.StartModel{ID: "workload-start", Detail: item.Observed.Detail,
-		Queued: item.State == workload.Queued}
+		Queued: item.State == workload.Queued, Failed: item.State == workload.Failed}
 	starting := item.Desired == workload.WantRunning &&
 		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
 	if !starting {
@@ -393,6 +393,9 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	if blocks.AnyKnown(points) {
 		m.History = hourChart(say, points, blocks.MeanEngine(now))
+		if len(m.Devices) == 1 {
+			m.History.Value = "" // the device says it, with how it was measured
+		}
 	}
 	if !now.At.IsZero() {
 		age := say.Age("DCGM", blocks.SampleTime(now), page.ReadingEvery)
@@ -428,7 +431,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 
 // extensions are what one click adds to the lease, and what each costs; one that an approver decides leads to the form.
 func (w *Pages) extensions(k page.Call, s details, longer request.Request) ([]workloadview.ExtensionModel, error) {
-	if !s.mayChange || longer.ID != "" {
+	if !s.mayChange || longer.ID != "" || s.State == workload.Failed {
 		return nil, nil
 	}
 	offers, err := w.Requests.ExtensionOffers(k.Ctx, k.Actor, s.Workload)

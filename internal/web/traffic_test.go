@@ -20,6 +20,8 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 	wantText(t, doc, "traffic-tokens", "prompt", "completion")
 	wantText(t, doc, "traffic-cost", "€", "in this time")
 	wantText(t, doc, "chart-ready", "last 1 of 1")
+	wantText(t, doc, "chart-requests", "/s")
+	wantText(t, doc, "chart-tokens", "/s")
 	for _, chart := range []string{"requests", "errors", "p50", "p95", "tokens", "queue", "ready"} {
 		if line, _ := part(doc, "chart-"+chart).Find(".gp-spark__line").Attr("d"); !strings.HasPrefix(line, "M") {
 			t.Errorf("want a line for %s, got %q", chart, line)

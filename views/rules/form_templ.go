@@ -257,7 +257,7 @@ func Form(m FormModel) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.FormSection(ui.FormSectionModel{Title: ui.L(ctx).S("rules.col_outcome")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormSection(ui.FormSectionModel{Title: ui.L(ctx).S("rules.form_then")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

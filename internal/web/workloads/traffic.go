@@ -197,9 +197,10 @@ func trafficLines(say page.Words, f traffic.Figures) []trafficLine {
 	}
 	requests := func(p traffic.Point) traffic.Value { return p.Requests }
 	rate := trafficLine{name: "requests", title: say.S("traffic.chart_per_second"), calls: true,
-		values: values(requests, 1), words: figureOr}
+		values: values(requests, 1), unit: "/s", words: figureIn("/s")}
 	if largest(rate.values) < 1 {
 		rate.title, rate.values = say.S("traffic.chart_per_minute"), values(requests, 60)
+		rate.unit, rate.words = "/min", figureIn("/min")
 	}
 	first := func(name string, of func(traffic.Point) traffic.Value) trafficLine {
 		l := trafficLine{name: name, title: say.S("traffic.chart_" + name), unit: "s", calls: true, values: values(of, 1),
@@ -223,7 +224,7 @@ func trafficLines(say page.Words, f traffic.Figures) []trafficLine {
 			}},
 		first("p50", func(p traffic.Point) traffic.Value { return p.FirstP50 }),
 		first("p95", func(p traffic.Point) traffic.Value { return p.FirstP95 }),
-		{name: "tokens", title: say.S("traffic.chart_tokens"), calls: true, words: figureOr,
+		{name: "tokens", title: say.S("traffic.chart_tokens"), calls: true, unit: "/s", words: figureIn("/s"),
 			values: values(func(p traffic.Point) traffic.Value { return p.Tokens }, 1)},
 		{name: "queue", title: say.S("traffic.chart_queue"), words: figureOr,
 			values: values(func(p traffic.Point) traffic.Value { return p.Queue }, 1)},
@@ -270,6 +271,12 @@ func figure(say page.Words, v float64) string {
 
 func figureOr(say page.Words, v float64) string {
 	return orDash(v, func() string { return figure(say, v) })
+}
+
+func figureIn(unit string) func(page.Words, float64) string {
+	return func(say page.Words, v float64) string {
+		return orDash(v, func() string { return ui.InUnit(say.Localizer, figure(say, v), unit) })
+	}
 }
 
 // orDash is what is known, in words.

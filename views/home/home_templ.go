@@ -119,7 +119,7 @@ type IdleModel struct {
 	Notice workload.IdleNoticeModel
 }
 
-// FailedModel is a workload that failed. Again is the start page, filled as it was; "" where it cannot be started again.
+// FailedModel is a workload that failed. Again is the start page, filled as it was; "" where that cannot be.
 type FailedModel struct{ Name, Why, Href, Again string }
 
 // Attention is a region: it stays on the page when it is empty, so that something can appear in it.

@@ -25,7 +25,8 @@ func InPlaceOf(k page.Call, w workload.Workload) url.Values {
 	return q
 }
 
-// StartAgain is where one that failed is started again after a change; "" where it did not fail, or this person may not.
+// StartAgain is where one that failed is started again after a change; "" where it did not fail, or this person may
+// not.
 func (w *Blocks) StartAgain(k page.Call, item workload.Workload) string {
 	if item.State != workload.Failed || item.Desired != workload.WantRunning || item.IsJob() ||
 		len(w.Startable(k)) == 0 || !identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 	"github.com/gpu-portal/gpu-portal/static"
 	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/story"

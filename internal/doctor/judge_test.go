@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

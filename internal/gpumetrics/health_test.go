@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 )
 
 // ReportOf is the report on a recorded exposition, for tests of what others make of it.

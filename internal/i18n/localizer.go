@@ -1,8 +1,9 @@
 package i18n
 
 import (
-	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,19 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-//go:embed locales/*.yaml
-var locales embed.FS
+// messages are files <package>.<language>.yaml.
+var messages fs.FS
+
+// Register gives the message files before they are loaded. Package locales does so when it is imported.
+func Register(files fs.FS) { messages = files }
+
+// messageFiles are the names of all files.
+func messageFiles() ([]string, error) {
+	if messages == nil {
+		return nil, errors.New("no messages: this program or test does not import internal/i18n/locales")
+	}
+	return fs.Glob(messages, "*.yaml")
+}
 
 // Languages are the ones offered, the first is the fallback.
 var Languages = []language.Tag{language.English, language.German, language.Chinese, language.Korean}
@@ -31,8 +43,8 @@ type Bundle struct {
 	chosen   choices
 }
 
-// Load is the messages of all languages, read once a process from the embedded files, a quarter of a second of CPU. An
-// error names the file that cannot be read.
+// Load is the messages of all languages, read once a process from the registered files, a quarter of a second of CPU.
+// An error names the file that cannot be read.
 func Load() (*Bundle, error) { return loaded() }
 
 var loaded = sync.OnceValues(load)
@@ -40,14 +52,14 @@ var loaded = sync.OnceValues(load)
 func load() (*Bundle, error) {
 	b := goi18n.NewBundle(language.English)
 	b.RegisterUnmarshalFunc("yaml", yaml.Unmarshal)
-	entries, err := locales.ReadDir("locales")
+	names, err := messageFiles()
 	if err != nil {
 		return nil, err
 	}
-	files := make([]*goi18n.MessageFile, len(entries))
-	for i, e := range entries {
-		if files[i], err = b.LoadMessageFileFS(locales, "locales/"+e.Name()); err != nil {
-			return nil, fmt.Errorf("read messages %s: %w", e.Name(), err)
+	files := make([]*goi18n.MessageFile, len(names))
+	for i, name := range names {
+		if files[i], err = b.LoadMessageFileFS(messages, name); err != nil {
+			return nil, fmt.Errorf("read messages %s: %w", name, err)
 		}
 	}
 	bundle := &Bundle{}
@@ -58,7 +70,7 @@ func load() (*Bundle, error) {
 	return bundle, nil
 }
 
-// MustLoad is Load for programs and tests, where the embedded files are known to be good.
+// MustLoad is Load for programs and tests, where the files are known to be good.
 func MustLoad() *Bundle {
 	b, err := Load()
 	if err != nil {

@@ -2,6 +2,7 @@ package i18n
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 
@@ -24,21 +25,21 @@ var pseudo = sync.OnceValues(loadPseudo)
 
 func loadPseudo() (*Localizer, error) {
 	b := goi18n.NewBundle(language.English)
-	files, err := locales.ReadDir("locales")
+	files, err := messageFiles()
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".en.yaml") {
+	for _, name := range files {
+		if !strings.HasSuffix(name, ".en.yaml") {
 			continue
 		}
-		data, err := locales.ReadFile("locales/" + f.Name())
+		data, err := fs.ReadFile(messages, name)
 		if err != nil {
 			return nil, err
 		}
 		var entries map[string]any
 		if err := yaml.Unmarshal(data, &entries); err != nil {
-			return nil, fmt.Errorf("read messages %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("read messages %s: %w", name, err)
 		}
 		for id, value := range entries {
 			if err := b.AddMessages(language.English, pseudoMessage(id, value)); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 )
 
 func chosen(t *testing.T, a Answers) (list []Way, best string, not map[catalog.Technology]string) {

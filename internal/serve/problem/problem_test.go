@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 )
 
 // TestEveryKindHasALook walks the kinds, so that a new one must say what it looks like.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"

@@ -34,7 +34,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := textOf(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
+	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {

@@ -38,6 +38,13 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	if got := part(doc, "model-size").AttrOr("value", ""); got != "mig-3g.40gb" {
 		t.Errorf("want the slice of 40 GB proposed, got %q", got)
 	}
+	wantText(t, doc, "verdict", "runs out of memory", "MIG slice 40 GB")
+	if got := part(doc, "instead").AttrOr("value", ""); got != "mig-3g.40gb" {
+		t.Errorf("want the bar to propose the same size, got %q", got)
+	}
+	if got := textOf(part(doc, "send")); got != "Start anyway" {
+		t.Errorf("want no plain start of what will not run, got %q", got)
+	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct", "instead",
 		"mig-3g.40gb")), http.StatusOK)
 	if chosen(doc) != "mig-3g.40gb" || part(doc, "model-size").Length() != 0 ||

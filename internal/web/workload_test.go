@@ -113,9 +113,9 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantText(t, doc, "reason", "All 2 of H100 80 GB are in use")
+	wantText(t, doc, "reason", "All 2 H100 80 GB are in use")
 	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node assigned") ||
-		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
+		!strings.Contains(got, "All 2 H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
 	if got := doc.Find("details pre").Text(); !strings.Contains(got, "Insufficient nvidia.com/gpu") {

@@ -417,7 +417,7 @@ func Decide(m DetailModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2,
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 1,
 						Label: ui.L(ctx).S("requests.note_label"), Hint: ui.L(ctx).S("requests.note_hint"), MaxLength: 500,
 						Placeholder: ui.L(ctx).S("requests.note_placeholder"),
 						Value:       m.Decide.Note.Value, Error: m.Decide.Note.Error, Test: "note"}).Render(ctx, templ_7745c5c3_Buffer)

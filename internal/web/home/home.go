@@ -2,6 +2,7 @@ package home
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -79,16 +80,25 @@ func (w *Pages) ownPending(k page.Call) ([]request.Request, error) {
 	return slices.DeleteFunc(items, func(r request.Request) bool { return r.Kind != request.StartKind }), err
 }
 
+// homeLead counts by state; what is zero is left out, but for what runs.
 func homeLead(say page.Words, p part, pending []request.Request) string {
-	all, running := p.everything(), p.states[workload.Running]
+	all := p.everything()
 	if all+len(pending) == 0 {
 		return ""
 	}
-	failed, others := p.states[workload.Failed], all-running+len(pending)
-	if failed > 0 {
-		return say.S("home.lead_failed", "Running", running, "Failed", failed, "Other", others-failed)
+	running, failed := p.states[workload.Running], p.states[workload.Failed]
+	onTheirWay := p.states[workload.Queued] + p.states[workload.Starting]
+	parts := []string{say.S("home.count_running", "N", running)}
+	for _, c := range []struct {
+		id string
+		n  int
+	}{{"home.count_failed", failed}, {"home.count_waiting", onTheirWay + len(pending)},
+		{"home.count_stopped", all - running - failed - onTheirWay}} {
+		if c.n > 0 {
+			parts = append(parts, say.S(c.id, "N", c.n))
+		}
 	}
-	return say.S("home.lead", "Running", running, "Other", others)
+	return strings.Join(parts, ", ")
 }
 
 // homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest
@@ -180,7 +190,7 @@ func (w *Pages) pendingRow(k page.Call, r request.Request) workloadview.RowModel
 		Size:  blocks.SizeModel(say, r.Spec.Size),
 		Use:   workloadview.UseModel{ID: "use-" + page.Slug(string(r.ID)), Words: "–"},
 		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(r.Spec.Lease.Std()))},
-		Cost:  say.S("web.about", "Value", say.Money(r.Estimate)), Price: say.MoneyPerHour(r.Spec.Size.PricePerHour),
+		Cost:  "–", Price: say.MoneyPerHour(r.Spec.Size.PricePerHour),
 	}
 }
 

@@ -32,6 +32,9 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size),
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
+	if m.Size == m.Title { // CPU only, both the class and the size
+		m.Size = ""
+	}
 	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
 		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
 	}

@@ -24,7 +24,10 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	if !p.Note.IsZero() {
 		m.Note = say.Text(p.Note)
 	}
-	if instead := p.Alternatives.Offer; instead.Size.Name != "" {
+	if doubtful(p) && m.Verdict.Kind != ui.Danger && m.Verdict.Kind != ui.Warning {
+		m.Verdict = start.VerdictModel{Kind: ui.Warning, Title: say.S("start.no_room"), Doubtful: true}
+		m.Instead = fitModel(say, form, p.Model).Smallest
+	} else if instead := p.Alternatives.Offer; instead.Size.Name != "" {
 		m.Instead = &start.InsteadModel{Label: blocks.InsteadLabel(say, "start.instead", p.Alternatives),
 			Size: instead.Size.Name}
 	}
@@ -55,6 +58,9 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	m.Budget = blocks.BudgetAfter(say, p.Budget)
 	return m
 }
+
+// doubtful reports whether the size has no room for the model. Sending is allowed: it is an estimate.
+func doubtful(p request.Preview) bool { return p.Model != nil && !p.Model.Fits() }
 
 // whyNone is the reason that all sizes share, where none can be requested: to ask for another size would lead nowhere.
 func whyNone(say page.Words, offers []request.Offer) (why string) {

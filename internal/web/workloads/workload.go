@@ -371,7 +371,7 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		return m
 	}
 	if item.Over() {
-		m.Words = say.S("workload.gpu_given_back")
+		m.Words, m.Hidden = say.S("workload.gpu_given_back"), item.Result != nil // the result is above
 		return m
 	}
 	if item.Observed.Pod == "" || item.Observed.Node == "" {
@@ -423,7 +423,8 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}
 	}
-	if item.Size.MaxLease > 0 {
+	m.Over = item.Over()
+	if item.Size.MaxLease > 0 && !m.Over {
 		m.Longest = say.Duration(item.Size.MaxLease.Std())
 	}
 	return m
@@ -431,7 +432,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 
 // extensions are what one click adds to the lease, and what each costs; one that an approver decides leads to the form.
 func (w *Pages) extensions(k page.Call, s details, longer request.Request) ([]workloadview.ExtensionModel, error) {
-	if !s.mayChange || longer.ID != "" || s.State == workload.Failed {
+	if !s.mayChange || longer.ID != "" || s.State == workload.Failed || s.PlacedAt.IsZero() {
 		return nil, nil
 	}
 	offers, err := w.Requests.ExtensionOffers(k.Ctx, k.Actor, s.Workload)

@@ -52,7 +52,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	wantText(t, asked, "forecast", "Ready between", "5 requests of this team",
 		"P50 20 min, P90 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
-	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "too old for an estimate")
 }
 
 func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
@@ -61,5 +61,6 @@ func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
 		"Usually ready in about 12 s", "7 starts of this size", "P90 40 s")
 	w = webtest.Empty(t)
-	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
+	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast",
+		"too old for an estimate")
 }

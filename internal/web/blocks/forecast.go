@@ -24,6 +24,7 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 		m.Place = say.S("forecast.place", "Place", e.Position)
 	}
 	switch {
+	case m.None && m.Rests != "": // which says that there is none, and why
 	case m.None:
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.none")}}
 	case e.Basis == forecast.Starts:

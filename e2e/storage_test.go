@@ -79,7 +79,9 @@ func TestAPersonalVolume(t *testing.T) {
 		t.Errorf("a colleague makes it larger: %d %s", got.Status, got.Raw)
 	}
 	p.open("/storage")
-	p.click("[data-test=volume-row]:has-text('" + name + "') [data-test=volume-grow]")
+	row := "[data-test=volume-row]:has-text('" + name + "') "
+	p.click(row + "[data-test=more] > summary")
+	p.click(row + "[data-test=volume-grow]")
 	p.fill("[data-test=volume-gib]", "8")
 	p.accessible()
 	p.click("[data-test=volume-grow-confirm]")
@@ -113,7 +115,9 @@ func TestAPersonalVolume(t *testing.T) {
 func aSnapshotInUse(p *person, c client, name string, claims typed.PersistentVolumeClaimInterface) {
 	c.t.Helper()
 	p.open("/storage")
-	p.click("[data-test=volume-row]:has-text('" + name + "') [data-test=snapshot-take]")
+	volume := "[data-test=volume-row]:has-text('" + name + "') "
+	p.click(volume + "[data-test=more] > summary")
+	p.click(volume + "[data-test=snapshot-take]")
 	p.fill("[data-test=snapshot-name]", "before")
 	p.accessible()
 	p.shot("snapshot")

@@ -60,9 +60,9 @@ func Judge(f Facts) []Finding {
 	j.settings(f.Settings)
 	j.database(f.Database)
 	j.provider(f.Provider)
-	j.host("address.portal", f.Portal, i18n.T("doctor.portal_cost"),
+	j.host("address.portal", f.Portal, "doctor.portal_cost",
 		i18n.T("doctor.portal_dns_mend", "Name", f.Portal.Name))
-	j.host("address.apps", f.Apps, i18n.T("doctor.apps_cost"),
+	j.host("address.apps", f.Apps, "doctor.apps_cost",
 		i18n.T("doctor.apps_dns_mend", "Name", f.Apps.Name))
 	for _, c := range f.Clusters {
 		j.cluster(c)
@@ -246,7 +246,8 @@ func (j *judge) scopes(p Provider) {
 }
 
 // host judges a name and its certificate; cost and record are what differs between portal and workloads.
-func (j *judge) host(check string, h Host, cost, record i18n.Text) {
+// host judges an address; cost is the id of what its failure means.
+func (j *judge) host(check string, h Host, cost string, record i18n.Text) {
 	switch {
 	case h.Name == "":
 		j.skip(check, "", i18n.T("doctor.other_process"))
@@ -254,7 +255,7 @@ func (j *judge) host(check string, h Host, cost, record i18n.Text) {
 		j.skip(check, "", i18n.T("doctor.local", "Name", h.Name))
 	case h.DNSErr != "":
 		j.add(Finding{Check: check, State: Failed, Found: i18n.T("doctor.dns", "Name", h.Name), Detail: []string{h.DNSErr},
-			Cost: cost, Mend: record})
+			Cost: i18n.T(cost), Mend: record})
 	case h.Plain:
 		j.ok(check, "", i18n.T("doctor.plain", "Name", h.Name))
 	case h.TLSErr != "":
@@ -265,11 +266,12 @@ func (j *judge) host(check string, h Host, cost, record i18n.Text) {
 	}
 }
 
-func (j *judge) certificate(check string, h Host, cost i18n.Text) {
-	until := h.Until.UTC().Format(time.DateOnly)
+func (j *judge) certificate(check string, h Host, cost string) {
+	until := i18n.Date(h.Until.UTC())
+	costs := i18n.T(cost)
 	add := func(state State, id string, detail ...string) {
 		j.add(Finding{Check: check, State: state, Found: i18n.T("doctor.cert_"+id, "Name", h.Name, "Until", until),
-			Detail: detail, Cost: cost, Mend: i18n.T("doctor.cert_"+id+"_mend", "Name", h.Name)})
+			Detail: detail, Cost: costs, Mend: i18n.T("doctor.cert_"+id+"_mend", "Name", h.Name)})
 	}
 	switch left := h.Until.Sub(j.now); {
 	case !h.Fits:
@@ -279,6 +281,7 @@ func (j *judge) certificate(check string, h Host, cost i18n.Text) {
 	case !h.Trusted:
 		add(Warning, "untrusted")
 	case left < expiresSoon:
+		costs = i18n.T(cost+"_after", "Until", until)
 		add(Warning, "soon")
 	default:
 		j.ok(check, "", i18n.T("doctor.cert_ok", "Name", h.Name, "Until", until))

@@ -213,10 +213,18 @@ func (j *judge) prometheus(c Cluster) {
 		}
 		whole = false
 		j.add(Finding{Check: "series", Subject: c.Name, State: Warning, Detail: v.Missing,
-			Found: i18n.T("doctor.series_"+v.State, "View", i18n.T("gpumetrics.view."+v.Name)),
+			Found: seriesFound(v),
 			Cost:  i18n.T("doctor.series_cost", "View", i18n.T("gpumetrics.view."+v.Name)), Mend: i18n.T("doctor.series_mend")})
 	}
 	if whole {
 		j.ok("series", c.Name, i18n.T("doctor.series_ok"))
 	}
+}
+
+// seriesFound says what a view lacks. Utilization has words of its own: it is what most often lacks on some devices.
+func seriesFound(v View) i18n.Text {
+	if v.State == string(gpumetrics.Partly) && v.Name == "work" {
+		return i18n.T("doctor.series_partly_work")
+	}
+	return i18n.T("doctor.series_"+v.State, "View", i18n.T("gpumetrics.view."+v.Name))
 }

@@ -356,7 +356,7 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 		}
 		out = append(out, gpumetrics.Issue{Severity: severity, Todo: i18n.T(todo),
 			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time",
-				x.Last.UTC().Format("2006-01-02 15:04"))})
+				i18n.MomentUTC(x.Last))})
 	}
 	d := c.DCGM
 	if d == nil {

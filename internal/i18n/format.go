@@ -19,6 +19,18 @@ func (l *Localizer) Day(at time.Time, zone *time.Location) string {
 	return l.S("ui.day", "Day", local.Day(), "Month", l.S("ui.month."+strconv.Itoa(int(local.Month()))))
 }
 
+// Date is "21 Nov 2026", of a day in the zone that at has.
+func Date(at time.Time) Text {
+	return T("ui.date", "Day", at.Day(), "Month", T("ui.month."+strconv.Itoa(int(at.Month()))), "Year", at.Year())
+}
+
+// MomentUTC is "21 Nov 2026, 14:02 UTC".
+func MomentUTC(at time.Time) Text {
+	at = at.UTC()
+	return T("ui.exact", "Day", at.Day(), "Month", T("ui.month."+strconv.Itoa(int(at.Month()))), "Year", at.Year(),
+		"Clock", at.Format("15:04"), "Zone", "UTC")
+}
+
 // Duration is at most two units long: "45 s", "12 min", "2 h 10 min", "3 d 4 h", "12 d".
 func (l *Localizer) Duration(d time.Duration) string {
 	unit := func(n int64, id string) string { return l.S("ui.unit."+id, "N", n) }

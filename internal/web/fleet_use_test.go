@@ -232,7 +232,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 		rows[strings.TrimSpace(s.Find("th a").Text())] = textOf(s)
 	})
 	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"},
-		"llm-chat": {"21 %", "known for 9 h 36 min"}, "render-farm": {"2 %"}} {
+		"llm-chat": {"21 %", "measured 9 h 36 min of"}, "render-farm": {"2 %"}} {
 		for _, words := range want {
 			if !strings.Contains(rows[name], words) {
 				t.Errorf("%s: want %q, got %q", name, words, rows[name])

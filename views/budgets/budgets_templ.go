@@ -61,6 +61,8 @@ type TeamModel struct {
 type StandingModel struct {
 	Bar      *ui.MeterModel
 	Left     string
+	Spent    string
+	Held     string
 	Kind     ui.Kind // how bad that is; "" for well
 	Amount   string
 	Refunded string // "" for nothing
@@ -75,7 +77,9 @@ type BurndownModel struct {
 	// Note says what the month comes to, Kind how bad that is; empty while nobody can tell.
 	Note string
 	Kind ui.Kind
-	Rows []BurndownRowModel
+	// Forecast is what will be spent by the end of the month; "" while nobody can tell, or where the budget ends before.
+	Forecast string
+	Rows     []BurndownRowModel
 }
 
 // BurndownRowModel is the end of one day.
@@ -276,7 +280,7 @@ func List(m PageModel) templ.Component {
 								var templ_7745c5c3_Var7 templ.SafeURL
 								templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(r.Set))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 143, Col: 39}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 147, Col: 39}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 								if templ_7745c5c3_Err != nil {
@@ -289,7 +293,7 @@ func List(m PageModel) templ.Component {
 								var templ_7745c5c3_Var8 string
 								templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budgets.set"))
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 143, Col: 93}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 147, Col: 93}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 								if templ_7745c5c3_Err != nil {
@@ -508,7 +512,7 @@ func Standing(m StandingModel) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budget.not_set"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 187, Col: 38}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 191, Col: 38}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -519,9 +523,7 @@ func Standing(m StandingModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Label: ui.L(ctx).S("budgets.now"), Lead: true, Items: []ui.TileModel{
-					{Label: ui.L(ctx).S("budgets.left"), Value: m.Left, Kind: m.Kind, Test: "budget-left",
-						Detail: ui.L(ctx).S("budgets.burndown_of", "Amount", m.Amount)}}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Label: ui.L(ctx).S("budgets.now"), Lead: true, Items: standing(ctx, m)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -566,6 +568,20 @@ func Standing(m StandingModel) templ.Component {
 	})
 }
 
+// standing is the budget in four numbers, the forecast where there is one.
+func standing(ctx context.Context, m StandingModel) []ui.TileModel {
+	say := ui.L(ctx)
+	items := []ui.TileModel{{Label: say.S("budgets.left"), Value: m.Left, Kind: m.Kind, Test: "budget-left",
+		Detail: say.S("budgets.burndown_of", "Amount", m.Amount)},
+		{Label: say.S("budgets.spent"), Value: m.Spent, Test: "budget-spent"},
+		{Label: say.S("budgets.held"), Value: m.Held, Test: "budget-held"}}
+	if m.Burndown != nil && m.Burndown.Forecast != "" {
+		items = append(items, ui.TileModel{Label: say.S("budgets.forecast"), Value: m.Burndown.Forecast,
+			Detail: say.S("budgets.forecast_month"), Test: "budget-forecast"})
+	}
+	return items
+}
+
 func burndown(m BurndownModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -604,7 +620,7 @@ func burndown(m BurndownModel) templ.Component {
 				var templ_7745c5c3_Var15 string
 				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(m.Note)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 208, Col: 13}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 224, Col: 13}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -628,7 +644,7 @@ func burndown(m BurndownModel) templ.Component {
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("ui.as-table"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 215, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 231, Col: 40}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -1094,7 +1110,7 @@ func book(m TeamModel) templ.Component {
 				var templ_7745c5c3_Var32 string
 				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("budgets.no_lines"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 327, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `budgets/budgets.templ`, Line: 343, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 				if templ_7745c5c3_Err != nil {

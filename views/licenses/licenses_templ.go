@@ -1408,7 +1408,7 @@ func choice(m ChoiceModel) templ.Component {
 // seatBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
 func seatBar(ctx context.Context, p PoolModel) ui.MeterModel {
 	say, a := ui.L(ctx), p.Account
-	m := ui.MeterModel{Label: say.S("licenses.seats"), Legend: true, Large: true, Test: "seats",
+	m := ui.MeterModel{Label: say.S("licenses.seat_count"), Legend: true, Large: true, Test: "seats",
 		Value: say.S("licenses.free_of", "Free", a.Free, "Seats", a.Seats)}
 	if a.Unknown {
 		m.Value = say.S("licenses.unknown_total", "Count", a.Taken)

@@ -168,6 +168,14 @@ func Form(m FormModel) templ.Component {
 										return templ_7745c5c3_Err
 									}
 								}
+								if len(m.Rows) > 1 {
+									templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("rules.remove", "Number", i+1), Kind: ui.Plain,
+										Icon: "cross", IconOnly: true, Name: "action", Value: "remove-" + strconv.Itoa(i),
+										Test: "remove-" + strconv.Itoa(i)}).Render(ctx, templ_7745c5c3_Buffer)
+									if templ_7745c5c3_Err != nil {
+										return templ_7745c5c3_Err
+									}
+								}
 								templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</fieldset>")
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
@@ -236,7 +244,7 @@ func Form(m FormModel) templ.Component {
 							var templ_7745c5c3_Var8 string
 							templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("rules.steps_kept"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/form.templ`, Line: 84, Col: 77}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `rules/form.templ`, Line: 89, Col: 77}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 							if templ_7745c5c3_Err != nil {

@@ -634,7 +634,7 @@ func noEntry(ctx context.Context, m TableModel) *ui.EmptyStateModel {
 
 func columns(say func(string, ...any) string, m TableModel) []ui.ColumnModel {
 	images, head := m.List == Images, m.Part.Head
-	all := []ui.ColumnModel{head("entry", ui.ColumnModel{Label: say("sizes.col_entry")}),
+	all := []ui.ColumnModel{head("entry", ui.ColumnModel{Label: say("sizes.col_" + string(m.List))}),
 		head("state", ui.ColumnModel{Label: say("sizes.col_state")}), {Label: say("sizes.col_what")}}
 	if !images {
 		all = append(all, head("price", ui.ColumnModel{Label: say("sizes.col_price"), Numeric: true}))
@@ -698,7 +698,7 @@ func row(r RowModel, list List) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Label: ui.L(ctx).S("sizes.col_entry")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Label: ui.L(ctx).S("sizes.col_" + string(list))}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -765,19 +765,28 @@ func actions(ctx context.Context, r RowModel) []ui.ActionModel {
 			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
 				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", r.Name)}}}})
 	}
-	if r.Expand != "" {
-		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: r.Expand,
-			Small: true, Test: "volume-grow"}})
-	}
-	if r.Snapshot != "" {
-		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("snapshot.take"), Href: r.Snapshot,
-			Small: true, Test: "snapshot-take"}})
-	}
-	if r.Delete != "" {
-		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: r.Delete,
-			Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
+	if rare := rareActions(ctx, r); len(rare) > 0 {
+		list = append(list, ui.ActionModel{Menu: &ui.MenuModel{ID: r.ID + "-more",
+			Label: say.S("storage.actions_of", "Name", cmp.Or(r.Title, r.Name)), IconOnly: true, End: true, Items: rare, Test: "more"}})
 	}
 	return list
+}
+
+// rareActions stand in a menu: most people come to see what there is.
+func rareActions(ctx context.Context, r RowModel) []ui.MenuItemModel {
+	say := ui.L(ctx)
+	var items []ui.MenuItemModel
+	if r.Expand != "" {
+		items = append(items, ui.MenuItemModel{Label: say.S("team.volume_grow"), Href: r.Expand, Test: "volume-grow"})
+	}
+	if r.Snapshot != "" {
+		items = append(items, ui.MenuItemModel{Label: say.S("snapshot.take"), Href: r.Snapshot, Test: "snapshot-take"})
+	}
+	if r.Delete != "" {
+		items = append(items, ui.MenuItemModel{Label: say.S("storage.delete"), Icon: "trash", Danger: true, Href: r.Delete,
+			Test: "volume-delete"})
+	}
+	return items
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -425,9 +425,12 @@ func teamFacts(ctx context.Context, t TeamModel) []ui.DefModel {
 	copied := func(term, value string) ui.DefModel {
 		return ui.DefModel{Term: term, Component: ui.Copy(ui.CopyModel{Value: value, Label: term})}
 	}
-	return []ui.DefModel{copied(say.S("team.name"), t.Name), copied(say.S("workload.namespace"), t.Namespace),
-		{Term: say.S("web.nav.budgets"), About: t.NoBudget, Component: ui.LinkButton(ui.LinkButtonModel{
-			Label: say.S("budgets.book"), Href: t.Budget, Kind: ui.LinkLike, Small: true, Test: "budget-book"})}}
+	money := ui.DefModel{Term: say.S("web.nav.budgets"), Value: t.NoBudget}
+	if t.NoBudget == "" {
+		money.Component = ui.LinkButton(ui.LinkButtonModel{Label: say.S("budgets.book"), Href: t.Budget, Kind: ui.LinkLike,
+			Small: true, Test: "budget-book"})
+	}
+	return []ui.DefModel{copied(say.S("team.name"), t.Name), copied(say.S("workload.namespace"), t.Namespace), money}
 }
 
 // teamActions lead to its other sides.

@@ -42,7 +42,11 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 		return page.View{}, err
 	}
 	say, may := k.Words, identity.Can(k.Actor, identity.ChangeOffer, identity.Resource{})
-	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
+	lead := "sizes.lead"
+	if list == offer.Images {
+		lead = "sizes.lead_images"
+	}
+	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S(lead)},
 		List: sizes.List(list), Trouble: catalogTrouble(say, o, problem),
 		Licenses: blocks.Mismatches(say, w.Catalog.Mismatches()),
 		Table:    sizes.TableModel{List: sizes.List(list), Text: k.Get("q")}}

@@ -95,6 +95,9 @@ func readRule(c echo.Context) typedRule {
 	}
 	for i := range mostTerms {
 		n := "-" + strconv.Itoa(i)
+		if c.FormValue("action") == "remove"+n {
+			continue
+		}
 		t := policy.Term{Or: c.FormValue("join"+n) == "or", Fact: c.FormValue("fact" + n),
 			Op: policy.Op(c.FormValue("op" + n)), Value: strings.TrimSpace(c.FormValue("value" + n))}
 		if t.Fact != "" || t.Value != "" {
@@ -121,6 +124,8 @@ func (w *Pages) ruleSave(c echo.Context) error {
 		return w.ruleValidated(c, k, f, standing.Newest.Text, problems)
 	}
 	switch action := c.FormValue("action"); {
+	case strings.HasPrefix(action, "remove-"):
+		return w.ruleAgain(c, k, f, nil, nil, false, http.StatusOK)
 	case action == "more":
 		f.blanks = 3
 		return w.ruleAgain(c, k, f, nil, nil, false, http.StatusOK)
@@ -240,7 +245,7 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		Rows: termModels(say, f, problems), Facts: []ui.OptionModel{{Label: say.S("sizes.choose")}}}
 	for _, fact := range policy.FactNames() {
 		m.Facts = append(m.Facts, ui.OptionModel{Value: fact.Name,
-			Label: strings.TrimPrefix(fact.Name, "request.") + ": " + say.Text(fact.Meaning)})
+			Label: strings.TrimPrefix(fact.Name, "request."), Hint: say.Text(fact.Meaning)})
 	}
 	for _, op := range policy.Ops() {
 		m.Ops = append(m.Ops, string(op))

@@ -86,18 +86,31 @@ func logLevel(say page.Words, s doctor.Status) string {
 
 // systemSummary is the answer in one line.
 func systemSummary(say page.Words, s doctor.Status) ui.NoticeModel {
-	n := doctor.Count(s.Findings)
+	listed := slices.DeleteFunc(slices.Clone(s.Findings), func(f doctor.Finding) bool { return f.Optional })
+	n := doctor.Count(listed) // optional permissions have a table of their own
 	m := ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK])}
 	counts := say.S("doctor.counts", "Failed", n[doctor.Failed], "Warnings", n[doctor.Warning], "OK", n[doctor.OK])
 	switch {
 	case len(s.Findings) == 0:
 		m.Kind, m.Title = ui.Info, say.S("system.not_yet")
 	case n[doctor.Failed] > 0:
-		m.Kind, m.Title, m.Body = ui.Danger, say.S("system.failed"), counts
+		m.Kind, m.Body = ui.Danger, counts
+		m.Title = say.S("system.failed", "Checks", failedChecks(say, listed), "Count", n[doctor.Failed])
 	case n[doctor.Warning] > 0:
 		m.Kind, m.Title, m.Body = ui.Warning, say.S("system.warned"), counts
 	}
 	return m
+}
+
+// failedChecks are the titles of those that failed.
+func failedChecks(say page.Words, list []doctor.Finding) string {
+	var titles []string
+	for _, f := range list {
+		if title := say.Text(f.Title()); f.State == doctor.Failed && !slices.Contains(titles, title) {
+			titles = append(titles, title)
+		}
+	}
+	return strings.Join(titles, ", ")
 }
 
 var checkKinds = map[doctor.State]ui.Kind{doctor.OK: ui.OK, doctor.Warning: ui.Warning, doctor.Failed: ui.Danger,

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"net/url"
@@ -38,10 +39,14 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 	list, m.List = page.RowsOf(say, page.ListOf(k, page.TenantsPath, tenantOrders, "q"), say.S("tenants.title"), list,
 		tenantKeys)
 	m.Filter = blocks.TeamFilter(say, page.TenantsPath, k.Get("q"))
+	titles := map[string]string{tenant.EverySize: say.S("tenants.every_size")}
+	for _, s := range w.Site().Catalog.Sizes {
+		titles[s.Name] = say.SizeTitle(s)
+	}
 	for _, e := range list {
 		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: tenantPath(e.Name),
 			From: tenantSource(e), Space: e.NamespaceName(), Disabled: e.Disabled,
-			Quota: strings.ReplaceAll(quotaText(e.Quota), "\n", " · "), Members: page.TeamPath(e.Name)})
+			Quota: shortQuota(say, e.Quota, titles), Members: page.TeamPath(e.Name)})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.TenantsPath, Wide: true, Body: tenants.Page(m),
 		Parts: []page.Part{{ID: "tenants", Draw: func(page.Words) templ.Component { return tenants.Page(m) }}}}, nil
@@ -69,6 +74,22 @@ func tenantSource(e tenant.Entry) tenants.Source {
 		return tenants.FromConfig
 	}
 	return tenants.FromBoth
+}
+
+// quotaShown is how many sizes of a quota a row names.
+const quotaShown = 3
+
+// shortQuota is "Title: number" of the first few sizes, and how many more there are.
+func shortQuota(say page.Words, quota map[string]int, titles map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(quota)) {
+		if len(parts) == quotaShown {
+			return strings.Join(parts, " · ") + " · +" + strconv.Itoa(len(quota)-quotaShown)
+		}
+		size, cluster := tenant.ParseQuotaKey(key)
+		parts = append(parts, sizeOn(say, cmp.Or(titles[size], size), cluster)+": "+strconv.Itoa(quota[key]))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // quotaText is "size: number", one a line, in a stated order.
@@ -159,7 +180,7 @@ func formModel(say page.Words, f tenantForm, quota tenants.QuotaModel, problems 
 		Namespace: field("namespace", f.Namespace), Quota: quota, Disabled: f.Disabled,
 		Note: field("note", f.Note)}
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
-		m.Groups = append(m.Groups, tenants.GroupModel{ID: string(role), Role: say.Say(page.RoleWord(role)),
+		m.Groups = append(m.Groups, tenants.GroupModel{ID: string(role), Label: say.S("tenants.groups_" + string(role)),
 			FieldModel: field("groups."+string(role), f.groups[role])})
 	}
 	return m
@@ -192,7 +213,7 @@ func savedLines(say page.Words, s tenant.Saved) []string {
 	}
 	for _, role := range tenant.MemberRoles {
 		if groups, ok := s.Groups[role]; ok {
-			add(say.S("tenants.field_groups", "Role", page.RoleWord(role)), strings.Join(groups, ", "))
+			add(say.S("tenants.groups_"+string(role)), strings.Join(groups, ", "))
 		}
 	}
 	if len(s.Quota) > 0 {

@@ -3,6 +3,7 @@ package cost
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
-			row.Bar.Bare = true
+			row.Bar.Bare, row.Bar.Segments = true, withoutLeft(row.Bar.Segments) // which has a column
 		} else if sets {
 			row.Set = page.BudgetPath(t.Name) + "#" + budgets.SetID
 		}
@@ -52,6 +53,10 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Page(m),
 		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
+}
+
+func withoutLeft(list []ui.SegmentModel) []ui.SegmentModel {
+	return slices.DeleteFunc(list, func(s ui.SegmentModel) bool { return s.Fill == ui.FillFree })
 }
 
 // budgetOrders are what the list of budgets can be sorted by.
@@ -110,6 +115,10 @@ func (w *Pages) budgetView(k page.Call, typed url.Values, problems []fault.Field
 	m.Sum = lineModel(say, st.Budget.Unit, st.Balance.Amounts)
 	m.Sum.What, m.Sum.At = ui.StackModel{Title: say.S("budgets.balance")}, say.At(k.Words.Now)
 	if identity.Can(k.Actor, identity.ChangeBudget, identity.Resource{}) {
+		if st.Set() {
+			m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("budgets.change"),
+				Href: "#" + budgets.SetID, Icon: "edit", Test: "budget-change"}}}
+		}
 		m.Forms = w.budgetForms(say, team, st, typed, problems)
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Team(m),
@@ -124,6 +133,7 @@ func budgetStanding(say page.Words, st budget.Status) budgets.StandingModel {
 	}
 	u := st.Budget.Unit
 	m := budgets.StandingModel{Bar: blocks.BudgetBar(say, st), Left: say.InUnit(u, st.Balance.Left),
+		Spent: say.InUnit(u, st.Balance.Spent), Held: say.InUnit(u, st.Balance.Held),
 		Amount: say.InUnit(u, st.Budget.Amount), AtLimit: budgets.Limit(st.Budget.AtLimit)}
 	switch m.Bar.Bare = true; { // its words are those of the number above it
 	case st.Balance.Left < 0:

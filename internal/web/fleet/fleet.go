@@ -177,8 +177,8 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 			*list = append(*list, fleet.GroupModel{Title: title})
 		}
 		g := &(*list)[at]
-		g.Bars = append(g.Bars, fleet.BarModel{Label: kindWords(say, t.Kind), Detail: totalDetail(say, t), Free: t.Free,
-			Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
+		g.Bars = append(g.Bars, fleet.BarModel{Label: kindWords(say, t.Kind), Resource: t.Resource,
+			Detail: totalDetail(say, t), Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
 	}
 	return append(groups, unnamed...)
 }
@@ -197,9 +197,9 @@ func vendorName(say page.Words, resource string) string {
 	return say.S("fleet.model_unknown")
 }
 
-// totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and warnings.
+// totalDetail says what a bar rests on: the cards behind shares, and warnings.
 func totalDetail(say page.Words, t inventory.Total) string {
-	parts := []string{t.Resource}
+	var parts []string
 	switch {
 	case t.Unit == inventory.Share && t.Slices > 0:
 		parts = append(parts, say.S("fleet.shares_of_slices", "Count", t.Slices))

@@ -204,7 +204,7 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
-		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.Text(t.What),
+		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity), What: say.Text(t.What),
 			Todo: say.Text(t.Todo)})
 	}
 	switch {
@@ -232,6 +232,14 @@ func shortUUID(uuid string) string {
 	return uuid[:12] + "…"
 }
 
+// troubleState says how bad a trouble is; nothing where the card is broken, which its state says already.
+func troubleState(say page.Words, level health.Level, s gpumetrics.Severity) *ui.StateModel {
+	if level == health.Broken && s == gpumetrics.Danger {
+		return nil
+	}
+	return new(severityState(say, s))
+}
+
 func healthHolders(list []health.Holder) (links []fleet.HolderLinkModel) {
 	for _, h := range list {
 		links = append(links, fleet.HolderLinkModel{Name: h.Name, Href: page.WorkloadPath(h.ID), Owner: h.OwnerName})
@@ -243,7 +251,7 @@ func quarantineWords(say page.Words, m *health.Quarantine) string {
 	if m == nil {
 		return ""
 	}
-	return say.S("health.quarantined_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
+	return say.S("health.quarantined_by", "Name", m.ByName, "Time", page.ClockOn(say, m.At), "Note", m.Note)
 }
 
 // quarantineModel is what an administrator can do about a place.

@@ -128,7 +128,7 @@ func holderModel(say page.Words, h held, grouped bool) fleet.HolderModel {
 	case grouped && h.unknown > 0:
 		m.Known = say.S("fleet.use.unknown_of", "Unknown", h.unknown, "Count", h.count)
 	case !grouped && h.weight > 0 && h.known < 0.9:
-		m.Known = say.S("fleet.use.known_for", "Time",
+		m.Known = say.S("fleet.use.known_for", "Of", say.Duration(min(h.longest, holders.Window)), "Time",
 			say.Duration(time.Duration(h.known*float64(holders.Window)).Round(time.Minute)))
 	}
 	if h.idleKnown {

@@ -216,7 +216,7 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 		m.Until, m.UntilDays = lastDay(say, ends[0].Until), ends[0].Days(say.Now)
 	}
 	if p := l.Forecast.Peak; p.Seats > 0 {
-		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: p.At.UTC().Format("2006-01-02 15:04") + " UTC"}
+		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: say.At(p.At).Exact}
 		for _, h := range p.Holders[:min(3, len(p.Holders))] {
 			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+w.TeamTitle(h.Tenant)+")")
 		}
@@ -239,7 +239,7 @@ const tellEnd = 90 * 24 * time.Hour
 func (w *Pages) poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel) {
 	if !l.Answer.Failed.IsZero() {
 		m.Away = &licenses.AwayModel{Why: say.Text(l.Answer.Failed),
-			Since: l.Answer.Since.UTC().Format("2006-01-02 15:04") + " UTC"}
+			Since: say.At(l.Answer.Since).Exact}
 	}
 	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.Now) <= tellEnd {
 		m.Ends = &licenses.EndsModel{Day: lastDay(say, f.Expires), Left: f.LeftAfter, Taken: l.Status.CheckedOut()}
@@ -332,7 +332,7 @@ func machinesModel(k page.Call, machines []license.Machine) licenses.MachinesMod
 		if d := r.device; d != nil {
 			row.Device, row.License, row.Since = deviceName(*d), licenseState(say, *d), say.Since(d.Since)
 			if !d.Expires.IsZero() {
-				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
+				row.Expires = say.At(d.Expires).Exact
 			}
 		}
 		m.Rows = append(m.Rows, row)

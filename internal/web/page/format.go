@@ -210,12 +210,12 @@ func ClockOn(say Words, t time.Time) string {
 	return say.At(t).Exact
 }
 
-// DayOf is a date in the form in which it is typed; a bound that is not there is a dash.
-func DayOf(_ Words, t time.Time) string {
+// DayOf is "21 Nov 2026"; a bound that is not there is a dash.
+func DayOf(say Words, t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format(time.DateOnly)
+	return say.Say(i18n.Date(t.UTC()))
 }
 
 // Amount is a value with the unit that people use for it.

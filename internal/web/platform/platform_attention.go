@@ -27,12 +27,24 @@ func (w *Pages) attentionItems(say page.Words, o overview, pending request.Page)
 	return items
 }
 
+// healthParts names what there is some of.
+func healthParts(say page.Words, broken, warned, quarantined int) string {
+	var parts []string
+	for _, p := range []struct {
+		id string
+		n  int
+	}{{"broken", broken}, {"warned", warned}, {"quarantined", quarantined}} {
+		if p.n > 0 {
+			parts = append(parts, say.S("platform.health_"+p.id, "Count", p.n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 func healthItem(say page.Words, count map[health.Level]int) platformview.ItemModel {
 	broken, warned, quarantined := count[health.Broken], count[health.Warned], count[health.Quarantined]
 	m := platformview.ItemModel{ID: "health", Kind: ui.OK, Label: say.S("platform.health"), Href: page.FleetHealthPath,
-		Value: strconv.Itoa(broken + warned + quarantined), Detail: say.S("platform.health_detail", "Broken", broken,
-			"Warned",
-			warned, "Quarantined", quarantined)}
+		Value: strconv.Itoa(broken + warned + quarantined), Detail: healthParts(say, broken, warned, quarantined)}
 	switch {
 	case broken > 0:
 		m.Kind = ui.Danger

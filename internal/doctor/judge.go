@@ -60,9 +60,9 @@ func Judge(f Facts) []Finding {
 	j.settings(f.Settings)
 	j.database(f.Database)
 	j.provider(f.Provider)
-	j.host("address.portal", f.Portal, "doctor.portal_cost",
+	j.host("address.portal", f.Portal, cost{"doctor.portal_cost", "doctor.portal_cost_after"},
 		i18n.T("doctor.portal_dns_mend", "Name", f.Portal.Name))
-	j.host("address.apps", f.Apps, "doctor.apps_cost",
+	j.host("address.apps", f.Apps, cost{"doctor.apps_cost", "doctor.apps_cost_after"},
 		i18n.T("doctor.apps_dns_mend", "Name", f.Apps.Name))
 	for _, c := range f.Clusters {
 		j.cluster(c)
@@ -246,8 +246,10 @@ func (j *judge) scopes(p Provider) {
 }
 
 // host judges a name and its certificate; cost and record are what differs between portal and workloads.
-// host judges an address; cost is the id of what its failure means.
-func (j *judge) host(check string, h Host, cost string, record i18n.Text) {
+// cost is what a failure means, as ids of messages: now, and after the day on which the certificate expires.
+type cost struct{ now, after string }
+
+func (j *judge) host(check string, h Host, c cost, record i18n.Text) {
 	switch {
 	case h.Name == "":
 		j.skip(check, "", i18n.T("doctor.other_process"))
@@ -255,20 +257,20 @@ func (j *judge) host(check string, h Host, cost string, record i18n.Text) {
 		j.skip(check, "", i18n.T("doctor.local", "Name", h.Name))
 	case h.DNSErr != "":
 		j.add(Finding{Check: check, State: Failed, Found: i18n.T("doctor.dns", "Name", h.Name), Detail: []string{h.DNSErr},
-			Cost: i18n.T(cost), Mend: record})
+			Cost: i18n.T(c.now), Mend: record})
 	case h.Plain:
 		j.ok(check, "", i18n.T("doctor.plain", "Name", h.Name))
 	case h.TLSErr != "":
 		j.add(Finding{Check: check, State: Warning, Found: i18n.T("doctor.tls", "Name", h.Name), Detail: []string{h.TLSErr},
 			Cost: i18n.T("doctor.tls_cost"), Mend: i18n.T("doctor.tls_mend")})
 	default:
-		j.certificate(check, h, cost)
+		j.certificate(check, h, c)
 	}
 }
 
-func (j *judge) certificate(check string, h Host, cost string) {
+func (j *judge) certificate(check string, h Host, c cost) {
 	until := i18n.Date(h.Until.UTC())
-	costs := i18n.T(cost)
+	costs := i18n.T(c.now)
 	add := func(state State, id string, detail ...string) {
 		j.add(Finding{Check: check, State: state, Found: i18n.T("doctor.cert_"+id, "Name", h.Name, "Until", until),
 			Detail: detail, Cost: costs, Mend: i18n.T("doctor.cert_"+id+"_mend", "Name", h.Name)})
@@ -281,7 +283,7 @@ func (j *judge) certificate(check string, h Host, cost string) {
 	case !h.Trusted:
 		add(Warning, "untrusted")
 	case left < expiresSoon:
-		costs = i18n.T(cost+"_after", "Until", until)
+		costs = i18n.T(c.after, "Until", until)
 		add(Warning, "soon")
 	default:
 		j.ok(check, "", i18n.T("doctor.cert_ok", "Name", h.Name, "Until", until))

@@ -164,6 +164,17 @@ func TestEachTroubleIsFound(t *testing.T) {
 	}
 }
 
+// TestACertificateThatHoldsSaysFromWhenItCosts: nothing is refused before that day.
+func TestACertificateThatHoldsSaysFromWhenItCosts(t *testing.T) {
+	f := well()
+	f.Apps.Until = noon.AddDate(0, 0, 20)
+	list := Judge(f)
+	one := list[slices.IndexFunc(list, func(one Finding) bool { return one.Check == "address.apps" })]
+	if one.Cost.ID != "doctor.apps_cost_after" {
+		t.Errorf("want what follows after that day, got %s", one.Cost.ID)
+	}
+}
+
 // TestProcessesMakeOneList: the pages' process may not list nodes, the controller's does.
 func TestProcessesMakeOneList(t *testing.T) {
 	web, controller := well(), well()

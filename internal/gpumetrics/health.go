@@ -351,7 +351,7 @@ func (x XIDReading) issue() Issue {
 		words = "gpumetrics.xid_since"
 	}
 	t := Issue{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times",
-		int(x.Count.Value), "Time", x.Since.UTC().Format("2006-01-02 15:04")), i18n.T("gpumetrics.todo." + class.name)}
+		int(x.Count.Value), "Time", i18n.MomentUTC(x.Since)), i18n.T("gpumetrics.todo." + class.name)}
 	if x.Old {
 		t.Severity, t.Todo = Info, i18n.T("gpumetrics.todo.old")
 	}

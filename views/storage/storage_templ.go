@@ -641,7 +641,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(n)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 272, Col: 62}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage.templ`, Line: 272, Col: 62}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -767,7 +767,8 @@ func actions(ctx context.Context, r RowModel) []ui.ActionModel {
 	}
 	if rare := rareActions(ctx, r); len(rare) > 0 {
 		list = append(list, ui.ActionModel{Menu: &ui.MenuModel{ID: r.ID + "-more",
-			Label: say.S("storage.actions_of", "Name", cmp.Or(r.Title, r.Name)), IconOnly: true, End: true, Items: rare, Test: "more"}})
+			Label: say.S("storage.actions_of", "Name", cmp.Or(r.Title, r.Name)), IconOnly: true, End: true, Items: rare,
+			Test: "more"}})
 	}
 	return list
 }

@@ -245,10 +245,10 @@ func (j *judge) scopes(p Provider) {
 		Cost: i18n.T("doctor.scopes_cost"), Mend: i18n.T("doctor.scopes_mend")})
 }
 
-// host judges a name and its certificate; cost and record are what differs between portal and workloads.
 // cost is what a failure means, as ids of messages: now, and after the day on which the certificate expires.
 type cost struct{ now, after string }
 
+// host judges a name and its certificate; cost and record are what differs between portal and workloads.
 func (j *judge) host(check string, h Host, c cost, record i18n.Text) {
 	switch {
 	case h.Name == "":

@@ -47,7 +47,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
-		"h100":        {"Whole H100", "€3.90/h others from €0.30/h", "1 of 2 available", "approval"},
+		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2 available", "approval"},
 		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {

@@ -72,14 +72,14 @@ func TestTheSizeFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	for name, c := range map[string]struct{ changed, want string }{
-		"the model": {"model.name", "mig-3g.40gb"}, "the type": {"kind", "mig-3g.40gb"},
-		"the size": {"size", "mig-1g.10gb"}, "without a script": {"", "mig-1g.10gb"},
+		"the model": {"input#model.name", "mig-3g.40gb"}, "the type": {"input#kind-1", "mig-3g.40gb"},
+		"the size": {"input#size-mig-1g-10gb", "mig-1g.10gb"}, "without a script": {"", "mig-1g.10gb"},
 	} {
 		typed := endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct").Encode()
 		r := httptest.NewRequest(http.MethodPost, "/start/form", strings.NewReader(typed))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("HX-Request", "true")
-		r.Header.Set("HX-Trigger-Name", c.changed)
+		r.Header.Set("HX-Source", c.changed)
 		answer := w.Do(webtest.Anna, "en", r)
 		if got := chosen(read(t, answer, http.StatusOK)); got != c.want {
 			t.Errorf("%s was changed: want %s, got %s", name, c.want, got)

@@ -2,6 +2,7 @@ package start
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -49,11 +50,12 @@ func (w *Pages) fitSize(k page.Call, form blocks.StartForm) (blocks.StartForm, e
 // sizesModel reports whether the field that was changed is one that says how much memory a model needs: then the size
 // follows it. A size that somebody chose afterwards stays.
 func sizesModel(c echo.Context) bool {
-	switch c.Request().Header.Get("HX-Trigger-Name") {
-	case "kind", "tenant", "image", "model.name", "model.contextLength", "model.quantization", "nodes":
+	_, id, _ := strings.Cut(c.Request().Header.Get("HX-Source"), "#") // "input#model.name"
+	switch id {
+	case "tenant", "image", "model.name", "model.contextLength", "model.quantization", "nodes":
 		return true
 	}
-	return false
+	return strings.HasPrefix(id, "kind-")
 }
 
 func startHeader(say page.Words) ui.HeaderModel {

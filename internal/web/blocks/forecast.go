@@ -71,7 +71,8 @@ func (w *Blocks) Outlook(k page.Call, item workload.Workload) *workloadview.Fore
 	m := forecastModel(k.Words, e)
 	late := e.Missing == forecast.Overdue && item.State == workload.Queued
 	if m != nil && late {
-		m.Rests, m.Words = "", nil // how long starts take says nothing of one that has no node; its step says what is in the way
+		// how long starts take says nothing of one that has no node; its step says what is in the way
+		m.Rests, m.Words = "", nil
 	}
 	if m != nil && item.Owner == k.Actor.Person.ID && (e.Waits() || late || e.Missing == forecast.Stuck) {
 		m.Instead = w.startsInstead(k, request.Spec{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image,

@@ -204,8 +204,8 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
-		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity), What: say.Text(t.What),
-			Todo: say.Text(t.Todo)})
+		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity),
+			What: say.Text(t.What), Todo: say.Text(t.Todo)})
 	}
 	switch {
 	case c.Gone:

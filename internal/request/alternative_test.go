@@ -52,14 +52,15 @@ func TestRoomForAModel(t *testing.T) {
 	large := small
 	large.Accelerator.MemoryGiB = 80
 	runtime := catalog.Image{Runtime: &catalog.Runtime{Engine: catalog.VLLM}}
+	of := func(model string) Spec { return Spec{Image: runtime, Model: &catalog.Model{Name: model}} }
 	for name, c := range map[string]struct {
 		spec Spec
 		size catalog.Size
 		want bool
 	}{
-		"too small":                 {Spec{Image: runtime, Model: &catalog.Model{Name: "Qwen/Qwen2.5-14B-Instruct"}}, small, false},
-		"large enough":              {Spec{Image: runtime, Model: &catalog.Model{Name: "Qwen/Qwen2.5-14B-Instruct"}}, large, true},
-		"a model that nobody knows": {Spec{Image: runtime, Model: &catalog.Model{Name: "someone/finetuned"}}, small, true},
+		"too small":                 {of("Qwen/Qwen2.5-14B-Instruct"), small, false},
+		"large enough":              {of("Qwen/Qwen2.5-14B-Instruct"), large, true},
+		"a model that nobody knows": {of("someone/finetuned"), small, true},
 		"no model":                  {Spec{}, small, true},
 	} {
 		if got := hasRoom(c.spec, c.size); got != c.want {

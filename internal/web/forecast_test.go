@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,8 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	wantText(t, asked, "forecast", "Ready between", "5 requests of this team",
 		"P50 20 min, P90 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
-	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "too old for an estimate")
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast",
+		"too old for an estimate")
 }
 
 func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
@@ -63,4 +65,17 @@ func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	w = webtest.Empty(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast",
 		"too old for an estimate")
+}
+
+// TestAnAlternativeKeepsTheModel: the link to a size that would start now brings the model of the endpoint along.
+func TestAnAlternativeKeepsTheModel(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	sent := w.Post(webtest.Anna, "/start", endpointForm("size", "h100", "lease", "4h", "reason", "the demo", "model.name",
+		"Qwen/Qwen2.5-3B-Instruct"))
+	asked := read(t, w.Get(webtest.Anna, sent.Header().Get("Location")), http.StatusOK)
+	href := part(asked, "forecast-instead").AttrOr("href", "")
+	if !strings.Contains(href, "model.name=Qwen%2FQwen2.5-3B-Instruct") || strings.Contains(href, "size=h100") {
+		t.Errorf("want another size for the same model, got %q", href)
+	}
 }

@@ -68,7 +68,8 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	}
 	nothingSet(t, w, "what is wrong was saved")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Default (everyone)", "Warn, then stop",
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Default (everyone)",
+		"Warn, then stop",
 		"4h", "5 %", "8h")
 	// somebody was faster
 	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict)
@@ -163,7 +164,8 @@ func TestIdleSettingsAsText(t *testing.T) {
 	nothingSet(t, w, "what is wrong was saved")
 	more := url.Values{"base": {"0"}, "text": {text + "teams:\n  vision:\n    action: warn\n    after: 2h\n"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", more), http.StatusOK)
-	wantText(t, doc, "changes", "Default (everyone)", "Warn, then stop after 4h", "Warn after 2h with utilization below 5 %")
+	wantText(t, doc, "changes", "Default (everyone)", "Warn, then stop after 4h",
+		"Warn after 2h with utilization below 5 %")
 	nothingSet(t, w, "a preview wrote")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", more))
 	form := formOf(read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK), "idle-form")

@@ -66,8 +66,8 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	}
 }
 
-// TestTheSizeFollowsTheModel: a model that needs more brings the smallest size that has room. A size that somebody chose
-// stays, and so does one that the address names.
+// TestTheSizeFollowsTheModel: a model that needs more brings the smallest size that has room. A size that somebody
+// chose stays, and so does one that the address names.
 func TestTheSizeFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

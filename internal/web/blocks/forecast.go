@@ -76,7 +76,7 @@ func (w *Blocks) Outlook(k page.Call, item workload.Workload) *workloadview.Fore
 	}
 	if m != nil && item.Owner == k.Actor.Person.ID && (e.Waits() || late || e.Missing == forecast.Stuck) {
 		m.Instead = w.startsInstead(k, request.Spec{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image,
-			Model: item.Model},
+			Model: item.Model, Replicas: item.Replicas.Range},
 			string(item.ID))
 	}
 	return m
@@ -131,6 +131,9 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	}
 	q := url.Values{"tenant": {spec.Tenant}, "kind": {string(spec.Kind)}, "size": {instead.Offer.Size.Name}}
 	maps.Copy(q, ImageValues(spec.Image))
+	if spec.Model != nil {
+		q.Set("model.name", spec.Model.Name)
+	}
 	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}

@@ -229,7 +229,7 @@ func TestTheLicenseLine(t *testing.T) {
 	pat.shot("import-good")
 	pat.click("[data-test=import-confirm]")
 	pat.reads("[data-test=source]", "file")
-	pat.reads("[data-test=valid-until]", "2099-12-31")
+	pat.reads("[data-test=valid-until]", "31 Dec 2099")
 	pat.shot("imported")
 	r := dana.until("/requests/"+str(wanted["id"]), "it has its seat", licensePatience,
 		func(r map[string]any) bool { return r["state"] == "approved" })

@@ -166,6 +166,11 @@ func join(id string, a, b i18n.Text) i18n.Text {
 	return i18n.Text{ID: id, Args: map[string]any{"A": a, "B": b}}
 }
 
+// AnyApprover reports whether the steps are the usual one: any approver of the team or the platform.
+func AnyApprover(steps []Step) bool {
+	return len(steps) == 1 && len(steps[0].From) == 1 && steps[0].From[0] == identity.Approvers{Role: identity.Approver}
+}
+
 // FirstRole is the first role that the steps name, approver where there is none: for readers who know roles only.
 func FirstRole(steps []Step) identity.Role {
 	for _, s := range steps {

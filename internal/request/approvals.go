@@ -24,6 +24,7 @@ type Approvals struct {
 	actor  func(p identity.Person, via identity.Via) identity.Actor
 	raised func(ctx context.Context) error
 	due    chan struct{} // see Due
+	holds  holders
 }
 
 type approvalStore interface {

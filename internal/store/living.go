@@ -120,9 +120,9 @@ func rankOf(s workload.State) int {
 	switch s {
 	case workload.Failed:
 		return 0
-	case workload.Starting, workload.Queued:
-		return 1
 	case workload.Running, workload.Asleep:
+		return 1
+	case workload.Starting, workload.Queued:
 		return 2
 	}
 	return 3

@@ -186,8 +186,8 @@ func workloadsIn(query *gorm.DB, f workload.Filter) *gorm.DB {
 }
 
 // stateRank is the expression of the index workloads_by_state, word for word: SQLite uses it for nothing else.
-const stateRank = "CASE state WHEN 'failed' THEN 0 WHEN 'starting' THEN 1 WHEN 'queued' THEN 1 " +
-	"WHEN 'running' THEN 2 WHEN 'asleep' THEN 2 ELSE 3 END"
+const stateRank = "CASE state WHEN 'failed' THEN 0 WHEN 'running' THEN 1 WHEN 'asleep' THEN 1 " +
+	"WHEN 'starting' THEN 2 WHEN 'queued' THEN 2 ELSE 3 END"
 
 // workloadOrder is the order of a list in SQL.
 func workloadOrder(f workload.Filter) string {

@@ -136,7 +136,7 @@ func TestTheLastStartIsRepeatedWithOneClick(t *testing.T) {
 	last := again() // a whole card
 	doc := read(t, w.Post(webtest.Anna, "/start", last), http.StatusUnprocessableEntity)
 	wantText(t, doc, "form-errors", "what it is for")
-	wantText(t, doc, "verdict", "Waits for approval (approver)")
+	wantText(t, doc, "verdict", "Needs approval")
 	if got := chosen(doc); got != last.Get("size") || got != "h100" {
 		t.Errorf("want the form filled with the last start, got %q", got)
 	}

@@ -14,7 +14,8 @@ func TestARequestIsASentence(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantText(t, doc, "request-verdict", "Waiting 12 min", "approver", "whole-gpus")
+	wantText(t, doc, "request-verdict", "Waiting 12 min", "whole-gpus")
+	wantText(t, doc, "approval-steps", "Approver", "Can approve: ", "Carla Conti")
 	wantText(t, doc, "estimate", "€15.60")
 	wantAbsent(t, doc, "again") // while nobody has decided, one changes it
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))

@@ -186,11 +186,11 @@ func TestTheSummaryIsTrue(t *testing.T) {
 	}{
 		"a slice starts now": {form(), []string{"Starts now"}, "€4.40"},
 		"a whole card waits": {form("size", "h100", "lease", "4h"),
-			[]string{"Waits for approval (approver)"}, "€15.60"},
+			[]string{"Needs approval"}, "€15.60"},
 		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"),
-			[]string{"Waits for approval (approver)"}, "€15.60"},
+			[]string{"Needs approval"}, "€15.60"},
 		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start", "at most 3 d",
-			"instead"}, ""},
+			"Use MIG slice"}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestAWholeCardBecomesARequest(t *testing.T) {
 	w := webtest.Busy(t)
 	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
 	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
-	wantText(t, doc, "request-verdict", "approval (approver)", "whole-gpus")
+	wantText(t, doc, "request-verdict", "for approval", "whole-gpus")
 	wantText(t, doc, "reason", "the demo")
 }
 

@@ -69,8 +69,8 @@ type FactsModel struct {
 	Server    bool         // a license server is asked
 	InUse     *ui.AgeModel // by what it says; nil where it does not
 	Until     string       // last day of what ends first; "" for none
-	UntilDays int
-	Peak      *PeakModel // nil where it is not known
+	UntilDays int          // 0 for today, or too far away to count
+	Peak      *PeakModel   // nil where it is not known
 	Forecast  string
 	Waiting   string // who waits for a seat; "" for nobody
 }
@@ -1468,8 +1468,11 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		list = append(list, server)
 	}
 	if m.Until != "" {
-		list = append(list, ui.DefModel{Term: say.S("licenses.until"), Test: "valid-until",
-			Value: say.S("licenses.until_in", "Day", m.Until, "Count", m.UntilDays)})
+		until := ui.DefModel{Term: say.S("licenses.until"), Value: m.Until, Test: "valid-until"}
+		if m.UntilDays > 0 {
+			until.Value = say.S("licenses.until_in", "Day", m.Until, "Count", m.UntilDays)
+		}
+		list = append(list, until)
 	}
 	list = append(list, ui.DefModel{Term: say.S("licenses.peak"), Value: peak(ctx, m.Peak), Test: "peak"},
 		ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast, Test: "forecast"})

@@ -305,9 +305,9 @@ var workloadCases = cases{
 			want string
 			f    workload.Filter
 		}{
-			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{Sort: workload.ByState}},
-			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{}}, // what is unknown is the usual one
-			{"w-0 w-4 w-1 w-2 w-5", workload.Filter{Sort: workload.ByState, Down: true}},
+			{"w-5 w-4 w-1 w-2 w-0", workload.Filter{Sort: workload.ByState}},
+			{"w-5 w-4 w-1 w-2 w-0", workload.Filter{}}, // what is unknown is the usual one
+			{"w-0 w-2 w-4 w-1 w-5", workload.Filter{Sort: workload.ByState, Down: true}},
 			{"w-0 w-5 w-4 w-2 w-1", workload.Filter{Sort: workload.ByName}},
 			{"w-1 w-2 w-4 w-5 w-0", workload.Filter{Sort: workload.ByName, Down: true}},
 			{"w-4 w-2 w-0 w-5 w-1", workload.Filter{Sort: workload.BySize}},
@@ -317,13 +317,13 @@ var workloadCases = cases{
 			{"w-1", workload.Filter{Sort: workload.ByName, Limit: 2, Offset: 4}},
 			{"", workload.Filter{Limit: 2, Offset: 40}}, {"", workload.Filter{Tenants: []string{}}},
 			{"w-2", workload.Filter{Text: []string{"n-4"}}},
-			{"w-2 w-4", workload.Filter{Sort: workload.ByState, Limit: 2, Offset: 1}},
+			{"w-4 w-1", workload.Filter{Sort: workload.ByState, Limit: 2, Offset: 1}},
 			{"", workload.Filter{Sort: workload.ByState, Limit: 2, Offset: 9}},
 			{"w-4 w-1", workload.Filter{Sort: workload.ByState, States: []workload.State{workload.Running}}},
 			{"w-4 w-1 w-3", workload.Filter{Sort: workload.ByState, States: []workload.State{workload.Running,
 				workload.Ended}}},
 			{"", workload.Filter{Sort: workload.ByState, Owner: "p-nobody"}},
-			{"w-5 w-2 w-4 w-1 w-0", workload.Filter{Sort: workload.ByState, Owner: Workload("w-0").Owner,
+			{"w-5 w-4 w-1 w-2 w-0", workload.Filter{Sort: workload.ByState, Owner: Workload("w-0").Owner,
 				Tenants: []string{"none", Workload("w-0").Tenant}}},
 			{"", workload.Filter{Sort: workload.ByState, Tenants: []string{"none"}}},
 		} {

@@ -57,7 +57,20 @@ func DeviceModel(say page.Words, d gpumetrics.Device) workloadview.DeviceModel {
 	if d.CardShared {
 		m.Note = say.S("workload.card_shared")
 	}
+	if readings := []gpumetrics.Reading{d.OwnEngine, d.OwnMemory, d.Power, d.Temperature}; oneRest(readings) {
+		m.Rests = m.Tiles[0].Rests
+		for i := range m.Tiles {
+			m.Tiles[i].Rests = nil
+		}
+	}
 	return m
+}
+
+// oneRest reports whether all values are known, came about in the same way and at the same time: it is said once then.
+func oneRest(readings []gpumetrics.Reading) bool {
+	return !slices.ContainsFunc(readings, func(r gpumetrics.Reading) bool {
+		return !r.Known() || r.Source != readings[0].Source || !r.At.Equal(readings[0].At)
+	})
 }
 
 // ownTile is the workload's own part of what the device does. Where that is not all, the whole stands below it: it is

@@ -46,8 +46,7 @@ func RequestSentence(say page.Words, r request.Request) string {
 	case r.Kind == request.ResumeKind:
 		return say.Text(r.Decision.Sentence)
 	case r.State == request.Pending:
-		return say.S("requests.pending", "By", r.Waits(), "Duration", say.Duration(say.Now.Sub(r.CreatedAt)), "Rule",
-			r.Decision.Rule)
+		return say.S("requests.pending", "Duration", say.Duration(say.Now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
 	case r.Decision.ByName == "" && r.State == request.Approved:
 		return say.S("requests.by_rule", "Rule", r.Decision.Rule)
 	}

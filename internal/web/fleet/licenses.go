@@ -213,7 +213,10 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 		}
 	}
 	if ends := license.Ends(l.Entitlements, l.Status.Pool.Name, say.Now); len(ends) > 0 {
-		m.Until, m.UntilDays = lastDay(say, ends[0].Until), ends[0].Days(say.Now)
+		m.Until = lastDay(say, ends[0].Until)
+		if days := ends[0].Days(say.Now); days <= daysCounted {
+			m.UntilDays = days
+		}
 	}
 	if p := l.Forecast.Peak; p.Seats > 0 {
 		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: say.At(p.At).Exact}
@@ -234,6 +237,9 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 // tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year
 // round. The date itself is always there.
 const tellEnd = 90 * 24 * time.Hour
+
+// daysCounted is up to how far ahead an end is told in days too.
+const daysCounted = 365
 
 // poolTroubles are what somebody has to do something about.
 func (w *Pages) poolTroubles(say page.Words, l license.PoolOverview, m *licenses.PoolModel) {

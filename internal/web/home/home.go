@@ -136,7 +136,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		pending = nil
 	}
 	for _, item := range p.items {
-		if p.list.Sort == string(workload.ByState) && item.State != workload.Failed && len(pending) > 0 {
+		if p.list.Sort == string(workload.ByState) && !comesFirst(item.State) && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
 		row := w.WorkloadRow(k, item, costs[item.ID])
@@ -155,6 +155,11 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		m.Clear = "/?scope=" + string(chosen)
 	}
 	return m, nil
+}
+
+// comesFirst reports whether a workload stands before what waits: what one opens or has to mend.
+func comesFirst(s workload.State) bool {
+	return s == workload.Failed || s == workload.Running || s == workload.Asleep
 }
 
 func (w *Pages) pendingRows(k page.Call, pending []request.Request) []workloadview.RowModel {

@@ -204,7 +204,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	if m.Similar, err = w.similar(k, r); err != nil {
 		return m, err
 	}
-	m.Steps = w.stepsModel(say, r)
+	m.Steps = w.stepsModel(k, r)
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	m.Given, m.Reclaim = reassignedModels(k, r)
@@ -233,7 +233,8 @@ func (w *Pages) similar(k page.Call, r request.Request) ([]requests.RowModel, er
 }
 
 // stepsModel is whose approvals a request needs, how far it is, and who said what.
-func (w *Pages) stepsModel(say page.Words, r request.Request) (models []ui.StepModel) {
+func (w *Pages) stepsModel(k page.Call, r request.Request) (models []ui.StepModel) {
+	say := k.Words
 	steps := r.Steps()
 	if len(steps) == 0 {
 		return nil
@@ -263,9 +264,31 @@ func (w *Pages) stepsModel(say page.Words, r request.Request) (models []ui.StepM
 			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At",
 				say.At(at).Exact))
 		}
+		if item.State == ui.StepCurrent {
+			item.Explanation = strings.TrimSpace(w.whoDecides(k, r) + " " + item.Explanation)
+		}
 		models = append(models, item)
 	}
 	return models
+}
+
+// whoDecides names people who can decide now; "" where that cannot be told.
+func (w *Pages) whoDecides(k page.Call, r request.Request) string {
+	people, more, err := w.Approvals.WhoCanDecide(k.Ctx, k.Actor, r)
+	switch {
+	case err != nil:
+		return ""
+	case len(people) == 0:
+		return k.Words.S("requests.nobody_decides")
+	}
+	names := make([]string, len(people))
+	for i, p := range people {
+		names[i] = p.Name
+	}
+	if more {
+		return k.Words.S("requests.can_decide_more", "Names", strings.Join(names, ", "))
+	}
+	return k.Words.S("requests.can_decide", "Names", strings.Join(names, ", "))
 }
 
 func stepState(r request.Request, step, open int) ui.StepState {

@@ -167,7 +167,7 @@ func (w *Pages) request(k page.Call) (page.View, error) {
 func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestModel {
 	path := page.RequestPath(r.ID)
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
-		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k.Words, r)}
+		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
 	m.Forecast = w.RequestOutlook(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"

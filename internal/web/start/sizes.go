@@ -62,6 +62,9 @@ func tileFree(say page.Words, o request.Offer) start.FreeModel {
 	m.ID, m.Detail = "tile-"+m.ID, ""
 	if o.Fit.Known && o.Fit.Total > 0 {
 		m.Words = say.S("start.available", "Free", o.Fit.Free, "Total", o.Fit.Total)
+		if o.Fit.Free > 0 && o.Fit.Free <= o.QueueDepth {
+			m.Words = say.S("start.available_waiting", "Free", o.Fit.Free, "Total", o.Fit.Total, "Count", o.QueueDepth)
+		}
 	}
 	return m
 }

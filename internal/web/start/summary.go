@@ -1,9 +1,11 @@
 package start
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -27,7 +29,7 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	if doubtful(p) && m.Verdict.Kind != ui.Danger && m.Verdict.Kind != ui.Warning {
 		m.Verdict = start.VerdictModel{Kind: ui.Warning, Title: say.S("start.no_room"), Doubtful: true}
 		m.Instead = fitModel(say, form, p.Model).Smallest
-	} else if instead := p.Alternatives.Offer; instead.Size.Name != "" {
+	} else if instead := p.Alternatives.Offer; instead.Size.Name != "" && !mistyped(p) {
 		m.Instead = &start.InsteadModel{Label: blocks.InsteadLabel(say, "start.instead", p.Alternatives),
 			Size: instead.Size.Name}
 	}
@@ -96,6 +98,24 @@ func (w *Pages) priceAhead(say page.Words, p request.Preview) (total, note strin
 	return say.Money(sum), strings.Join(parts, ". ")
 }
 
+// hindrance is what is wrong with the form. Of several fields each says so itself, but for the size, whose tile does not.
+func hindrance(say page.Words, p request.Preview) string {
+	fields := slices.DeleteFunc(slices.Clone(p.Fields), func(f fault.Field) bool { return f.Name == "reason" })
+	for _, f := range fields {
+		if f.Name == "size" || len(fields) == 1 {
+			return say.Text(f.Reason)
+		}
+	}
+	return say.S("web.form_errors", "Count", len(p.Fields))
+}
+
+// mistyped reports whether something other than size and duration has to be mended: another size would not help.
+func mistyped(p request.Preview) bool {
+	return slices.ContainsFunc(p.Fields, func(f fault.Field) bool {
+		return f.Name != "size" && f.Name != "reason" && f.Name != "lease"
+	})
+}
+
 func badLease(p request.Preview) bool {
 	for _, f := range p.Fields {
 		if f.Name == "lease" {
@@ -111,13 +131,14 @@ func verdict(say page.Words, p request.Preview) start.VerdictModel {
 	switch {
 	case len(p.Fields) > 0 && !p.NeedsReason():
 		n.Kind, n.Title = ui.Warning, say.S("start.cannot")
-		for _, f := range p.Fields {
-			n.Items = append(n.Items, say.Text(f.Reason))
-		}
+		n.Body = hindrance(say, p)
 	case !p.Refused.IsZero():
 		n.Kind, n.Title, n.Body = ui.Danger, say.S("start.refused"), say.Text(p.Refused)
 	case p.Verdict.Outcome == policy.Approve:
 		n.Kind, n.Title = ui.Info, say.S("start.waits_approval", "By", p.Verdict.Who())
+		if policy.AnyApprover(p.Verdict.Steps) { // it goes without saying
+			n.Title = say.S("start.waits_plain_approval")
+		}
 	case !p.Fit.Known:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), page.OrElse(why(say, p), say.S("start.free_unknown"))
 	case p.Fit.Free < p.QueueDepth+p.Spec.Replicas.Least():

@@ -33,6 +33,9 @@ func result(say page.Words, item workload.Workload) workloadview.StartModel {
 	if ran := item.Result.Duration(); ran > 0 {
 		parts = append(parts, say.S("workload.ran", "Duration", say.Duration(ran)))
 	}
+	if at := item.Result.At; !at.IsZero() {
+		parts = append(parts, say.S("workload.finished", "Time", say.At(at).Exact))
+	}
 	if n := item.Result.Attempts; n > 1 {
 		parts = append(parts, say.S("workload.attempts", "Count", n))
 	}

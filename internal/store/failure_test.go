@@ -110,6 +110,47 @@ func TestOneLeaderOnPostgres(t *testing.T) {
 	leadsSoon(t, first) // the server may still be clearing the session away
 }
 
+// TestAChangeByAnotherReplicaIsSeenAtOnce: what one replica has read is right only while no other has changed it.
+func TestAChangeByAnotherReplicaIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), storetest.Postgres(t)
+	one, other := open(t, address), open(t, address)
+	save := func(s *store.Store, r request.Request) {
+		t.Helper()
+		if err := s.DecideExclusively(ctx, func(tx request.Tx) error {
+			_, err := tx.SaveRequest(ctx, r)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pending := request.Filter{States: []request.State{request.Pending}}
+	r := storetest.Request("r-1")
+	save(one, r)
+	for i := range 4 {
+		for _, s := range []*store.Store{one, other} {
+			same, err := s.Request(ctx, "r-1")
+			waiting, _, failed := s.Requests(ctx, pending)
+			all, _, broken := s.Requests(ctx, request.Filter{})
+			if err := errors.Join(err, failed, broken); err != nil {
+				t.Fatal(err)
+			}
+			for _, got := range []request.Request{same, waiting[0], all[0]} {
+				if got.Decision.Note != r.Decision.Note || got.Version != int64(i+1) {
+					t.Errorf("want %q at version %d, got %q at %d", r.Decision.Note, i+1, got.Decision.Note, got.Version)
+				}
+			}
+		}
+		r.Version, r.Decision.Note = int64(i+1), fmt.Sprint("change ", i)
+		save([]*store.Store{one, other}[i%2], r)
+	}
+	r.Version, r.State = 5, request.Approved
+	save(other, r)
+	if n, err := one.CountRequests(ctx, pending); err != nil || n != 0 {
+		t.Errorf("want none that waits, got %d, %v", n, err)
+	}
+}
+
 func TestSQLiteAlwaysLeads(t *testing.T) {
 	t.Parallel()
 	s := open(t, sqliteAddress(t))

@@ -17,21 +17,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// livingCache keeps the living workloads as values: two thousand of them take tens of milliseconds to decode, and pages
-// of everybody's ask for all of them, for their meters, or for their seats.
-type livingCache struct {
-	mu   sync.Mutex
-	last *livingList
-}
-
-// livingList is the living workloads as they were after one change. All who read share it, so nobody changes it.
+// livingList is the living workloads as they were after one change: two thousand of them take tens of milliseconds to
+// decode, and pages of everybody's ask for all of them, for their meters, or for their seats. All who read share it, so
+// nobody changes it.
 type livingList struct {
 	at        int64
 	workloads []workload.Workload                               // oldest first
+	ended     []workload.Workload                               // those that hold something all the same
 	places    func() map[workload.ID]int                        // in workloads
 	byState   func() []*workload.Workload                       // in the order of workload.ByState
 	byOwner   func() map[identity.PersonID][]*workload.Workload // the same
 	checkouts func() []license.Checkout
+	held      func() heldNow
+	states    func() map[workload.State]int
 
 	mu sync.Mutex
 	// meters are those that were asked for so far, nil for who has none. They were read after the change or later: what a
@@ -78,15 +76,13 @@ const spansFor = time.Hour
 // mostMeters bounds what is kept of workloads that have ended; far more than live.
 const mostMeters = 20_000
 
-// mostChanges is from how many changes on everything is read again.
-const mostChanges = 500
-
-func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]usage.Interval) *livingList {
+func newLivingList(at int64, list, ended []workload.Workload,
+	meters map[workload.ID][]usage.Interval) *livingList {
 	if meters == nil || len(meters) > mostMeters {
 		meters = map[workload.ID][]usage.Interval{}
 	}
 	byState := sync.OnceValue(func() []*workload.Workload { return orderedByState(list) })
-	return &livingList{at: at, workloads: list, meters: meters, byState: byState,
+	return &livingList{at: at, workloads: list, ended: ended, meters: meters, byState: byState,
 		places: sync.OnceValue(func() map[workload.ID]int {
 			places := make(map[workload.ID]int, len(list))
 			for i := range list {
@@ -101,8 +97,18 @@ func newLivingList(at int64, list []workload.Workload, meters map[workload.ID][]
 			}
 			return owned
 		}),
-		checkouts: sync.OnceValue(func() []license.Checkout { return checkoutsOf(list) })}
+		checkouts: sync.OnceValue(func() []license.Checkout { return checkoutsOf(list) }),
+		held:      sync.OnceValue(func() heldNow { return heldBy(list, ended) }),
+		states: sync.OnceValue(func() map[workload.State]int {
+			count := map[workload.State]int{}
+			for i := range list {
+				count[list[i].State]++
+			}
+			return count
+		})}
 }
+
+func (l *livingList) number() int64 { return l.at }
 
 // orderedByState is the order that stateRank gives in SQL; those that are alike are newest first.
 func orderedByState(list []workload.Workload) []*workload.Workload {
@@ -158,6 +164,9 @@ func (s *Store) CountWorkloads(ctx context.Context, f workload.Filter) (map[work
 	l, err := s.livingNow(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if f.Owner == "" && f.Tenants == nil && len(f.States) == 0 {
+		return maps.Clone(l.states()), nil
 	}
 	count := map[workload.State]int{}
 	for w := range l.chosen(f) {
@@ -254,7 +263,7 @@ func (s *Store) WorkloadsByID(ctx context.Context, ids []workload.ID) ([]workloa
 }
 
 // Checkouts are the workloads that hold seats, once for each of their replicas, oldest first. What is written in this
-// transaction counts, and what was read before does where nothing has changed since.
+// transaction counts, and what was read before does where nothing has changed since. The list is shared.
 func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 	if v.kept == nil {
 		return v.readCheckouts(ctx)
@@ -263,7 +272,72 @@ func (v view) Checkouts(ctx context.Context) ([]license.Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(l.checkouts()), nil
+	return slices.Clip(l.checkouts()), nil
+}
+
+// holdings is what view.Holdings counts for a tenant.
+func (l *livingList) holdings(tenant string) []workload.Holding {
+	all := l.held()
+	list := slices.Clone(all.byTenant[tenant])
+	for _, pool := range slices.Sorted(maps.Keys(all.seats)) {
+		others := all.seats[pool]
+		for _, h := range list {
+			if h.LicensePool == pool {
+				others.count, others.seats, others.holders = others.count-h.Count, others.seats-h.Seats, others.holders-1
+			}
+		}
+		if others.holders > 0 {
+			list = append(list, workload.Holding{LicensePool: pool, Count: others.count, Seats: others.seats})
+		}
+	}
+	return list
+}
+
+// heldNow is what the living hold: the replicas of each tenant, and all that hold seats of a pool.
+type heldNow struct {
+	byTenant map[string][]workload.Holding
+	seats    map[string]poolHeld
+}
+
+// poolHeld is what is held of a pool, by so many lines of heldNow.byTenant.
+type poolHeld struct{ count, seats, holders int }
+
+// heldBy sums up lists of which no workload is in two.
+func heldBy(lists ...[]workload.Workload) heldNow {
+	sums := map[workload.Holding]*workload.Holding{} // by what they have in common
+	for _, list := range lists {
+		for i := range list {
+			if list[i].Holds() {
+				addHolding(sums, &list[i])
+			}
+		}
+	}
+	held := heldNow{byTenant: map[string][]workload.Holding{}, seats: map[string]poolHeld{}}
+	for _, h := range sums {
+		held.byTenant[h.Tenant] = append(held.byTenant[h.Tenant], *h)
+		if h.LicensePool != "" {
+			p := held.seats[h.LicensePool]
+			held.seats[h.LicensePool] = poolHeld{p.count + h.Count, p.seats + h.Seats, p.holders + 1}
+		}
+	}
+	for _, list := range held.byTenant {
+		slices.SortFunc(list, func(a, b workload.Holding) int {
+			return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Cluster, b.Cluster),
+				cmp.Compare(a.LicensePool, b.LicensePool))
+		})
+	}
+	return held
+}
+
+func addHolding(sums map[workload.Holding]*workload.Holding, w *workload.Workload) {
+	key := workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, Cluster: w.Cluster, LicensePool: w.Size.LicensePool}
+	sum := sums[key]
+	if sum == nil {
+		sum = &key
+		sums[key] = sum
+	}
+	sum.Count += w.Replicas.Hold()
+	sum.Seats += w.LicenseSeats * w.Replicas.Hold()
 }
 
 // UseOfCatalog counts as view.UseOfCatalog does. The list is shared.
@@ -306,108 +380,71 @@ func (s *Store) Spans(ctx context.Context, since time.Time) (map[string][]licens
 	return spans, nil
 }
 
-// livingNow gives the list of now: the one that was read last while nothing has changed since. Each change of a
-// workload or of its meter counts the outbox on in its transaction, and those that count stand in one line. A list is
-// read with its number in one transaction, so it is exactly what was after that change. Nobody waits for another's
-// reading: it may take as long as it is allowed to.
+// livingNow gives the list of now. Each change of a workload or of its meter counts the outbox on.
 func (v view) livingNow(ctx context.Context) (*livingList, error) {
-	now, err := v.LastChange(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := v.kept.get()
-	if known != nil && known.at == now {
-		return known, nil
-	}
-	var read *livingList
-	err = v.readOnly(ctx, func(v view) (err error) {
-		read, err = v.livingAfter(ctx, known)
-		return err
+	return current(ctx, v, &v.kept.living, func(v view, known *livingList, now int64) (*livingList, error) {
+		return v.livingAfter(ctx, known, now)
 	})
-	if err != nil {
-		return nil, err
-	}
-	v.kept.keep(read)
-	return read, nil
 }
 
 // livingAfter reads the list in a transaction: of what is known only what has changed since.
-func (v view) livingAfter(ctx context.Context, known *livingList) (*livingList, error) {
-	now, err := v.LastChange(ctx)
+func (v view) livingAfter(ctx context.Context, known *livingList, now int64) (*livingList, error) {
+	if known == nil {
+		return v.readLiving(ctx, now)
+	}
+	changed, all, err := v.changedSince(ctx, live.TopicWorkload, known.at, now)
 	if err != nil {
 		return nil, err
 	}
-	if known == nil || known.at > now || now-known.at > mostChanges {
-		list, err := v.Living(ctx)
-		return newLivingList(now, list, nil), err
+	if !all {
+		return v.readLiving(ctx, now)
 	}
-	changes, err := v.ChangesAfter(ctx, known.at, mostChanges)
+	return v.livingBut(ctx, known, changed, now)
+}
+
+// readLiving reads all of them. That something has ended and shall run is said by no part of the portal, but the
+// database would count it.
+func (v view) readLiving(ctx context.Context, now int64) (*livingList, error) {
+	list, err := v.Living(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(changes)) != now-known.at { // some were purged
-		list, err := v.Living(ctx)
-		return newLivingList(now, list, nil), err
-	}
-	changed := map[workload.ID]bool{}
-	for _, c := range changes {
-		if c.Topic == live.TopicWorkload {
-			changed[workload.ID(c.ID)] = true
-		}
-	}
-	list, err := v.livingBut(ctx, known.workloads, changed)
-	return newLivingList(now, list, known.metersBut(changed)), err
+	ended, err := all[workloadRow](v.at(ctx).Where("state = 'ended' AND (desired = 'running' OR state = 'stopping')"))
+	return newLivingList(now, list, each(ended, toWorkload), nil), err
 }
 
 // livingBut is a list with some of its workloads read again.
-func (v view) livingBut(ctx context.Context, list []workload.Workload,
-	changed map[workload.ID]bool) ([]workload.Workload, error) {
+func (v view) livingBut(ctx context.Context, known *livingList, changed map[string]bool,
+	now int64) (*livingList, error) {
 	if len(changed) == 0 {
-		return list, nil
+		return newLivingList(now, known.workloads, known.ended, known.metersBut(changed)), nil
 	}
-	again, err := v.WorkloadsByID(ctx, slices.Collect(maps.Keys(changed)))
+	ids := make([]workload.ID, 0, len(changed))
+	for id := range changed {
+		ids = append(ids, workload.ID(id))
+	}
+	again, err := v.WorkloadsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	again = slices.DeleteFunc(again, func(w workload.Workload) bool { return w.State == workload.Ended })
-	slices.SortFunc(again, olderFirst)
-	merged := make([]workload.Workload, 0, len(list)+len(again))
-	for i := range list {
-		if changed[list[i].ID] {
-			continue
-		}
-		for len(again) > 0 && olderFirst(again[0], list[i]) < 0 {
-			merged, again = append(merged, again[0]), again[1:]
-		}
-		merged = append(merged, list[i])
-	}
-	return append(merged, again...), nil
+	was := func(w *workload.Workload) bool { return changed[string(w.ID)] }
+	hasEnded := func(w workload.Workload) bool { return w.State == workload.Ended }
+	ended := slices.DeleteFunc(slices.Clone(again),
+		func(w workload.Workload) bool { return !hasEnded(w) || !w.Holds() })
+	return newLivingList(now, replaced(known.workloads, slices.DeleteFunc(again, hasEnded), was, olderFirst),
+		replaced(known.ended, ended, was, olderFirst), known.metersBut(changed)), nil
 }
 
 func olderFirst(a, b workload.Workload) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-func (l *livingList) metersBut(changed map[workload.ID]bool) map[workload.ID][]usage.Interval {
+func (l *livingList) metersBut(changed map[string]bool) map[workload.ID][]usage.Interval {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	meters := maps.Clone(l.meters)
 	for id := range changed {
-		delete(meters, id)
+		delete(meters, workload.ID(id))
 	}
 	return meters
-}
-
-func (c *livingCache) get() *livingList {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last
-}
-
-func (c *livingCache) keep(l *livingList) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last == nil || c.last.at < l.at {
-		c.last = l
-	}
 }

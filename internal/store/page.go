@@ -77,23 +77,29 @@ type listOrder struct {
 // backwards marks the cursor of a page that ends before a row instead of beginning after it.
 const backwards = "<"
 
+// place reads a cursor of this order; "" is none. Back is true for that of a page that ends before it.
+func (o listOrder) place(cursor string) (at cursorAt, back bool, err error) {
+	if cursor == "" {
+		return cursorAt{}, false, nil
+	}
+	if at, err = parseCursor(o.list, cursor); err == nil {
+		return at, false, nil
+	}
+	at, err = parseCursor(o.list+backwards, cursor)
+	return at, true, err
+}
+
 // page orders a query, begins it at the cursor, and reads one row more than the page to know whether there is another.
 // Back is true for a page that ends before its cursor: its rows come in the opposite order.
 func (o listOrder) page(query *gorm.DB, cursor string, limit int) (page *gorm.DB, back bool, err error) {
-	if cursor != "" {
-		p, err := parseCursor(o.list, cursor)
-		if err != nil {
-			p, err = parseCursor(o.list+backwards, cursor)
-			back = true
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		if back {
-			query = o.after(query, p.at, p.id)
-		} else {
-			query = query.Where("("+o.column+", id) "+o.sign(true)+" (?, ?)", p.at, p.id)
-		}
+	p, back, err := o.place(cursor)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case back:
+		query = o.after(query, p.at, p.id)
+	case cursor != "":
+		query = query.Where("("+o.column+", id) "+o.sign(true)+" (?, ?)", p.at, p.id)
 	}
 	way := " DESC"
 	if o.ascending != back {

@@ -68,7 +68,7 @@ type requestRow struct {
 }
 
 // key is what an order sorts a row by.
-func (r requestRow) key(o listOrder) int64 {
+func (r *requestRow) key(o listOrder) int64 {
 	switch o.column {
 	case "estimate_minor":
 		return r.EstimateMinor
@@ -148,8 +148,14 @@ func toRequest(row requestRow) request.Request {
 
 // Request gives one request.
 func (v view) Request(ctx context.Context, id request.ID) (request.Request, error) {
-	row, err := one[requestRow](v.at(ctx).Where("id = ?", string(id)), i18n.T("request.not_found"))
-	return toRequest(row), err
+	rows, err := v.requestRows(ctx, func() *gorm.DB { return v.at(ctx).Where("id = ?", string(id)) })
+	if err == nil && len(rows) == 0 || unwritable(err) {
+		return request.Request{}, fault.New(fault.NotFound, i18n.T("request.not_found"))
+	}
+	if err != nil {
+		return request.Request{}, err
+	}
+	return toRequest(*rows[0]), nil
 }
 
 // RequestByKey gives the request that a person sent with this idempotency key. The empty key is nobody's.
@@ -159,28 +165,79 @@ func (v view) RequestByKey(ctx context.Context, asker identity.PersonID, key str
 	return toRequest(row), err
 }
 
+// requestList is where lists of requests come from.
+type requestList interface {
+	// page gives one row more than the limit where there are more. Back is true for a page that ends before its cursor:
+	// its rows come in the opposite order.
+	page(ctx context.Context, f request.Filter, limit int) (rows []*requestRow, back bool, err error)
+	// count goes no further than request.MostCounted+1, as before does.
+	count(ctx context.Context, f request.Filter) (int, error)
+	before(ctx context.Context, f request.Filter, first *requestRow) (int, error)
+}
+
+// stored is the lists of the database.
+type stored struct{ view }
+
+func (v stored) page(ctx context.Context, f request.Filter, limit int) (rows []*requestRow, back bool, err error) {
+	o := requestOrder(f.Sort)
+	if _, back, err = o.place(f.Cursor); err != nil {
+		return nil, false, err
+	}
+	rows, err = v.requestRows(ctx, func() *gorm.DB {
+		query, _, _ := o.page(v.at(ctx), f.Cursor, limit)
+		return requestsIn(query, f)
+	})
+	return rows, back, err
+}
+
+func (v stored) count(ctx context.Context, f request.Filter) (int, error) {
+	return v.counted(ctx, requestsIn(v.at(ctx), f), request.MostCounted+1)
+}
+
+func (v stored) before(ctx context.Context, f request.Filter, first *requestRow) (int, error) {
+	o := requestOrder(f.Sort)
+	return v.counted(ctx, o.after(requestsIn(v.at(ctx), f), first.key(o), first.ID), request.MostCounted+1)
+}
+
+// requestsOf is where the list of a filter comes from.
+func (v view) requestsOf(ctx context.Context, f request.Filter) (requestList, error) {
+	if onlyPending(f) {
+		if l, ok, err := v.pendingNow(ctx); ok || err != nil {
+			return l, err
+		}
+	}
+	return stored{v}, nil
+}
+
 // Requests gives a page in the order of the filter.
 func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request, string, error) {
-	p, err := v.requestPage(ctx, f)
+	l, err := v.requestsOf(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := requestPage(ctx, l, f)
 	return p.Items, p.Next, err
 }
 
 // RequestPage gives a page and counts the list. In place of a page on which nothing is left stands the first one.
 func (v view) RequestPage(ctx context.Context, f request.Filter) (request.Page, error) {
-	p, err := v.requestPage(ctx, f)
+	l, err := v.requestsOf(ctx, f)
+	if err != nil {
+		return request.Page{}, err
+	}
+	p, err := requestPage(ctx, l, f)
 	if err == nil && len(p.Items) == 0 && f.Cursor != "" {
 		f.Cursor = ""
-		p, err = v.requestPage(ctx, f)
+		p, err = requestPage(ctx, l, f)
 	}
 	if err != nil || noRequests(f) {
 		return p, err
 	}
-	if p.Total, err = v.CountRequests(ctx, f); err != nil || p.Prev == "" {
+	if p.Total, err = l.count(ctx, f); err != nil || p.Prev == "" {
 		return p, err
 	}
-	o := requestOrder(f.Sort)
 	first := fromRequest(p.Items[0])
-	p.Before, err = v.counted(ctx, o.after(requestsIn(v.at(ctx), f), first.key(o), first.ID), request.MostCounted+1)
+	p.Before, err = l.before(ctx, f, &first)
 	return p, err
 }
 
@@ -189,7 +246,11 @@ func (v view) CountRequests(ctx context.Context, f request.Filter) (int, error) 
 	if noRequests(f) {
 		return 0, nil
 	}
-	return v.counted(ctx, requestsIn(v.at(ctx), f), request.MostCounted+1)
+	l, err := v.requestsOf(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	return l.count(ctx, f)
 }
 
 // counted counts the rows of a query and stops at most.
@@ -201,13 +262,12 @@ func (v view) counted(ctx context.Context, query *gorm.DB, most int) (int, error
 
 // requestPage is a page without what is counted. Going back from a page that has become the first one gives the first
 // page whole.
-func (v view) requestPage(ctx context.Context, f request.Filter) (p request.Page, err error) {
+func requestPage(ctx context.Context, l requestList, f request.Filter) (p request.Page, err error) {
 	limit, o := pageSize(f.Limit), requestOrder(f.Sort)
-	query, back, err := o.page(v.at(ctx), f.Cursor, limit)
-	if err != nil || noRequests(f) {
+	if _, _, err = o.place(f.Cursor); err != nil || noRequests(f) {
 		return p, err
 	}
-	rows, err := all[requestRow](requestsIn(query, f))
+	rows, back, err := l.page(ctx, f, limit)
 	if err != nil {
 		return p, err
 	}
@@ -215,7 +275,7 @@ func (v view) requestPage(ctx context.Context, f request.Filter) (p request.Page
 	rows = rows[:min(limit, len(rows))]
 	if back && !more {
 		f.Cursor = ""
-		return v.requestPage(ctx, f)
+		return requestPage(ctx, l, f)
 	}
 	if back {
 		slices.Reverse(rows)
@@ -228,7 +288,7 @@ func (v view) requestPage(ctx context.Context, f request.Filter) (p request.Page
 			p.Prev = cursorAt{o.list + backwards, rows[0].key(o), rows[0].ID}.String()
 		}
 	}
-	p.Items = each(rows, toRequest)
+	p.Items = each(rows, func(r *requestRow) request.Request { return toRequest(*r) })
 	return p, nil
 }
 
@@ -344,6 +404,12 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	if len(in.Approvers) == 0 {
 		return 0, nil
 	}
+	if l, ok, err := v.pendingNow(ctx); ok || err != nil {
+		if err != nil {
+			return 0, err
+		}
+		return l.count(ctx, request.Filter{Inbox: &in})
+	}
 	const decided = "(SELECT request FROM request_asks WHERE asks = ?)"
 	parts := make([]string, len(in.Approvers))
 	var values []any
@@ -372,6 +438,12 @@ type waitingRow struct {
 
 // SeatLine lists who waits for seats. The condition is that of the index, word for word.
 func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
+	if l, ok, err := v.pendingNow(ctx); ok || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return slices.Clone(l.line()), nil
+	}
 	var rows []waitingRow
 	err := v.at(ctx).Raw("SELECT id, seat_pool, workload FROM requests WHERE state = 'pending' AND seat_pool <> '' " +
 		"ORDER BY seat_since, id").Scan(&rows).Error

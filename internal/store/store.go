@@ -129,8 +129,8 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
-	return &Store{view: view{db: read, window: opts.SearchWindow, kept: &livingCache{}}, dialect: d, db: write, opts: opts,
-		grants: newWriterLock(),
+	return &Store{view: view{db: read, window: opts.SearchWindow, kept: &caches{most: mostPending}}, dialect: d,
+		db: write, opts: opts, grants: newWriterLock(),
 		writes: newWriterLock()}
 }
 

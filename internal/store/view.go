@@ -14,9 +14,9 @@ import (
 // view is where one reads: the reading pool, or a transaction. Every read is a method of it.
 type view struct {
 	db     *gorm.DB
-	window int64        // Options.SearchWindow
-	kept   *livingCache // nil in a transaction that writes: nothing of what it wrote is in it
-	moment bool         // in a transaction: all reads see one moment
+	window int64   // Options.SearchWindow
+	kept   *caches // nil in a transaction that writes: nothing of what it wrote is in them
+	moment bool    // in a transaction: all reads see one moment
 }
 
 func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }

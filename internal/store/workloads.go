@@ -286,8 +286,15 @@ const holdings = `SELECT tenant, size_name, cluster, license_pool, sum(held_repl
 	GROUP BY license_pool`
 
 // Holdings counts the replicas that a tenant holds, and the seats that all others hold. Each grant reads it, so it
-// comes from indexes and past gorm's reflection.
+// comes from indexes and past gorm's reflection; outside a grant, from the workloads that are kept.
 func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, error) {
+	if v.kept != nil {
+		l, err := v.livingNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.holdings(tenant), nil
+	}
 	rows, err := v.at(ctx).Raw(holdings, tenant, tenant).Rows()
 	if err != nil {
 		return nil, failure(err)

@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		demandCases, budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases,
 		seatCases, markCases, backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases,
 		logLevelCases, undoCases,
-		processCases, keyCases, trafficCases, clusterCases, embedCases, secretCases, datasetCases} {
+		processCases, keyCases, trafficCases, clusterCases, embedCases, secretCases, datasetCases, keptCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()

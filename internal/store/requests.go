@@ -185,9 +185,25 @@ func (v stored) page(ctx context.Context, f request.Filter, limit int) (rows []*
 	}
 	rows, err = v.requestRows(ctx, func() *gorm.DB {
 		query, _, _ := o.page(v.at(ctx), f.Cursor, limit)
+		if f.Decider == request.NotRule && o.column == "created_at" {
+			return query.Where("id IN (?)", v.byDecider(ctx, f, o, limit))
+		}
 		return requestsIn(query, f)
 	})
 	return rows, back, err
+}
+
+// byDecider are the ids on a page of what no rule decided. Rules decide most of all requests: each of the others is read
+// in the order of its index, as far as the page may reach, for the newest of all are many more to look through.
+func (v stored) byDecider(ctx context.Context, f request.Filter, o listOrder, limit int) *gorm.DB {
+	ids := func(decider request.Decider) *gorm.DB {
+		query, _, _ := o.page(v.at(ctx), f.Cursor, limit)
+		only := f
+		only.Decider = ""
+		return requestsIn(query, only).Model(&requestRow{}).Select("id").Where("decided_by = ?", string(decider))
+	}
+	return v.at(ctx).Raw("SELECT id FROM (?) AS nobody UNION ALL SELECT id FROM (?) AS person", ids(""),
+		ids(request.DeciderPerson))
 }
 
 func (v stored) count(ctx context.Context, f request.Filter) (int, error) {
@@ -334,7 +350,7 @@ func decidedBy(query *gorm.DB, d request.Decider) *gorm.DB {
 	case "":
 		return query
 	case request.NotRule:
-		return query.Where("decided_by <> ?", string(request.DeciderRule))
+		return query.Where("decided_by IN ('', 'person')") // the others that the table allows
 	}
 	return query.Where("decided_by = ?", string(d))
 }

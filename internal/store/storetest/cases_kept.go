@@ -170,6 +170,39 @@ var keptCases = cases{
 			t.Error("what came after the purge is not told")
 		}
 	},
+	"what no rule decided is all but what rules decided, on every page": func(t *testing.T, s *store.Store) {
+		ctx, list := context.Background(), mixed(24)
+		for i := range list {
+			if i%4 > 0 {
+				list[i].State, list[i].Decision.By = request.Approved, "" // as rules do
+				list[i].Decision.Seat, list[i].Decision.Deferred = nil, nil
+			}
+		}
+		saveRequest(t, s, list...)
+		for _, sort := range request.Sorts() {
+			var want, told []string
+			all := got(s.RequestPage(ctx, request.Filter{Sort: sort}))(t)
+			for _, r := range all.Items {
+				if r.Decider() != request.DeciderRule {
+					want = append(want, string(r.ID))
+				}
+			}
+			f := request.Filter{Sort: sort, Decider: request.NotRule, Limit: 2}
+			p := got(s.RequestPage(ctx, f))(t)
+			for {
+				told = append(told, eachID(p.Items, func(r request.Request) string { return string(r.ID) })...)
+				if f.Cursor = p.Next; f.Cursor == "" {
+					break
+				}
+				p = got(s.RequestPage(ctx, f))(t)
+			}
+			equal(t, want, told)
+			equal(t, 6, p.Total)
+			f.Cursor = p.Prev
+			equal(t, want[2:4], eachID(got(s.RequestPage(ctx, f))(t).Items,
+				func(r request.Request) string { return string(r.ID) }))
+		}
+	},
 	"a change that is not committed is told to nobody": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		saveRequest(t, s, Request("r-1"))

@@ -83,16 +83,30 @@ func (s Seats) Admit(needs, line int) Admission {
 func Count(pools []Pool, checkouts []Checkout) []Seats {
 	seats := make([]Seats, len(pools))
 	for i, p := range pools {
-		seats[i] = Seats{Pool: p}
-		for _, t := range checkouts {
-			if t.Pool == p.Name {
-				seats[i].Checkouts = append(seats[i].Checkouts, t)
-			}
-		}
+		seats[i] = Seats{Pool: p, Checkouts: ofPool(p.Name, checkouts)}
 		reserved, used := p.Held(seats[i].Checkouts)
 		seats[i].Used = reserved + used
 	}
 	return seats
+}
+
+func ofPool(name string, checkouts []Checkout) []Checkout {
+	n := 0
+	for i := range checkouts {
+		if checkouts[i].Pool == name {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	list := make([]Checkout, 0, n)
+	for i := range checkouts {
+		if checkouts[i].Pool == name {
+			list = append(list, checkouts[i])
+		}
+	}
+	return list
 }
 
 // Find gives the seats of a pool by name; false where there is no such pool.

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -381,9 +382,10 @@ func (c *core) seats(size catalog.Size, checkouts []license.Checkout) *license.S
 	if size.LicensePool == "" {
 		return nil
 	}
-	seats, ok := license.Find(license.Count(c.site().Pools, checkouts), size.LicensePool)
-	if !ok {
+	pools := c.site().Pools
+	i := slices.IndexFunc(pools, func(p license.Pool) bool { return p.Name == size.LicensePool })
+	if i < 0 {
 		return nil
 	}
-	return &seats
+	return &license.Count(pools[i:i+1], checkouts)[0]
 }

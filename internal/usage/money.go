@@ -81,8 +81,14 @@ func (i Interval) times(d time.Duration) time.Duration { return time.Duration(i.
 // gather rounding. It is what the statements of all months add up to.
 func Cost(intervals []Interval, now time.Time) Money {
 	var total Money
-	for _, u := range Uses(intervals, Span{Until: now}) {
-		total = total.Add(u.Cost())
+	if len(intervals) == 1 { // most have one, and lists are sorted by what it costs
+		if u, ok := soleUse(&intervals[0], Span{Until: now}); ok {
+			total = u.Cost()
+		}
+	} else {
+		for _, u := range Uses(intervals, Span{Until: now}) {
+			total = total.Add(u.Cost())
+		}
 	}
 	if total.Currency == "" && len(intervals) > 0 {
 		total.Currency = intervals[0].PerHour.Currency

@@ -91,6 +91,9 @@ type Sharers map[string][]Interval
 
 // SeatsOf are the seats that workloads held by their meters, as Seats has them.
 func (l PriceList) SeatsOf(intervals []Interval, sharers Sharers, s Span, currency string) []Line {
+	if !slices.ContainsFunc(intervals, func(i Interval) bool { return i.Seats.Count > 0 }) {
+		return nil
+	}
 	var held []SeatInterval
 	own, groups := map[string]bool{}, map[string]bool{}
 	add := func(i Interval, sharer bool) {

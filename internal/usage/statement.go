@@ -70,27 +70,43 @@ func Uses(intervals []Interval, s Span) []Use {
 	uses, past := make([]Use, 0, len(intervals)), Span{Until: s.From}
 	for i := range intervals {
 		is := &intervals[i]
-		until := is.Until
-		if until.IsZero() {
-			until = later(is.From, s.Until)
-		}
 		key := useKey{is.Workload, is.Tenant, is.Size, is.PerHour}
 		at, known := places[key]
 		if !known {
 			at = len(uses)
-			uses = append(uses, Use{Workload: is.Workload, Tenant: is.Tenant, Size: is.Size, PerHour: is.PerHour})
+			uses = append(uses, is.use())
 			if places != nil {
 				places[key] = at
 			}
 		}
-		use := &uses[at]
-		use.Before += is.times(past.overlap(is.From, until))
-		use.Held += is.times(s.overlap(is.From, until))
-		use.Unknown += is.times(s.overlap(until, later(until, is.UnknownUntil)))
+		uses[at].add(is, s, past)
 	}
 	uses = slices.DeleteFunc(uses, func(u Use) bool { return u.Held <= 0 && u.Unknown <= 0 })
 	slices.SortFunc(uses, compareUses)
 	return uses
+}
+
+// soleUse is the one line of Uses of one interval; false where it has none.
+func soleUse(is *Interval, s Span) (u Use, ok bool) {
+	u = is.use()
+	u.add(is, s, Span{Until: s.From})
+	return u, u.Held > 0 || u.Unknown > 0
+}
+
+// use is the line of the interval, without its time.
+func (i *Interval) use() Use {
+	return Use{Workload: i.Workload, Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour}
+}
+
+// add adds the time of an interval in a span, and in the past before it.
+func (u *Use) add(is *Interval, s, past Span) {
+	until := is.Until
+	if until.IsZero() {
+		until = later(is.From, s.Until)
+	}
+	u.Before += is.times(past.overlap(is.From, until))
+	u.Held += is.times(s.overlap(is.From, until))
+	u.Unknown += is.times(s.overlap(until, later(until, is.UnknownUntil)))
 }
 
 func compareUses(a, b Use) int {

@@ -83,14 +83,14 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 
 // rankOf is what each of a list has cost, or how much it uses its GPUs now.
 func (w *Pages) rankOf(k page.Call, sort string, ids []workload.ID) (func(workload.ID) (float64, bool), error) {
-	rank := map[workload.ID]float64{}
 	if sort == byCost {
 		costs, err := w.Workloads.CostsOf(k.Ctx, ids...)
-		for id, cost := range costs {
-			rank[id] = float64(cost.Minor)
-		}
-		return known(rank), err
+		return func(id workload.ID) (float64, bool) {
+			cost, ok := costs[id]
+			return float64(cost.Minor), ok
+		}, err
 	}
+	rank := map[workload.ID]float64{}
 	running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
 	for _, r := range running {
 		if now := blocks.MeanEngine(w.Metrics.Live(r.Cluster, r.Namespace, r.Observed.Pod)); now.Known() {

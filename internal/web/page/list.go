@@ -189,14 +189,18 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 	type keyed struct {
 		key
 		known bool
+		place int
 		row   T
 	}
 	list := make([]keyed, len(rows))
+	order := make([]*keyed, len(rows))
 	for i, row := range rows {
-		list[i].row = row
+		list[i].row, order[i] = row, &list[i]
 		list[i].key, list[i].known = of(row)
+		list[i].place = i
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int {
+	slices.SortFunc(order, func(a, b *keyed) int {
+		place := cmp.Compare(a.place, b.place)
 		switch {
 		case a.known != b.known && a.known:
 			return -1
@@ -205,10 +209,10 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 		case l.Down:
 			a, b = b, a
 		}
-		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text), place)
 	})
-	out := make([]T, len(list))
-	for i, k := range list {
+	out := make([]T, len(order))
+	for i, k := range order {
 		out[i] = k.row
 	}
 	return out

@@ -193,8 +193,8 @@ func (v stored) page(ctx context.Context, f request.Filter, limit int) (rows []*
 	return rows, back, err
 }
 
-// byDecider are the ids on a page of what no rule decided. Rules decide most of all requests: each of the others is read
-// in the order of its index, as far as the page may reach, for the newest of all are many more to look through.
+// byDecider are the ids on a page of what no rule decided. Rules decide most of all requests, so the newest of all are
+// many to look through: each other decider is read in the order of its index, as far as the page may reach.
 func (v stored) byDecider(ctx context.Context, f request.Filter, o listOrder, limit int) *gorm.DB {
 	ids := func(decider request.Decider) *gorm.DB {
 		query, _, _ := o.page(v.at(ctx), f.Cursor, limit)

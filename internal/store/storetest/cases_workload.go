@@ -340,7 +340,7 @@ var workloadCases = cases{
 		equal(t, "Grace", got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0].OwnerName)
 		equal(t, map[workload.State]int{workload.Running: 1, workload.Queued: 1, workload.Failed: 2, workload.Stopped: 1},
 			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
-		equal(t, "w-5 w-4 w-2 w-1 w-0", idsOf(got(s.WorkloadsByID(ctx,
+		equal(t, "w-5 w-4 w-1 w-2 w-0", idsOf(got(s.WorkloadsByID(ctx,
 			got(s.WorkloadIDs(ctx, workload.Filter{Sort: workload.ByState}))(t)))(t), workloadID))
 	},
 	"the living are those of now, also to who asked before": func(t *testing.T, s *store.Store) {

@@ -1704,7 +1704,8 @@ func verdictActions(ctx context.Context, m SummaryModel) []ui.ActionModel {
 	var actions []ui.ActionModel
 	if m.Instead != nil {
 		actions = append(actions, ui.ActionModel{Button: &ui.ButtonModel{Label: m.Instead.Label, Small: true,
-			Kind: ui.LinkLike, Name: "instead", Value: m.Instead.Size, FormAction: "/start/form", Test: "instead", Attrs: m.Again}})
+			Kind: ui.LinkLike, Name: "instead", Value: m.Instead.Size, FormAction: "/start/form", Test: "instead",
+			Attrs: m.Again}})
 	}
 	if m.More != "" {
 		more := moreQuota(ctx, m.More)

@@ -26,8 +26,8 @@ type holders struct {
 	by map[string][]identity.Person
 }
 
-// WhoCanDecide names some of those who can decide a pending request now, and says whether there are more. Somebody who has
-// never signed in is not known. A request that nobody has to decide has none.
+// WhoCanDecide names some of those who can decide a pending request now, and says whether there are more. Somebody who
+// has never signed in is not known. A request that nobody has to decide has none.
 func (s *Approvals) WhoCanDecide(ctx context.Context, a identity.Actor, r Request) (some []identity.Person, more bool,
 	err error) {
 	if !identity.Can(a, identity.ReadRequest, r.Resource()) {

@@ -98,7 +98,7 @@ func (w *Pages) priceAhead(say page.Words, p request.Preview) (total, note strin
 	return say.Money(sum), strings.Join(parts, ". ")
 }
 
-// hindrance is what is wrong with the form. Of several fields each says so itself, but for the size, whose tile does not.
+// hindrance is what is wrong with the form. Of several fields each says so itself, but for the size: its tile does not.
 func hindrance(say page.Words, p request.Preview) string {
 	fields := slices.DeleteFunc(slices.Clone(p.Fields), func(f fault.Field) bool { return f.Name == "reason" })
 	for _, f := range fields {

@@ -98,8 +98,8 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	site := func() request.Site { return p.site }
 	newID := ids()
 	p.newID = newID
-	p.requests = request.New(request.Options{Store: s, Site: site, Snapshots: s, Renderer: manifests{}, Now: now,
-		NewID: newID})
+	p.requests = request.New(request.Options{Store: s, Site: site, Snapshots: s, Renderer: manifests{},
+		People: s, Actor: p.actor, Now: now, NewID: newID})
 	p.workloads = &workload.Service{Store: s, Limits: limits{site}, Now: now}
 	bundle, err := i18n.Load()
 	if err != nil {

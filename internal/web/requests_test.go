@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -30,6 +32,24 @@ func TestARequestIsASentence(t *testing.T) {
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
 	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
+}
+
+// TestWhoCanDecideIsNamed: not the asker; and where nobody can, that is said.
+func TestWhoCanDecideIsNamed(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	r := w.Request("r-anna1")
+	r.Asker, r.AskerName = webtest.Carla.ID, webtest.Carla.Name
+	w.PutRequest(r)
+	doc := read(t, w.Get(webtest.Carla, "/requests/r-anna1"), http.StatusOK)
+	if got := textOf(part(doc, "approval-steps")); !strings.HasSuffix(got, "Can approve: Dora Dahl.") {
+		t.Errorf("want Dora alone, got %q", got)
+	}
+	r = w.Request("r-olaf1")
+	r.Decision.Steps = []policy.Step{{From: []identity.Approvers{{Group: "nobody-is-in-it"}}}}
+	w.PutRequest(r)
+	wantText(t, read(t, w.Get(webtest.Olaf, "/requests/r-olaf1"), http.StatusOK), "approval-steps",
+		"Nobody who has signed in so far can approve it.")
 }
 
 func TestListsOfRequests(t *testing.T) {

@@ -31,8 +31,11 @@ func TestADecisionCanBeUndone(t *testing.T) {
 	if key, _ := part(doc, "undo").Attr("data-key"); key != "u" {
 		t.Errorf("u undoes, got %q", key)
 	}
-	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
-		"Carla Conti approved it.", "unless undone")
+	asked := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantText(t, asked, "request-verdict", "Carla Conti approved it.", "unless undone")
+	if got := textOf(part(asked, "approval-steps")); strings.Contains(got, "can approve") {
+		t.Errorf("it is decided, whoever else could: got %q", got)
+	}
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK), "approve", "undo")
 	if got := w.Post(webtest.Dora, "/approvals/r-anna1/undo", nil).Code; got != http.StatusForbidden {
 		t.Errorf("another approver undoes it: want 403, got %d", got)

@@ -272,8 +272,11 @@ func (w *Pages) stepsModel(k page.Call, r request.Request) (models []ui.StepMode
 	return models
 }
 
-// whoDecides names people who can decide now; "" where that cannot be told.
+// whoDecides names people who can decide now; "" where that cannot be told, and while a decision can be undone.
 func (w *Pages) whoDecides(k page.Call, r request.Request) string {
+	if r.Decision.Deferred != nil {
+		return ""
+	}
 	people, more, err := w.Approvals.WhoCanDecide(k.Ctx, k.Actor, r)
 	switch {
 	case err != nil:

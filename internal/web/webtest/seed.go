@@ -70,7 +70,7 @@ func pages[T any](read func(cursor string) ([]T, string, error)) (all []T) {
 // Record is the audit, oldest first.
 func (w *World) Record() []audit.Event { return have(w.EventsAfter(bg, 0, 10_000)) }
 
-// PutRequest has a request be as it says, at version 1.
+// PutRequest has a request be as it says; its version is the next one.
 func (w *World) PutRequest(r request.Request) {
 	r.Version = 0
 	if was, err := w.Store.Request(bg, r.ID); err == nil {

@@ -55,7 +55,7 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 
 	p := signIn(t, "dana", look{})
 	p.open(path(works))
-	p.comes("[data-test=engine]", "measured")
+	p.comes("[data-test=device]", "measured") // once, for all that came about in the same way
 	p.open(path(works) + "/metrics")
 	p.comes("[data-test=chart-engine]", "last")
 	// a steady load is a line without height, which no browser calls visible

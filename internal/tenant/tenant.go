@@ -27,6 +27,19 @@ type Tenant struct {
 	CustomImages bool `json:"-"`
 }
 
+// GroupNames are the groups whose people are in the tenant, each once: developers' first.
+func (t Tenant) GroupNames() []string {
+	var names []string
+	for _, role := range MemberRoles {
+		for _, g := range t.Groups[role] {
+			if !slices.Contains(names, g) {
+				names = append(names, g)
+			}
+		}
+	}
+	return names
+}
+
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.
 type Defaults struct {
 	Size  string `json:"size,omitempty"`  // name of a size

@@ -117,7 +117,8 @@ func same(a, b gpumetrics.Reading) bool { return a.Source == b.Source && a.Value
 
 // readingTile is one value with its unit, where it comes from and how old it is.
 func readingTile(say page.Words, name string, r gpumetrics.Reading) ui.TileModel {
-	return ui.TileModel{Label: say.S("workload." + name), Value: say.Amount(r), Rests: RestsOn(say, r), Test: name}
+	return ui.TileModel{Label: say.S("workload." + name), Value: say.Amount(r), Unknown: !r.Known(),
+		Rests: RestsOn(say, r), Test: name}
 }
 
 // whyWords are the causes for which a value is unknown.

@@ -423,7 +423,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}
 	}
-	m.Over = item.Over()
+	m.Over, m.Failed = item.Over(), item.State == workload.Failed
 	if item.Size.MaxLease > 0 && !m.Over {
 		m.Longest = say.Duration(item.Size.MaxLease.Std())
 	}

@@ -23,7 +23,7 @@ func (w *Pages) start(k page.Call) (page.View, error) {
 		m := start.PageModel{Header: startHeader(k.Words), None: true}
 		return page.View{Title: m.Header.Title, Nav: "/start", Body: start.Page(m), StartOff: true}, nil
 	}
-	form, err := w.startDefaults(k)
+	form, offers, err := w.startDefaults(k)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -32,7 +32,7 @@ func (w *Pages) start(k page.Call) (page.View, error) {
 			return page.View{}, err
 		}
 	}
-	return w.startView(k, form, nil)
+	return w.startView(k, form, offers, nil)
 }
 
 // fitSize takes the smallest size that has room for the model, where the one in the form has not.
@@ -62,9 +62,11 @@ func startHeader(say page.Words) ui.HeaderModel {
 	return ui.HeaderModel{Title: say.S("start.title")}
 }
 
-// startView draws the page around what was typed; problems stand beside their fields.
-func (w *Pages) startView(k page.Call, form blocks.StartForm, problems []fault.Field) (page.View, error) {
-	m, offers, err := w.startModel(k, form, problems)
+// startView draws the page around what was typed, with the offers of the form's team; problems stand beside their
+// fields.
+func (w *Pages) startView(k page.Call, form blocks.StartForm, offers []request.Offer,
+	problems []fault.Field) (page.View, error) {
+	m, err := w.startModel(k, form, offers, problems)
 	if err != nil {
 		return page.View{}, err
 	}
@@ -73,31 +75,28 @@ func (w *Pages) startView(k page.Call, form blocks.StartForm, problems []fault.F
 	return v, nil
 }
 
-func (w *Pages) startModel(k page.Call, form blocks.StartForm,
-	problems []fault.Field) (start.PageModel, []request.Offer, error) {
-	offers, err := w.Offers.List(k.Ctx, k.Actor, form.Tenant)
-	if err != nil {
-		return start.PageModel{}, nil, err
-	}
+func (w *Pages) startModel(k page.Call, form blocks.StartForm, offers []request.Offer,
+	problems []fault.Field) (start.PageModel, error) {
 	p, err := w.Requests.Preview(k.Ctx, k.Actor, form.Draft())
 	if err != nil {
-		return start.PageModel{}, nil, err
+		return start.PageModel{}, err
 	}
 	fields, err := w.startFields(k, form, offers, p.Model, problems)
 	if err != nil {
-		return start.PageModel{}, nil, err
+		return start.PageModel{}, err
 	}
 	summary := w.summary(k, form, offers, p, page.WrongIn(k.Words, problems, "reason"))
-	return start.PageModel{Header: startHeader(k.Words), Form: fields, Summary: summary}, offers, err
+	return start.PageModel{Header: startHeader(k.Words), Form: fields, Summary: summary}, nil
 }
 
-// startDefaults fills the form: what the address asks for, else what was used last, else the smallest that is free.
-func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
+// startDefaults fills the form: what the address asks for, else what was used last, else the smallest that is free. The
+// offers are those of its team.
+func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, []request.Offer, error) {
 	form := blocks.ReadStartForm(k.Query)
 	teams := w.Startable(k)
 	form, _, err := w.like(k, form, true)
 	if err != nil {
-		return form, err
+		return form, nil, err
 	}
 	if !offered(teams, form.Tenant) {
 		form.Tenant = page.ChooseTeam(k, teams)
@@ -105,11 +104,11 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 	form.Key = w.Requests.NewKey()
 	offers, err := w.Offers.List(k.Ctx, k.Actor, form.Tenant)
 	if err != nil {
-		return form, err
+		return form, nil, err
 	}
 	last, err := w.LastUsed(k, form.Tenant)
 	if err != nil {
-		return form, err
+		return form, nil, err
 	}
 	form = w.TeamDefaultsIn(w.KindOfImage(form), offers)
 	form.Last = page.OrElse(form.Last, last.Size.Name)
@@ -122,7 +121,7 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, error) {
 	if form.Image == "" && string(last.Kind) == form.Kind {
 		form.Image = last.Image.Like() // a reference of one's own is named anew
 	}
-	return w.Settle(form, offers), nil
+	return w.Settle(form, offers), offers, nil
 }
 
 // sizeLike is the size that was used last; "" where it was for other work: a model says itself how much it needs.
@@ -176,7 +175,11 @@ func (w *Pages) startForm(c echo.Context) error {
 			return err
 		}
 	}
-	m, _, err := w.startModel(k, form, nil)
+	offers, err := w.Offers.List(k.Ctx, k.Actor, form.Tenant)
+	if err != nil {
+		return err
+	}
+	m, err := w.startModel(k, form, offers, nil)
 	if err != nil {
 		return err
 	}
@@ -184,11 +187,21 @@ func (w *Pages) startForm(c echo.Context) error {
 }
 
 func (w *Pages) startPageFor(c echo.Context, k page.Call, form blocks.StartForm) error {
-	v, err := w.startView(k, form, nil)
+	return w.startReply(c, k, form, nil, http.StatusOK)
+}
+
+// startReply answers with the whole page around what was typed.
+func (w *Pages) startReply(c echo.Context, k page.Call, form blocks.StartForm, problems []fault.Field,
+	status int) error {
+	offers, err := w.Offers.List(k.Ctx, k.Actor, form.Tenant)
 	if err != nil {
 		return err
 	}
-	return w.Reply(c, k, page.Page{Name: w.startPage().Name}, v, http.StatusOK)
+	v, err := w.startView(k, form, offers, problems)
+	if err != nil {
+		return err
+	}
+	return w.Reply(c, k, page.Page{Name: w.startPage().Name}, v, status)
 }
 
 // startTyped reads the form and gives what hangs on other fields a value that fits.
@@ -234,9 +247,5 @@ func (w *Pages) startAgain(c echo.Context, k page.Call, form blocks.StartForm, c
 		}
 		form.Tenant = page.ChooseTeam(k, teams)
 	}
-	v, err := w.startView(k, form, problems)
-	if err != nil {
-		return err
-	}
-	return w.Reply(c, k, page.Page{Name: w.startPage().Name}, v, page.StatusOf(cause))
+	return w.startReply(c, k, form, problems, page.StatusOf(cause))
 }

@@ -52,12 +52,11 @@ test check: export GOGC ?= 200
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories-1 test-stories-2 test-stories-3
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories-1 test-stories-2
 	@$(MAKE) --no-print-directory verify
 
-# The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests, and to a
-# third that begins after them, about LATER seconds later. A world is a share's own, for stories stop its API server.
-# The order within a share is shuffled: no story leans on another.
+# The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests. A world is a
+# share's own, for stories stop its API server. The order within a share is shuffled: no story leans on another.
 # go vet has run over all by then, so go test leaves it out.
 ON_STACK := '^TestDevstack'
 TESTS    := go test -vet=off
@@ -70,11 +69,9 @@ test-packages:
 	$(BIN)/withstack --nodes 29 -- $(TESTS) -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
 	$(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts # the first kills its API server
 
-LATER := 1900
-.PHONY: test-stories-1 test-stories-2 test-stories-3
-test-stories-3: test-packages
-test-stories-1 test-stories-2 test-stories-3: test-stories-%:
-	STORIES=$*/3+$(LATER) $(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 60m -shuffle=on ./e2e
+.PHONY: test-stories-1 test-stories-2
+test-stories-1 test-stories-2: test-stories-%:
+	STORIES=$*/2 $(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 60m -shuffle=on ./e2e
 
 # Multi-arch images with SBOM and provenance are pushed as they are built: IMAGE=registry.example.org/gpu make image
 IMAGE     ?=

@@ -195,9 +195,9 @@ func chips(list []ChipModel, clearURL string) templ.Component {
 	})
 }
 
-// icon is a magnifying glass where there is only something to type.
+// icon is a magnifying glass on a button that finds something; one that filters what is there has a funnel.
 func (m FilterBarModel) icon() string {
-	if m.Search != nil && len(m.Fields) == 0 {
+	if m.Search != nil && m.Go != "" {
 		return "search"
 	}
 	return "filter"

@@ -209,7 +209,13 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 		case l.Down:
 			a, b = b, a
 		}
-		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text), place)
+		if c := cmp.Compare(a.number, b.number); c != 0 {
+			return c
+		}
+		if c := strings.Compare(a.text, b.text); c != 0 {
+			return c
+		}
+		return place
 	})
 	out := make([]T, len(order))
 	for i, k := range order {

@@ -140,3 +140,29 @@ func TestChineseAndKorean(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendTenths: one decimal at most, as near as one can be, and a zero is not written.
+func TestAppendTenths(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 12: "12", 3.54: "3.5", 3.56: "3.6", 9.97: "10", 100.1: "100.1",
+		-12: "-12", -0.26: "-0.3", -0.04: "0", 0.05: "0.1"} {
+		if got := string(appendTenths([]byte("L"), x)); got != "L"+want {
+			t.Errorf("%v: want %s, got %s", x, want, got[1:])
+		}
+	}
+}
+
+// TestShareGlyph: a card in parts, the first of which are taken; what no card has is drawn as far as it goes.
+func TestShareGlyph(t *testing.T) {
+	for _, c := range []struct{ parts, filled, wantFilled, wantFree int }{
+		{7, 2, 2, 5}, {0, 0, 0, 1}, {4, 9, 4, 0}, {40, 1, 1, mostParts - 1}, {4, -1, 0, 4}} {
+		filled, free := ShareGlyphModel{Parts: c.parts, Filled: c.filled}.slices()
+		if len(filled) != c.wantFilled || len(free) != c.wantFree {
+			t.Errorf("%d of %d: want %d and %d, got %d and %d", c.filled, c.parts, c.wantFilled, c.wantFree,
+				len(filled), len(free))
+		}
+	}
+	filled, free := ShareGlyphModel{Parts: 2, Filled: 1}.slices()
+	if filled[0] != (tile{x: "8.00", width: "23.40"}) || free[0] != (tile{x: "32.60", width: "23.40"}) {
+		t.Errorf("two halves of a card: got %v %v", filled, free)
+	}
+}

@@ -211,7 +211,7 @@ var requestCases = cases{
 		equal(t, 0, len(got(s.History(context.Background(), "w-1", 10))(t)))
 		equal(t, int64(0), got(s.LastChange(context.Background()))(t))
 	},
-	"an inbox holds what asks one of its voices now, without what is one's own or has been spoken on, oldest first": func(
+	"an inbox holds what asks one of its approvers now, without what is one's own or was decided on, oldest first": func(
 		t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		owners, security := identity.Approvers{Role: identity.Owner}, identity.Approvers{Group: "größe's security_%"}
@@ -236,47 +236,47 @@ var requestCases = cases{
 			saveRequest(t, s, r)
 			all = append(all, r)
 		}
-		voice := func(id identity.PersonID, keys ...string) request.ApproverID {
+		of := func(id identity.PersonID, keys ...string) request.ApproverID {
 			return request.ApproverID{Person: id, Keys: keys}
 		}
 		granted := func(id identity.PersonID, by ...identity.PersonID) request.ApproverID {
-			v := voice(id, "role:approver@vision", "role:approver@speech")
+			v := of(id, "role:approver@vision", "role:approver@speech")
 			v.Granted = map[string][]identity.PersonID{"role:approver@vision": by}
 			return v
 		}
 		for name, c := range map[string]struct {
-			self   identity.PersonID
-			voices []request.ApproverID
-			after  int
-			want   string
+			self      identity.PersonID
+			approvers []request.ApproverID
+			after     int
+			want      string
 		}{
-			"an approver of all":           {"p-bob", []request.ApproverID{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
+			"an approver of all":           {"p-bob", []request.ApproverID{of("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
 			"made an approver by an asker": {"p-bob", []request.ApproverID{granted("p-bob", "p-x", "p-ada")}, 9, "r-1 r-2"},
 			"made one by both askers":      {"p-bob", []request.ApproverID{granted("p-bob", "p-ada", "p-eve")}, 9, "r-2"},
-			"standing in for such a one": {"p-cat", []request.ApproverID{voice("p-cat"), granted("p-bob", "p-ada")}, 9,
+			"standing in for such a one": {"p-cat", []request.ApproverID{of("p-cat"), granted("p-bob", "p-ada")}, 9,
 				"r-1 r-2"},
-			"an administrator": {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
-			"one's own":        {"p-ada", []request.ApproverID{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"an administrator": {"p-bob", []request.ApproverID{of("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":        {"p-ada", []request.ApproverID{of("p-ada", "role:approver")}, 9, "r-1 r-2"},
 			"of one team": {"p-bob",
-				[]request.ApproverID{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
-			"an owner": {"p-bob", []request.ApproverID{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
-			"it escalates": {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 3700,
+				[]request.ApproverID{of("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
+			"an owner": {"p-bob", []request.ApproverID{of("p-bob", "role:owner@vision")}, 9, "r-4"},
+			"it escalates": {"p-bob", []request.ApproverID{of("p-bob", "role:admin")}, 3700,
 				"r-0 r-1 r-2 r-4"},
-			"the second step":         {"p-cat", []request.ApproverID{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
-			"who spoke in the first":  {"p-bob", []request.ApproverID{voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"for whom somebody spoke": {"p-zoe", []request.ApproverID{voice("p-zoe", "group:"+security.Group)}, 9, ""},
-			"standing in": {"p-cat", []request.ApproverID{voice("p-cat"), voice("p-bob", "role:owner@vision")},
+			"the second step":         {"p-cat", []request.ApproverID{of("p-cat", "group:"+security.Group)}, 9, "r-5"},
+			"who spoke in the first":  {"p-bob", []request.ApproverID{of("p-bob", "group:"+security.Group)}, 9, ""},
+			"for whom somebody spoke": {"p-zoe", []request.ApproverID{of("p-zoe", "group:"+security.Group)}, 9, ""},
+			"standing in": {"p-cat", []request.ApproverID{of("p-cat"), of("p-bob", "role:owner@vision")},
 				9, "r-4"},
 			"standing in for one who spoke": {"p-cat",
-				[]request.ApproverID{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"standing in for the asker": {"p-cat", []request.ApproverID{voice("p-cat"), voice("p-ada", "role:approver")}, 9,
+				[]request.ApproverID{of("p-cat"), of("p-bob", "group:"+security.Group)}, 9, ""},
+			"standing in for the asker": {"p-cat", []request.ApproverID{of("p-cat"), of("p-ada", "role:approver")}, 9,
 				"r-1 r-2"},
-			"a key that no database can hold": {"p-cat", []request.ApproverID{voice("p-cat", "group:a\x00b", "group:\xff")}, 9,
+			"a key that no database can hold": {"p-cat", []request.ApproverID{of("p-cat", "group:a\x00b", "group:\xff")}, 9,
 				""},
 			"nobody":                            {"", nil, 9, ""},
-			"no key, which is not an open door": {"p-cat", []request.ApproverID{voice("p-cat")}, 9, ""},
+			"no key, which is not an open door": {"p-cat", []request.ApproverID{of("p-cat")}, 9, ""},
 		} {
-			in := request.Inbox{Self: c.self, Approvers: c.voices, Now: later(c.after)}
+			in := request.Inbox{Self: c.self, Approvers: c.approvers, Now: later(c.after)}
 			items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Sort: request.Oldest})
 			must(t, err)
 			if held := idsOf(items, func(r request.Request) string { return string(r.ID) }); held != c.want {

@@ -147,7 +147,7 @@ func point(b *strings.Builder, command byte, x, y float64) {
 }
 
 // appendTenths appends a number that is rounded to one decimal, "3.5" or "12". strconv.AppendFloat, which is right
-// for any number of digits, was a twentieth of a list's time.
+// for any number of digits, takes a twentieth of the time of a list with curves.
 func appendTenths(to []byte, x float64) []byte {
 	n := int64(math.Round(x * 10))
 	if n < 0 {

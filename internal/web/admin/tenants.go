@@ -45,11 +45,8 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 	}
 	for _, e := range list {
 		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: tenantPath(e.Name),
-			Space: e.NamespaceName(), Disabled: e.Disabled, Quota: shortQuota(say, e.Quota, titles),
-			Members: page.TeamPath(e.Name)})
-		groups := e.GroupNames()
-		shown := min(len(groups), groupsShown)
-		m.Rows[len(m.Rows)-1].Groups, m.Rows[len(m.Rows)-1].More = groups[:shown], groups[shown:]
+			Groups: e.GroupNames(), Space: e.NamespaceName(), Disabled: e.Disabled,
+			Quota: shortQuota(say, e.Quota, titles), Members: page.TeamPath(e.Name)})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.TenantsPath, Wide: true, Body: tenants.Page(m),
 		Parts: []page.Part{{ID: "tenants", Draw: func(page.Words) templ.Component { return tenants.Page(m) }}}}, nil
@@ -68,9 +65,6 @@ var tenantKeys = map[string]page.Key[tenant.Entry]{
 		return 1
 	}),
 }
-
-// groupsShown is how many groups a row names.
-const groupsShown = 2
 
 // quotaShown is how many sizes of a quota a row names.
 const quotaShown = 3

@@ -166,6 +166,7 @@ func TestAnIdlePodIsGivenBack(t *testing.T) {
 	p.selects("[data-test=for]", "all")
 	p.selects("[data-test=action]", "warn")
 	p.fill("[data-test=after]", "1m")
+	p.click("[data-test=pods] summary")
 	p.fill("[data-test=cpu]", "0.05")
 	p.click("[data-test=check]")
 	p.reads("[data-test=preview]", "without its own GPU: CPU below 0.05 cores and network below 10000 B/s")

@@ -823,12 +823,9 @@ func Edit(m EditModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("rules.check"), Kind: ui.Secondary, FormAction: m.Check,
-						Test: "check"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("rules.save"), Kind: ui.Primary, Test: "save"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PreviewThenSave(
+						ui.ButtonModel{Label: ui.L(ctx).S("rules.check"), FormAction: m.Check, Test: "check"},
+						ui.ButtonModel{Label: ui.L(ctx).S("rules.save"), Test: "save"}, m.Compared != nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

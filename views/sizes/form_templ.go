@@ -248,21 +248,13 @@ func Form(m FormPageModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("sizes.save"), Kind: ui.Primary, Name: "action",
-						Value: "save", Icon: "check", Test: "save"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PreviewThenSave(ui.ButtonModel{Label: ui.L(ctx).S("sizes.check"), Name: "action", Value: "check",
+						Test: "check"}, ui.ButtonModel{Label: ui.L(ctx).S("sizes.save"), Name: "action", Value: "save",
+						Test: "save"}, m.Diff != nil || m.Compared != nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("sizes.check"), Name: "action", Value: "check",
-						Icon: "search", Test: "check"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -271,7 +263,7 @@ func Form(m FormPageModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -311,7 +303,7 @@ func Form(m FormPageModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

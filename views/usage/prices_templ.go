@@ -139,7 +139,7 @@ func PricesPage(m PricesModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Enter != nil {
-				templ_7745c5c3_Err = enterPrice(*m.Enter).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = enterPrice(*m.Enter, m.Impact != nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -201,8 +201,9 @@ func Prices(m PricesModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Rows) == 0 {
-			templ_7745c5c3_Err = ui.EmptyState(ui.EmptyStateModel{Icon: "price", Title: ui.L(ctx).S("prices.empty"),
-				Lines: []string{ui.L(ctx).S("prices.empty_why")}, Level: 2, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("prices.empty"), Body: ui.L(ctx).S("prices.empty_why"),
+				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("sizes.title_sizes"), Href: "/admin/sizes",
+					Small: true, Test: "to-sizes"}}}, Test: "empty"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -363,7 +364,7 @@ func price(p PriceModel) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(p.From)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 143, Col: 17}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 144, Col: 17}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -376,7 +377,7 @@ func price(p PriceModel) templ.Component {
 				var templ_7745c5c3_Var11 string
 				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("prices.by", "Name", p.Who))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 144, Col: 68}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 145, Col: 68}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -415,7 +416,7 @@ func price(p PriceModel) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(p.Until)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 148, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/prices.templ`, Line: 149, Col: 34}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -757,7 +758,7 @@ func impactNotice(m ImpactModel) ui.NoticeModel {
 	return n
 }
 
-func enterPrice(m EnterModel) templ.Component {
+func enterPrice(m EnterModel, previewed bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -872,12 +873,9 @@ func enterPrice(m EnterModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("prices.add"), Kind: ui.Primary, Icon: "plus", Test: "price-add"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("prices.check"), Kind: ui.Secondary, FormAction: m.Check,
-					Test: "check"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.PreviewThenSave(
+					ui.ButtonModel{Label: ui.L(ctx).S("prices.check"), FormAction: m.Check, Test: "check"},
+					ui.ButtonModel{Label: ui.L(ctx).S("prices.add"), Icon: "plus", Test: "price-add"}, previewed).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -138,6 +138,7 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	}
 	m := tenants.EditModel{Errors: page.FormErrors(say, quotaAnchors(f.quota, problems)),
 		Form: formModel(say, f, quota, problems)}
+	lead := say.S("tenants.edit_lead")
 	may := identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{})
 	if !f.New {
 		e, err := w.Tenants.Entry(k.Actor, f.Name)
@@ -145,7 +146,10 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 			return page.View{}, err
 		}
 		title = e.Display()
-		m.Configured, m.Shut, m.Compared = e.Configured != nil, e.Disabled, compared
+		m.Members, m.Shut, m.Compared = page.TeamPath(e.Name), e.Disabled, compared
+		if e.Configured != nil {
+			lead += " " + say.S("tenants.over_config")
+		}
 		if may {
 			m.Form.Check = page.TenantsPath + "/check"
 		}
@@ -156,7 +160,7 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	if m.Form.Quota.Turn = may; !may {
 		m.Form.Refused = say.S("tenant.admins_only")
 	}
-	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"),
+	m.Header = ui.HeaderModel{Title: title, Lead: lead,
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: page.TenantsPath}, {Label: title}}}
 	return page.View{Title: title, Nav: page.TenantsPath, Body: tenants.Edit(m)}, nil
 }

@@ -65,7 +65,7 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	p.accessible()
 	p.shot("history")
 	p.click("[data-test=range-6h]")
-	p.sees("[data-test=range-6h][aria-current=page]")
+	p.sees("[data-test=range-6h][aria-current=true]")
 	p.open(path(idles))
 	p.comes("[data-test=engine]", "1 %")
 

@@ -47,7 +47,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 	}
 	wantText(t, doc, "traffic-consumers", "responses reported no tokens")
 	wantText(t, doc, "traffic-revisions", "Version 1", "Version 2")
-	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "page" ||
+	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "true" ||
 		doc.Find("[data-test^=range-]").Length() != 4 {
 		t.Error("want four ranges, the first of them marked")
 	}

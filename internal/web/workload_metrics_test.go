@@ -31,7 +31,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	if n := doc.Find("[data-test^=range-]").Length(); n != 6 {
 		t.Errorf("want six ranges, got %d", n)
 	}
-	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "page" {
+	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "true" {
 		t.Error("the range that is shown is marked")
 	}
 	weeks := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=30d&pause=1"), http.StatusOK)

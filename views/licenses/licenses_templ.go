@@ -1494,12 +1494,14 @@ func peak(ctx context.Context, m *PeakModel) string {
 }
 
 func teams(ctx context.Context, list []TeamModel) []ui.DefModel {
-	defs := make([]ui.DefModel, len(list))
-	for i, t := range list {
-		defs[i] = ui.DefModel{Term: cmp.Or(t.Name, ui.L(ctx).S("licenses.nobody")),
-			Value: ui.L(ctx).S("licenses.seats_of", "Count", t.Seats)}
+	if len(list) == 0 {
+		return nil
 	}
-	return defs
+	held := make([]string, len(list))
+	for i, t := range list {
+		held[i] = cmp.Or(t.Name, ui.L(ctx).S("licenses.nobody")) + ": " + ui.L(ctx).S("licenses.seats_of", "Count", t.Seats)
+	}
+	return []ui.DefModel{{Term: ui.L(ctx).S("licenses.by_team"), Value: strings.Join(held, " · "), Test: "seats-by-team"}}
 }
 
 func license(ctx context.Context, m LicenseModel) ui.StateModel {

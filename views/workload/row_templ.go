@@ -413,7 +413,7 @@ func Row(m RowModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = Forecast(*m.Forecast).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = forecast(*m.Forecast, ui.LinkLike).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

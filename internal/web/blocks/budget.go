@@ -14,11 +14,21 @@ const BudgetAtRisk = 80
 // BudgetBar is what of a month is spent, committed and left. Spent is less what was refunded, so that the three add up
 // to the budget. Of a budget that is overdrawn nothing is left: the line below the bar says by how much.
 func BudgetBar(say page.Words, st budget.Status) *ui.MeterModel {
+	return budgetBar(say, st, func(word string, amount int64) string {
+		return say.S(word) + " " + say.InUnit(st.Budget.Unit, amount)
+	})
+}
+
+// BudgetKey is the bar for a page that has the amounts beside it: its legend names the colours alone.
+func BudgetKey(say page.Words, st budget.Status) *ui.MeterModel {
+	return budgetBar(say, st, func(word string, _ int64) string { return say.S(word) })
+}
+
+func budgetBar(say page.Words, st budget.Status, words func(word string, amount int64) string) *ui.MeterModel {
 	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
 	used := st.Budget.Amount - st.Balance.Left
 	part := func(fill ui.Fill, word string, amount int64) ui.SegmentModel {
-		return ui.SegmentModel{Fill: fill, Share: float64(amount) / whole,
-			Words: say.S(word) + " " + say.InUnit(u, amount)}
+		return ui.SegmentModel{Fill: fill, Share: float64(amount) / whole, Words: words(word, amount)}
 	}
 	spent := part(ui.FillUsed, "budgets.spent", used-st.Balance.Held)
 	if st.Used() >= BudgetAtRisk {

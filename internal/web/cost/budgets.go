@@ -132,7 +132,7 @@ func budgetStanding(say page.Words, st budget.Status) budgets.StandingModel {
 		return budgets.StandingModel{}
 	}
 	u := st.Budget.Unit
-	m := budgets.StandingModel{Bar: blocks.BudgetBar(say, st), Left: say.InUnit(u, st.Balance.Left),
+	m := budgets.StandingModel{Bar: blocks.BudgetKey(say, st), Left: say.InUnit(u, st.Balance.Left),
 		Spent: say.InUnit(u, st.Balance.Spent), Held: say.InUnit(u, st.Balance.Held),
 		Amount: say.InUnit(u, st.Budget.Amount), AtLimit: budgets.Limit(st.Budget.AtLimit)}
 	switch m.Bar.Bare = true; { // its words are those of the number above it

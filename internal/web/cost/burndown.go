@@ -34,9 +34,7 @@ func (w *Pages) burndown(k page.Call, st budget.Status) (*budgets.BurndownModel,
 	if len(d.Left) == 0 || d.Left[len(d.Left)-1] == b.Amount {
 		return nil, nil
 	}
-	m := w.burndownModel(k.Words, b, days, d)
-	m.Chart.Value = k.Words.InUnit(b.Unit, st.Balance.Spent) // as the book has it, which is settled by the hour
-	return m, nil
+	return w.burndownModel(k.Words, b, days, d), nil
 }
 
 // burndownModel is the chart of what was spent of an amount, with the sentence that it comes to and the table of what

@@ -22,7 +22,9 @@ func (w *Pages) dailyCharts(k page.Call, c usageChoice, s usage.Statement) (char
 		if err != nil {
 			return nil, nil, err
 		}
-		charts = append(charts, w.dailyChart(k.Words, c, s, sum, days))
+		chart := w.dailyChart(k.Words, c, s, sum, days)
+		chart.Said = len(total.Cost) == 1 // the first tile is this sum
+		charts = append(charts, chart)
 		if m, ok := s.Expected(days); ok {
 			expected = append(expected, m)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -19,6 +20,8 @@ import (
 // when the database is away.
 type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
+	// LastChange is the number of the last change in the database.
+	LastChange(ctx context.Context) (int64, error)
 	Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error)
 	// Living gives every workload that has not ended, oldest first; the list belongs to all who ask.
 	Living(ctx context.Context) ([]workload.Workload, error)
@@ -58,10 +61,13 @@ type Options struct {
 }
 
 // Service gives advice to people.
-type Service struct{ o Options }
+type Service struct {
+	o   Options
+	all memo.Memo[int64, Report]
+}
 
 // New makes the service. Every dependency must be set.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service { return &Service{o: o} }
 
 // Report is the advice for what somebody may read.
 type Report struct {
@@ -73,10 +79,14 @@ type Report struct {
 	Saves  usage.Money // in a month, if all smaller sizes were taken
 }
 
+// reportLasts is how old the report of everybody may be while nothing is written: metrics of the day come in later.
+const reportLasts = 15 * time.Second
+
 // most bounds what one page reads.
 const most = 2000
 
 // List is the advice for what runs: the actor's own, of their teams, or all. What the actor may not read is NotFound.
+// The lists may belong to all who ask.
 func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope) (Report, error) {
 	if err := identity.Known(a); err != nil {
 		return Report{}, err
@@ -84,6 +94,17 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope usage.Scope)
 	if !slices.Contains(usage.Scopes(a), scope) {
 		return Report{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
 	}
+	if scope != usage.All {
+		return s.list(ctx, a, scope)
+	}
+	change, err := s.o.Store.LastChange(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	return s.all.Get(change, s.o.Now(), reportLasts, func() (Report, error) { return s.list(ctx, a, scope) })
+}
+
+func (s *Service) list(ctx context.Context, a identity.Actor, scope usage.Scope) (Report, error) {
 	items, err := s.living(ctx, a, scope)
 	if err != nil {
 		return Report{}, err

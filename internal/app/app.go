@@ -366,7 +366,7 @@ func (a *App) services() {
 		NewID:   a.newID, Logger: a.log})
 	a.accounts = &accounts.Service{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(),
 		Idle: a.config.Session.Idle.Std(), Now: a.now}
-	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
+	a.workloads = &workload.Service{Store: a.store, Changes: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
 		Retention: a.config.Storage.RetentionRules(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid:     func(cluster string) []string { return a.licenses.Unlicensed()[cluster] },

@@ -100,7 +100,7 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	p.newID = newID
 	p.requests = request.New(request.Options{Store: s, Site: site, Snapshots: s, Renderer: manifests{},
 		People: s, Actor: p.actor, Now: now, NewID: newID})
-	p.workloads = &workload.Service{Store: s, Limits: limits{site}, Now: now}
+	p.workloads = &workload.Service{Store: s, Changes: s, Limits: limits{site}, Now: now}
 	bundle, err := i18n.Load()
 	if err != nil {
 		t.Fatal(err)

@@ -15,14 +15,6 @@ type Changes interface {
 // what GPUs did is recorded by the minute.
 const statementsLast = 15 * time.Second
 
-// statementCache keeps the newest statement of everybody for all who may read it. It adds up every meter of the site.
-type statementCache struct {
-	mu   sync.Mutex
-	last Statement
-	at   time.Time
-	of   statementKey
-}
-
 type statementKey struct {
 	month  Month
 	change int64
@@ -45,25 +37,11 @@ func (s *Service) shared(ctx context.Context, m Month) (Statement, error) {
 			key.prices, key.count = &list[0], len(list)
 		}
 	}
-	if st, ok := s.everybody.get(key, now); ok {
-		return st, nil
-	}
-	st, err := s.statement(ctx, Filter{}, m)
-	if err != nil {
+	return s.everybody.Get(key, now, statementsLast, func() (Statement, error) {
+		st, err := s.statement(ctx, Filter{}, m)
+		st.Known = &KnownSums{by: map[string][]Sum{}}
 		return st, err
-	}
-	st.Known = &KnownSums{by: map[string][]Sum{}}
-	s.everybody.mu.Lock()
-	defer s.everybody.mu.Unlock()
-	s.everybody.last, s.everybody.of, s.everybody.at = st, key, now
-	return st, nil
-}
-
-func (c *statementCache) get(key statementKey, now time.Time) (Statement, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	age := now.Sub(c.at)
-	return c.last, c.of == key && age >= 0 && age < statementsLast
+	})
 }
 
 // KnownSums caches the totals of shared statements by name.

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 )
 
 // Store adds up the meter. Faults: Unavailable when the database is away.
@@ -67,7 +68,7 @@ type Service struct {
 	Changes Changes
 
 	daily     dailyCache
-	everybody statementCache
+	everybody memo.Memo[statementKey, Statement]
 }
 
 // Month is the one that is running now.

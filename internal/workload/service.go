@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -150,6 +151,10 @@ type Service struct {
 	// MayStart is a Conflict, with the reason, where the owner of a workload could not start it by hand: the clock does
 	// not do it for them; nil: they can.
 	MayStart func(ctx context.Context, w Workload) error
+	// Changes tell whether amounts to compare are still so; nil: they are read each time.
+	Changes usage.Changes
+
+	compared memo.Memo[int64, *comparedCosts]
 }
 
 // SeatQueue is the queue for license seats, which resumes join and leave.
@@ -306,21 +311,6 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 		return nil, err
 	}
 	return upTo(s.Now()), nil
-}
-
-// CostsOf is Costs where nothing but the ids is known: amounts to compare, without their currency.
-func (s *Service) CostsOf(ctx context.Context, ids ...ID) (map[ID]usage.Money, error) {
-	cost, err := s.costing(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	now, costs := s.Now(), make(map[ID]usage.Money, len(ids))
-	for _, id := range ids {
-		m := cost(id, now)
-		m.Currency = ""
-		costs[id] = m
-	}
-	return costs, nil
 }
 
 // Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter

@@ -73,12 +73,12 @@ func TestSparklineHasGapsWhereNothingIsKnown(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			m := SparklineModel{Values: c.values, Max: 1}
-			if got := strings.Count(m.line(), "M"); c.runs != got {
-				t.Errorf("want %d runs, got %d in %q", c.runs, got, m.line())
+			line, area := SparklineModel{Values: c.values, Max: 1}.paths()
+			if got := strings.Count(line, "M"); c.runs != got {
+				t.Errorf("want %d runs, got %d in %q", c.runs, got, line)
 			}
-			if strings.Contains(m.line()+m.area(), "NaN") {
-				t.Errorf("NaN is drawn: %q", m.line()+m.area())
+			if strings.Contains(line+area, "NaN") {
+				t.Errorf("NaN is drawn: %q", line+area)
 			}
 		})
 	}

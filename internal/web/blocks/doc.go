@@ -8,6 +8,8 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
+	"github.com/gpu-portal/gpu-portal/internal/holders"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -26,6 +28,8 @@ type Blocks struct {
 	AppsURL   func(workloadName string) string // where a workload is opened: http or https; nil: nowhere
 	// ExternalURL is where programs outside the company network call an endpoint; nil or "": nowhere
 	ExternalURL func(workloadName string) string
+
+	holders memo.Memo[int64, []holders.Holder] // everybody's
 
 	counted counted
 	Zone    *time.Location // the site's

@@ -1,7 +1,9 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -19,10 +21,24 @@ func Oldest(a, b time.Time) time.Time {
 	return a
 }
 
-// HoldersSeen are those that the reader may see.
+// HoldersSeen are those that the reader may see, by name. They belong to all who ask and must not be changed.
 func (w *Blocks) HoldersSeen(k page.Call) ([]holders.Holder, error) {
-	return holders.Service{Workloads: w.Workloads, Metrics: w.Metrics, Now: func() time.Time { return k.Words.Now }}.List(
-		k.Ctx, k.Actor)
+	read := func() ([]holders.Holder, error) {
+		list, err := holders.Service{Workloads: w.Workloads, Metrics: w.Metrics,
+			Now: func() time.Time { return k.Words.Now }}.List(k.Ctx, k.Actor)
+		slices.SortFunc(list, func(a, b holders.Holder) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		})
+		return list, err
+	}
+	if !k.Actor.SeesAll() {
+		return read()
+	}
+	change, err := w.Workloads.LastChange(k.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.holders.Get(change, k.Words.Now, page.ReadingEvery/3, read)
 }
 
 // KindOfCell says what a cell is drawn as. A device of which nothing is known is unknown also when nobody holds it.

@@ -15,18 +15,18 @@ import (
 
 // held is what one or several workloads hold, use and cost in the window.
 type held struct {
-	name, detail, href, owner, size string
-	count                           int
-	longest                         time.Duration
-	sum, weight, known              float64 // of the use, weighed by devices
-	unknown                         int     // workloads whose use nobody knows
-	money, idle                     usage.Money
-	idleKnown                       bool
+	name               string
+	one                *holders.Holder // of several the first
+	count              int
+	longest            time.Duration
+	sum, weight, known float64 // of the use, weighed by devices
+	unknown            int     // workloads whose use nobody knows
+	money, idle        usage.Money
+	idleKnown          bool
 }
 
-func (w *Pages) heldOf(say page.Words, h holders.Holder) held {
-	out := held{name: h.Name, href: page.WorkloadPath(h.ID), detail: w.TeamTitle(h.Tenant), owner: h.OwnerName,
-		size: say.SizeTitle(h.Size), count: 1, longest: max(0, say.Now.Sub(h.Since)), money: h.Money}
+func heldOf(say page.Words, h *holders.Holder) held {
+	out := held{name: h.Name, one: h, count: 1, longest: max(0, say.Now.Sub(h.Since)), money: h.Money}
 	if !h.Use.Known() {
 		out.unknown = 1
 		return out
@@ -38,9 +38,9 @@ func (w *Pages) heldOf(say page.Words, h holders.Holder) held {
 }
 
 // holderGroups are how the table may be grouped, and what a group is called.
-var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) string{
-	"team": func(w *Pages, _ page.Words, h holders.Holder) string { return w.TeamTitle(h.Tenant) },
-	"model": func(_ *Pages, say page.Words, h holders.Holder) string {
+var holderGroups = map[string]func(w *Pages, say page.Words, h *holders.Holder) string{
+	"team": func(w *Pages, _ page.Words, h *holders.Holder) string { return w.TeamTitle(h.Tenant) },
+	"model": func(_ *Pages, say page.Words, h *holders.Holder) string {
 		return cardName(say, h.Size.Accelerator.Model)
 	},
 }
@@ -48,14 +48,20 @@ var holderGroups = map[string]func(w *Pages, say page.Words, h holders.Holder) s
 // holderOrders are what the table can be sorted by; it opens with those whose money goes for the least.
 var holderOrders = []string{"-idle", "name", "owner", "size", "-held", "use", "-cost"}
 
-var holderKeys = map[string]page.Key[*held]{
-	"name":  page.ByText(func(h *held) string { return h.name }),
-	"owner": page.ByText(func(h *held) string { return h.owner }),
-	"size":  page.ByText(func(h *held) string { return h.size }),
-	"held":  page.ByNumber(func(h *held) time.Duration { return h.longest }),
-	"use":   page.ByKnown(func(h *held) (float64, bool) { return h.sum / h.weight, h.weight > 0 }),
-	"cost":  page.ByNumber(func(h *held) int64 { return h.money.Minor }),
-	"idle":  page.ByKnown(func(h *held) (int64, bool) { return h.idle.Minor, h.idleKnown }),
+func holderKeys(say page.Words, grouped bool) map[string]page.Key[*held] {
+	size := func(h *held) string { return say.SizeTitle(h.one.Size) }
+	if grouped { // which has no column for it
+		size = func(*held) string { return "" }
+	}
+	return map[string]page.Key[*held]{
+		"name":  page.ByText(func(h *held) string { return h.name }),
+		"owner": page.ByText(func(h *held) string { return h.one.OwnerName }),
+		"size":  page.ByText(size),
+		"held":  page.ByNumber(func(h *held) time.Duration { return h.longest }),
+		"use":   page.ByKnown(func(h *held) (float64, bool) { return h.sum / h.weight, h.weight > 0 }),
+		"cost":  page.ByNumber(func(h *held) int64 { return h.money.Minor }),
+		"idle":  page.ByKnown(func(h *held) (int64, bool) { return h.idle.Minor, h.idleKnown }),
+	}
 }
 
 // holdersTable is who holds and how much of it is used.
@@ -69,33 +75,35 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	}
 	rows := w.heldBy(say, all, key)
 	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
-		say.S("fleet.use.holders"), rows, holderKeys)
+		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
-		m.Rows = append(m.Rows, holderModel(say, *r, key != nil))
+		m.Rows = append(m.Rows, w.holderModel(say, r, key != nil))
 	}
 	return m
 }
 
 // heldBy is what each workload holds, or each group of them, by name.
 func (w *Pages) heldBy(say page.Words, all []holders.Holder,
-	key func(*Pages, page.Words, holders.Holder) string) []*held {
-	groups := map[string]*held{}
-	for _, h := range all {
-		one := w.heldOf(say, h)
-		id := string(h.ID)
-		if key != nil {
-			id = key(w, say, h)
-			one.name, one.detail, one.href = id, "", ""
-		}
-		if g := groups[id]; g != nil {
-			g.join(one)
+	key func(*Pages, page.Words, *holders.Holder) string) []*held {
+	list := make([]held, len(all))
+	rows, groups := make([]*held, 0, len(all)), map[string]*held{}
+	for i := range all { // by name already
+		list[i] = heldOf(say, &all[i])
+		if key == nil {
+			rows = append(rows, &list[i])
 			continue
 		}
-		groups[id] = &one
+		list[i].name = key(w, say, &all[i])
+		if g := groups[list[i].name]; g != nil {
+			g.join(list[i])
+			continue
+		}
+		groups[list[i].name] = &list[i]
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b *held) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.href, b.href))
-	})
+	if key == nil {
+		return rows
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *held) int { return cmp.Compare(a.name, b.name) })
 }
 
 func (g *held) join(one held) {
@@ -107,13 +115,15 @@ func (g *held) join(one held) {
 	}
 }
 
-func holderModel(say page.Words, h held, grouped bool) fleet.HolderModel {
-	m := fleet.HolderModel{Name: ui.StackModel{Title: h.name, Href: h.href, Detail: h.detail}, Owner: h.owner,
-		Size: h.size, Held: say.Duration(h.longest), Use: say.S("web.unknown"), Money: say.Money(h.money),
+func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderModel {
+	m := fleet.HolderModel{Name: ui.StackModel{Title: h.name}, Use: say.S("web.unknown"), Money: say.Money(h.money),
 		Idle: say.S("web.unknown")}
 	if grouped {
 		m.Name.Detail, m.Held = say.S("fleet.use.workloads", "Count", h.count),
 			say.S("fleet.use.up_to", "Time", say.Duration(h.longest))
+	} else {
+		m.Name.Href, m.Name.Detail = page.WorkloadPath(h.one.ID), w.TeamTitle(h.one.Tenant)
+		m.Owner, m.Size, m.Held = h.one.OwnerName, say.SizeTitle(h.one.Size), say.Duration(h.longest)
 	}
 	if h.weight > 0 {
 		mean := h.sum / h.weight

@@ -77,27 +77,44 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 		return nil, err
 	}
 	ids = page.Sorted(l, ids, map[string]page.Key[workload.ID]{l.Sort: page.ByKnown(of)})
-	first := min(l.Offset(), len(ids))
-	return w.Workloads.Some(k.Ctx, k.Actor, ids[first:min(first+page.RowsPerPage, len(ids))])
+	return w.Workloads.Some(k.Ctx, k.Actor, ids)
 }
 
 // rankOf is what each of a list has cost, or how much it uses its GPUs now.
 func (w *Pages) rankOf(k page.Call, sort string, ids []workload.ID) (func(workload.ID) (float64, bool), error) {
 	if sort == byCost {
-		costs, err := w.Workloads.CostsOf(k.Ctx, ids...)
+		costs, err := w.Workloads.ComparedCosts(k.Ctx, ids)
 		return func(id workload.ID) (float64, bool) {
 			cost, ok := costs[id]
-			return float64(cost.Minor), ok
+			return float64(cost), ok
 		}, err
 	}
+	if !k.Actor.SeesAll() {
+		running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
+		return known(w.useOf(running)), err
+	}
+	change, err := w.Workloads.LastChange(k.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	rank, err := w.usages.Get(change, k.Words.Now, page.ReadingEvery/3, func() (map[workload.ID]float64, error) {
+		running, err := w.Workloads.Living(k.Ctx, k.Actor, func(r *workload.Workload) bool {
+			return r.State == workload.Running
+		})
+		return w.useOf(running), err
+	})
+	return known(rank), err
+}
+
+// useOf is how much each uses its GPUs now, of those that are measured.
+func (w *Pages) useOf(running []*workload.Workload) map[workload.ID]float64 {
 	rank := map[workload.ID]float64{}
-	running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
 	for _, r := range running {
 		if now := blocks.MeanEngine(w.Metrics.Live(r.Cluster, r.Namespace, r.Observed.Pod)); now.Known() {
 			rank[r.ID] = now.Value
 		}
 	}
-	return known(rank), err
+	return rank
 }
 
 func known(rank map[workload.ID]float64) func(workload.ID) (float64, bool) {

@@ -4,6 +4,7 @@ package home
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -16,4 +17,6 @@ type Pages struct {
 	Requests  *request.Service
 	Offers    *request.Offers
 	Idle      *idle.Service
+
+	usages memo.Memo[int64, map[workload.ID]float64]
 }

@@ -180,11 +180,13 @@ func ByKnown[T any, N ~int | ~int64 | ~float64](of func(T) (N, bool)) Key[T] {
 	}
 }
 
-// Sorted is all rows in the order of the list; rows that are alike in it stay as they were.
+// Sorted are the rows of the list's page in its order; rows that are alike in it stay as they were.
 func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
+	begin := min(l.Offset(), len(rows))
+	end := min(begin+RowsPerPage, len(rows))
 	of, ok := keys[l.Sort]
 	if !ok {
-		return rows
+		return rows[begin:end]
 	}
 	type keyed struct {
 		key
@@ -199,7 +201,7 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 		list[i].key, list[i].known = of(row)
 		list[i].place = i
 	}
-	slices.SortFunc(order, func(a, b *keyed) int {
+	order = firstOf(order, end, func(a, b *keyed) int {
 		place := cmp.Compare(a.place, b.place)
 		switch {
 		case a.known != b.known && a.known:
@@ -217,19 +219,34 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 		}
 		return place
 	})
-	out := make([]T, len(order))
-	for i, k := range order {
-		out[i] = k.row
+	out := make([]T, 0, RowsPerPage)
+	for _, k := range order[begin:] {
+		out = append(out, k.row)
 	}
 	return out
 }
 
-// RowsOf sorts a list that is in memory and takes the page that is asked for.
+// firstOf are the n first of a list in an order, and no other: a page shows few of thousands.
+func firstOf[T any](list []T, n int, compare func(a, b T) int) []T {
+	best, cut := make([]T, 0, min(len(list), 2*n)), false
+	for _, item := range list {
+		if cut && compare(item, best[n-1]) >= 0 {
+			continue
+		}
+		if best = append(best, item); len(best) == 2*n {
+			slices.SortFunc(best, compare)
+			best, cut = best[:n], true
+		}
+	}
+	slices.SortFunc(best, compare)
+	return best[:min(n, len(best))]
+}
+
+// RowsOf is the page that is asked for of a list that is in memory.
 func RowsOf[T any](say Words, l List, title string, rows []T, keys map[string]Key[T]) ([]T, ui.ListModel) {
 	m := l.Model(say, title, len(rows))
 	l = l.Within(len(rows))
-	rows = Sorted(l, rows, keys)
-	return rows[l.Offset():min(len(rows), l.Offset()+RowsPerPage)], m
+	return Sorted(l, rows, keys), m
 }
 
 // Matching are the rows in whose text each word that was typed is found.

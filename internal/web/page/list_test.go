@@ -1,7 +1,9 @@
 package page
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +81,30 @@ func TestWhatAnAddressAsksOfAList(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestPagesOfALongListFollowEachOther: each has the next rows of the order, and together they have all of them once.
+func TestPagesOfALongListFollowEachOther(t *testing.T) {
+	t.Parallel()
+	rows := make([]int, 7*RowsPerPage+3)
+	for i := range rows {
+		rows[i] = i * 7919 % 101 // many are alike
+	}
+	at := func(n int) int { return rows[n] }
+	numbers := make([]int, len(rows))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	want := slices.Clone(numbers)
+	slices.SortStableFunc(want, func(a, b int) int { return at(a) - at(b) })
+	var got []int
+	for n := 1; (n-1)*RowsPerPage < len(rows); n++ {
+		l, _ := listAt(t, fmt.Sprintf("sort=use&p=%d", n), "", len(rows))
+		got = append(got, Sorted(l, numbers, map[string]Key[int]{"use": ByNumber(at)})...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the rows of all pages (-want +got):\n%s", diff)
 	}
 }
 

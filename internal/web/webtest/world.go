@@ -340,7 +340,7 @@ func (w *World) knowsTeam(name string) bool { _, ok := w.Site.Directory.ByName(n
 
 // resources are the services for what runs.
 func (w *World) resources() {
-	w.WorkloadService = &workload.Service{Store: w.Store, Grace: 7 * 24 * time.Hour,
+	w.WorkloadService = &workload.Service{Store: w.Store, Changes: w.Store, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
 		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor},
 		Schedules: func(team string) schedule.Team { return w.Tenants.ScheduleOf(team) }}

@@ -231,3 +231,25 @@ func TestFoldingIsRemembered(t *testing.T) {
 		t.Errorf("an unknown part: want 404, got %d", got)
 	}
 }
+
+// Who chooses an entry of the navigation reads the same words at the top of the page.
+func TestAPageHasTheNameOfItsEntry(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for who, start := range map[*identity.Person]string{&webtest.Anna: "/", &webtest.Dora: "/platform"} {
+		links := read(t, w.Get(*who, start), http.StatusOK).Find(".gp-nav__link[href]:has(.gp-nav__label)")
+		if links.Length() < 6 {
+			t.Fatalf("%s: want the entries of a side, got %d", who.Name, links.Length())
+		}
+		links.Each(func(_ int, s *goquery.Selection) {
+			href, label := s.AttrOr("href", ""), textOf(s.Find(".gp-nav__label"))
+			if !strings.HasPrefix(s.AttrOr("data-test", ""), "nav-") {
+				return // help, which the menu of a narrow screen has too
+			}
+			title := textOf(read(t, w.Get(*who, href), http.StatusOK).Find("h1"))
+			if title != label {
+				t.Errorf("%s, %s: the entry is %q, the page %q", who.Name, href, label, title)
+			}
+		})
+	}
+}

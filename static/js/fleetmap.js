@@ -82,7 +82,7 @@ function begin() {
   /* ---- the drawer ---- */
 
   map.addEventListener('click', (event) => {
-    const card = event.target.closest?.('.gp-map__card');
+    const card = event.target.closest?.('a.gp-map__card, .gp-gpu__pick');
     if (!card || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     if (!drawer.contains(card)) {

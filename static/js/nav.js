@@ -1,4 +1,5 @@
 // Folds the navigation and its groups at once; the server remembers it, so that the next page comes as this one was left.
+// The entry of the page is scrolled into view.
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (!form.matches('[data-nav-form]')) return;
@@ -22,4 +23,15 @@ async function remember(to, part, fold) {
   } catch {
     // it is folded here, and asked for again on the next page
   }
+}
+
+const nav = document.getElementById('gp-nav');
+nav?.addEventListener('toggle', reveal);
+reveal();
+
+function reveal() {
+  const entry = nav?.querySelector('.gp-nav__link--current')?.getBoundingClientRect();
+  if (!entry?.height) return; // folded
+  const { top, bottom } = nav.getBoundingClientRect();
+  if (entry.top < top || entry.bottom > bottom - 16) nav.scrollTop += (entry.top + entry.bottom - top - bottom) / 2;
 }

@@ -66,6 +66,14 @@ func (c usageChoice) path(path string, more ...string) string {
 	return path + "?" + q.Encode()
 }
 
+// usageTitle is that of the entry of the navigation.
+func usageTitle(say page.Words, s usage.Scope) string {
+	if s == usage.All {
+		return say.S("web.nav.usage-all")
+	}
+	return say.S("usage.title")
+}
+
 // usage answers: what did we hold, what did it cost, how much of it for nothing.
 func (w *Pages) usage(k page.Call) (page.View, error) {
 	c := w.usageChoice(k)
@@ -74,7 +82,7 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := usageview.PageModel{Zone: w.Usage.Zone.String(), Final: statement.Final(),
+	m := usageview.PageModel{Title: usageTitle(say, c.scope), Zone: w.Usage.Zone.String(), Final: statement.Final(),
 		CSV: c.path("/usage/export", "format", "csv"), Focus: c.path("/usage/export", "format", "focus"),
 		Tabs: page.UsageTabs(k, c.scope, "/usage"), Statement: w.usageStatement(k, c, statement)}
 	charts, expected, err := w.dailyCharts(k, c, statement)
@@ -89,7 +97,7 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 	if len(expected) > 0 {
 		m.Statement.Totals.Expected = say.Monies(expected)
 	}
-	return page.View{Title: say.S("usage.title"), Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
+	return page.View{Title: m.Title, Nav: page.UsagePlace(c.scope), Wide: true, Body: usageview.Page(m),
 		Parts: []page.Part{{ID: "usage-statement", Draw: func(page.Words) templ.Component {
 			return usageview.Statement(m.Statement)
 		}}}}, nil

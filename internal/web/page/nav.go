@@ -48,13 +48,13 @@ var platformPlaces = []placeGroup{
 		{"idle", IdlePath, "clock", identity.ReadRules}}},
 	{"organization", []place{{"tenants", TenantsPath, "tenants", identity.ReadTenants},
 		{"people", PeoplePath, "user", identity.ReadPeople}, {"budgets", BudgetsPath, "budget", identity.ReadBudget},
-		{"usage-all", UsageAllPath, "usage", identity.ReadUsage}, {"demand", DemandPath, "waiting", identity.ReadUsage},
+		{"usage-all", UsageAllPath, "usage", identity.ReadUsage}, {"demand", DemandPath, "hourglass", identity.ReadUsage},
 		{"reconciliation", ReconciliationPath, "plan", identity.ReadUsage}}},
 	{"system", []place{{"system", SystemPath, "gear", identity.ReadSystem},
 		{"clusters", ClustersPath, "fleet", identity.ReadClusters},
 		{"metrics", MetricsPath, "pulse", identity.ReadMetrics},
 		{"notifications", "/admin/notifications", "bell", identity.ReadDeliveries},
-		{"differences", DifferencesPath, "warning", identity.ReadDifferences},
+		{"differences", DifferencesPath, "reload", identity.ReadDifferences},
 		{"audit", "/audit", "audit", identity.ReadAudit}}},
 }
 

@@ -43,6 +43,7 @@ type NodeHealth struct {
 // CardHealth is one card, as far as anybody speaks of it.
 type CardHealth struct {
 	UUID, Model string
+	Number      int  // on its node, from one; 0: no agent tells
 	Gone        bool // quarantined, and nobody names it any more
 	Lost        bool // the driver has lost it
 	Quarantine  *Quarantine
@@ -303,11 +304,11 @@ func (h *NodeHealth) card(uuid string) *CardHealth {
 func (h *NodeHealth) addCards(n *inventory.Node) {
 	for _, c := range n.Cards.Each {
 		if c.UUID == "" {
-			h.Cards = append(h.Cards, CardHealth{Model: c.Model, Lost: c.Lost})
+			h.Cards = append(h.Cards, CardHealth{Model: c.Model, Number: c.Index + 1, Lost: c.Lost})
 			continue
 		}
 		card := h.card(c.UUID)
-		card.Model, card.Lost, card.Agent = c.Model, c.Lost, c.Errors
+		card.Model, card.Number, card.Lost, card.Agent = c.Model, c.Index+1, c.Lost, c.Errors
 	}
 	for _, d := range n.Devices {
 		if uuid := d.CardOf(); uuid != "" {

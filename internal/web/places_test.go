@@ -61,6 +61,11 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
+	for _, words := range []string{"MIG slice 10 GB", "1g.10gb", "MIG slice 40 GB"} { // titles of the catalog, and a profile
+		if !strings.Contains(textOf(bars), words) {
+			t.Errorf("want %q, got %q", words, textOf(bars))
+		}
+	}
 	if got := textOf(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
 		!strings.Contains(got, "0 of 4 available") ||
 		!strings.Contains(got, "is unhealthy") {
@@ -75,10 +80,10 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 			return s.Text()
 		}), " | "))
 	})
-	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Room for: 1g.10gb " +
+	want := []string{"Card 1: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Room for: 1g.10gb " +
 		"(1, 2, 3), 2g.20gb (2)",
-		"Card 1: NVIDIA H100 80GB HBM3 | MIG is enabled without any slice. | Nothing more fits.",
-		"Card 2: model unknown | Does not respond: fell off the bus or needs a reset."}
+		"Card 2: NVIDIA H100 80GB HBM3 | MIG is enabled without any slice. | Nothing more fits.",
+		"Card 3: model unknown | Does not respond: fell off the bus or needs a reset."}
 	if diff := cmp.Diff(want, cards); diff != "" {
 		t.Errorf("the layout in words (-want +got):\n%s", diff)
 	}

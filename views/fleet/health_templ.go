@@ -836,6 +836,8 @@ func healthName(r HealthRowModel) ui.StackModel {
 
 func healthRowModel(r HealthRowModel) ui.RowModel {
 	switch {
+	case r.Node && r.State.Kind == ui.Danger:
+		return ui.RowModel{Kind: ui.Danger, Test: "health-node"}
 	case r.Node:
 		return ui.RowModel{Test: "health-node"}
 	case r.State.Kind == ui.Danger:

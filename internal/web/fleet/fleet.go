@@ -177,8 +177,9 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 			*list = append(*list, fleet.GroupModel{Title: title})
 		}
 		g := &(*list)[at]
-		g.Bars = append(g.Bars, fleet.BarModel{Label: kindWords(say, t.Kind), Resource: t.Resource,
-			Detail: totalDetail(say, t), Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
+		label, profile := w.sliceTitle(say, t.Resource, t.Kind)
+		g.Bars = append(g.Bars, fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t, profile),
+			Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
 	}
 	return append(groups, unnamed...)
 }
@@ -197,9 +198,34 @@ func vendorName(say page.Words, resource string) string {
 	return say.S("fleet.model_unknown")
 }
 
-// totalDetail says what a bar rests on: the cards behind shares, and warnings.
-func totalDetail(say page.Words, t inventory.Total) string {
+// sliceTitle is what the catalog calls the size that is one such slice, with the slice's profile beside it. Where no
+// size is, or several with different titles are, it is the kind in words, and the profile is in it.
+func (w *Pages) sliceTitle(say page.Words, resource string, k inventory.Kind) (title, profile string) {
+	if k.Unit != inventory.Slice || k.Profile == "" {
+		return kindWords(say, k), ""
+	}
+	for _, s := range w.Site().Catalog.Sizes {
+		a := s.Accelerator
+		if s.Hidden || a.Resource != resource || a.Profile != k.Profile || s.Devices() != 1 {
+			continue
+		}
+		if title != "" && title != say.SizeTitle(s) {
+			return kindWords(say, k), ""
+		}
+		title = say.SizeTitle(s)
+	}
+	if title == "" {
+		return kindWords(say, k), ""
+	}
+	return title, k.Profile
+}
+
+// totalDetail says what a bar rests on: the profile of a slice that has a title, the cards behind shares, and warnings.
+func totalDetail(say page.Words, t inventory.Total, profile string) string {
 	var parts []string
+	if profile != "" {
+		parts = append(parts, profile)
+	}
 	switch {
 	case t.Unit == inventory.Share && t.Slices > 0:
 		parts = append(parts, say.S("fleet.shares_of_slices", "Count", t.Slices))
@@ -299,7 +325,8 @@ func (w *Pages) resourceModel(k page.Call, n *inventory.Node, r inventory.Resour
 		could = 0
 	}
 	kind := inventory.KindOf(*n, r.Name)
-	m := cells{name: r.Name, words: resourceWords(say, kind, inventory.Isolation(*n, r.Name), could, r.Present())}
+	m := cells{name: r.Name,
+		words: w.resourceWords(say, r.Name, kind, inventory.Isolation(*n, r.Name), could, r.Present())}
 	if unit := kind.Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}
@@ -333,14 +360,16 @@ func (w *Pages) devicesModel(k page.Call, n *inventory.Node, t inventory.Total,
 			m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, 1)
 		}
 	}
-	m.words = resourceWords(say, t.Kind, isolation, t.Free, t.Total)
+	m.words = w.resourceWords(say, t.Resource, t.Kind, isolation, t.Free, t.Total)
 	m.fill(say, t.Free, t.Broken)
 	return m.model(say)
 }
 
 // resourceWords say of one resource what it is, how well it is kept apart, and what is free.
-func resourceWords(say page.Words, kind inventory.Kind, isolation catalog.Isolation, free, total int64) string {
-	parts := []string{kindWords(say, kind)}
+func (w *Pages) resourceWords(say page.Words, resource string, kind inventory.Kind, isolation catalog.Isolation,
+	free, total int64) string {
+	title, _ := w.sliceTitle(say, resource, kind)
+	parts := []string{title}
 	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share ||
 		kind.Unit == inventory.VirtualCard {
 		parts = append(parts, say.S("web.isolation_"+string(isolation)))

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -201,7 +200,7 @@ func missingOf(n *health.NodeHealth) []string {
 func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.CardHealth) fleet.HealthRowModel {
 	say, level := k.Words, c.Level()
 	m := fleet.HealthRowModel{
-		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
+		Name:  ui.StackModel{Title: healthCardTitle(say, c), Detail: n.Name},
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity),
@@ -223,6 +222,14 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
+}
+
+// healthCardTitle is the card's model; one that the driver has lost has none any more, but its number on the node.
+func healthCardTitle(say page.Words, c *health.CardHealth) string {
+	if c.Model == "" && c.Number > 0 {
+		return say.S("fleet.use.card", "Number", c.Number)
+	}
+	return cardName(say, c.Model)
 }
 
 func shortUUID(uuid string) string {

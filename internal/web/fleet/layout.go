@@ -26,7 +26,8 @@ func physicalCard(say page.Words, c inventory.PhysicalCard) fleet.CardModel {
 	if model == "" {
 		model = say.S("fleet.model_unknown")
 	}
-	m := fleet.CardModel{Title: say.S("fleet.layout_card", "Index", c.Index, "Model", model), Axis: c.Axis}
+	// numbered as on the map, from one
+	m := fleet.CardModel{Title: say.S("fleet.layout_card", "Index", c.Index+1, "Model", model), Axis: c.Axis}
 	switch {
 	case c.Lost:
 		m.Words, m.Axis = say.S("fleet.layout_lost"), 0

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -261,11 +262,12 @@ func (w *Pages) largest(k page.Call, team map[string]string) []string {
 func (w *Pages) moneyScheme(k page.Call) scheme {
 	spent, most := w.idleMoney(k)
 	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", gapClass}}
-	step := func(i int64) usage.Money { return usage.Money{Minor: most.Minor * i / 4, Currency: most.Currency} }
+	step := roundStep(most)
 	s.words = func(say page.Words) []string {
 		words := []string{say.S("fleet.map.money_none")}
 		for i := range int64(4) {
-			words = append(words, say.S("fleet.map.money_to", "Money", say.Money(step(i+1))))
+			words = append(words, say.S("fleet.map.money_to", "Money",
+				say.WholeMoney(usage.Money{Minor: step * (i + 1), Currency: most.Currency})))
 		}
 		return append(words, say.S("fleet.map.money_unpriced"), say.S("fleet.map.money_free"), say.S("fleet.map.use_gap"))
 	}
@@ -289,9 +291,22 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 		case sum == 0 || most.Minor == 0:
 			return s.color("none")
 		}
-		return s.color([...]string{"m1", "m2", "m3", "m4"}[min(3, (sum*4-1)/most.Minor)])
+		return s.color([...]string{"m1", "m2", "m3", "m4"}[min(3, (sum-1)/step)])
 	}
 	return s
+}
+
+// roundStep is how far the four colors of money reach each, in minor units: a round amount, 1, 2 or 5 of a power of
+// ten, so that the fourth takes in the most.
+func roundStep(most usage.Money) int64 {
+	unit := int64(math.Pow10(usage.Digits(most.Currency)))
+	for step := unit; ; step *= 10 {
+		for _, times := range []int64{1, 2, 5} {
+			if 4*step*times >= most.Minor {
+				return step * times
+			}
+		}
+	}
 }
 
 // idleMoney is what the devices of each pod cost for nothing, per device, and the most that any did.

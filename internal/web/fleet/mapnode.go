@@ -79,8 +79,9 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 	for i := range n.Cards {
 		card := &n.Cards[i]
 		colors := paint.Of(card)
-		s := fleet.MapCardModel{ID: "gpu-card-" + strconv.Itoa(i), Href: nodeHref(j.Cluster, n.Name, i),
-			Words: say.S("fleet.use.card", "Number", i+1) + ": " + summary(use.words(say), colors, len(use.colors)-1)}
+		title := say.S("fleet.use.card", "Number", i+1)
+		s := fleet.MapCardModel{ID: "gpu-card-" + strconv.Itoa(i), Title: title, Href: nodeHref(j.Cluster, n.Name, i),
+			Words: title + ": " + summary(use.words(say), colors, len(use.colors)-1)}
 		for p, color := range colors {
 			s.Parts = append(s.Parts, fleet.MapPartModel{Class: use.colors[color], Size: widthOf(card, &card.Parts[p])})
 		}
@@ -158,6 +159,20 @@ func (w *Pages) gpuParts(k page.Call, j *joined, n *fleetmap.Node, c *fleetmap.C
 		}
 		m.Parts = append(m.Parts, r)
 	}
+	m.Rests = restsOfAll(m.Parts)
+}
+
+// restsOfAll is what the readings of every part rest on; nil where they differ.
+func restsOfAll(parts []fleet.GPUPartModel) *ui.AgeModel {
+	for _, p := range parts {
+		if p.Rests != parts[0].Rests {
+			return nil
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return &parts[0].Rests
 }
 
 func partTitle(say page.Words, c *fleetmap.Card, p *fleetmap.Part) string {

@@ -63,12 +63,17 @@ func (w Words) CurrencyMarks(currency string) (before, behind string) {
 
 // Money is "€1,234.50" in English, Chinese and Korean, and "1.234,50 €" in German; a currency without a sign is written
 // with its code.
-func (w Words) Money(m usage.Money) string {
+func (w Words) Money(m usage.Money) string { return w.money(m, usage.Digits(m.Currency)) }
+
+// WholeMoney is Money of a round amount: "€10".
+func (w Words) WholeMoney(m usage.Money) string { return w.money(m, 0) }
+
+func (w Words) money(m usage.Money, digits int) string {
 	sign, minor := "", m.Minor
 	if minor < 0 {
 		sign, minor = "−", -minor
 	}
-	amount := ui.Number(w.Localizer, usage.Money{Minor: minor, Currency: m.Currency}.Float(), usage.Digits(m.Currency))
+	amount := ui.Number(w.Localizer, usage.Money{Minor: minor, Currency: m.Currency}.Float(), digits)
 	symbol, known := w.symbol(m.Currency)
 	switch {
 	case m.Currency == "":

@@ -35,7 +35,7 @@ func Troubled(s Scope) *World {
 			{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01", At: Now,
 				Issues: []gpumetrics.Issue{
 					{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_since", "Code", 79, "Class",
-						i18n.T("gpumetrics.xid.bus"), "Time", Now.Add(-3*time.Hour).UTC().Format("2006-01-02 15:04")),
+						i18n.T("gpumetrics.xid.bus"), "Time", i18n.MomentUTC(Now.Add(-3*time.Hour))),
 						Todo: i18n.T("gpumetrics.todo.bus")}}},
 			{UUID: "GPU-well", Model: "NVIDIA L4", Node: "gpu-02", At: Now},
 		},

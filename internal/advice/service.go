@@ -297,8 +297,8 @@ func report(all []Advice, asOf time.Time, rule Rule) Report {
 		}
 	}
 	byName := func(a, b *Advice) int { return cmp.Compare(a.Workload.Name, b.Workload.Name) }
-	byWorth := func(a, b *Advice) int { // larger before smaller: something fails there
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Saves.Minor, a.Saves.Minor), byName(a, b))
+	byWorth := func(a, b *Advice) int { // what saves comes first, the most of it at the top
+		return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(b.Saves.Minor, a.Saves.Minor), byName(a, b))
 	}
 	slices.SortFunc(advice, byWorth)
 	slices.SortFunc(put, byWorth)

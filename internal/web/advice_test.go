@@ -28,8 +28,8 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	w := sized(t)
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantText(t, doc, "advice", "Use MIG slice 10 GB and save €2,445.50 a month.",
-		"Peak GPU memory: 6 GiB of 80 GiB in 14 d.", "3 %", "€0.55")
+	wantText(t, doc, "advice", "Save €2,445.50 a month: use MIG slice 10 GB.",
+		"Peak GPU memory", "6 GiB of 80 GiB", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
 	wantText(t, form, "start-replaces", "Replaces digits", "digits-home")
@@ -40,7 +40,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 		t.Errorf("want the smaller size chosen, got %q", v)
 	}
 	if v := form.Find("input[name=reason]").AttrOr("value", ""); !strings.Contains(v,
-		"Replaces digits: Use MIG slice 10 GB") {
+		"Replaces digits: Save €2,445.50 a month: use MIG slice 10 GB. Peak GPU memory: 6 GiB of 80 GiB in 14 d.") {
 		t.Errorf("want the reason filled in, in case somebody has to approve, got %q", v)
 	}
 
@@ -58,7 +58,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	list := read(t, w.Get(webtest.Anna, "/usage/advice"), http.StatusOK)
 	wantText(t, list, "advice-put", "digits")
 	wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/restore", back))
-	wantText(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "and save")
+	wantText(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "Save €")
 
 	read(t, w.Post(webtest.Anna, "/usage/advice/w-train-resnet/dismiss", back), http.StatusConflict)
 	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss",

@@ -32,15 +32,17 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: say.S("advice.lead", "Window",
-		say.Duration(r.Rule.Window), "After", say.Duration(r.Rule.After)),
+	lead := say.S("advice.lead", "Window", say.Duration(r.Rule.Window), "After", say.Duration(r.Rule.After)) + " "
+	if r.AsOf.IsZero() {
+		lead += say.S("advice.never")
+	} else {
+		lead += say.S("advice.as_of", "Time", say.At(r.AsOf).Exact)
+	}
+	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: lead,
 		Tabs: page.UsageTabs(k, scope, page.AdvicePath)},
 		Scopes: adviceScopes(k, scope), Saves: say.Money(r.Saves),
 		Smaller: say.Number(float64(ofKind(r.Advice, advice.Smaller))),
 		Larger:  say.Number(float64(ofKind(r.Advice, advice.Larger)))}
-	if !r.AsOf.IsZero() {
-		m.AsOf = say.At(r.AsOf).Exact
-	}
 	back := page.AdvicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
 	for _, a := range r.Advice {
 		item := w.adviceItem(k, *a, back)
@@ -111,7 +113,10 @@ func adviceTitle(say page.Words, a advice.Advice) string {
 func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview.ItemModel {
 	say := k.Words
 	m := adviceview.ItemModel{ID: "advice-" + page.Slug(string(a.Workload.ID)), Title: adviceTitle(say, a),
-		Lead: adviceLead(say, a), Evidence: evidenceModel(say, a), Back: back}
+		Evidence: evidenceModel(say, a), Back: back}
+	if !used(a.Evidence) { // otherwise the readings say it
+		m.Lead = adviceLead(say, a)
+	}
 	for _, s := range a.Signs {
 		m.Notes = append(m.Notes, say.S("advice.sign_"+string(s), "Share", say.Percent(100*shareOf(s, a.Evidence)), "Memory",
 			say.Quantity(a.Workload.Size.Memory)))
@@ -135,10 +140,13 @@ func shareOf(s advice.Sign, e advice.Evidence) float64 {
 	return e.FullShare()
 }
 
+// used reports whether something was measured that is more than nothing.
+func used(e advice.Evidence) bool { return e.Measured > 0 && (e.PeakMiB > 0 || e.Mean > 0) }
+
 // adviceLead is the evidence in a sentence; nothing where only the end of a program speaks.
 func adviceLead(say page.Words, a advice.Advice) string {
 	e := a.Evidence
-	if e.Measured <= 0 || e.PeakMiB <= 0 && e.Mean <= 0 {
+	if !used(e) {
 		if e.Measured > 0 {
 			return say.S("advice.lead_unused", "Time", say.Duration(e.Measured))
 		}
@@ -154,13 +162,9 @@ func evidenceModel(say page.Words, a advice.Advice) *adviceview.EvidenceModel {
 	if e.Measured <= 0 {
 		return nil
 	}
-	m := &adviceview.EvidenceModel{Peak: say.GiB(e.PeakMiB / 1024), Has: say.GiB(has), HasKnown: has > 0,
-		Mean: say.Percent(e.Mean), MeanShare: e.Mean / 100, High: say.Percent(e.High), Measured: say.Duration(e.Measured),
-		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage()), CoverageShare: e.Coverage()}
-	if m.HasKnown {
-		m.PeakShare = e.PeakMiB / 1024 / has
-	}
-	return m
+	return &adviceview.EvidenceModel{Peak: say.GiB(e.PeakMiB / 1024), Has: say.GiB(has), HasKnown: has > 0,
+		Mean: say.Percent(e.Mean), High: say.Percent(e.High), Measured: say.Duration(e.Measured),
+		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage())}
 }
 
 // adviceNotes are the differences that nobody measures, and where the money comes from.

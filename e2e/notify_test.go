@@ -155,8 +155,8 @@ func TestTheRecordShowsBeforeAndAfter(t *testing.T) {
 		pat := signIn(t, "pat", l)
 		pat.open("/audit?kind=rules.saved")
 		pat.click("[data-test=event-more] summary")
-		pat.reads("[data-test=event-more]", "recorded.outcome")
-		pat.reads("[data-test=event-more]", "recorded.when")
+		pat.reads("[data-test=event-facts]", "recorded.outcome")
+		pat.reads("[data-test=event-facts]", "recorded.when")
 		pat.accessible()
 		pat.shot(name)
 	}

@@ -190,6 +190,9 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 	wantText(t, doc, "event-change", "approve")
 	wantText(t, doc, "event-change", "<b>refuse</b>")
 	wantText(t, doc, "event-behalf", webtest.Olaf.Name)
+	if !part(doc, "event").Next().Is("[data-test=event-facts]") {
+		t.Error("want what an event opens in the row below it")
+	}
 	all := read(t, w.Get(webtest.Eli, "/audit?kind=workload.created"), http.StatusOK)
 	wantText(t, all, "event-credential", "nightly training (gpp_q7)")
 	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0,

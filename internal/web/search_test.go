@@ -183,3 +183,27 @@ func newGet(path string) *http.Request {
 	}
 	return r
 }
+
+// The page has a few of each kind with the way to the rest of it, and back to all.
+func TestTheSearchPageHasAFewOfEachKind(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Dora, "/search?q=a"), http.StatusOK)
+	if n := doc.Find("[data-test=found-page] li").Length(); n != 3 {
+		t.Errorf("want three pages, got %d", n)
+	}
+	more := part(doc, "more-page")
+	wantText(t, doc, "more-page", "more")
+	doc = read(t, w.Get(webtest.Dora, more.AttrOr("href", "")), http.StatusOK)
+	if n := doc.Find("[data-test=found-page] li").Length(); n <= 3 {
+		t.Errorf("want all pages, got %d", n)
+	}
+	wantAbsent(t, doc, "found-action", "more-page")
+	if href := part(doc, "all-kinds").AttrOr("href", ""); href != "/search?q=a" {
+		t.Errorf("want the way back, got %q", href)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/search?q=a&kind=nonsense"), http.StatusOK), "all-kinds")
+	if n := read(t, w.Get(webtest.Dora, "/search"), http.StatusOK).Find("[data-test=found-page] li").Length(); n <= 10 {
+		t.Errorf("without a word want a map of the site, got %d pages", n)
+	}
+}

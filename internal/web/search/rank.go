@@ -16,6 +16,7 @@ const (
 	fewestStored  = 2
 	mostInPalette = 5 // of each kind
 	mostOnPage    = 20
+	fewOnPage     = 3 // of each kind, until one is chosen
 )
 
 // query is what somebody searches for.

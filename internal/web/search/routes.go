@@ -2,6 +2,8 @@ package search
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,9 +28,36 @@ func (w *Pages) search(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	r := results(k, q, groups)
+	if q.text != "" { // without a word all pages are listed, as a map of the site
+		r.Groups = ofKind(k, q, r.Groups, search.Kind(k.Get("kind")))
+	}
 	m := search.PageModel{Header: ui.HeaderModel{Title: k.Words.S("search.title"), Lead: k.Words.S("search.lead")},
-		Path: page.SearchPath, Query: q.text, Longest: longest, Results: results(k, q, groups)}
+		Path: page.SearchPath, Query: q.text, Longest: longest, Results: r}
 	return page.View{Title: m.Header.Title, Body: search.Page(m)}, nil
+}
+
+// ofKind are the results of one kind, or a few of each with the way to the others.
+func ofKind(k page.Call, q query, groups []search.GroupModel, kind search.Kind) []search.GroupModel {
+	of := func(kind search.Kind) string {
+		values := url.Values{"q": {q.text}}
+		if kind != "" {
+			values.Set("kind", string(kind))
+		}
+		return page.SearchPath + "?" + values.Encode()
+	}
+	if i := slices.IndexFunc(groups, func(g search.GroupModel) bool { return g.Kind == kind }); i >= 0 {
+		groups[i].AllURL = of("")
+		return groups[i : i+1]
+	}
+	for i := range groups {
+		g := &groups[i]
+		if more := len(g.Hits) - fewOnPage; more > 0 {
+			g.Hits, g.MoreURL = g.Hits[:fewOnPage], of(g.Kind)
+			g.More = k.Words.S("search.more", "Count", more)
+		}
+	}
+	return groups
 }
 
 // results is the part of the palette.

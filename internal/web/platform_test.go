@@ -26,7 +26,7 @@ func TestPlatformOverview(t *testing.T) {
 	wantText(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
 	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")
 	wantText(t, doc, "item-budgets", "No team has a budget")
-	wantText(t, doc, "item-licenses", "3 of 4 seats available")
+	wantText(t, doc, "item-licenses", "3", "of 4 seats")
 	wantText(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
 	bad := 0
 	health := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
@@ -68,6 +68,10 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantText(t, doc, "no-metrics", "No GPU metrics yet")
+	wantText(t, doc, "check-metrics", "Check GPU metrics")
+	if got := textOf(part(doc, "item-health")); !strings.Contains(got, "1 broken") || strings.Contains(got, "1 1") {
+		t.Errorf("want the figure once, got %q", got)
+	}
 	wantText(t, doc, "idle-day", "unknown")
 	wantText(t, doc, "month-idle", "unknown")
 	wantText(t, doc, "month-note", "No utilization is recorded for this month")

@@ -27,16 +27,20 @@ func (w *Pages) attentionItems(say page.Words, o overview, pending request.Page)
 	return items
 }
 
-// healthParts names what there is some of.
+// healthParts names what there is some of, with how many of each; of one kind alone the figure beside it says that.
 func healthParts(say page.Words, broken, warned, quarantined int) string {
-	var parts []string
+	var parts, alone []string
 	for _, p := range []struct {
 		id string
 		n  int
 	}{{"broken", broken}, {"warned", warned}, {"quarantined", quarantined}} {
 		if p.n > 0 {
 			parts = append(parts, say.S("platform.health_"+p.id, "Count", p.n))
+			alone = append(alone, say.S("platform.health_all_"+p.id))
 		}
+	}
+	if len(alone) == 1 {
+		return alone[0]
 	}
 	return strings.Join(parts, ", ")
 }
@@ -108,8 +112,7 @@ func licenseItem(say page.Words, o overview) platformview.ItemModel {
 		}
 		least = share
 		m.Value = strconv.Itoa(l.Status.Free())
-		m.Detail = say.S("platform.licenses_detail", "Pool", cmp.Or(p.Title, p.Name), "Free", l.Status.Free(), "Seats",
-			p.Seats)
+		m.Detail = say.S("platform.licenses_detail", "Pool", cmp.Or(p.Title, p.Name), "Seats", p.Seats)
 		switch {
 		case l.Status.Over() > 0:
 			m.Kind = ui.Danger

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gpu-portal/gpu-portal/views/search"
 )
@@ -94,7 +95,7 @@ func place(title, word string) int {
 		switch {
 		case at == 0:
 			return beginsTitle
-		case !alphanumeric(lastRune(title[:at])):
+		case !endsInWord(title[:at]):
 			best = max(best, beginsWord)
 		default:
 			best = max(best, foundInside)
@@ -103,12 +104,11 @@ func place(title, word string) int {
 	}
 }
 
-func lastRune(text string) rune {
-	runes := []rune(text)
-	return runes[len(runes)-1]
+// endsInWord reports whether the last character is a letter or a digit.
+func endsInWord(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
-
-func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // ranked leaves the best of each kind, and puts the kind with the best hit first. Equal ones stay in their order.
 func ranked(groups []group, most int) []group {

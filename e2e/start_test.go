@@ -86,7 +86,7 @@ func TestTheTableOfSizes(t *testing.T) {
 	p.fill("[data-test=size-search]", "mig 40")
 	p.do(p.assert.Locator(p.at("[data-test=size-row]:not([hidden])")).ToHaveCount(1))
 	p.picks("mig-3g.40gb")
-	p.reads("[data-test=size-tile]:has(:checked)", "Up to 80 GB")
+	p.reads("[data-test=size-tile]:has(:checked)", "24 to 80 GB")
 	p.reads("[data-test=bar-what]", "MIG slice 40 GB")
 	p.fill("[data-test=size-search]", "")
 	p.click("[data-test=size-table] th:has-text('Price') button")

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -278,6 +279,12 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	if n := doc.Find("[data-test=map-card] :is(.gp-map__part--idle, .gp-map__part--free)").Length(); n > 0 {
 		t.Errorf("%d cells look idle or free", n)
 	}
+	doc = read(t, w.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
+	wantText(t, doc, "legend-note", "their idle cost is unknown")
+	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
+		t.Errorf("want the way to the health of metrics, got %q", href)
+	}
+	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK), "legend-note")
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {

@@ -34,7 +34,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", textOf(forecast))
 	}
 	wantText(t, doc, "forecast", "Queue position 1", "Ready between 15:00 UTC and 15:01 UTC",
-		"1 other lease ends by then", "can start now")
+		"1 other lease ends by then", "Start ")
 	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}

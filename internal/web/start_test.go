@@ -40,7 +40,7 @@ func chosen(doc *goquery.Document) string {
 func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
-	want := []string{"CPU only", "Up to 10 GB", "Up to 24 GB", "Up to 80 GB"}
+	want := []string{"CPU only", "Up to 10 GB", "10 to 24 GB", "24 to 80 GB"}
 	titles := doc.Find("[data-test=size-tile] label")
 	if got := titles.Map(func(_ int, s *goquery.Selection) string { return textOf(s) }); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)

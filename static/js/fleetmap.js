@@ -249,7 +249,7 @@ function begin() {
 
   function wordsNow() {
     const legend = document.getElementById('map-legend-past') ?? document.getElementById('map-legend');
-    return Object.fromEntries([...legend.children].map((li) => [li.dataset.class, li.querySelector('.gp-map__words').textContent]));
+    return Object.fromEntries([...legend.querySelectorAll('[data-class]')].map((li) => [li.dataset.class, li.querySelector('.gp-map__words').textContent]));
   }
 
   function versionOf() {

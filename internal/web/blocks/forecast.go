@@ -137,6 +137,6 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
-	return &workloadview.InsteadModel{Label: InsteadLabel(k.Words, "forecast.instead", instead),
-		Href: "/start?" + q.Encode()}
+	return &workloadview.InsteadModel{Label: k.Words.S("forecast.instead", "Size",
+		k.Words.SizeTitle(instead.Offer.Size)), Less: weaker(k.Words, instead), Href: "/start?" + q.Encode()}
 }

@@ -81,11 +81,11 @@ func rowKind(w workload.Workload) ui.Kind {
 }
 
 func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
-	detail := k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + k.Words.ImageTitle(item.Image)
-	if item.Owner != k.Actor.Person.ID {
-		detail += " · " + item.OwnerName
+	kind := k.Words.Say(i18n.T("kind." + string(item.Kind)))
+	if item.Owner != k.Actor.Person.ID { // of somebody else's workload one wants to know whose it is
+		return kind + " · " + item.OwnerName
 	}
-	return detail
+	return kind + " · " + k.Words.ImageTitle(item.Image)
 }
 
 // OpenPath is the address at which a workload opens: for what speaks the routes of OpenAI, whose server has no page,

@@ -380,7 +380,29 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i],
 			Count: k.Words.Number(rounded(count[i]))})
 	}
+	if s.key == byMoney && mostlyUnknown(s, count) {
+		m.Note = k.Words.S("fleet.map.money_unmeasured")
+		if identity.Can(k.Actor, identity.ReadMetrics, identity.Resource{}) {
+			m.Metrics = page.MetricsPath
+		}
+	}
 	return m
+}
+
+// mostlyUnknown reports whether of more than half of what is held nobody knows what it cost for nothing.
+func mostlyUnknown(s scheme, count []float64) bool {
+	var held, unknown float64
+	for i, class := range s.colors {
+		switch class {
+		case "free", gapClass:
+		case "unpriced":
+			unknown = count[i]
+			fallthrough
+		default:
+			held += count[i]
+		}
+	}
+	return unknown > held/2
 }
 
 // region is the stretch of nodes that an address names; ok is false for one that has left the cluster.

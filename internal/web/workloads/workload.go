@@ -340,6 +340,8 @@ func currentStep(item workload.Workload, since, now time.Time) ui.StepState {
 	switch {
 	case item.State == workload.Failed:
 		return ui.StepFailed
+	case item.State == workload.Queued: // which is as it should be, for as long as it takes
+		return ui.StepQueued
 	case !since.IsZero() && now.Sub(since) > 2*time.Minute:
 		return ui.StepStuck
 	}

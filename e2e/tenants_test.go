@@ -124,6 +124,7 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat.fill("[data-test=search]", "dana@")
 	pat.do(pat.at("[data-test=search]").First().Press("Enter"))
 	pat.do(pat.assert.Locator(pat.at("[data-test=person]")).ToHaveCount(1))
+	pat.click("[data-test=person] [data-test=more] > summary")
 	pat.click("[data-test=see-as]")
 	pat.reads("[data-test=impersonation]", "as Dana Develop")
 	pat.accessible()

@@ -1004,14 +1004,6 @@ func People(m PeopleModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.FilterBar(m.Search).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, " ")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
 			templ_7745c5c3_Var32 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1024,6 +1016,14 @@ func People(m PeopleModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = ui.FilterBar(m.Search).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				templ_7745c5c3_Var33 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1085,7 +1085,7 @@ func People(m PeopleModel) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: p.Roles, Label: ui.L(ctx).S("tenants.col_roles")}).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Cell(rolesCell(ctx, p.Roles)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -1132,9 +1132,9 @@ func People(m PeopleModel) templ.Component {
 								}
 								ctx = templ.InitializeContext(ctx)
 								if p.See != "" {
-									templ_7745c5c3_Err = ui.PostButton(ui.PostButtonModel{Action: p.See, Button: ui.ButtonModel{
-										Label: ui.L(ctx).S("tenants.see_as"), Kind: ui.Secondary, Small: true, Icon: "eye",
-										Test: "see-as"}}).Render(ctx, templ_7745c5c3_Buffer)
+									templ_7745c5c3_Err = ui.Menu(ui.MenuModel{Label: ui.L(ctx).S("storage.actions_of", "Name", p.Name), IconOnly: true, End: true,
+										Test: "more", Items: []ui.MenuItemModel{{Label: ui.L(ctx).S("tenants.see_as"), Icon: "eye",
+											Action: p.See, Test: "see-as"}}}).Render(ctx, templ_7745c5c3_Buffer)
 									if templ_7745c5c3_Err != nil {
 										return templ_7745c5c3_Err
 									}
@@ -1186,6 +1186,11 @@ func People(m PeopleModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+func rolesCell(ctx context.Context, roles string) ui.CellModel {
+	return ui.CellModel{Text: cmp.Or(roles, ui.L(ctx).S("tenants.no_role")), Subtle: roles == "",
+		Label: ui.L(ctx).S("tenants.col_roles")}
 }
 
 func nobody(ctx context.Context, m PeopleModel) *ui.EmptyStateModel {

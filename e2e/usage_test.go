@@ -85,7 +85,8 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p.reads("[data-test=prices-next]", "7.77")
 	p.accessible()
 	p.shot("prices")
-	p.click(row + " [data-test=price-end] button")
+	p.click(row + " [data-test=more] > summary")
+	p.click(row + " [data-test=price-end]")
 	p.reads(row, "ended")
 	p.noFaults()
 

@@ -36,7 +36,7 @@ func TestWhatIsLostIsSaidBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc.Find("form button.pf-m-danger:not([commandfor])").Each(
+		doc.Find("form button.pf-m-danger:not([commandfor]), form button.gp-menu__link--danger:not([commandfor])").Each(
 			func(_ int, b *goquery.Selection) {
 				name := b.AttrOr("data-test", b.Closest("form").AttrOr("data-test", strings.TrimSpace(b.Text())))
 				box := b.Closest("dialog, [data-test=ask]")

@@ -26,7 +26,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 		t.Fatalf("want it added, got %d", got.Code)
 	}
 	doc = read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantText(t, doc, "price", "7.77 EUR")
+	wantText(t, doc, "price", "€7.77/h")
 	wantText(t, doc, "price", "in force")
 	after := read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK).Text()
 	if strings.Contains(before, "7.77") || !strings.Contains(after, "7.77") {
@@ -91,7 +91,7 @@ func TestPricesAreTriedBeforeTheyAreAdded(t *testing.T) {
 	w := webtest.Busy(t)
 	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/prices/check", form), http.StatusOK)
-	wantText(t, doc, "changes", "7.77 EUR per hour")
+	wantText(t, doc, "changes", "€7.77/h")
 	wantText(t, doc, "price-impact", "would change in price", "instead of")
 	wantText(t, doc, "price-impact-row", "7.77")
 	if len(w.PriceList()) != 0 {

@@ -68,12 +68,12 @@ func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 
 func (w *Pages) priceModel(say page.Words, p usage.Price, changes bool) usageview.PriceModel {
 	m := usageview.PriceModel{What: w.priceOf(say, p.Kind, p.Subject), Amount: w.rate(say, p.Kind, p.Rate),
-		Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.AuthorName}
+		Team: say.S("prices.everybody"), From: w.priceTime(say, p.From), Until: "–", Who: p.AuthorName}
 	if p.Tenant != "" {
 		m.Team = w.TeamTitle(p.Tenant)
 	}
 	if !p.Until.IsZero() {
-		m.Until = w.priceTime(p.Until)
+		m.Until = w.priceTime(say, p.Until)
 	}
 	over := !p.Until.IsZero() && !say.Now.Before(p.Until)
 	switch {
@@ -106,15 +106,12 @@ func (w *Pages) priceOf(say page.Words, kind usage.PriceKind, subject string) ui
 }
 
 func (w *Pages) rate(say page.Words, kind usage.PriceKind, m usage.UnitPrice) string {
-	currency := w.Prices.Currency()
-	_, rest, _ := strings.Cut(m.Amount(currency), ".")
-	amount := ui.Number(say.Localizer, float64(m)/1000/float64(usage.Units(currency)), len(rest))
-	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", amount, "Currency", currency))
+	return say.S("prices.per_"+string(kind), "Money", say.UnitPrice(m, w.Prices.Currency()))
 }
 
 // priceTime is a moment by the clocks of the site: prices begin on its days.
-func (w *Pages) priceTime(t time.Time) string {
-	return t.In(w.Prices.Zone()).Format("2006-01-02 15:04")
+func (w *Pages) priceTime(say page.Words, t time.Time) string {
+	return say.Moment(t, w.Prices.Zone())
 }
 
 // pricesNext is what the sizes that run now will cost when the list changes: one row for each size and team.
@@ -172,12 +169,12 @@ func (w *Pages) heldSizes(k page.Call) ([]heldSize, error) {
 func (w *Pages) nextModel(say page.Words, h heldSize, now, then usage.Money, at time.Time) usageview.NextModel {
 	return usageview.NextModel{What: ui.StackModel{Title: say.SizeTitle(h.size),
 		Detail: say.S("usage.workloads", "Count", h.count)}, Team: w.TeamTitle(h.tenant), Now: say.MoneyPerHour(now),
-		Then: say.MoneyPerHour(then), At: w.priceTime(at)}
+		Then: say.MoneyPerHour(then), At: w.priceTime(say, at), Begins: at}
 }
 
 func inOrder(rows []usageview.NextModel) []usageview.NextModel {
 	slices.SortFunc(rows, func(a, b usageview.NextModel) int {
-		return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.What.Title, b.What.Title),
+		return cmp.Or(a.Begins.Compare(b.Begins), strings.Compare(a.What.Title, b.What.Title),
 			strings.Compare(a.Team, b.Team), strings.Compare(a.Now, b.Now))
 	})
 	return rows
@@ -197,7 +194,7 @@ func (w *Pages) priceImpact(k page.Call, list usage.PriceList, added []usage.Pri
 			team = w.TeamTitle(p.Tenant)
 		}
 		c := ui.ChangeModel{New: w.rate(say, p.Kind, p.Rate), Name: say.S("prices.change_of", "What",
-			w.priceOf(say, p.Kind, p.Subject).Title, "Team", team, "From", w.priceTime(p.From))}
+			w.priceOf(say, p.Kind, p.Subject).Title, "Team", team, "From", w.priceTime(say, p.From))}
 		if was, ok := list.Before(p); ok {
 			c.Old = w.rate(say, p.Kind, was)
 		}

@@ -74,16 +74,27 @@ func (w Words) money(m usage.Money, digits int) string {
 		sign, minor = "−", -minor
 	}
 	amount := ui.Number(w.Localizer, usage.Money{Minor: minor, Currency: m.Currency}.Float(), digits)
-	symbol, known := w.symbol(m.Currency)
+	return sign + w.marked(amount, m.Currency)
+}
+
+// UnitPrice is a price with as many digits as were typed: "€0.00012".
+func (w Words) UnitPrice(m usage.UnitPrice, currency string) string {
+	_, fraction, _ := strings.Cut(m.Amount(currency), ".")
+	return w.marked(ui.Number(w.Localizer, float64(m)/1000/float64(usage.Units(currency)), len(fraction)), currency)
+}
+
+// marked is an amount with the sign or the code of its currency.
+func (w Words) marked(amount, currency string) string {
+	symbol, known := w.symbol(currency)
 	switch {
-	case m.Currency == "":
-		return sign + amount
+	case currency == "":
+		return amount
 	case known && !w.German():
-		return sign + symbol + amount
+		return symbol + amount
 	case known:
-		return sign + amount + " " + symbol
+		return amount + " " + symbol
 	}
-	return sign + amount + " " + m.Currency
+	return amount + " " + currency
 }
 
 // SizeTitle is the title of a size in the reader's language.

@@ -82,12 +82,16 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	}
 	rows, m.List = page.RowsOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
 		nil)
+	var last *health.NodeHealth
 	for _, row := range rows { // a large fleet has thousands: only those that are shown are drawn up
 		if row.card != nil {
+			if row.node != last {
+				m.Rows, last = append(m.Rows, healthNode(k, r.Cluster, row.node)), row.node // cards stand under their node
+			}
 			m.Rows = append(m.Rows, healthCard(k, r.Cluster, row.node, row.card))
 			continue
 		}
-		m.Rows = append(m.Rows, healthNode(k, r.Cluster, row.node))
+		m.Rows, last = append(m.Rows, healthNode(k, r.Cluster, row.node)), row.node
 	}
 	return m
 }
@@ -179,6 +183,9 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 	default:
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
+	if n.Quarantine == nil && level > health.Unknown { // only its cards are counted above
+		m.State, m.ByCards = fleet.HealthStateModel{}, true
+	}
 	m.Holders = healthHolders(n.Holders)
 	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
@@ -200,7 +207,7 @@ func missingOf(n *health.NodeHealth) []string {
 func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.CardHealth) fleet.HealthRowModel {
 	say, level := k.Words, c.Level()
 	m := fleet.HealthRowModel{
-		Name:  ui.StackModel{Title: healthCardTitle(say, c), Detail: n.Name},
+		Name:  healthCardName(say, c),
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity),
@@ -224,12 +231,16 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 	return m
 }
 
-// healthCardTitle is the card's model; one that the driver has lost has none any more, but its number on the node.
-func healthCardTitle(say page.Words, c *health.CardHealth) string {
-	if c.Model == "" && c.Number > 0 {
-		return say.S("fleet.use.card", "Number", c.Number)
+// healthCardName is the card's number on its node, where an agent tells it, and its model.
+func healthCardName(say page.Words, c *health.CardHealth) ui.StackModel {
+	m := ui.StackModel{Title: say.S("health.card")}
+	if c.Number > 0 {
+		m.Title = say.S("fleet.use.card", "Number", c.Number)
 	}
-	return cardName(say, c.Model)
+	if c.Model != "" { // one that the driver has lost has none any more
+		m.Detail = cardName(say, c.Model)
+	}
+	return m
 }
 
 func shortUUID(uuid string) string {

@@ -25,7 +25,7 @@ function readout(svg, x) {
 
 function show(svg, x) {
   const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
-  if (value.textContent !== shown.get(value)) newest.set(value, value.textContent);
+  if (value.textContent !== shown.get(value)) newest.set(value, [...value.childNodes]);
   const { share, words } = readout(svg, x);
   const { width, height } = svg.viewBox.baseVal;
   value.textContent = words;
@@ -35,7 +35,7 @@ function show(svg, x) {
 
 function leave(svg) {
   const value = svg.closest('.gp-chart').querySelector('[data-chart-value]');
-  if (newest.has(value)) value.textContent = newest.get(value);
+  if (newest.has(value)) value.replaceChildren(...newest.get(value));
   newest.delete(value);
   shown.delete(value);
   svg.querySelector('.gp-chart__cursor').setAttribute('d', '');
@@ -63,13 +63,13 @@ document.addEventListener('pointerover', (event) => {
   const column = event.target.closest?.('[data-column]');
   const value = event.target.closest?.('.gp-columns')?.querySelector('[data-chart-value]');
   if (!column || !value) return;
-  if (!newest.has(value)) newest.set(value, value.textContent);
+  if (!newest.has(value)) newest.set(value, [...value.childNodes]);
   value.textContent = column.dataset.column;
 });
 document.addEventListener('pointerout', (event) => {
   const svg = event.target.closest?.('svg[data-columns]');
   if (!svg || svg.contains(event.relatedTarget)) return;
   const value = svg.closest('.gp-columns').querySelector('[data-chart-value]');
-  if (newest.has(value)) value.textContent = newest.get(value);
+  if (newest.has(value)) value.replaceChildren(...newest.get(value));
   newest.delete(value);
 });

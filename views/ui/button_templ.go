@@ -878,6 +878,7 @@ type ActionModel struct {
 	Link   *LinkButtonModel
 	Post   *PostButtonModel
 	Menu   *MenuModel // of what is done rarely
+	Other  templ.Component
 }
 
 // Actions shows them side by side, wrapping where there is no room.
@@ -969,6 +970,11 @@ func action(a ActionModel) templ.Component {
 			}
 		case a.Menu != nil:
 			templ_7745c5c3_Err = Menu(*a.Menu).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case a.Other != nil:
+			templ_7745c5c3_Err = a.Other.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -199,10 +199,11 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 			values[i], last = inUnit(l, p.Value), p
 		}
 	}
-	c.Line = ui.ChartModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)),
+	c.Line = ui.ChartModel{Label: c.Title, Before: say.S("workload.metrics.last"), Value: pointWords(say, l, last),
 		Values: values, From: l.Points[0].At, Step: r.Span.Step, Unit: unitOf(l), Times: timesOf(say, r.Span, l.Points)}
 	c.Line.Top, c.Line.TopWords = scaleOf(say, l, size)
 	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
+		c.Line.Before = ""
 		c.Line.Value = say.S("workload.metrics.unknown_since", "Time", clockWords(say, r.Span, last.At))
 	}
 	if id := manyWords[l.Name]; r.Devices > 1 && id != "" {

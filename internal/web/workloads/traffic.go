@@ -252,7 +252,7 @@ func trafficChart(say page.Words, f traffic.Figures, l trafficLine) workloadview
 	}
 	ends := []gpumetrics.Point{{At: f.Points[0].At}, {At: f.Points[len(f.Points)-1].At}}
 	return workloadview.ChartModel{Test: "chart-" + l.name, Title: l.title, Line: ui.ChartModel{Label: l.title,
-		Value: say.S("workload.metrics.last", "Value", l.said(say, newest)), Values: l.values, From: f.Points[0].At,
+		Before: say.S("workload.metrics.last"), Value: l.said(say, newest), Values: l.values, From: f.Points[0].At,
 		Step: f.Span.Step, Top: l.top, Unit: l.unit, Times: timesOf(say, gpuSpan(f.Span), ends)}}
 }
 

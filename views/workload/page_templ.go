@@ -2272,6 +2272,21 @@ type EventModel struct {
 	Detail string
 }
 
+// detailed reports whether any event has a detail.
+func (m HistoryModel) detailed() bool {
+	return slices.ContainsFunc(m.Events, func(e EventModel) bool { return e.Detail != "" })
+}
+
+func historyColumns(ctx context.Context, m HistoryModel) []ui.ColumnModel {
+	say := ui.L(ctx)
+	list := []ui.ColumnModel{{Label: say.S("workload.event_time"), Width: "fit"}, {Label: say.S("workload.event_who")},
+		{Label: say.S("workload.event_what")}}
+	if m.detailed() {
+		list = append(list, ui.ColumnModel{Label: say.S("workload.event_detail"), Width: "wide"})
+	}
+	return list
+}
+
 // HistoryTab lists events, newest first.
 func HistoryTab(m HistoryModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -2301,7 +2316,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var58 string
 		templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 918, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 933, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var58)
 		if templ_7745c5c3_Err != nil {
@@ -2390,9 +2405,11 @@ func HistoryTab(m HistoryModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: e.Detail, Subtle: true, Label: ui.L(ctx).S("workload.event_detail")}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
+						if m.detailed() {
+							templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: e.Detail, Subtle: true, Label: ui.L(ctx).S("workload.event_detail")}).Render(ctx, templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
 						}
 						return nil
 					})
@@ -2404,10 +2421,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "workload-events", Caption: ui.L(ctx).S("workload.history_title"), Compact: true,
-				Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"}, {Label: ui.L(ctx).S("workload.event_who")},
-					{Label: ui.L(ctx).S("workload.event_what")}, {Label: ui.L(ctx).S("workload.event_detail"), Width: "wide"},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
+				Columns: historyColumns(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var60), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

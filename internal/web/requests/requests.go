@@ -103,9 +103,19 @@ func (w *Pages) requestRow(say page.Words, r request.Request) requests.RowModel 
 			Icon: string(r.Spec.Kind)},
 		Size:     blocks.SizeModel(say, r.Spec.Size),
 		State:    blocks.RequestState(say, r, true),
+		Note:     rejectedNote(r),
 		Asked:    say.Ago(r.CreatedAt),
 		Estimate: requestPrice(say, r),
 	}
+}
+
+// rejectedNote is the first line of why a request was rejected; "" for others.
+func rejectedNote(r request.Request) string {
+	if r.State != request.Rejected {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(r.Decision.Note), "\n")
+	return strings.TrimSpace(line)
 }
 
 // requestName is what a list and a page call a request: the workload that a start makes, else what it changes.

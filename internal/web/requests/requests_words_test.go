@@ -45,3 +45,13 @@ func TestEachKindOfRequestIsCalledWhatItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestTheListSaysWhyARequestWasRejected(t *testing.T) {
+	d := request.Decision{Note: " Try the 40 GB slice.\nIt was free all week."}
+	if got := rejectedNote(request.Request{State: request.Rejected, Decision: d}); got != "Try the 40 GB slice." {
+		t.Errorf("want the first line, got %q", got)
+	}
+	if got := rejectedNote(request.Request{State: request.Approved, Decision: d}); got != "" {
+		t.Errorf("an approval's note stands on its page, got %q", got)
+	}
+}

@@ -66,6 +66,15 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 			t.Errorf("want %q, got %q", words, textOf(bars))
 		}
 	}
+	few := webtest.Busy(t)
+	few.Site.Catalog.Sizes = slices.Clone(few.Site.Catalog.Sizes)
+	for i := range few.Site.Catalog.Sizes {
+		few.Site.Catalog.Sizes[i].Tenants = []string{"speech"}
+	}
+	told := textOf(part(read(t, few.Get(webtest.Anna, "/fleet"), http.StatusOK), "fleet-bar"))
+	if strings.Contains(told, "MIG slice 10 GB") || !strings.Contains(told, "1g.10gb") {
+		t.Errorf("want no title of a size of other teams, got %q", told)
+	}
 	if got := textOf(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") ||
 		!strings.Contains(got, "0 of 4 available") ||
 		!strings.Contains(got, "is unhealthy") {

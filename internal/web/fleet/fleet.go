@@ -199,14 +199,15 @@ func vendorName(say page.Words, resource string) string {
 }
 
 // sliceTitle is what the catalog calls the size that is one such slice, with the slice's profile beside it. Where no
-// size is, or several with different titles are, it is the kind in words, and the profile is in it.
+// size is, or several with different titles are, it is the kind in words, and the profile is in it. A size that is
+// offered to some teams only is not named: everybody reads this page.
 func (w *Pages) sliceTitle(say page.Words, resource string, k inventory.Kind) (title, profile string) {
 	if k.Unit != inventory.Slice || k.Profile == "" {
 		return kindWords(say, k), ""
 	}
 	for _, s := range w.Site().Catalog.Sizes {
 		a := s.Accelerator
-		if s.Hidden || a.Resource != resource || a.Profile != k.Profile || s.Devices() != 1 {
+		if s.Hidden || len(s.Tenants) > 0 || a.Resource != resource || a.Profile != k.Profile || s.Devices() != 1 {
 			continue
 		}
 		if title != "" && title != say.SizeTitle(s) {

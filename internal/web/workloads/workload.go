@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
+	"github.com/gpu-portal/gpu-portal/internal/explain"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -340,7 +341,7 @@ func currentStep(item workload.Workload, since, now time.Time) ui.StepState {
 	switch {
 	case item.State == workload.Failed:
 		return ui.StepFailed
-	case item.State == workload.Queued: // which is as it should be, for as long as it takes
+	case item.State == workload.Queued && explain.InLine(item.Reason): // however long it takes
 		return ui.StepQueued
 	case !since.IsZero() && now.Sub(since) > 2*time.Minute:
 		return ui.StepStuck

@@ -163,7 +163,7 @@ func Attention(m AttentionModel) templ.Component {
 		if m.Waiting > 0 {
 			templ_7745c5c3_Err = ui.Notice(ui.NoticeModel{Kind: ui.Info, Title: ui.L(ctx).S("home.approvals", "Count", m.Waiting),
 				Test: "attention-approvals", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{
-					Label: ui.L(ctx).S("home.decide"), Href: "/approvals", Small: true, Test: "decide"}}}}).Render(ctx, templ_7745c5c3_Buffer)
+					Label: ui.L(ctx).S("home.decide"), Href: "/approvals", Kind: ui.Primary, Small: true, Test: "decide"}}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -61,7 +61,7 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
-	for _, words := range []string{"MIG slice 10 GB", "1g.10gb", "MIG slice 40 GB"} { // titles of the catalog, and a profile
+	for _, words := range []string{"MIG slice 10 GB", "1g.10gb", "MIG slice 40 GB"} { // catalog titles, and a profile
 		if !strings.Contains(textOf(bars), words) {
 			t.Errorf("want %q, got %q", words, textOf(bars))
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
-// TestTheGroupsOfATeamAreInTheList: the first two, developers' first, and how many more; a dash where there is neither a
-// group nor a quota.
+// TestTheGroupsOfATeamAreInTheList: the first two, developers' first, and how many more; a dash where there is neither
+// a group nor a quota.
 func TestTheGroupsOfATeamAreInTheList(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
@@ -26,7 +26,8 @@ func TestTheGroupsOfATeamAreInTheList(t *testing.T) {
 		}
 	}
 	rows := part(read(t, w.Get(webtest.Dora, "/admin/tenants"), http.StatusOK), "tenant")
-	for name, want := range map[string]string{"big": "big-dev, big-guests +2", "bare": "–", "Vision": "vision-dev, vision-lead"} {
+	for name, want := range map[string]string{"big": "big-dev, big-guests +2", "bare": "–",
+		"Vision": "vision-dev, vision-lead"} {
 		row := rows.FilterFunction(func(_ int, s *goquery.Selection) bool { return textOf(s.Find("th a")) == name })
 		got := strings.Join(strings.Fields(row.Find("td").Eq(1).Text()), " ")
 		if got != want {

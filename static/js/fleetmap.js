@@ -249,7 +249,8 @@ function begin() {
 
   function wordsNow() {
     const legend = document.getElementById('map-legend-past') ?? document.getElementById('map-legend');
-    return Object.fromEntries([...legend.querySelectorAll('[data-class]')].map((li) => [li.dataset.class, li.querySelector('.gp-map__words').textContent]));
+    const colors = [...legend.querySelectorAll('[data-class]')];
+    return Object.fromEntries(colors.map((li) => [li.dataset.class, li.querySelector('.gp-map__words').textContent]));
   }
 
   function versionOf() {

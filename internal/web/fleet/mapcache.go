@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
@@ -20,10 +21,13 @@ type mapsCache struct {
 	joined  map[joinKey]*joined
 	history map[paintKey][]fleetmap.Paint // the newest last
 
-	money   sync.Mutex
-	spent   map[gpumetrics.Pod]usage.Money // nil: not looked at yet
-	spentAt time.Time
-	most    usage.Money
+	money memo.Memo[struct{}, idleMoney]
+}
+
+// idleMoney is what the devices of each pod cost for nothing, per device, and the most that any did.
+type idleMoney struct {
+	spent map[gpumetrics.Pod]usage.Money
+	most  usage.Money
 }
 
 type joinKey struct {

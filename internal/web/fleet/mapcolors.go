@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fleetmap"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -260,7 +261,8 @@ func (w *Pages) largest(k page.Call, team map[string]string) []string {
 
 // moneyScheme is what went for nothing in the last day, for each card that a workload holds.
 func (w *Pages) moneyScheme(k page.Call) scheme {
-	spent, most := w.idleMoney(k)
+	money := w.idleMoney(k)
+	spent, most := money.spent, money.most
 	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", gapClass}}
 	step := roundStep(most)
 	s.words = func(say page.Words) []string {
@@ -309,25 +311,25 @@ func roundStep(most usage.Money) int64 {
 	}
 }
 
-// idleMoney is what the devices of each pod cost for nothing, per device, and the most that any did.
-func (w *Pages) idleMoney(k page.Call) (spent map[gpumetrics.Pod]usage.Money, most usage.Money) {
-	w.maps.money.Lock()
-	defer w.maps.money.Unlock()
-	if age := k.Words.Now.Sub(w.maps.spentAt); w.maps.spent == nil || age >= page.ReadingEvery || age < 0 {
+// idleMoney is zero where the holders cannot be read.
+func (w *Pages) idleMoney(k page.Call) idleMoney {
+	m, _ := w.maps.money.Get(struct{}{}, k.Words.Now, page.ReadingEvery, func() (idleMoney, error) {
 		held, err := w.HoldersSeen(k)
-		if err != nil {
-			return nil, usage.Money{}
-		}
-		w.maps.spent, w.maps.spentAt, w.maps.most = map[gpumetrics.Pod]usage.Money{}, k.Words.Now, usage.Money{}
-		for _, h := range held {
-			if m, ok := h.Unused(); ok {
-				m.Minor /= int64(max(1, h.Size.Devices()))
-				w.maps.spent[gpumetrics.Pod{Namespace: h.Namespace, Name: h.Observed.Pod}] = m
-				if m.Minor > w.maps.most.Minor || w.maps.most.Currency == "" {
-					w.maps.most = m
-				}
+		return idleMoneyOf(held), err
+	})
+	return m
+}
+
+func idleMoneyOf(held []holders.Holder) idleMoney {
+	all := idleMoney{spent: map[gpumetrics.Pod]usage.Money{}}
+	for _, h := range held {
+		if m, ok := h.Unused(); ok {
+			m.Minor /= int64(max(1, h.Size.Devices()))
+			all.spent[gpumetrics.Pod{Namespace: h.Namespace, Name: h.Observed.Pod}] = m
+			if m.Minor > all.most.Minor || all.most.Currency == "" {
+				all.most = m
 			}
 		}
 	}
-	return w.maps.spent, w.maps.most
+	return all
 }

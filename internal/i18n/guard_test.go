@@ -238,6 +238,7 @@ func TestEveryValueOfAListHasAWord(t *testing.T) {
 	for _, s := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced,
 		workload.StepImage, workload.StepReady} {
 		add("step.", string(s))
+		add("step.todo.", string(s))
 	}
 	add("kind.", string(catalog.Notebook), string(catalog.Endpoint))
 	for _, tag := range i18n.Languages {

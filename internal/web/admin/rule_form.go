@@ -17,7 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-const ruleFormPath = rulesPath + "/rule"
+const ruleFormPath = page.RulesPath + "/rule"
 
 func rulePath(name string) string {
 	if name == "" {
@@ -165,7 +165,7 @@ func (w *Pages) ruleSave(c echo.Context) error {
 		return w.ruleAgain(c, k, f, nil, tried, true, http.StatusOK)
 	}
 	if _, err = w.Rules.Save(k.Ctx, k.Actor, d); err == nil {
-		return w.Done(c, "rules-saved", rulesPath)
+		return w.Done(c, "rules-saved", page.RulesPath)
 	}
 	if !page.Correctable(err) {
 		return err
@@ -232,8 +232,8 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		as = "cel"
 	}
 	m := rules.FormModel{Header: ui.HeaderModel{Title: title, Lead: say.S("rules.edit_lead"),
-		Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: title}}},
-		Errors: page.FormErrors(say, problems), Action: ruleFormPath, Back: rulesPath, AsCEL: f.asCEL, Plain: plain,
+		Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: page.RulesPath}, {Label: title}}},
+		Errors: page.FormErrors(say, problems), Action: ruleFormPath, Back: page.RulesPath, AsCEL: f.asCEL, Plain: plain,
 		Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(f.base, 10)}, {Name: "known", Value: f.known},
 			{Name: "as", Value: as}},
 		Name: ui.FieldModel{Name: "name", Label: say.S("rules.field_name"), Value: f.Name, Required: true, MaxLength: 60,
@@ -262,7 +262,7 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		compared := w.comparedModel(say, c)
 		m.Compared = &compared
 	}
-	return page.View{Title: title, Nav: rulesPath, Body: rules.Form(m)}, nil
+	return page.View{Title: title, Nav: page.RulesPath, Body: rules.Form(m)}, nil
 }
 
 func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.TermModel {

@@ -16,9 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-const rulesPath = "/admin/rules"
-
-func rulesAt(version int64) string { return rulesPath + "/" + strconv.FormatInt(version, 10) }
+func rulesAt(version int64) string { return page.RulesPath + "/" + strconv.FormatInt(version, 10) }
 
 // outcomeKinds gives each outcome its colour and icon.
 var outcomeKinds = map[policy.Outcome]ui.Kind{policy.Allow: ui.OK, policy.Approve: ui.Waiting, policy.Refuse: ui.Danger}
@@ -53,7 +51,7 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 			return page.View{}, err
 		}
 		compiled, _ = policy.Parse(shown.Text)
-		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath},
+		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: page.RulesPath},
 			{Label: say.S("rules.version", "Version", version)}}
 	}
 	m.Shown, m.Running, m.Newest = shown.Version, standing.Active.Version, standing.Newest.Version
@@ -68,7 +66,7 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		}
 	}
 	if identity.Can(k.Actor, identity.ChangeRules, identity.Resource{}) {
-		m.Edit, m.Add = rulesPath+"/edit", rulePath("")
+		m.Edit, m.Add = page.RulesPath+"/edit", rulePath("")
 		for i := range m.Rows {
 			if shown.Version == standing.Newest.Version {
 				m.Rows[i].Href = rulePath(m.Rows[i].Name)
@@ -87,9 +85,9 @@ func (w *Pages) rulesShow(k page.Call) (page.View, error) {
 		m.History = append(m.History, revisionModel(say, r))
 	}
 	if more {
-		m.NextURL = rulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
+		m.NextURL = page.RulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
 	}
-	return page.View{Title: m.Header.Title, Nav: rulesPath, Wide: true, Body: rules.Page(m),
+	return page.View{Title: m.Header.Title, Nav: page.RulesPath, Wide: true, Body: rules.Page(m),
 		Parts: []page.Part{{ID: "rules", Draw: func(page.Words) templ.Component { return rules.Page(m) }}}}, nil
 }
 
@@ -146,8 +144,8 @@ func (w *Pages) rulesEditor(k page.Call, d policy.Draft, cause error, compare bo
 	say := k.Words
 	m := rules.EditModel{
 		Header: ui.HeaderModel{Title: say.S("rules.edit"), Lead: say.S("rules.edit_lead"),
-			Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.edit")}}},
-		Action: rulesPath, Check: rulesPath + "/check", Base: d.Base, Text: d.Text, Note: d.Note,
+			Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: page.RulesPath}, {Label: say.S("rules.edit")}}},
+		Action: page.RulesPath, Check: page.RulesPath + "/check", Base: d.Base, Text: d.Text, Note: d.Note,
 	}
 	for _, f := range policy.FactNames() {
 		m.Facts = append(m.Facts, rules.FactModel{Name: f.Name, Type: f.Type, Meaning: say.Text(f.Meaning)})
@@ -177,7 +175,7 @@ func (w *Pages) rulesEditor(k page.Call, d policy.Draft, cause error, compare bo
 		compared := w.comparedModel(say, c)
 		m.Compared = &compared
 	}
-	return page.View{Title: m.Header.Title, Nav: rulesPath, Body: rules.Edit(m)}, nil
+	return page.View{Title: m.Header.Title, Nav: page.RulesPath, Body: rules.Edit(m)}, nil
 }
 
 func examples(say page.Words, now, then *policy.Policy) []rules.ExampleModel {
@@ -283,12 +281,12 @@ func (w *Pages) rulesRevert(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.Done(c, "rules-saved", rulesPath)
+	return w.Done(c, "rules-saved", page.RulesPath)
 }
 
 func (w *Pages) rulesSaved(c echo.Context, k page.Call, d policy.Draft, err error) error {
 	if err == nil {
-		return w.Done(c, "rules-saved", rulesPath)
+		return w.Done(c, "rules-saved", page.RulesPath)
 	}
 	if !page.Correctable(err) {
 		return err

@@ -63,3 +63,30 @@ func RequestKind(say page.Words, r request.Request) string {
 	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Spec.Kind)), "Duration",
 		say.Duration(r.Spec.Lease.Std()), "Amount", r.Spec.Amount)
 }
+
+// RequestName is what a list and a page call a request: the workload that a start makes, else what it changes.
+func RequestName(say page.Words, r request.Request) string {
+	switch r.Kind {
+	case request.QuotaKind:
+		return say.S("requests.quota_name", "Size", say.SizeTitle(r.Spec.Size))
+	case request.ExtendKind:
+		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", LeaseChange(say, r), "Price",
+			say.Money(r.Estimate))
+	case request.ResumeKind:
+		return say.S("requests.one_resume", "Name", r.Spec.Name)
+	case request.ReachKind:
+		return say.S("requests.one_reach", "Name", r.Spec.Name)
+	}
+	return r.Spec.Name
+}
+
+// RequestTerms is what is asked for with its duration and price, in a line for those who decide.
+func RequestTerms(say page.Words, r request.Request) string {
+	if r.Kind == request.QuotaKind {
+		return say.SizeTitle(r.Spec.Size) + " · " + RequestKind(say, r)
+	}
+	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
+		return RequestName(say, r)
+	}
+	return say.SizeTitle(r.Spec.Size) + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
+}

@@ -159,9 +159,13 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 	m := fleet.HealthRowModel{Node: true, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model)},
 		State:      healthState(say, level),
 		Quarantine: quarantineWords(say, n.Quarantine)}
-	calm, silent := 0, 0
+	calm, silent, worst := 0, 0, 0
 	for i := range n.Cards {
-		switch l := n.Cards[i].Level(); {
+		l := n.Cards[i].Level()
+		if l == level {
+			worst++
+		}
+		switch {
 		case l <= health.Noticed:
 			calm++
 		case l == health.Unknown:
@@ -184,7 +188,7 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
 	if n.Quarantine == nil && level > health.Unknown { // only its cards are counted above
-		m.State, m.ByCards = fleet.HealthStateModel{}, true
+		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", worst, "State", m.State.Word), true
 	}
 	m.Holders = healthHolders(n.Holders)
 	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
@@ -224,9 +228,12 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.Calm = say.S("health.card_fine")
 	}
 	m.Holders = healthHolders(c.Holders)
-	if c.UUID != "" { // a card that the driver lost has none: its node can be quarantined
+	switch {
+	case c.UUID != "":
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
+	case n.Quarantine == nil: // the driver has lost it, and its UUID with it
+		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)
 	}
 	return m
 }

@@ -62,8 +62,8 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 	}
 }
 
-// TestANodePointsToItsCards: the number of what is broken counts cards, so their node has no such state of its own.
-func TestANodePointsToItsCards(t *testing.T) {
+// TestANodeCountsItsCards: the tiles count cards, so their node has no such state of its own.
+func TestANodeCountsItsCards(t *testing.T) {
 	k := page.Call{Words: page.Words{Localizer: i18n.MustLoad().For("en")}}
 	broken := health.CardHealth{Model: "NVIDIA-L40S", Number: 2, Issues: []gpumetrics.Issue{{Severity: gpumetrics.Danger}}}
 	for name, c := range map[string]struct {
@@ -75,8 +75,8 @@ func TestANodePointsToItsCards(t *testing.T) {
 			false},
 		"nobody knows of its card": {health.NodeHealth{Cards: []health.CardHealth{{UUID: "GPU-1"}}}, false},
 	} {
-		if m := healthNode(k, "main", &c.node); m.ByCards != c.want || (m.State.Word == "") != c.want {
-			t.Errorf("%s: want it to point to its cards: %t, got %t and %q", name, c.want, m.ByCards, m.State.Word)
+		if m := healthNode(k, "main", &c.node); m.OfCards != c.want || (m.State.Word == "1 broken") != c.want {
+			t.Errorf("%s: want it to count its cards: %t, got %t and %q", name, c.want, m.OfCards, m.State.Word)
 		}
 	}
 	if m := healthCard(k, "main", &health.NodeHealth{}, &broken).Name; m.Title != "Card 2" || m.Detail != "L40S" {

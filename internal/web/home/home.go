@@ -57,6 +57,10 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	waiting := attention.Waiting()
+	if list.Empty != nil && w.Approvals.Decides(k.Actor) {
+		list.Empty.Decides, list.Empty.Quiet = true, waiting > 0 && list.Empty.Platform == ""
+	}
 	quotas, err := w.quotas(k)
 	if err != nil {
 		return page.View{}, err
@@ -70,7 +74,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
-		Waiting: &attention.Waiting, Parts: w.homeParts(k, m, p.items)}, nil
+		Waiting: &waiting, Parts: w.homeParts(k, m, p.items)}, nil
 }
 
 // ownPending are the actor's own starts that wait for an approval.
@@ -218,12 +222,32 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 			m.Ending = append(m.Ending, *n)
 		}
 	}
-	m.Waiting, err = w.Waiting(k)
 	for _, item := range items {
 		if alarms(k, item) {
 			m.Failed = append(m.Failed, home.FailedModel{Name: item.Name, Why: k.Words.Text(item.Reason),
 				Href: page.WorkloadPath(item.ID), Again: w.StartAgain(k, item)})
 		}
+	}
+	m.Decide, err = w.decide(k)
+	return m, err
+}
+
+// decideShown is how many of the requests that wait for the reader are named.
+const decideShown = 3
+
+// decide names the requests that have waited longest for the reader's decision; nil where none waits.
+func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
+	waiting, err := w.Waiting(k)
+	if err != nil || waiting == 0 {
+		return nil, err
+	}
+	oldest, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeInbox,
+		request.Filter{Sort: request.Oldest, Limit: decideShown})
+	m := &home.DecideModel{Count: waiting, All: page.ApprovalsPath}
+	for _, r := range oldest {
+		m.Rows = append(m.Rows, home.DecideRowModel{ID: page.Slug(string(r.ID)), Asked: k.Words.Ago(r.CreatedAt),
+			Reason: r.Spec.Reason, Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
+				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}})
 	}
 	return m, err
 }

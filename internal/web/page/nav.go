@@ -33,7 +33,7 @@ type placeGroup struct {
 // userPlaces are the side of those who use GPUs.
 var userPlaces = []place{
 	{"home", "/", "gpu", ""}, {"requests", "/requests", "requests", ""}, {"storage", "/storage", "storage", ""},
-	{"team", "/team", "team", ""}, {"usage", "/usage", "usage", ""}, {"fleet", "/fleet", "fleet", ""},
+	{"team", "/team", "team", ""}, {"usage", "/usage", "usage", ""}, {"fleet", FleetPath, "fleet", ""},
 }
 
 // platformPlaces are the side of those who answer for the fleet.
@@ -41,10 +41,10 @@ var platformPlaces = []placeGroup{
 	{"", []place{{"platform", PlatformPath, "gpu", identity.ReadPlatform}}},
 	{"infrastructure", []place{{"fleet-use", FleetUsePath, "fleet", identity.ReadMetrics},
 		{"health", FleetHealthPath, "thermometer", identity.ReadMetrics},
-		{"licenses", "/licenses", "licenses", identity.ReadBought}}},
+		{"licenses", LicensesPath, "licenses", identity.ReadBought}}},
 	{"catalog", []place{{"sizes", "/admin/sizes", "sizes", identity.ReadOffer},
 		{"images", "/admin/images", "image", identity.ReadOffer}, {"prices", PricesPath, "price", identity.ReadPrices}}},
-	{"policies", []place{{"rules", "/admin/rules", "rules", identity.ReadRules},
+	{"policies", []place{{"rules", RulesPath, "rules", identity.ReadRules},
 		{"idle", IdlePath, "clock", identity.ReadRules}}},
 	{"organization", []place{{"tenants", TenantsPath, "tenants", identity.ReadTenants},
 		{"people", PeoplePath, "user", identity.ReadPeople}, {"budgets", BudgetsPath, "budget", identity.ReadBudget},
@@ -60,7 +60,7 @@ var platformPlaces = []placeGroup{
 
 // parents are where a page belongs for readers without its own entry: a developer's health of the fleet is its
 // capacity, and the budget of the own team is the team.
-var parents = map[string]string{FleetUsePath: "/fleet", FleetHealthPath: "/fleet", "/licenses": "/fleet",
+var parents = map[string]string{FleetUsePath: FleetPath, FleetHealthPath: FleetPath, LicensesPath: FleetPath,
 	"/start": "/", UsageAllPath: "/usage", DemandPath: "/usage", ReconciliationPath: "/usage", BudgetsPath: "/team",
 	TenantsPath: "/team"}
 

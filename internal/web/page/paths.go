@@ -24,6 +24,9 @@ const (
 	TenantsPath        = "/admin/tenants"
 	DelegationsPath    = "/approvals/delegations"
 	FleetHealthPath    = "/fleet/health"
+	FleetPath          = "/fleet"
+	LicensesPath       = "/licenses"
+	RulesPath          = "/admin/rules"
 	FleetUsePath       = "/fleet/use"
 	PlatformPath       = "/platform"
 	HelpPath           = "/help"
@@ -48,6 +51,12 @@ func StartSizePath(size string) string { return "/start?size=" + url.QueryEscape
 
 // RequestPath is where a request is.
 func RequestPath(id request.ID) string { return "/requests/" + string(id) }
+
+// ApprovalPath is the page where a request is decided.
+func ApprovalPath(id request.ID) string { return ApprovalsPath + "/" + string(id) }
+
+// ApprovalsPath lists what waits for the reader's decision.
+const ApprovalsPath = "/approvals"
 
 // SecretsPath is where one's own secrets are.
 const SecretsPath = "/account/secrets"

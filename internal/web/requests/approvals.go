@@ -29,8 +29,6 @@ const mostSeats = 50
 // How many requests for the same size are looked at, and shown.
 const similarLooked, similarShown = 20, 5
 
-func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
-
 // approvals answers those who decide: who asks for what, may they, what does it take from others.
 func (w *Pages) approvals(k page.Call) (page.View, error) {
 	return w.approvalsView(k, typed{}, nil)
@@ -151,26 +149,16 @@ func (w *Pages) chosenRequest(k page.Call, items []request.Request) (*request.Re
 // the previous one goes with that.
 func (w *Pages) inboxRow(k page.Call, r request.Request, selected, ticked bool) requests.InboxRowModel {
 	say := k.Words
-	what := inboxWhat(say, r)
+	what := blocks.RequestTerms(say, r)
 	if given, ok := r.ReassignedTo(k.Actor.Person.ID); ok {
 		what += " · " + say.S("requests.reassigned_row", "From", given.FromName)
 	}
 	return requests.InboxRowModel{ID: page.Slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10),
 		Selected: selected, Tick: tickOf(r), Ticked: ticked, Asker: r.AskerName, Size: say.SizeTitle(r.Spec.Size),
 		Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant), Detail: what,
-			Href: approvalPath(r.ID) + keptOf(k, inboxNames...)},
+			Href: page.ApprovalPath(r.ID) + keptOf(k, inboxNames...)},
 		Asked: say.Ago(r.CreatedAt),
 	}
-}
-
-func inboxWhat(say page.Words, r request.Request) string {
-	if r.Kind == request.QuotaKind {
-		return say.SizeTitle(r.Spec.Size) + " · " + blocks.RequestKind(say, r)
-	}
-	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
-		return requestName(say, r)
-	}
-	return say.SizeTitle(r.Spec.Size) + " · " + say.Duration(r.Spec.Lease.Std()) + " · " + say.Money(r.Estimate)
 }
 
 func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request.Request, was typed,
@@ -355,17 +343,17 @@ func (w *Pages) decideForm(k page.Call, r request.Request, was typed,
 	if err := may(k.Actor, r); err != nil {
 		return m, say.Text(fault.As(err).Sentence)
 	}
-	m = requests.DecideModel{Approve: approvalPath(r.ID) + "/approve" + kept,
-		Reject: approvalPath(r.ID) + "/reject" + kept, Seen: k.Get("seen"), Less: w.lessModel(say, r, was, problems),
+	m = requests.DecideModel{Approve: page.ApprovalPath(r.ID) + "/approve" + kept,
+		Reject: page.ApprovalPath(r.ID) + "/reject" + kept, Seen: k.Get("seen"), Less: w.lessModel(say, r, was, problems),
 		Note: requests.FieldModel{Value: was.Note, Error: page.WrongIn(say, problems, "note")}}
 	if r.WaitsForSeat() { // a yes was said already
 		m.Approve, m.Less, m.SeatPool = "", nil, r.Decision.Seat.Title
 	}
 	if w.Approvals.MayReassign(k.Actor, r) == nil {
-		m.Reassign = approvalPath(r.ID) + "/reassign"
+		m.Reassign = page.ApprovalPath(r.ID) + "/reassign"
 	}
 	if k.Get("seen") != strconv.FormatInt(r.Version, 10) {
-		m.Changed = approvalPath(r.ID)
+		m.Changed = page.ApprovalPath(r.ID)
 	}
 	return m, ""
 }

@@ -83,7 +83,7 @@ func (w *Pages) decideOne(k page.Call, tick string, said request.DecisionInput) 
 	id, seen, _ := strings.Cut(tick, "@")
 	said.Seen = seenIn(seen)
 	r, err := w.Approvals.Answer(k.Ctx, k.Actor, request.ID(id), said)
-	m := requests.OutcomeModel{Name: ui.StackModel{Title: id, Href: approvalPath(request.ID(id))},
+	m := requests.OutcomeModel{Name: ui.StackModel{Title: id, Href: page.ApprovalPath(request.ID(id))},
 		Verb: requests.Verb(said.Verb)}
 	switch {
 	case err != nil:

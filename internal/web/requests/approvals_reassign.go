@@ -20,7 +20,7 @@ func reassignedModels(k page.Call, r request.Request) (given *requests.SaidModel
 		given = &requests.SaidModel{Name: h.FromName, Why: h.Reason}
 	}
 	if _, ok := r.ReassignedBy(k.Actor.Person.ID); ok {
-		reclaim = approvalPath(r.ID) + "/reclaim"
+		reclaim = page.ApprovalPath(r.ID) + "/reclaim"
 	}
 	return given, reclaim
 }
@@ -44,7 +44,7 @@ func (w *Pages) reassignView(k page.Call, r request.Request, was request.Reassig
 	m := requests.ReassignModel{
 		Header: ui.HeaderModel{Title: say.S("requests.reassign_title", "Name", r.AskerName),
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("requests.reassign")}}},
-		Errors: page.FormErrors(say, problems), Path: approvalPath(r.ID), Seen: strconv.FormatInt(r.Version, 10),
+		Errors: page.FormErrors(say, problems), Path: page.ApprovalPath(r.ID), Seen: strconv.FormatInt(r.Version, 10),
 		Person: requests.FieldModel{Value: string(was.To), Error: page.WrongIn(say, problems, "person")},
 		Reason: requests.FieldModel{Value: was.Reason, Error: page.WrongIn(say, problems, "reason")},
 	}
@@ -64,7 +64,7 @@ func (w *Pages) reassign(c echo.Context) error {
 	_, err := w.Approvals.Reassign(k.Ctx, k.Actor, id, was)
 	switch {
 	case err == nil:
-		return w.Done(c, "reassigned", approvalPath(id), string(id))
+		return w.Done(c, "reassigned", page.ApprovalPath(id), string(id))
 	case !page.Correctable(err):
 		return err
 	}
@@ -85,5 +85,5 @@ func (w *Pages) reclaim(c echo.Context) error {
 	if _, err := w.Approvals.Reclaim(k.Ctx, k.Actor, id); err != nil {
 		return err
 	}
-	return w.Done(c, "taken-back", approvalPath(id))
+	return w.Done(c, "taken-back", page.ApprovalPath(id))
 }

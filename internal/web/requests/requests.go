@@ -99,7 +99,7 @@ func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) requ
 func (w *Pages) requestRow(say page.Words, r request.Request) requests.RowModel {
 	return requests.RowModel{
 		ID: page.Slug(string(r.ID)),
-		Name: ui.StackModel{Title: requestName(say, r), Href: page.RequestPath(r.ID), Detail: w.RequestWhat(say, r),
+		Name: ui.StackModel{Title: blocks.RequestName(say, r), Href: page.RequestPath(r.ID), Detail: w.RequestWhat(say, r),
 			Icon: string(r.Spec.Kind)},
 		Size:     blocks.SizeModel(say, r.Spec.Size),
 		State:    blocks.RequestState(say, r, true),
@@ -118,28 +118,12 @@ func rejectedNote(r request.Request) string {
 	return strings.TrimSpace(line)
 }
 
-// requestName is what a list and a page call a request: the workload that a start makes, else what it changes.
-func requestName(say page.Words, r request.Request) string {
-	switch r.Kind {
-	case request.QuotaKind:
-		return say.S("requests.quota_name", "Size", say.SizeTitle(r.Spec.Size))
-	case request.ExtendKind:
-		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", blocks.LeaseChange(say, r), "Price",
-			say.Money(r.Estimate))
-	case request.ResumeKind:
-		return say.S("requests.one_resume", "Name", r.Spec.Name)
-	case request.ReachKind:
-		return say.S("requests.one_reach", "Name", r.Spec.Name)
-	}
-	return r.Spec.Name
-}
-
 // requestTitle heads the page of a request.
 func requestTitle(say page.Words, r request.Request) string {
 	if r.Kind == request.StartKind {
 		return say.S("requests.one", "Name", r.Spec.Name)
 	}
-	return requestName(say, r)
+	return blocks.RequestName(say, r)
 }
 
 // requestPrice is empty for what costs nothing by itself.
@@ -183,7 +167,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		m.Withdraw = path + "/withdraw"
 	}
 	if r.WaitsForSeat() && w.Approvals.MayReject(k.Actor, r) == nil {
-		m.TurnDown = approvalPath(r.ID)
+		m.TurnDown = page.ApprovalPath(r.ID)
 	}
 	if w.Requests.MayCloseReach(k.Ctx, k.Actor, r) {
 		m.CloseReach = page.WorkloadPath(r.Workload) + "/reach/close"

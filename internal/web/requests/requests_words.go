@@ -2,6 +2,7 @@ package requests
 
 import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -27,7 +28,7 @@ func (w *Pages) meanwhile(k page.Call, r request.Request) string {
 // asksFor heads a request for those who decide it.
 func asksFor(say page.Words, r request.Request) string {
 	if r.Kind == request.ExtendKind || r.Kind == request.ResumeKind || r.Kind == request.ReachKind {
-		return r.AskerName + ": " + requestName(say, r)
+		return r.AskerName + ": " + blocks.RequestName(say, r)
 	}
 	return say.S("requests.asks", "Name", r.AskerName, "Size", say.SizeTitle(r.Spec.Size))
 }

@@ -9,6 +9,7 @@ import (
 	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
 
@@ -29,7 +30,7 @@ func TestEachKindOfRequestIsCalledWhatItIs(t *testing.T) {
 	for kind, want := range cases {
 		r := request.Request{Kind: kind, AskerName: "Dana Develop", Spec: spec,
 			Estimate: usage.Money{Minor: 780, Currency: "EUR"}}
-		if got := requestName(say, r); got != want.name {
+		if got := blocks.RequestName(say, r); got != want.name {
 			t.Errorf("%s: want the name %q, got %q", kind, want.name, got)
 		}
 		if got := requestTitle(say, r); got != want.title {

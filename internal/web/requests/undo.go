@@ -36,7 +36,7 @@ func (w *Pages) undoable(k page.Call) ([]requests.UndoModel, error) {
 }
 
 func undoPath(k page.Call, r request.Request) string {
-	return approvalPath(r.ID) + "/undo" + keptOf(k, inboxNames...)
+	return page.ApprovalPath(r.ID) + "/undo" + keptOf(k, inboxNames...)
 }
 
 // undo takes an answer back and shows its request again.
@@ -46,5 +46,5 @@ func (w *Pages) undo(c echo.Context) error {
 	if _, err := w.Approvals.Undo(k.Ctx, k.Actor, id); err != nil {
 		return err
 	}
-	return w.Done(c, "undone", approvalPath(id)+keptOf(k, inboxNames...))
+	return w.Done(c, "undone", page.ApprovalPath(id)+keptOf(k, inboxNames...))
 }

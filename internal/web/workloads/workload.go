@@ -42,6 +42,7 @@ func (w *Pages) details(k page.Call) (details, error) {
 // workloadView puts a tab under the head that all tabs share.
 func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m workloadview.PageModel) page.View {
 	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), w.workloadTabs(k, s.Workload, tab), tab
+	m.Head.Forecast = m.Overview.Forecast
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
 		AsOf: s.Observed.At,
@@ -109,7 +110,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		Facts: w.facts(k, s.Answering()), Activity: activity(k.Words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
-		o.Start.Forecast = w.Outlook(k, s.Workload)
+		o.Forecast = w.Outlook(k, s.Workload)
 	}
 	if s.Result != nil {
 		o.Start = result(k.Words, s.Workload)
@@ -274,7 +275,7 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 	if s.CanStop() {
 		m.Stop, m.StopAsks = path+"/stop", s.StopLoses(k.Words.Now)
 	}
-	if s.CanExtend() && s.State != workload.Failed {
+	if s.CanExtend() && s.State != workload.Failed && s.State != workload.Queued {
 		m.Extend = path + "/extend"
 	}
 	if s.CanDelete() {
@@ -313,19 +314,22 @@ func startSteps(say page.Words, item workload.Workload) workloadview.StartModel 
 	current, before := true, time.Time{}
 	for _, name := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced,
 		workload.StepImage, workload.StepReady} {
-		step := ui.StepModel{Title: say.S("step." + string(name)), State: ui.StepWaiting}
+		step := ui.StepModel{Title: say.S("step.todo." + string(name)), State: ui.StepWaiting}
 		at := reached[name]
 		switch {
 		case !at.IsZero():
 			done := say.At(at)
-			step.State, step.Time = ui.StepDone, &done
+			step.Title, step.State, step.Time = say.S("step."+string(name)), ui.StepDone, &done
 			if !before.IsZero() {
 				step.TookWords = say.Duration(at.Sub(before))
 			}
 			before = at
 		case current:
 			current = false
-			step.State, step.Explanation = currentStep(item, before, say.Now), say.Text(item.Reason)
+			step.State = currentStep(item, before, say.Now)
+			if item.State != workload.Queued { // the head says it, with the place in the queue
+				step.Explanation = say.Text(item.Reason)
+			}
 			if !before.IsZero() {
 				since := say.Since(before)
 				step.Took = &since

@@ -73,7 +73,7 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 		t.Errorf("want the figure once, got %q", got)
 	}
 	wantText(t, doc, "idle-day", "unknown")
-	wantText(t, doc, "month-idle", "unknown")
+	wantAbsent(t, doc, "month-idle")
 	wantText(t, doc, "month-note", "No utilization is recorded for this month")
 	if href, _ := part(doc, "month-note").Find("a").Attr("href"); href != "/admin/metrics" {
 		t.Errorf("want the way to where that is mended, got %q", href)
@@ -84,7 +84,9 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	wantText(t, doc, "platform-fleet", "No cluster data yet")
 	wantText(t, doc, "platform-queue", "No workload is waiting for a GPU")
 	wantText(t, doc, "platform-attention", "Nothing needs attention")
-	wantText(t, doc, "platform-changes", "No changes recorded yet")
+	if _, hidden := part(doc, "platform-changes").Attr("hidden"); !hidden {
+		t.Error("want no card without a change")
+	}
 }
 
 // TestPlatformOverviewCountsIdleMoneyAsTheUsagePage: the month's figures once were unknown here and known there.

@@ -459,8 +459,8 @@ func listFilter(ctx context.Context, m FilterModel) ui.FilterBarModel {
 	}
 	return ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"),
 		Search: searchField(ctx, "requests-q", m),
-		Fields: append([]ui.FieldModel{state, decider}, orderFields(ctx, "requests", m)...),
-		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(m.Scope)}}, ClearURL: m.Clear, Count: m.Count,
+		Fields: append([]ui.FieldModel{state, decider}, teamField(ctx, "requests", m)...), // columns choose the order
+		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(m.Scope)}, {Name: "sort", Value: m.Sort}}, ClearURL: m.Clear, Count: m.Count,
 		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 			{Label: say.S("home.scope_mine"), Href: "/requests", Current: m.Scope == Mine, Test: "scope-mine"},
 			{Label: say.S("requests.scope_all"), Href: "/requests?scope=all", Current: m.Scope == All, Test: "scope-all"},
@@ -469,7 +469,7 @@ func listFilter(ctx context.Context, m FilterModel) ui.FilterBarModel {
 
 func inboxFilter(ctx context.Context, m FilterModel) ui.FilterBarModel {
 	return ui.FilterBarModel{Action: "/approvals", Label: ui.L(ctx).S("requests.filter"),
-		Search: searchField(ctx, "inbox-q", m), Fields: orderFields(ctx, "inbox", m), ClearURL: m.Clear}
+		Search: searchField(ctx, "inbox-q", m), Fields: append(teamField(ctx, "inbox", m), orderField(ctx, m)), ClearURL: m.Clear}
 }
 
 func searchField(ctx context.Context, id string, m FilterModel) *ui.FieldModel {
@@ -478,20 +478,23 @@ func searchField(ctx context.Context, id string, m FilterModel) *ui.FieldModel {
 		Test: "filter-text"}
 }
 
-// orderFields choose a team, where there are several, and the order.
-func orderFields(ctx context.Context, id string, m FilterModel) []ui.FieldModel {
-	var fields []ui.FieldModel
-	if len(m.Teams) > 0 {
-		fields = append(fields, ui.FieldModel{ID: id + "-team", Name: "team", Kind: ui.SelectField,
-			Label: ui.L(ctx).S("start.team"), Value: m.Team, Test: "filter-team",
-			Options: append([]ui.OptionModel{{Label: ui.L(ctx).S("start.any")}}, m.Teams...)})
+// teamField chooses a team, where there are several.
+func teamField(ctx context.Context, id string, m FilterModel) []ui.FieldModel {
+	if len(m.Teams) == 0 {
+		return nil
 	}
-	order := ui.FieldModel{ID: id + "-sort", Name: "sort", Kind: ui.SelectField, Label: ui.L(ctx).S("requests.sort"),
+	return []ui.FieldModel{{ID: id + "-team", Name: "team", Kind: ui.SelectField,
+		Label: ui.L(ctx).S("start.team"), Value: m.Team, Test: "filter-team",
+		Options: append([]ui.OptionModel{{Label: ui.L(ctx).S("start.any")}}, m.Teams...)}}
+}
+
+func orderField(ctx context.Context, m FilterModel) ui.FieldModel {
+	order := ui.FieldModel{ID: "inbox-sort", Name: "sort", Kind: ui.SelectField, Label: ui.L(ctx).S("requests.sort"),
 		Value: m.Sort, Test: "sort"}
 	for _, s := range m.SortOrder {
 		order.Options = append(order.Options, ui.OptionModel{Value: s, Label: ui.L(ctx).S("requests.sort_" + s)})
 	}
-	return append(fields, order)
+	return order
 }
 
 // InboxModel is the page of those who decide: list left, detail right.
@@ -641,7 +644,7 @@ func Undo(list []UndoModel) templ.Component {
 				var templ_7745c5c3_Var17 string
 				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.undo_left") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 251, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 254, Col: 46}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -813,7 +816,7 @@ func seatLine(m SeatLineModel) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.seat_line_more", "Count", m.More))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 285, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 288, Col: 81}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -925,7 +928,7 @@ func InboxList(m InboxListModel) templ.Component {
 					var templ_7745c5c3_Var27 string
 					templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.filter_sort"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 330, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 333, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 					if templ_7745c5c3_Err != nil {
@@ -993,7 +996,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var31 string
 									templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.ResolveAttributeValue("tick-" + r.ID)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 345, Col: 29}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 348, Col: 29}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var31)
 									if templ_7745c5c3_Err != nil {
@@ -1006,7 +1009,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var32 string
 									templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.ResolveAttributeValue(r.Tick)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 346, Col: 24}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 349, Col: 24}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var32)
 									if templ_7745c5c3_Err != nil {
@@ -1029,7 +1032,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var33 string
 									templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.ResolveAttributeValue("tick-" + r.ID)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 351, Col: 64}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 354, Col: 64}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var33)
 									if templ_7745c5c3_Err != nil {
@@ -1042,7 +1045,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var34 string
 									templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.tick", "Name", r.Asker, "Size", r.Size))
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 352, Col: 73}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 355, Col: 73}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 									if templ_7745c5c3_Err != nil {
@@ -1233,7 +1236,7 @@ func InboxList(m InboxListModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.keys"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 391, Col: 66}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 394, Col: 66}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -1517,7 +1520,7 @@ func history(prefix, id, title, lead, none string, rows []RowModel) templ.Compon
 				var templ_7745c5c3_Var49 string
 				templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 480, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 483, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var49))
 				if templ_7745c5c3_Err != nil {

@@ -74,12 +74,36 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 		m.Head = say.S("fleet.use.col_" + group)
 	}
 	rows := w.heldBy(say, all, key)
+	m.Tiles = holderTiles(say, rows)
 	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
 		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
 		m.Rows = append(m.Rows, w.holderModel(say, r, key != nil))
 	}
 	return m
+}
+
+// holderTiles sum the table up: money for nothing first.
+func holderTiles(say page.Words, rows []*held) []ui.TileModel {
+	var all held
+	for _, r := range rows {
+		all.join(*r)
+	}
+	idle := ui.TileModel{Label: say.S("fleet.use.col_idle_money"), Value: say.S("web.unknown"), Unknown: true,
+		Test: "tile-idle"}
+	if all.idleKnown {
+		idle.Value, idle.Unknown = say.Money(all.idle), false
+		idle.Detail = say.S("fleet.use.idle_of", "Money", say.Money(all.money))
+	}
+	use := ui.TileModel{Label: say.S("fleet.use.col_mean"), Value: say.S("web.unknown"), Unknown: true, Test: "tile-use"}
+	if all.weight > 0 {
+		use.Value, use.Unknown = say.Percent(all.sum/all.weight), false
+	}
+	if all.unknown > 0 {
+		use.Detail = say.S("fleet.use.unknown_of", "Unknown", all.unknown, "Count", all.count)
+	}
+	return []ui.TileModel{idle, use, {Label: say.S("fleet.use.workload_count"), Value: say.Number(float64(all.count)),
+		Test: "tile-count"}}
 }
 
 // heldBy is what each workload holds, or each group of them, by name.
@@ -135,7 +159,7 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 		}
 	}
 	switch {
-	case grouped && h.unknown > 0:
+	case grouped && h.unknown > 0 && h.unknown < h.count:
 		m.Known = say.S("fleet.use.unknown_of", "Unknown", h.unknown, "Count", h.count)
 	case !grouped && h.weight > 0 && h.known < 0.9:
 		m.Known = say.S("fleet.use.known_for", "Of", say.Duration(min(h.longest, holders.Window)), "Time",

@@ -284,7 +284,7 @@ func moneyModel(say page.Words, o overview) platformview.MoneyModel {
 	if use := blocks.CardUse(say, o.month); use != nil { // nil: no GPU was allocated this month
 		m.Idle, m.Mean, m.Note = use.Idle, use.Mean, use.Note
 		if !o.month.Use.Known() {
-			m.Note, m.NoteHref = say.S("platform.month_unknown"), page.MetricsPath
+			m.Idle, m.Note, m.NoteHref = "", say.S("platform.month_unknown"), page.MetricsPath
 		}
 	}
 	return m
@@ -314,8 +314,7 @@ const (
 
 func (w *Pages) recentChanges(k page.Call) (platformview.ChangesModel, error) {
 	events, _, err := w.Events.Events(k.Ctx, audit.Filter{Kinds: changeKinds, Limit: mostChanges})
-	m := platformview.ChangesModel{Title: k.Words.S("platform.changes"), Href: "/audit",
-		None: k.Words.S("platform.no_changes")}
+	m := platformview.ChangesModel{Title: k.Words.S("platform.changes"), Href: "/audit"}
 	for _, e := range events {
 		m.Items = append(m.Items, platformview.ChangeModel{Who: blocks.WhoDid(k.Words, e),
 			What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail), When: k.Words.Ago(e.At)})

@@ -168,6 +168,9 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 		Lead: blocks.RequestKind(say, r) + " · " + w.TeamTitle(r.Spec.Tenant), Reason: r.Spec.Reason,
 		Facts: w.factsModel(say, r)}
 	m.Facts.Asked = say.Ago(r.CreatedAt)
+	if r.Kind == request.StartKind {
+		m.Lead += " · " + say.Money(r.Estimate)
+	}
 	for _, other := range waiting {
 		if r.Kind != request.ReachKind && other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
 			m.Others = append(m.Others, requests.OtherModel{Asker: other.AskerName, Team: w.TeamTitle(other.Spec.Tenant),

@@ -244,7 +244,7 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 		t.Errorf("what a shared card does is nobody's use, got %q", shared)
 	}
 	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
-	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown for 1 of 1")
+	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown")
 	wantText(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
 		"A40")
 }

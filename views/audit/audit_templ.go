@@ -702,7 +702,8 @@ func filter(ctx context.Context, f FilterModel) ui.FilterBarModel {
 			Test: "filter-text"},
 		Fields: []ui.FieldModel{
 			{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"), Value: f.Kind,
-				Test: "filter-kind", Options: kinds},
+				Test: "filter-kind", Options: kinds}},
+		More: []ui.FieldModel{
 			{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"), Value: f.Team,
 				Test: "filter-tenant", Options: append([]ui.OptionModel{{Value: "", Label: say.S("start.any")}}, f.Teams...)},
 			{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"), Value: f.Person, Short: true,

@@ -621,7 +621,7 @@ func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
 	}
 	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: m.Name.Href,
-		Small: true, Test: "details"}}
+		Kind: ui.LinkLike, Small: true, Test: "details"}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -86,12 +86,13 @@ func TestTheTableOfSizes(t *testing.T) {
 	p.fill("[data-test=size-search]", "mig 40")
 	p.do(p.assert.Locator(p.at("[data-test=size-row]:not([hidden])")).ToHaveCount(1))
 	p.picks("mig-3g.40gb")
-	p.reads("[data-test=size-tile]:has(:checked)", "24 to 80 GB")
 	p.reads("[data-test=bar-what]", "MIG slice 40 GB")
 	p.fill("[data-test=size-search]", "")
 	p.click("[data-test=size-table] th:has-text('Price') button")
 	p.click("[data-test=size-table] th:has-text('Price') button")
 	p.do(p.assert.Locator(p.at("[data-test=size-table] th:has-text('Price')")).ToHaveAttribute("aria-sort", "descending"))
+	p.click("[data-test=fewer]")
+	p.reads("[data-test=size-tile]:has(:checked)", "24 to 80 GB")
 }
 
 // TestASummaryThatIsNotTrueSaysSo: it once kept the old size's "Starts now" and price while the reply took long, and

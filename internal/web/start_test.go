@@ -47,7 +47,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
-		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2 available", "approval"},
+		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2, 1 waiting", "approval"},
 		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
@@ -113,7 +113,12 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 available" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
-	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 1 {
+	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 0 {
+		t.Error("the table stands in place of the tiles, with what is chosen")
+	}
+	fewer := read(t, w.Post(webtest.Anna, "/start/form", form("all", "1", "fewer", "1", "size", "gpu-shared")),
+		http.StatusOK)
+	if chosen(fewer) != "gpu-shared" || tile(fewer, "gpu-shared").Length() != 1 {
 		t.Error("what was chosen in the table stands for its class in the tiles")
 	}
 	doc.Find("[data-test^=size-][type=radio]").Each(func(_ int, s *goquery.Selection) {
@@ -127,7 +132,7 @@ func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	w.Site.Directory.Tenants[0].Quota["mig-1g.10gb"] = 1
-	doc := read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	full := tile(doc, "mig-1g.10gb")
 	if got := textOf(In(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
 		t.Errorf("want the quota as the reason, got %q", got)
@@ -135,6 +140,7 @@ func TestWhatCannotBeHadSaysWhy(t *testing.T) {
 	if _, off := full.Find("input").Attr("disabled"); !off || In(full, "more-quota").Length() != 1 {
 		t.Error("it cannot be chosen, and more can be asked for")
 	}
+	doc = read(t, w.Get(webtest.Anna, "/start?all=1"), http.StatusOK)
 	wantText(t, doc, "refused", "1 size is not available to your team", "MIG slice 10 GB", "Your team uses 1 of 1")
 	if doc.Find(`tr[data-size="mig-1g.10gb"]`).Length() != 0 {
 		t.Error("what cannot be requested is folded, not in the table")

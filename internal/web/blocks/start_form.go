@@ -115,7 +115,7 @@ func ReadStartForm(v url.Values) StartForm {
 		Reach:   v.Get("reach"),
 		Hours:   ReadHours(v, "schedule."),
 		Like:    v.Get("like"),
-		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "",
+		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "" && v.Get("fewer") == "",
 	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset

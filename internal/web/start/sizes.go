@@ -19,10 +19,16 @@ import (
 func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer, problem string) start.SizesModel {
 	m := start.SizesModel{Error: problem, Attrs: formAgain(k), Ages: w.snapshotAges(k)}
 	tiles := blocks.TilesOf(offers, form.Size, form.Last)
+	if form.All || len(tiles) == 0 {
+		m.All = w.allSizes(k, form, offers, len(tiles) > 0)
+		return m
+	}
 	for _, t := range tiles {
 		m.Tiles = append(m.Tiles, w.tile(k, form, t))
 	}
-	m.All = w.allSizes(k, form, offers, tiles)
+	m.All = start.AllModel{Count: len(offers), Attrs: asking(k, "/start/form", "#start", "toggle once"),
+		Show: asking(k, "/start/form", "#start", "")}
+	m.All.Attrs["hx-vals"] = `{"all": "1"}`
 	return m
 }
 
@@ -99,19 +105,12 @@ func moreFor(form blocks.StartForm, o request.Offer) string {
 }
 
 // allSizes is the table. It is drawn only once it was asked for: it is by far the largest part of the page.
-func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Offer,
-	tiles []blocks.SizeTile) start.AllModel {
+func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Offer, tiles bool) start.AllModel {
 	say := k.Words
-	m := start.AllModel{Count: len(offers), Open: form.All || len(tiles) == 0,
-		Show: asking(k, "/start/form", "#start", "")}
-	if !m.Open {
-		m.Attrs = asking(k, "/start/form", "#start", "toggle once")
-		m.Attrs["hx-vals"] = `{"all": "1"}`
-		return m
-	}
-	inTile := map[string]bool{}
-	for _, t := range tiles {
-		inTile[t.Offer.Size.Name] = true
+	m := start.AllModel{Count: len(offers), Open: true}
+	if tiles {
+		m.Fewer = asking(k, "/start/form", "#start", "")
+		m.Fewer["hx-vals"] = `{"fewer": "1"}`
 	}
 	for _, o := range offers {
 		if why := whyNot(say, o); why != "" {
@@ -119,26 +118,23 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 				Why: strings.TrimSpace(why + " " + freeModel(say, o).Detail), More: moreFor(form, o)})
 			continue
 		}
-		m.Rows = append(m.Rows, w.sizeRow(k, form, o, inTile[o.Size.Name]))
+		m.Rows = append(m.Rows, w.sizeRow(k, form, o))
 	}
 	return m
 }
 
-// sizeRow is a line of the table. Where the size stands in a tile too, the tile has the button that is chosen.
-func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer, inTile bool) start.SizeRowModel {
+// sizeRow is a line of the table.
+func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer) start.SizeRowModel {
 	say, s := k.Words, o.Size
-	row := start.SizeRowModel{ID: page.Slug(s.Name), Name: s.Name, Test: "size-" + s.Name, Size: blocks.SizeModel(say, s),
+	row := start.SizeRowModel{ID: page.Slug(s.Name), Name: s.Name, Size: blocks.SizeModel(say, s),
 		Memory: "–", MemoryGiB: strconv.FormatFloat(s.Accelerator.MemoryGiB, 'f', -1, 64),
 		Tech:  say.Say(w.Site().Catalog.TechnologyWord(s.Technology)),
 		Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))), Meaning: say.S("start.isolation_" +
 			string(s.Isolation)),
 		Free: freeModel(say, o), FreeCount: strconv.Itoa(o.Fit.Free), Price: say.MoneyPerHour(s.PricePerHour),
 		Minor: strconv.FormatInt(s.PricePerHour.Minor, 10), Needs: needs(say, o),
-		Selected: s.Name == form.Size, Checked: s.Name == form.Size && !inTile}
+		Checked: s.Name == form.Size}
 	row.Size.Detail = rowDetail(say, s)
-	if inTile {
-		row.Test = "pick-" + s.Name
-	}
 	if s.Accelerator.MemoryGiB > 0 {
 		row.Memory = say.GiB(s.Accelerator.MemoryGiB)
 	}

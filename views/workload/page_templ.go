@@ -1773,6 +1773,7 @@ func shareAction(ctx context.Context, m AccessModel) []ui.ActionModel {
 type FactsModel struct {
 	ID             string
 	Size           SizeModel
+	GPU            bool // without one there is nothing to isolate
 	Isolation      string
 	IsolationAbout string
 	Node           string
@@ -1828,7 +1829,7 @@ func Facts(m FactsModel) templ.Component {
 		var templ_7745c5c3_Var46 string
 		templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 709, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 710, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var46)
 		if templ_7745c5c3_Err != nil {
@@ -1861,7 +1862,7 @@ func Facts(m FactsModel) templ.Component {
 			var templ_7745c5c3_Var48 string
 			templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("workload.technical"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 713, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 714, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 			if templ_7745c5c3_Err != nil {
@@ -1901,8 +1902,10 @@ func Facts(m FactsModel) templ.Component {
 
 func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	say := ui.L(ctx)
-	items := []ui.DefModel{{Term: say.S("requests.col_size"), Component: Size(m.Size)},
-		{Term: say.S("workload.isolation"), Value: m.Isolation, About: m.IsolationAbout}}
+	items := []ui.DefModel{{Term: say.S("requests.col_size"), Component: Size(m.Size)}}
+	if m.GPU {
+		items = append(items, ui.DefModel{Term: say.S("workload.isolation"), Value: m.Isolation, About: m.IsolationAbout})
+	}
 	items = append(items, known(ui.DefModel{Term: say.S("workload.node"), Value: m.Node, Test: "node"},
 		ui.DefModel{Term: say.S("start.image"), Value: m.Image, Test: "image"})...)
 	items = append(slices.Concat(items, JobFacts(ctx, m.Job), ServesFacts(ctx, m.Serves)),
@@ -2317,7 +2320,7 @@ func HistoryTab(m HistoryModel) templ.Component {
 		var templ_7745c5c3_Var58 string
 		templ_7745c5c3_Var58, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 934, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/page.templ`, Line: 937, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var58)
 		if templ_7745c5c3_Err != nil {

@@ -191,9 +191,14 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", worst, "State", m.State.Word), true
 	}
 	m.Holders = healthHolders(n.Holders)
-	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	if n.Quarantine != nil || !slices.ContainsFunc(n.Cards, lost) { // a lost card's row has the button
+		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
+	}
 	return m
 }
+
+// lost reports whether the driver has lost a card, and its UUID with it.
+func lost(c health.CardHealth) bool { return c.UUID == "" }
 
 // missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
 func missingOf(n *health.NodeHealth) []string {
@@ -229,10 +234,10 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 	}
 	m.Holders = healthHolders(c.Holders)
 	switch {
-	case c.UUID != "":
+	case !lost(*c):
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
-	case n.Quarantine == nil: // the driver has lost it, and its UUID with it
+	case n.Quarantine == nil:
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)
 	}
 	return m
@@ -241,8 +246,11 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 // healthCardName is the card's number on its node, where an agent tells it, and its model.
 func healthCardName(say page.Words, c *health.CardHealth) ui.StackModel {
 	m := ui.StackModel{Title: say.S("health.card")}
-	if c.Number > 0 {
+	switch {
+	case c.Number > 0:
 		m.Title = say.S("fleet.use.card", "Number", c.Number)
+	case c.UUID != "":
+		m.Title += " " + strings.TrimPrefix(shortUUID(c.UUID), "GPU-")
 	}
 	if c.Model != "" { // one that the driver has lost has none any more
 		m.Detail = cardName(say, c.Model)

@@ -121,6 +121,10 @@ func (o listOrder) sign(after bool) string {
 	return "<"
 }
 
+// likePart compares with what containing made. SQLite plans a statement anew each time that a value is bound to a bare
+// parameter of LIKE, because what it begins with might choose an index.
+const likePart = " LIKE CAST(? AS TEXT) ESCAPE '!'"
+
 // withText leaves the rows in which each word is a part of one of the columns, or is the id. Words come in lower case.
 func withText(query *gorm.DB, words []string, columns ...string) *gorm.DB {
 	for _, word := range words {
@@ -130,7 +134,7 @@ func withText(query *gorm.DB, words []string, columns ...string) *gorm.DB {
 		part := containing(word)
 		condition, values := "id = ?", []any{word}
 		for _, column := range columns {
-			condition, values = condition+" OR lower("+column+") LIKE ? ESCAPE '!'", append(values, part)
+			condition, values = condition+" OR lower("+column+")"+likePart, append(values, part)
 		}
 		query = query.Where("("+condition+")", values...)
 	}

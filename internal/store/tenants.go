@@ -172,7 +172,7 @@ func (v view) PeopleIn(ctx context.Context, rules []string, people []identity.Pe
 		if err != nil {
 			return nil, err
 		}
-		query = query.Or("group_names LIKE ? ESCAPE '!'", strings.ReplaceAll(containing(string(text)), "*", "%"))
+		query = query.Or("group_names"+likePart, strings.ReplaceAll(containing(string(text)), "*", "%"))
 	}
 	rows, err := all[personRow](query.Order("name, id").Limit(limit))
 	return each(rows, toPerson), err
@@ -199,7 +199,7 @@ func (v view) peoplePage(ctx context.Context, f tenant.PeopleFilter) ([]identity
 			return v.at(ctx)
 		}
 		part := containing(strings.ToLower(f.Text))
-		return v.at(ctx).Where("lower(name) LIKE ? ESCAPE '!' OR lower(email) LIKE ? ESCAPE '!'", part, part)
+		return v.at(ctx).Where("lower(name)"+likePart+" OR lower(email)"+likePart, part, part)
 	}
 	order, way := "name", ""
 	if f.BySeen {

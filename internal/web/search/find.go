@@ -171,8 +171,11 @@ func (w *Pages) nodes(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, cluster := range w.Site().Clusters {
 		snapshot, _ := w.Snapshots.Snapshot(k.Ctx, cluster)
-		lower := w.lower.Of(snapshot, nil, func() []lowerNode { return lowerNodes(snapshot) })
-		for i, n := range lower {
+		lower := w.lower.Of(snapshot, nil, func() lowerNodes { return lowerNodesOf(snapshot) })
+		if !lower.mayHave(q.words) {
+			continue
+		}
+		for i, n := range lower.nodes {
 			if score := q.scoreLower(n.name, n.model); score > 0 {
 				n := &snapshot.Nodes[i]
 				hits = append(hits, hit{search.HitModel{Kind: search.Node, Title: n.Name, Href: page.NodePath(n.Name),
@@ -186,11 +189,31 @@ func (w *Pages) nodes(k page.Call, q query, _ int) ([]hit, error) {
 // lowerNode is what a node is found by, in lower case.
 type lowerNode struct{ name, model string }
 
-func lowerNodes(s inventory.Snapshot) []lowerNode {
-	lower := make([]lowerNode, len(s.Nodes))
-	for i := range s.Nodes {
-		lower[i] = lowerNode{strings.ToLower(s.Nodes[i].Name), strings.ToLower(s.Nodes[i].Model)}
+// lowerNodes are all nodes of a cluster. Their names and models also stand in one text, which tells quickly that a word
+// is in none of them.
+type lowerNodes struct {
+	nodes []lowerNode
+	text  string
+}
+
+func (l lowerNodes) mayHave(words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(l.text, word) {
+			return false
+		}
 	}
+	return true
+}
+
+func lowerNodesOf(s inventory.Snapshot) lowerNodes {
+	lower := lowerNodes{nodes: make([]lowerNode, len(s.Nodes))}
+	var text strings.Builder
+	for i := range s.Nodes {
+		n := lowerNode{strings.ToLower(s.Nodes[i].Name), strings.ToLower(s.Nodes[i].Model)}
+		lower.nodes[i] = n
+		text.WriteString(n.name + "\n" + n.model + "\n")
+	}
+	lower.text = text.String()
 	return lower
 }
 

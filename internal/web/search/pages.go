@@ -15,5 +15,5 @@ type Pages struct {
 	*blocks.Blocks
 	Snapshots request.Snapshots
 	Tenants   *tenant.Service
-	lower     inventory.Once[[]lowerNode]
+	lower     inventory.Once[lowerNodes]
 }

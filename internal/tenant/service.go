@@ -592,11 +592,7 @@ func (s *Service) People(ctx context.Context, a identity.Actor, search string) (
 		return nil, err
 	}
 	people, err := s.o.Store.People(ctx, strings.TrimSpace(search), mostShown)
-	var list []identity.Actor
-	for _, p := range people {
-		list = append(list, s.Directory().Actor(p, identity.ViaSession))
-	}
-	return list, err
+	return s.Directory().Actors(people, identity.ViaSession), err
 }
 
 // PeopleFilter chooses people and their order: by name, or by when they were seen last.
@@ -613,11 +609,7 @@ func (s *Service) PeoplePage(ctx context.Context, a identity.Actor, f PeopleFilt
 	}
 	f.Text, f.Limit = strings.TrimSpace(f.Text), min(f.Limit, mostShown)
 	people, total, err := s.o.Store.PeoplePage(ctx, f)
-	list := make([]identity.Actor, len(people))
-	for i, p := range people {
-		list[i] = s.Directory().Actor(p, identity.ViaSession)
-	}
-	return list, total, err
+	return s.Directory().Actors(people, identity.ViaSession), total, err
 }
 
 // FindPeople lists at most so many of those who have signed in, by a part of name or e-mail address; for admins and

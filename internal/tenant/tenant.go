@@ -152,23 +152,80 @@ func (d Directory) ByName(name string) (Tenant, bool) {
 
 // Actor says what a person is, by their groups.
 func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
-	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups),
-		Granted: map[string][]identity.PersonID{}}
-	named, manual := d.named(p.Groups), d.Manual[p.ID]
+	m := d.memberOf(p, via)
+	for i := range d.Tenants {
+		m.join(&d.Tenants[i])
+	}
+	return m.actor
+}
+
+// Actors is Actor of many people: it looks for each only at the teams that one of them may be in.
+func (d Directory) Actors(people []identity.Person, via identity.Via) []identity.Actor {
+	members, groups, named := make([]member, len(people)), map[string]bool{}, map[string]bool{}
+	for i, p := range people {
+		m := d.memberOf(p, via)
+		for _, group := range p.Groups {
+			groups[group] = true
+		}
+		for team := range m.named {
+			named[team] = true
+		}
+		for team := range m.manual {
+			named[team] = true
+		}
+		members[i] = m
+	}
 	for i := range d.Tenants {
 		t := &d.Tenants[i]
-		groups := union(rolesOf(t.Groups, p.Groups), named[t.Name])
-		if roles := union(groups, manual[t.Name]); len(roles) > 0 {
-			a.Tenants[t.Name] = roles
+		if !named[t.Name] && !t.mayHave(groups) {
+			continue
 		}
-		for _, role := range manual[t.Name] {
-			if !slices.Contains(groups, role) {
-				key := identity.RolePrincipal(role, t.Name)
-				a.Granted[key] = d.Granted[p.ID][key]
-			}
+		for _, m := range members {
+			m.join(t)
 		}
 	}
-	return a
+	actors := make([]identity.Actor, len(members))
+	for i, m := range members {
+		actors[i] = m.actor
+	}
+	return actors
+}
+
+// mayHave reports whether a rule of the team is the name of one of these groups, or a pattern.
+func (t *Tenant) mayHave(groups map[string]bool) bool {
+	for _, rules := range t.Groups {
+		if slices.ContainsFunc(rules, func(r string) bool { return groups[r] || strings.Contains(r, "*") }) {
+			return true
+		}
+	}
+	return false
+}
+
+// member is somebody whose teams are being found.
+type member struct {
+	actor         identity.Actor
+	named, manual map[string][]identity.Role // by team: of the rules for all teams, and beside those of groups
+	granted       map[string][]identity.PersonID
+}
+
+func (d Directory) memberOf(p identity.Person, via identity.Via) member {
+	return member{named: d.named(p.Groups), manual: d.Manual[p.ID], granted: d.Granted[p.ID],
+		actor: identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{},
+			Global: rolesOf(d.Platform, p.Groups), Granted: map[string][]identity.PersonID{}}}
+}
+
+// join gives the roles that they have in a team, if any.
+func (m member) join(t *Tenant) {
+	groups, manual := union(rolesOf(t.Groups, m.actor.Person.Groups), m.named[t.Name]), m.manual[t.Name]
+	if roles := union(groups, manual); len(roles) > 0 {
+		m.actor.Tenants[t.Name] = roles
+	}
+	for _, role := range manual {
+		if !slices.Contains(groups, role) {
+			key := identity.RolePrincipal(role, t.Name)
+			m.actor.Granted[key] = m.granted[key]
+		}
+	}
 }
 
 // union has each role once, in the order of the roles; hand are those that come from elsewhere than the team's own

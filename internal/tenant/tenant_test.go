@@ -59,6 +59,28 @@ func TestRolesOfGroupsAndByHand(t *testing.T) {
 	}
 }
 
+// TestManyActorsAreThoseOfEach: by a name, a pattern, a rule for all teams and by hand.
+func TestManyActorsAreThoseOfEach(t *testing.T) {
+	d := Directory{Named: Roles{identity.Owner: {"gpu-{team}-own"}}, Platform: Roles{identity.Auditor: {"audit"}},
+		Tenants: []Tenant{{Name: "a", Groups: Roles{identity.Developer: {"a-dev", "all"}, identity.Owner: {"a-*"}}},
+			{Name: "b", Groups: Roles{identity.Approver: {"all", "a-*-b"}}}, {Name: "c"}},
+		Manual: map[identity.PersonID]map[string][]identity.Role{"p-3": {"c": {identity.Owner}, "gone": {identity.Owner}}},
+		Granted: map[identity.PersonID]map[string][]identity.PersonID{
+			"p-3": {identity.RolePrincipal(identity.Owner, "c"): {"p-1"}}}}
+	people := []identity.Person{{ID: "p-1"}, {ID: "p-2", Groups: []string{"all", "a-x-b", "gpu-c-own", "gpu-gone-own"}},
+		{ID: "p-3", Groups: []string{"a-dev", "audit"}}}
+	var want []identity.Actor
+	for _, p := range people {
+		want = append(want, d.Actor(p, identity.ViaToken))
+	}
+	if diff := cmp.Diff(want, d.Actors(people, identity.ViaToken)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(want[1].Tenants) != 3 || len(want[2].Granted) != 1 {
+		t.Errorf("want each way of getting a role, got %v", want)
+	}
+}
+
 // TestWhatDiffersIsSaved: putting the difference over the configuration gives what was wanted.
 func TestWhatDiffersIsSaved(t *testing.T) {
 	first := Tenant{Name: "a", Title: "A", Groups: map[identity.Role][]string{identity.Owner: {"x"}},

@@ -25,6 +25,8 @@ CREATE TABLE people (
   acknowledged TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
+-- The list of people in its order, with all that a search looks through.
+CREATE INDEX people_name ON people (name, id, email);
 
 CREATE TABLE sessions (
   id            TEXT   NOT NULL PRIMARY KEY,

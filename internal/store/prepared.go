@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"strings"
 	"sync"
+
+	"gorm.io/gorm"
 )
 
 const (
@@ -15,8 +17,8 @@ const (
 )
 
 // prepared is the reading pool of SQLite, which parses a statement anew each time otherwise: a tenth of what a page
-// costs. A statement stays until the pool is closed, so none is taken from under a reader. Transactions do without: in
-// one, a statement may be asked again while its rows are still read, which SQLite refuses.
+// costs. A statement stays until the pool is closed, so none is taken from under a reader. In a transaction, nothing
+// may be asked by a statement whose rows are still being read: it is the same one, and SQLite refuses that.
 type prepared struct {
 	*sql.DB
 	mu    sync.RWMutex
@@ -34,6 +36,57 @@ func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) 
 		return stmt.QueryContext(ctx, args...)
 	}
 	return p.DB.QueryContext(ctx, query, args...)
+}
+
+// BeginTx begins a transaction with the same statements.
+func (p *prepared) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+	tx, err := p.DB.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &preparedTx{Tx: tx, of: p}, nil
+}
+
+// preparedTx is a transaction of the reading pool. A statement that is not kept yet is prepared after its end: that
+// takes a connection of the pool, and transactions may hold all of them.
+type preparedTx struct {
+	*sql.Tx
+	of      *prepared
+	missing []func()
+}
+
+// QueryContext also counts for gorm's Find, Take, Scan and Rows.
+func (t *preparedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := t.of.known(query); stmt != nil {
+		return t.StmtContext(ctx, stmt).QueryContext(ctx, args...)
+	}
+	t.missing = append(t.missing, func() { t.of.statement(ctx, query, len(args)) })
+	return t.Tx.QueryContext(ctx, query, args...)
+}
+
+// Commit ends the transaction.
+func (t *preparedTx) Commit() error {
+	defer t.prepare()
+	return t.Tx.Commit()
+}
+
+// Rollback ends the transaction.
+func (t *preparedTx) Rollback() error {
+	defer t.prepare()
+	return t.Tx.Rollback()
+}
+
+func (t *preparedTx) prepare() {
+	for _, prepare := range t.missing {
+		prepare()
+	}
+	t.missing = nil
+}
+
+func (p *prepared) known(query string) *sql.Stmt {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.kept[query]
 }
 
 // statement is nil where none is kept: the query then says itself what is wrong with it.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"gorm.io/gorm"
 )
 
 // preparedPool is a pool of two connections to a table of ten numbers.
@@ -30,7 +32,10 @@ func preparedPool(t *testing.T, limit int) *prepared {
 }
 
 func (p *prepared) numbers(ctx context.Context, query string, args ...any) (out []int, err error) {
-	rows, err := p.QueryContext(ctx, query, args...)
+	return numbersOf(p.QueryContext(ctx, query, args...))
+}
+
+func numbersOf(rows *sql.Rows, err error) (out []int, _ error) {
 	if err != nil {
 		return nil, err
 	}
@@ -110,5 +115,38 @@ func TestStatementsThatAreNotKept(t *testing.T) {
 	}
 	if got, err := p.numbers(t.Context(), "SELECT n FROM numbers"); err != nil || len(got) != 10 {
 		t.Errorf("after the table has changed: %v, %v", got, err)
+	}
+}
+
+// TestStatementsOfTransactions: they are prepared once a transaction has ended, and never wait for a connection in one.
+func TestStatementsOfTransactions(t *testing.T) {
+	p := preparedPool(t, 3)
+	const query = "SELECT n FROM numbers WHERE n >= ? ORDER BY n"
+	for _, kept := range []bool{false, true} {
+		var open [2]gorm.ConnPool // all connections
+		for i := range open {
+			tx, err := p.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			open[i] = tx
+		}
+		if (p.known(query) != nil) != kept {
+			t.Errorf("want the statement kept %v", kept)
+		}
+		for _, tx := range open {
+			for from := range 10 {
+				var n int
+				if err := tx.QueryRowContext(t.Context(), query, from).Scan(&n); err != nil || n != from {
+					t.Errorf("from %d: %d, %v", from, n, err)
+				}
+				if got, err := numbersOf(tx.QueryContext(t.Context(), query, from)); err != nil || len(got) != 10-from {
+					t.Errorf("from %d: %v, %v", from, got, err)
+				}
+			}
+		}
+		if err := errors.Join(open[0].(gorm.TxCommitter).Commit(), open[1].(gorm.TxCommitter).Rollback()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -180,9 +180,15 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	if err != nil {
 		return nil, err
 	}
+	manifest := ""
+	if p.Planned != nil {
+		if manifest, err = a.deps.Requests.Manifest(*p.Planned); err != nil {
+			return nil, err
+		}
+	}
 	l := i18n.From(ctx)
 	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until,
-		Instead: p.Alternatives.Offer.Size.Name, Manifest: p.Manifest,
+		Instead: p.Alternatives.Offer.Size.Name, Manifest: manifest,
 		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free},
 		Quota:    Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
 	for _, w := range p.Alternatives.Weaker {

@@ -194,8 +194,12 @@ func TestAMembersOwnImage(t *testing.T) {
 
 	draft := custom("cpu", visionImage(""))
 	p, err := w.requests.Requests.Preview(t.Context(), w.actorOf(developer), draft)
-	if err != nil || len(p.Fields) > 0 || !strings.Contains(p.Manifest, visionImage(oneDigest)) {
-		t.Fatalf("want a preview with the digest: %v %v", p.Fields, err)
+	if err != nil || len(p.Fields) > 0 || p.Planned == nil {
+		t.Fatalf("want a preview of a workload: %v %v", p.Fields, err)
+	}
+	manifest, err := w.requests.Requests.Manifest(*p.Planned)
+	if err != nil || !strings.Contains(manifest, visionImage(oneDigest)) {
+		t.Fatalf("want the digest in the manifest: %v %s", err, manifest)
 	}
 	before := r.asked.Load()
 	if _, err := w.requests.Requests.Preview(t.Context(), w.actorOf(developer), draft); err != nil ||

@@ -37,8 +37,9 @@ type Preview struct {
 	Budget          budget.Ask  // what it takes of the team's budget
 	Refused         i18n.Text   // the rule's sentence when it refuses
 	Alternatives    Alternative // a size that would start now, when this one would not; zero for none
-	Manifest        string      // YAML of what would be created
-	Model           *ModelFit   // of an endpoint whose model tells by its name how large it is
+	// Planned is the workload that it would become; nil while too much of it is missing.
+	Planned *workload.Workload
+	Model   *ModelFit // of an endpoint whose model tells by its name how large it is
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -75,24 +76,24 @@ func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c c
 	if v.Model, err = s.offers.modelFit(ctx, a, w); err != nil {
 		return v, err
 	}
-	if planned, ok := p.planned(a, c, out, v.Fields); ok {
-		v.Manifest, err = s.renderer.Manifest(planned, p.tenant)
-	}
-	return v, err
+	v.Planned = p.planned(a, c, out, v.Fields)
+	return v, nil
 }
 
 // planned is the workload that a draft would become, for its manifest: the one that would be created, or what it would
-// be once somebody approved. ok is false while too much of it is missing.
-func (p prepared) planned(a identity.Actor, c completed, out Outcome, wrong []fault.Field) (w workload.Workload,
-	ok bool) {
+// be once somebody approved; nil while too much of it is missing.
+func (p prepared) planned(a identity.Actor, c completed, out Outcome, wrong []fault.Field) *workload.Workload {
 	if out.Workload != nil {
-		return *out.Workload, true
+		return out.Workload
 	}
 	missing := slices.ContainsFunc(wrong, func(f fault.Field) bool {
 		return slices.Contains([]string{"cluster", "volume", "mounts", "volumes", "replaces"}, f.Name)
 	})
-	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts),
-		!missing && len(p.fields) == 0 && c.spec.Cluster != "" && c.spec.named()
+	if missing || len(p.fields) > 0 || c.spec.Cluster == "" || !c.spec.named() {
+		return nil
+	}
+	w := newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts)
+	return &w
 }
 
 func onlyReasonMissing(fields []fault.Field) bool {

@@ -65,8 +65,8 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	return out.Request, s.recordRefusal(ctx, a, d.Tenant, d.Size, err)
 }
 
-// Preview is Submit in a transaction that writes nothing: the same facts, problems and verdict, with the exact objects.
-// Only trouble with the store or the rendering is an error.
+// Preview is Submit in a transaction that writes nothing: the same facts, problems and verdict, with the workload whose
+// Manifest has the exact objects. Only trouble with the store is an error.
 func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Preview, error) {
 	if err := identity.Known(a); err != nil {
 		return Preview{}, err

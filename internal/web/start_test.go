@@ -87,6 +87,31 @@ func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
 	}
 }
 
+// TestTheManifestIsWrittenOnDemand: when the details are opened, without scripts by a button, and from then on.
+func TestTheManifestIsWrittenOnDemand(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
+	if doc.Find("#manifest").Length() > 0 {
+		t.Error("nobody has opened the details")
+	}
+	if details := part(doc, "details"); details.AttrOr("hx-post", "") != "/start/summary" ||
+		details.AttrOr("hx-vals", "") != `{"manifest": "1"}` {
+		t.Errorf("the details ask for it when they are opened, got %s", details.AttrOr("hx-post", ""))
+	}
+	show := part(doc, "show-manifest")
+	if show.AttrOr("formaction", "") != "/start/summary" || show.AttrOr("name", "") != "manifest" {
+		t.Error("without scripts a button of the form asks for it")
+	}
+	doc = read(t, w.Post(webtest.Anna, "/start/summary", form("manifest", "1")), http.StatusOK)
+	if got := doc.Find("#manifest").Text(); !strings.Contains(got, "kind: ") {
+		t.Errorf("got %q", got)
+	}
+	if _, open := part(doc, "details").Attr("open"); !open || doc.Find("input[name=manifest][value='1']").Length() != 1 {
+		t.Error("the details stay open, and the next summary has it too")
+	}
+}
+
 func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

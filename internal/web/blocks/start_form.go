@@ -93,6 +93,8 @@ type StartForm struct {
 	// What the page shows; it is no part of the spec.
 	Last string // the size used last, which stands for its class
 	All  bool   // the table of all sizes is open
+	// Manifest is true once it was asked what would be created
+	Manifest bool
 }
 
 // ReadStartForm takes the form as posted. A preset or an "instead" button speaks louder than the field it fills.
@@ -116,6 +118,7 @@ func ReadStartForm(v url.Values) StartForm {
 		Hours:   ReadHours(v, "schedule."),
 		Like:    v.Get("like"),
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "" && v.Get("fewer") == "",
+		Manifest: v.Get("manifest") != "",
 	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset

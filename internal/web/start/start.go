@@ -85,8 +85,8 @@ func (w *Pages) startModel(k page.Call, form blocks.StartForm, offers []request.
 	if err != nil {
 		return start.PageModel{}, err
 	}
-	summary := w.summary(k, form, offers, p, page.WrongIn(k.Words, problems, "reason"))
-	return start.PageModel{Header: startHeader(k.Words), Form: fields, Summary: summary}, nil
+	summary, err := w.summary(k, form, offers, p, page.WrongIn(k.Words, problems, "reason"))
+	return start.PageModel{Header: startHeader(k.Words), Form: fields, Summary: summary}, err
 }
 
 // startDefaults fills the form: what the address asks for, else what was used last, else the smallest that is free. The
@@ -158,7 +158,11 @@ func (w *Pages) startSummary(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.Write(c, http.StatusOK, start.Summary(w.summary(k, form, offers, p, "")))
+	m, err := w.summary(k, form, offers, p, "")
+	if err != nil {
+		return err
+	}
+	return w.Write(c, http.StatusOK, start.Summary(m))
 }
 
 // startForm answers with choices and summary, for a change that alters what there is to choose.

@@ -184,7 +184,7 @@ func (s *Store) WorkloadIDs(ctx context.Context, f workload.Filter) ([]workload.
 	if err != nil {
 		return nil, err
 	}
-	ids, skip := []workload.ID{}, f.Offset
+	ids, skip := make([]workload.ID, 0, len(l.workloads)), f.Offset
 	if f.Limit <= 0 {
 		skip = 0
 	}

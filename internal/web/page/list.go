@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -192,16 +193,16 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 		key
 		known bool
 		place int
-		row   T
 	}
-	list := make([]keyed, len(rows))
-	order := make([]*keyed, len(rows))
-	for i, row := range rows {
-		list[i].row, order[i] = row, &list[i]
-		list[i].key, list[i].known = of(row)
-		list[i].place = i
+	all := func(yield func(keyed) bool) {
+		for i, row := range rows {
+			k := keyed{place: i}
+			if k.key, k.known = of(row); !yield(k) {
+				return
+			}
+		}
 	}
-	order = firstOf(order, end, func(a, b *keyed) int {
+	order := firstOf(all, end, func(a, b keyed) int {
 		place := cmp.Compare(a.place, b.place)
 		switch {
 		case a.known != b.known && a.known:
@@ -221,15 +222,15 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 	})
 	out := make([]T, 0, RowsPerPage)
 	for _, k := range order[begin:] {
-		out = append(out, k.row)
+		out = append(out, rows[k.place])
 	}
 	return out
 }
 
 // firstOf are the n first of a list in an order, and no other: a page shows few of thousands.
-func firstOf[T any](list []T, n int, compare func(a, b T) int) []T {
-	best, cut := make([]T, 0, min(len(list), 2*n)), false
-	for _, item := range list {
+func firstOf[T any](list iter.Seq[T], n int, compare func(a, b T) int) []T {
+	best, cut := make([]T, 0, 2*n), false
+	for item := range list {
 		if cut && compare(item, best[n-1]) >= 0 {
 			continue
 		}

@@ -19,6 +19,8 @@ type Card struct {
 	Names    []string  `json:"names"` // words of the card's name, each enough
 	GB       float64   `json:"gb"`    // of memory, as the name of the card tells it
 	Profiles []Profile `json:"profiles"`
+
+	words [][]string // of the names
 }
 
 // Profile is a kind of MIG instance of a card.
@@ -50,6 +52,11 @@ var facts = sync.OnceValue(func() (t table) {
 	if err := json.Unmarshal(data, &t); err != nil {
 		panic("hardware.json: " + err.Error())
 	}
+	for i := range t.Cards {
+		for _, name := range t.Cards[i].Names {
+			t.Cards[i].words = append(t.Cards[i].words, wordsOf(name))
+		}
+	}
 	return t
 })
 
@@ -75,7 +82,7 @@ func CardsOf(name string) (cards []Card, known bool) {
 	said := wordsOf(name)
 	var exact []Card
 	for _, c := range facts().Cards {
-		if !slices.ContainsFunc(c.Names, func(n string) bool { return holds(said, wordsOf(n)) }) {
+		if !slices.ContainsFunc(c.words, func(words []string) bool { return holds(said, words) }) {
 			continue
 		}
 		cards = append(cards, c)

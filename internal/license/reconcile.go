@@ -92,13 +92,18 @@ func (d Difference) Sentence() i18n.Text {
 // Reconcile puts what the portal has given out beside what the license server says. Machines are compared by host name
 // alone: no license server knows of pods.
 func Reconcile(p Pool, checkouts []Checkout, answer Answer, now time.Time) PoolStatus {
-	a := PoolStatus{Pool: p}
-	for _, t := range checkouts {
-		if t.Pool != p.Name {
-			continue
+	a, n := PoolStatus{Pool: p}, 0
+	for i := range checkouts {
+		if checkouts[i].Pool == p.Name {
+			n++
 		}
-		t.Seats = max(0, t.Seats)
-		a.Checkouts = append(a.Checkouts, t)
+	}
+	a.Checkouts = slices.Grow(a.Checkouts, n)
+	for i := range checkouts {
+		if t := &checkouts[i]; t.Pool == p.Name {
+			a.Checkouts = append(a.Checkouts, *t)
+			a.Checkouts[len(a.Checkouts)-1].Seats = max(0, t.Seats)
+		}
 	}
 	a.Reserved, a.Used = p.Held(a.Checkouts)
 	slices.SortFunc(a.Checkouts, func(x, y Checkout) int {

@@ -104,8 +104,15 @@ func (w *Pages) seatHolders(k page.Call) (map[string][]*workload.Workload, error
 var seatOrders = []string{"team", "workload", "owner", "state"}
 
 func (w *Pages) seatKeys() map[string]page.Key[*workload.Workload] {
+	titles := map[string]string{} // by team: few teams hold the seats, and to look for one takes a while
+	title := func(team string) string {
+		if _, known := titles[team]; !known {
+			titles[team] = w.TeamTitle(team)
+		}
+		return titles[team]
+	}
 	return map[string]page.Key[*workload.Workload]{
-		"team":     page.ByText(func(i *workload.Workload) string { return w.TeamTitle(i.Tenant) + " " + i.Name }),
+		"team":     page.ByText(func(i *workload.Workload) string { return title(i.Tenant) + " " + i.Name }),
 		"workload": page.ByText(func(i *workload.Workload) string { return i.Name }),
 		"owner":    page.ByText(func(i *workload.Workload) string { return i.OwnerName }),
 		"state":    page.ByText(func(i *workload.Workload) string { return string(i.State) }),

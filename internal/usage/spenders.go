@@ -25,19 +25,25 @@ func (s Statement) Spenders(by, currency string, most int) []Spender {
 		return 0
 	}
 	groups, all := s.Grouped(by), in(s.Total().Cost)
-	var dearest []int // in groups
+	type spender struct {
+		minor int64
+		group *Sum
+	}
+	var dearest []spender
 	for i := range groups {
-		if in(groups[i].Cost) > 0 && all > 0 {
-			dearest = append(dearest, i)
+		if minor := in(groups[i].Cost); minor > 0 && all > 0 {
+			dearest = append(dearest, spender{minor, &groups[i]})
 		}
 	}
-	slices.SortStableFunc(dearest, func(a, b int) int {
-		return cmp.Or(cmp.Compare(in(groups[b].Cost), in(groups[a].Cost)), strings.Compare(groups[a].Key, groups[b].Key))
+	slices.SortStableFunc(dearest, func(a, b spender) int {
+		if a.minor != b.minor {
+			return cmp.Compare(b.minor, a.minor)
+		}
+		return strings.Compare(a.group.Key, b.group.Key)
 	})
 	var list []Spender
-	for _, i := range dearest[:min(len(dearest), most)] {
-		minor := in(groups[i].Cost)
-		list = append(list, Spender{groups[i], Money{Minor: minor, Currency: currency}, float64(minor) / float64(all)})
+	for _, d := range dearest[:min(len(dearest), most)] {
+		list = append(list, Spender{*d.group, Money{Minor: d.minor, Currency: currency}, float64(d.minor) / float64(all)})
 	}
 	return list
 }

@@ -22,7 +22,9 @@ func TestHowABudgetIsUsedUp(t *testing.T) {
 	}
 	set("vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	doc := read(t, w.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
-	wantText(t, doc, "burndown", "of €1,000.00", "spent at month end")
+	wantText(t, doc, "burndown", "of €1,000.00")
+	wantText(t, doc, "budget-forecast", "by the end of the month")
+	wantAbsent(t, doc, "burndown-note")
 	days := part(doc, "burndown").Find("tbody tr")
 	if days.Length() != 30 {
 		t.Errorf("want each day of November, got %d", days.Length())

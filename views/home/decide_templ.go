@@ -76,7 +76,7 @@ func Decide(m DecideModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for i, r := range m.Rows {
+				for _, r := range m.Rows {
 					templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -161,7 +161,7 @@ func Decide(m DecideModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.LinkButton(decideButton(ctx, i == 0, r)).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(decideButton(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -206,14 +206,9 @@ func allOf(ctx context.Context, m DecideModel) []ui.ActionModel {
 		Kind: ui.LinkLike, Test: "decide-all"}}}
 }
 
-// decideButton is the main button for the one that has waited longest.
-func decideButton(ctx context.Context, first bool, r DecideRowModel) ui.LinkButtonModel {
-	m := ui.LinkButtonModel{Label: ui.L(ctx).S("home.decide"), Href: r.Name.Href, Kind: ui.Secondary, Small: true,
+func decideButton(ctx context.Context, r DecideRowModel) ui.LinkButtonModel {
+	return ui.LinkButtonModel{Label: ui.L(ctx).S("home.decide"), Href: r.Name.Href, Kind: ui.Primary, Small: true,
 		Test: "decide", Attrs: templ.Attributes{"aria-label": ui.L(ctx).S("home.decide") + ": " + r.Name.Title}}
-	if first {
-		m.Kind = ui.Primary
-	}
-	return m
 }
 
 var _ = templruntime.GeneratedTemplate

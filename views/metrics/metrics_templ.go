@@ -679,7 +679,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var23 string
 									templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 192, Col: 23}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 193, Col: 23}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 									if templ_7745c5c3_Err != nil {
@@ -692,7 +692,7 @@ func cards(m ClusterModel) templ.Component {
 									var templ_7745c5c3_Var24 string
 									templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(t.Todo)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 193, Col: 48}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 194, Col: 48}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 									if templ_7745c5c3_Err != nil {
@@ -738,7 +738,7 @@ func cards(m ClusterModel) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(m.More)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 202, Col: 14}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 203, Col: 14}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -751,7 +751,8 @@ func cards(m ClusterModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("metrics.cards"), Lead: m.NoCards, Fill: len(m.Cards) > 0, Test: "cards"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("metrics.cards"), Lead: m.NoCards, Fill: len(m.Cards) > 0, Test: "cards",
+			Actions: toHealth(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -845,7 +846,7 @@ func series(m ClusterModel) templ.Component {
 								var templ_7745c5c3_Var31 string
 								templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 								if templ_7745c5c3_Err != nil {
-									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 220, Col: 19}
+									return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 221, Col: 19}
 								}
 								_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 								if templ_7745c5c3_Err != nil {
@@ -863,7 +864,7 @@ func series(m ClusterModel) templ.Component {
 							var templ_7745c5c3_Var32 string
 							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(s.None)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 222, Col: 14}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `metrics/metrics.templ`, Line: 223, Col: 14}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
@@ -919,9 +920,19 @@ func series(m ClusterModel) templ.Component {
 	})
 }
 
+// toHealth is where a card is quarantined.
+func toHealth(ctx context.Context, m ClusterModel) []ui.ActionModel {
+	if len(m.Cards) == 0 {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("health.title"), Href: "/fleet/health",
+		Kind: ui.Secondary, Small: true, Test: "to-health"}}}
+}
+
 func away(ctx context.Context, m AwayModel) ui.NoticeModel {
 	n := ui.NoticeModel{Kind: ui.Warning, Title: ui.L(ctx).S("metrics.away"), Body: ui.L(ctx).S("metrics.away_never"),
-		Test: "away"}
+		Test: "away", Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("system.title"),
+			Href: "/admin/system", Kind: ui.Secondary, Small: true, Test: "to-system"}}}}
 	if m.Since != "" {
 		n.Body = ui.L(ctx).S("metrics.away_since", "Since", m.Since)
 	}

@@ -310,8 +310,8 @@ func hold(n *inventory.Node, resource string) {
 
 func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy(t).Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h", "manifest", "1",
-		"kind", "endpoint")), http.StatusOK)
+	doc := read(t, webtest.Busy(t).Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h",
+		"manifest", "1", "kind", "endpoint")), http.StatusOK)
 	if got := doc.Find("input[name=reason]").AttrOr("value", ""); got != "kept as typed" {
 		t.Errorf("what was typed stays, got %q", got)
 	}

@@ -182,7 +182,8 @@ func Decide(m DecideModel) templ.Component {
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "decide", Caption: say.S("home.approvals", "Count", m.Count),
 				Columns: []ui.ColumnModel{{Label: say.S("home.col_asker"), Width: "wide"}, {Label: say.S("home.col_reason")},
-					{Label: say.S("requests.col_asked"), Width: "fit"}, {Label: say.S("home.col_actions"), Hidden: true, Width: "fit"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+					{Label: say.S("requests.col_asked"), Width: "fit"},
+					{Label: say.S("home.col_actions"), Hidden: true, Width: "fit"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

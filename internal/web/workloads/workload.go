@@ -524,7 +524,7 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 	m := workloadview.FactsModel{ID: "workload-facts", Size: blocks.SizeModel(say, item.Size),
 		Isolation:      page.UpperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
 		IsolationAbout: say.Say(catalog.IsolationText(item.Size.Isolation)), GPU: item.Size.Devices() > 0,
-		Node:           item.Observed.Node, Image: say.ImageTitle(item.Image),
+		Node: item.Observed.Node, Image: say.ImageTitle(item.Image),
 		Job: blocks.JobModel(say, item.Job, item.Replicas.Most()), Serves: blocks.ServesModel(say, item.Image, item.Model,
 			item.Replicas.Range),
 		Mounts: blocks.MountWords(item.Mounts), Secrets: blocks.SecretWords(k, item),

@@ -28,7 +28,7 @@ type finding struct {
 var widths = []int{1366, 390}
 
 // patience is of a whole run in a browser on a busy machine.
-const patience = 10 * time.Minute
+const patience = 18 * time.Minute
 
 // TestStretchedTextsFit shows every page of the storybook with texts that are two fifths longer, at the widths of a
 // laptop and of a phone: no text is cut, nothing makes the page wider than its window, and labels, buttons and heads of

@@ -50,7 +50,7 @@ func TestDatasetOfABucket(t *testing.T) {
 		t.Error("a member does not see where it is, or how large")
 	}
 	spec := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
-		"lease": {"1h"}, "datasets": {"corpus"}}
+		"lease": {"1h"}, "datasets": {"corpus"}, "manifest": {"1"}}
 	if a := dora.post("/start/summary", spec); !strings.Contains(a.body, "mountPath: /datasets/corpus") ||
 		!strings.Contains(a.body, "value: corpus/2026") || !strings.Contains(a.body, rclone) ||
 		!strings.Contains(a.body, "sizeLimit: 50Gi") {

@@ -64,7 +64,7 @@ func TestDataset(t *testing.T) {
 		}
 	}
 	spec := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
-		"lease": {"1h"}, "datasets": {"imagenet"}}
+		"lease": {"1h"}, "datasets": {"imagenet"}, "manifest": {"1"}}
 	if a := dora.post("/start/summary", spec); !strings.Contains(a.body, "claimName: vision.data") ||
 		!strings.Contains(a.body, "subPath: images/2012") || !strings.Contains(a.body, "mountPath: /datasets/imagenet") {
 		t.Error("the summary's objects do not have it")

@@ -246,7 +246,8 @@ func (w *world) keepsCanaries(b *browser, token string, keep func(answer) answer
 			"token": []string{"canary-of-ngc"}, "other": "canary-of-ngc"}}))
 	}
 	start := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
-		"lease": {"1h"}, "secrets": {"c-huggingface", "c-s3", "c-file", "c-variables", "c-git"}}
+		"lease": {"1h"}, "secrets": {"c-huggingface", "c-s3", "c-file", "c-variables", "c-git"},
+		"manifest": {"1"}}
 	if a := keep(b.post("/start/summary", start)); !strings.Contains(a.body, "HF_TOKEN") {
 		w.t.Error("the manifest of the summary shows no variable of a secret")
 	}

@@ -55,7 +55,7 @@ func TestSharedStorage(t *testing.T) {
 		t.Error("a member is not offered the storage")
 	}
 	spec := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
-		"lease": {"1h"}, "mounts": {"data"}}
+		"lease": {"1h"}, "mounts": {"data"}, "manifest": {"1"}}
 	if a := dora.post("/start/summary", spec); !strings.Contains(a.body, "claimName: vision.data") ||
 		!strings.Contains(a.body, "mountPath: /shared/data") {
 		t.Error("the summary's objects do not have the claim")

@@ -63,7 +63,7 @@ func TestPersonalVolume(t *testing.T) {
 	}
 
 	spec := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
-		"lease": {"1h"}, "volumes": {"", claim + ":ro"}}
+		"lease": {"1h"}, "volumes": {"", claim + ":ro"}, "manifest": {"1"}}
 	if a := dora.post("/start/summary", spec); !strings.Contains(a.body, "claimName: "+claim) ||
 		!strings.Contains(a.body, "mountPath: /data/corpus") {
 		t.Error("the summary's objects do not have the claim")

@@ -59,7 +59,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	}
 	waiting := attention.Waiting()
 	if list.Empty != nil && w.Approvals.Decides(k.Actor) {
-		list.Empty.Decides, list.Empty.Quiet = true, waiting > 0 && list.Empty.Platform == ""
+		list.Empty.Decides, list.Empty.Hidden = true, waiting > 0 && list.Empty.Platform == ""
 	}
 	quotas, err := w.quotas(k)
 	if err != nil {

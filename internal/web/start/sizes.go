@@ -138,8 +138,11 @@ func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer) sta
 	if s.Accelerator.MemoryGiB > 0 {
 		row.Memory = say.GiB(s.Accelerator.MemoryGiB)
 	}
-	if s.Devices() == 0 {
+	switch {
+	case s.Devices() == 0:
 		row.Level, row.Meaning = "–", ""
+	case s.Isolation == catalog.IsolationUnknown:
+		row.Meaning = "" // the level says it
 	}
 	return row
 }

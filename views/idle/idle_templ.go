@@ -292,7 +292,7 @@ func form(m FormModel, previewed bool, saved string) templ.Component {
 					}
 				}
 				for i, g := range typedRows(m) {
-					if g.Title == "" && !g.typed() {
+					if g.Title == "" && len(m.Rows) > 1 && !g.typed() {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<details class=\"gp-fold gp-fold--button\" data-test=\"idle-new\"><summary>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

@@ -74,7 +74,7 @@ type StandingModel struct {
 // BurndownModel is how the month's amount is used up.
 type BurndownModel struct {
 	Chart ui.ChartModel
-	// Note says what the month comes to, Kind how bad that is; empty while nobody can tell.
+	// Note says that the budget does not last, Kind how bad that is; empty where it does, and while nobody can tell.
 	Note string
 	Kind ui.Kind
 	// Forecast is what will be spent by the end of the month; "" while nobody can tell, or where the budget ends before.

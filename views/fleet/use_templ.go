@@ -30,7 +30,7 @@ type HoldersPageModel struct {
 type HoldersModel struct {
 	ID     string
 	Groups ui.TabsModel
-	Tiles  []ui.TileModel // over all rows of the list
+	Tiles  []ui.TileModel // over all rows of the list; none where they are in several currencies
 	Head   string         // of the first column
 	Owners bool           // whether there are columns for owner and size
 	Window string
@@ -201,7 +201,7 @@ func Holders(m HoldersModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(m.Rows) > 0 {
+		if len(m.Rows) > 0 && len(m.Tiles) > 0 {
 			templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Label: ui.L(ctx).S("fleet.use.holders"), Lead: true, Items: m.Tiles}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

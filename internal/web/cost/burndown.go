@@ -67,7 +67,6 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 		m.Kind, m.Note = ui.Warning, say.S("budgets.used_up_on", "Day", say.Day(d.UsedUp, w.Usage.Zone))
 	case last >= 0:
 		m.Forecast = say.InUnit(b.Unit, b.Amount-d.Ahead[last])
-		m.Note = say.S("budgets.month_ends_with", "Amount", say.InUnit(b.Unit, b.Amount-d.Ahead[last]))
 	}
 	all := slices.Concat(d.Left, d.Ahead)
 	for n, v := range all {

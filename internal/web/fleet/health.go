@@ -191,14 +191,9 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", worst, "State", m.State.Word), true
 	}
 	m.Holders = healthHolders(n.Holders)
-	if n.Quarantine != nil || !slices.ContainsFunc(n.Cards, lost) { // a lost card's row has the button
-		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
-	}
+	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
-
-// lost reports whether the driver has lost a card, and its UUID with it.
-func lost(c health.CardHealth) bool { return c.UUID == "" }
 
 // missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
 func missingOf(n *health.NodeHealth) []string {
@@ -234,10 +229,10 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 	}
 	m.Holders = healthHolders(c.Holders)
 	switch {
-	case !lost(*c):
+	case c.UUID != "":
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
-	case n.Quarantine == nil:
+	case n.Quarantine == nil: // the driver has lost it, and its UUID with it
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)
 	}
 	return m

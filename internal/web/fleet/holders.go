@@ -83,10 +83,13 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	return m
 }
 
-// holderTiles sum the table up: money for nothing first.
+// holderTiles sum the table up: money for nothing first. Amounts of different currencies have no sum.
 func holderTiles(say page.Words, rows []*held) []ui.TileModel {
 	var all held
 	for _, r := range rows {
+		if all.money.Currency != "" && r.money.Currency != "" && r.money.Currency != all.money.Currency {
+			return nil
+		}
 		all.join(*r)
 	}
 	idle := ui.TileModel{Label: say.S("fleet.use.col_idle_money"), Value: say.S("web.unknown"), Unknown: true,

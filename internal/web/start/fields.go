@@ -27,19 +27,18 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}, {Name: "last", Value: form.Last}},
 		Attrs: asking(k, "/start/summary", "#start-summary",
 			"change target:[name], input target:[name]:not([type=radio]):not([type=checkbox]) delay:600ms"),
-		Again:      formAgain(k),
-		Errors:     page.AskErrors(say, problems, "start-form"),
-		Kind:       start.FieldModel{Value: form.Kind, Error: wrong("kind")},
-		Sizes:      w.sizes(k, form, offers, wrong("size")),
-		Lease:      start.FieldModel{Value: form.Lease, Error: wrong("lease")},
-		LeaseMost:  w.leaseMost(say, form),
-		Image:      start.ChoiceModel{Value: form.Image, Error: wrong("image")},
-		ImageFirst: form.Kind == string(catalog.Job),
-		Presets:    presets(k, form, offers),
-		Storage:    start.FieldModel{Value: form.Storage, Error: wrong("storage")},
-		Name:       start.FieldModel{Value: form.Name, Error: wrong("name")},
-		Endpoint:   w.endpointFields(k, form, fit, wrong),
-		Team:       w.teamField(k, form, wrong("tenant")), Cluster: w.clusterField(form, wrong("cluster")),
+		Again:     formAgain(k),
+		Errors:    page.AskErrors(say, problems, "start-form"),
+		Kind:      start.FieldModel{Value: form.Kind, Error: wrong("kind")},
+		Sizes:     w.sizes(k, form, offers, wrong("size")),
+		Lease:     start.FieldModel{Value: form.Lease, Error: wrong("lease")},
+		LeaseMost: w.leaseMost(say, form),
+		Image:     start.ChoiceModel{Value: form.Image, Error: wrong("image")},
+		Presets:   presets(k, form, offers),
+		Storage:   start.FieldModel{Value: form.Storage, Error: wrong("storage")},
+		Name:      start.FieldModel{Value: form.Name, Error: wrong("name")},
+		Endpoint:  w.endpointFields(k, form, fit, wrong),
+		Team:      w.teamField(k, form, wrong("tenant")), Cluster: w.clusterField(form, wrong("cluster")),
 	}
 	for _, kind := range catalog.WorkloadKinds() {
 		m.Kinds = append(m.Kinds, string(kind))
@@ -97,12 +96,14 @@ func advancedOpen(form blocks.StartForm, m start.FormModel, wrong func(string) s
 	open := len(form.Mounts)+len(form.Datasets)+len(form.Draft().Volumes)+len(form.Secrets) > 0 ||
 		form.Git.URL != "" || form.CustomRef != "" ||
 		m.Hours != nil && form.Hours.Mode != "" ||
-		m.Endpoint == nil && !m.ImageFirst && wrong("image") != "" ||
+		m.Endpoint == nil && m.Job == nil && wrong("image") != "" ||
 		m.Endpoint != nil && form.Context+form.Quantization+form.Revision+form.Scaling.Metric+form.Scaling.ToZeroAfter+
-			form.Reach != ""
+			form.Reach != "" ||
+		m.Endpoint != nil && (m.Endpoint.Min.Value != "1" || m.Endpoint.Max.Value != "1") ||
+		m.Job != nil && (form.Env+form.TimeLimit != "" || m.Job.Retries.Value != "0")
 	for _, name := range []string{"volume", "storage", "mounts", "volumes", "datasets", "secrets", "git.url",
 		blocks.CustomRefField, "git.ref",
-		"git.secret", "name", "cluster", "model.revision",
+		"git.secret", "env", "retries", "timeLimit", "replicas", "name", "cluster", "model.revision",
 		"model.contextLength", "model.quantization", "scaling.metric", "scaling.target", "scaling.scaleDownAfter",
 		"scaling.toZeroAfter", "reach", "schedule.mode", "schedule.hours", "schedule.days", "schedule.from", "schedule.until",
 		"schedule.zone"} {

@@ -108,7 +108,9 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
 		Reach: reach,
 		Facts: w.facts(k, s.Answering()), Activity: activity(k.Words, s.Workload)}
-	if !o.Start.Hidden {
+	if s.State == workload.Stopped && s.CanStart() {
+		o.Start.Hidden, o.Start.Stopped = false, stopped(k.Words, s)
+	} else if !o.Start.Hidden {
 		o.Start.Log = w.logTail(k, s)
 		o.Forecast = w.Outlook(k, s.Workload)
 	}
@@ -336,6 +338,16 @@ func startSteps(say page.Words, item workload.Workload) workloadview.StartModel 
 			}
 		}
 		m.Steps = append(m.Steps, step)
+	}
+	return m
+}
+
+// stopped is what a stop left.
+func stopped(say page.Words, s details) *workloadview.StoppedModel {
+	m := &workloadview.StoppedModel{GPU: s.Size.Devices() > 0,
+		Resume: s.mayChange && !s.Lease.Over(say.Now)}
+	if s.Volume != "" {
+		m.Volume = s.Volume + " · " + say.GiB(float64(s.StorageGiB))
 	}
 	return m
 }

@@ -34,7 +34,8 @@ func (w *Pages) system(k page.Call) (page.View, error) {
 }
 
 func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
-	m := systemview.BodyModel{ID: "system", Summary: systemSummary(say, s)}
+	m := systemview.BodyModel{ID: "system"}
+	m.Counts, m.Summary = systemSummary(say, s)
 	if !s.CheckedAt.IsZero() {
 		m.Checked = new(say.Ago(s.CheckedAt))
 	}
@@ -84,33 +85,27 @@ func logLevel(say page.Words, s doctor.Status) string {
 		say.Duration(s.Log.Override.Until.Sub(s.Now)))
 }
 
-// systemSummary is the answer in one line.
-func systemSummary(say page.Words, s doctor.Status) ui.NoticeModel {
+// systemSummary is the answer in one line: numbers where something failed or warns, else a sentence.
+func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeModel) {
 	listed := slices.DeleteFunc(slices.Clone(s.Findings), func(f doctor.Finding) bool { return f.Optional })
 	n := doctor.Count(listed) // optional permissions have a table of their own
-	m := ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK])}
-	counts := say.S("doctor.counts", "Failed", n[doctor.Failed], "Warnings", n[doctor.Warning], "OK", n[doctor.OK])
 	switch {
 	case len(s.Findings) == 0:
-		m.Kind, m.Title = ui.Info, say.S("system.not_yet")
-	case n[doctor.Failed] > 0:
-		m.Kind, m.Body = ui.Danger, counts
-		m.Title = say.S("system.failed", "Checks", failedChecks(say, listed), "Count", n[doctor.Failed])
-	case n[doctor.Warning] > 0:
-		m.Kind, m.Title, m.Body = ui.Warning, say.S("system.warned"), counts
+		return nil, ui.NoticeModel{Kind: ui.Info, Title: say.S("system.not_yet")}
+	case n[doctor.Failed]+n[doctor.Warning] == 0:
+		return nil, ui.NoticeModel{Kind: ui.OK, Title: say.S("system.well", "Count", n[doctor.OK])}
 	}
-	return m
-}
-
-// failedChecks are the titles of those that failed.
-func failedChecks(say page.Words, list []doctor.Finding) string {
-	var titles []string
-	for _, f := range list {
-		if title := say.Text(f.Title()); f.State == doctor.Failed && !slices.Contains(titles, title) {
-			titles = append(titles, title)
+	tile := func(state doctor.State, detail string) ui.TileModel {
+		t := ui.TileModel{Label: say.S("system.count_" + string(state)), Value: say.Number(float64(n[state])),
+			Test: "count-" + string(state)}
+		if n[state] > 0 {
+			t.Detail, t.Kind = detail, checkKinds[state]
 		}
+		return t
 	}
-	return strings.Join(titles, ", ")
+	return &ui.TilesModel{Label: say.S("system.title"), Lead: true, Items: []ui.TileModel{
+		tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, say.S("system.warned")), tile(doctor.OK, "")}},
+		ui.NoticeModel{}
 }
 
 var checkKinds = map[doctor.State]ui.Kind{doctor.OK: ui.OK, doctor.Warning: ui.Warning, doctor.Failed: ui.Danger,

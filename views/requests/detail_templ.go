@@ -586,6 +586,8 @@ type QuotaModel struct {
 	Used    int
 	Limit   int
 	Refuses bool
+	Smaller bool   // a smaller size can be granted instead
+	Change  string // page of the team's quota, for who may change it; "" for others
 }
 
 // RaiseModel is how many a team asks for; Open while nobody has decided.
@@ -623,7 +625,7 @@ func Bars(m BarsModel) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 219, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 221, Col: 80}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
 		if templ_7745c5c3_Err != nil {
@@ -656,6 +658,13 @@ func Bars(m BarsModel) templ.Component {
 		templ_7745c5c3_Err = ui.Grid().Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
+		}
+		if m.Quota != nil && m.Quota.Refuses && m.Quota.Change != "" {
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("demand.remedy_quota"), Href: m.Quota.Change, Small: true,
+				Test: "raise-quota"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "</div>")
 		if templ_7745c5c3_Err != nil {
@@ -730,6 +739,9 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
 	if q.Refuses {
 		bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
+		if q.Smaller {
+			bar.Detail = say.S("requests.quota_full_smaller")
+		}
 	}
 	if q.Used < q.Limit {
 		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +20,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/tenants"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
-
-func tenantPath(name string) string { return page.TenantsPath + "/edit?name=" + url.QueryEscape(name) }
 
 // tenantsAdmin answers: which teams are there, and where do they come from.
 func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
@@ -44,7 +41,7 @@ func (w *Pages) tenantsAdmin(k page.Call) (page.View, error) {
 		titles[s.Name] = say.SizeTitle(s)
 	}
 	for _, e := range list {
-		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: tenantPath(e.Name),
+		m.Rows = append(m.Rows, tenants.RowModel{Name: e.Name, Title: e.Display(), Href: page.TenantEditPath(e.Name),
 			Groups: e.GroupNames(), Space: e.NamespaceName(), Disabled: e.Disabled,
 			Quota: shortQuota(say, e.Quota, titles), Members: page.TeamPath(e.Name)})
 	}
@@ -193,7 +190,7 @@ func (w *Pages) tenantHistory(k page.Call, m *tenants.EditModel, name string) er
 	}
 	m.More.Label = k.Words.S("tenants.history")
 	if more {
-		m.More.NextURL = tenantPath(name) + "&before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
+		m.More.NextURL = page.TenantEditPath(name) + "&before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
 	}
 	return nil
 }
@@ -246,7 +243,7 @@ func (w *Pages) tenantSave(c echo.Context) error {
 	}
 	switch {
 	case err == nil:
-		return w.Done(c, "tenant-saved", tenantPath(strings.TrimSpace(f.Name)))
+		return w.Done(c, "tenant-saved", page.TenantEditPath(strings.TrimSpace(f.Name)))
 	case fault.Is(err, fault.Invalid), fault.Is(err, fault.Conflict):
 		v, viewErr := w.tenantView(k, f, page.ProblemsOf(err))
 		if viewErr != nil {

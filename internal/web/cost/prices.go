@@ -48,6 +48,10 @@ func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	for _, p := range list {
 		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
 	}
+	order := []usageview.PriceState{usageview.PriceCounts, usageview.PriceComing, usageview.PriceOver}
+	slices.SortStableFunc(m.Rows, func(a, b usageview.PriceModel) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return page.View{}, err
 	}

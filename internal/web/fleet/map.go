@@ -377,7 +377,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		if class == gapClass && count[i] == 0 {
 			continue
 		}
-		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i],
+		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i] == 0,
 			Count: k.Words.Number(rounded(count[i]))})
 	}
 	if s.key == byMoney && mostlyUnknown(s, count) {

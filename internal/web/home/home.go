@@ -70,11 +70,22 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	m := home.PageModel{
-		Header: ui.HeaderModel{Title: k.Words.S("home.title"), Lead: homeLead(k.Words, p, pending)},
+		Header: ui.HeaderModel{Title: homeTitle(k.Words, chosen), Lead: homeLead(k.Words, p, pending)},
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
 		Waiting: &waiting, Parts: w.homeParts(k, m, p.items)}, nil
+}
+
+// homeTitle says whose workloads the list has.
+func homeTitle(say page.Words, s page.Scope) string {
+	switch s {
+	case page.ScopeTeam:
+		return say.S("home.title_team")
+	case page.ScopeAll:
+		return say.S("home.title_all")
+	}
+	return say.S("home.title")
 }
 
 // ownPending are the actor's own starts that wait for an approval.

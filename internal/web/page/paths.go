@@ -73,6 +73,9 @@ func CustomImagesPath(team string) string { return TeamPath(team) + "/custom-ima
 // TeamQuotaPath is where the quota of a team is.
 func TeamQuotaPath(team string) string { return "/team?name=" + url.QueryEscape(team) }
 
+// TenantEditPath is where administrators change a team.
+func TenantEditPath(team string) string { return TenantsPath + "/edit?name=" + url.QueryEscape(team) }
+
 // TeamVolumesPath is where the shared storage of a team is.
 func TeamVolumesPath(team string) string { return TeamPath(team) + "/volumes" }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -33,8 +34,15 @@ func (w *Pages) quotaModel(k page.Call, r request.Request) (*requests.QuotaModel
 	}
 	quotas, err := w.Quotas.Of(k.Ctx, t)
 	q := quotas[r.Spec.Size.Name]
-	return &requests.QuotaModel{Team: t.Display(), Used: q.Used, Limit: q.Limit,
-		Refuses: q.Full() && r.Kind == request.StartKind}, err
+	m := &requests.QuotaModel{Team: t.Display(), Used: q.Used, Limit: q.Limit,
+		Refuses: q.Full() && r.Kind == request.StartKind}
+	if m.Refuses {
+		m.Smaller = len(request.Smaller(w.Site().Catalog, r)) > 0
+		if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
+			m.Change = page.TenantEditPath(t.Name)
+		}
+	}
+	return m, err
 }
 
 // everywhere is what there is of a size on all clusters: a quota is not of one.

@@ -11,6 +11,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 	p.do(p.at("[data-test=kind-job]").Check())
 	p.sees("[data-test=command]")
 	p.fill("[data-test=command]", "sleep 2 | tee log")
+	p.advanced()
 	p.fill("[data-test=env]", "EPOCHS=3")
 	p.fill("[data-test=time-limit]", "1h")
 	p.reads("[data-test=verdict]", "Cannot start")

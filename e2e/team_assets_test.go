@@ -110,6 +110,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	dana.open("/start?tenant=vision&size=cpu&image=" + name) // the form is open when the image goes
 	dana.advanced()
 	dana.fill("[name=name]", "late-"+mark)
+	otto.click(row + " [data-test=image-menu] > summary")
 	otto.click(row + " [data-test=retire]")
 	otto.reads(row+" [data-test=state]", "retired")
 	otto.accessible()

@@ -372,7 +372,7 @@ func checked(m BodyModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if m.Busy == nil && m.Checked != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"gp-subtle gp-checked\" data-test=\"checked\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"gp-subtle gp-below-tiles\" data-test=\"checked\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -197,7 +197,7 @@ func Images(m ImagesModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.images"), Lead: ui.L(ctx).S("team.images_lead"), Fill: true,
-				Test: "images"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				Test: "images", Actions: toImageForm(ctx, m.Change)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -237,6 +237,15 @@ func Images(m ImagesModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// toImageForm leads to the form, which stands below the list.
+func toImageForm(ctx context.Context, m *ImageFormModel) []ui.ActionModel {
+	if m == nil || !m.New {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: imageHeading(ctx, *m), Href: "#image", Icon: "plus",
+		Test: "to-image-form"}}}
 }
 
 func custom(m CustomModel) templ.Component {
@@ -589,7 +598,7 @@ func users(list []UserModel, more int) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(u.Owner)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 200, Col: 44}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 209, Col: 44}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -608,7 +617,7 @@ func users(list []UserModel, more int) templ.Component {
 			var templ_7745c5c3_Var17 string
 			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("team.users_more", "Count", more))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 204, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 213, Col: 80}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 			if templ_7745c5c3_Err != nil {
@@ -627,7 +636,7 @@ func users(list []UserModel, more int) templ.Component {
 			var templ_7745c5c3_Var18 string
 			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("team.users_none"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 207, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `team/images.templ`, Line: 216, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -964,12 +973,14 @@ func imageActions(ctx context.Context, i ImageModel) []ui.ActionModel {
 	if i.Edit == "" {
 		return nil
 	}
-	turn := ui.ButtonModel{Label: ui.L(ctx).S("team.image_retire"), Kind: ui.Secondary, Small: true, Test: "retire"}
+	say := ui.L(ctx)
+	turn := ui.MenuItemModel{Label: say.S("team.image_retire"), Action: i.Turn, Test: "retire"}
 	if i.Retired {
-		turn.Label, turn.Test = ui.L(ctx).S("team.image_offer"), "offer"
+		turn.Label, turn.Test = say.S("team.image_offer"), "offer"
 	}
-	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("team.image_edit"), Href: i.Edit,
-		Kind: ui.Secondary, Small: true, Test: "edit"}}, {Post: &ui.PostButtonModel{Action: i.Turn, Button: turn}}}
+	return []ui.ActionModel{{Menu: &ui.MenuModel{ID: "image-menu-" + i.Name, End: true, IconOnly: true,
+		Label: say.S("ui.more_actions") + ": " + i.Title, Test: "image-menu", Items: []ui.MenuItemModel{
+			{Label: say.S("team.image_edit"), Icon: "edit", Href: i.Edit, Test: "edit"}, turn}}}}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -172,7 +172,7 @@ func toForm(ctx context.Context, m PricesModel) ui.HeaderModel {
 	h := m.Header
 	if m.Enter != nil && len(m.Rows) > 0 {
 		h.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("prices.enter"), Href: "#price-enter",
-			Icon: "plus", Test: "to-price"}}}
+			Icon: "plus", Kind: ui.Primary, Test: "to-price"}}}
 	}
 	return h
 }

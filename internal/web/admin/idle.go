@@ -132,6 +132,10 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) page.View {
 	say := k.Words
 	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")}}
+	if s := r.Settings.All; s != nil && s.On() {
+		m.Header.Lead = say.S("idle.now", "Action", say.S("idle.action_"+string(s.Action)), "After",
+			say.Duration(s.After.Std()), "Below", s.Below)
+	}
 	if r.Version > 0 {
 		m.Saved = say.S("idle.saved", "Name", r.AuthorName, "Time", say.At(r.At).Exact)
 	}

@@ -340,6 +340,9 @@ func usageScopes(k page.Call, c usageChoice) *ui.TabsModel {
 func bySwitch(say page.Words, c usageChoice) ui.TabsModel {
 	m := ui.TabsModel{Label: say.S("usage.by")}
 	for _, by := range groupings {
+		if by == "person" && c.scope == usage.Mine && by != c.by {
+			continue // there is one
+		}
 		to := c
 		to.by = by
 		m.Items = append(m.Items, ui.TabModel{Label: say.S("usage.by_" + by), Href: to.path("/usage"), Current: by == c.by,

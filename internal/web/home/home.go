@@ -58,6 +58,9 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	waiting := attention.Waiting()
+	if attention.Decide != nil {
+		attention.Decide.Brief = list.Empty == nil && list.Welcome == nil
+	}
 	if list.Empty != nil && w.Approvals.Decides(k.Actor) {
 		list.Empty.Decides, list.Empty.Hidden = true, waiting > 0 && list.Empty.Platform == ""
 	}

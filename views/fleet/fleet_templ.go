@@ -1035,7 +1035,9 @@ func nodeRow(n NodeModel) ui.RowModel {
 func bar(ctx context.Context, b BarModel) ui.MeterModel {
 	say := ui.L(ctx)
 	share := func(n int64) float64 { return float64(n) / float64(max(b.Total, 1)) }
-	m := ui.MeterModel{Label: b.Label, Value: say.S("fleet.free_of", "Free", b.Free, "Total", b.Total),
+	// broken ones are told apart: as at a start, they are none of those that there are
+	m := ui.MeterModel{Label: b.Label,
+		Value: say.S("fleet.free_of", "Free", b.Free, "Total", b.Total-b.Broken),
 		Title: b.Resource, Detail: b.Detail, Legend: b.Ours+b.Foreign+b.Broken > 0, Test: "fleet-bar",
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(b.Ours), Words: say.S("fleet.held", "Count", b.Ours)}}}
 	if b.Foreign > 0 {

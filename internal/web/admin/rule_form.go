@@ -250,7 +250,7 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 	for _, op := range policy.Ops() {
 		m.Ops = append(m.Ops, string(op))
 	}
-	m.Steps, m.Outcome = outcomeFields(say, f, standing)
+	m.Place, m.Steps, m.Outcome = outcomeFields(say, f, standing)
 	if tried != nil {
 		m.Examples = examples(say, w.Rules.Policy(), tried)
 	}
@@ -275,8 +275,9 @@ func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.Ter
 	return append(list, make([]rules.TermModel, f.blanks)...)
 }
 
-// outcomeFields are what follows of the rule; steps says that only the text says who approves.
-func outcomeFields(say page.Words, f typedRule, standing policy.Status) (steps bool, fields []ui.FieldModel) {
+// outcomeFields are before which rule it stands, and what follows of it; steps says that only the text says who approves.
+func outcomeFields(say page.Words, f typedRule, standing policy.Status) (place ui.FieldModel, steps bool,
+	fields []ui.FieldModel) {
 	before := []ui.OptionModel{{Label: say.S("rules.place_last")}}
 	if saved, problems := policy.Parse(standing.Newest.Text); len(problems) == 0 {
 		for _, r := range saved.Rules() {
@@ -304,7 +305,7 @@ func outcomeFields(say page.Words, f typedRule, standing policy.Status) (steps b
 		by.Hint = say.S("rules.field_by_hint")
 		fields = append(fields, by)
 	}
-	return steps, append(fields, ui.FieldModel{Name: "sentence", Label: say.S("rules.field_sentence"),
+	return choice("before", say.S("rules.place"), f.before, before), steps, append(fields, ui.FieldModel{Name: "sentence", Label: say.S("rules.field_sentence"),
 		Hint: say.S("rules.field_sentence_hint"), Value: f.Sentence, MaxLength: 500, Autocomplete: "off",
-		Test: "sentence"}, choice("before", say.S("rules.place"), f.before, before))
+		Test: "sentence"})
 }

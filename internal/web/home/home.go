@@ -72,8 +72,12 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	title := homeTitle(k.Words, chosen)
+	if list.Empty != nil && list.Empty.Hidden {
+		title = k.Words.S("home.title_decide")
+	}
 	m := home.PageModel{
-		Header: ui.HeaderModel{Title: homeTitle(k.Words, chosen), Lead: homeLead(k.Words, p, pending)},
+		Header: ui.HeaderModel{Title: title, Lead: homeLead(k.Words, p, pending)},
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),

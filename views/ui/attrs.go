@@ -6,8 +6,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// classAttr is the class of an element that a page has hundreds of. A class expression with conditions makes two maps
-// for each.
+// classAttr is the class of an element. A class expression makes two maps for each.
 func classAttr(always string, more ...string) templ.OrderedAttributes {
 	for _, name := range more {
 		always += name

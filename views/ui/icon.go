@@ -17,12 +17,12 @@ func Icon(name string) templ.Component {
 		if !ok {
 			return nil
 		}
-		class := "gp-icon"
-		if icon.Line {
-			class = "gp-icon gp-icon--line"
-		}
-		_, err := io.WriteString(w, `<svg class="`+class+
-			`" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true" focusable="false">`+icon.Body+`</svg>`)
-		return err
+		h := markup{w: w}
+		h.raw(`<svg class="gp-icon`)
+		h.rawIf(icon.Line, " gp-icon--line")
+		h.raw(`" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true" focusable="false">`)
+		h.raw(icon.Body)
+		h.raw(`</svg>`)
+		return h.err
 	})
 }

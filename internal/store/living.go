@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type livingList struct {
 	workloads []workload.Workload                               // oldest first
 	ended     []workload.Workload                               // those that hold something all the same
 	places    func() map[workload.ID]int                        // in workloads
+	ids       func() []workload.ID                              // in the order of byState
 	byState   func() []*workload.Workload                       // in the order of workload.ByState
 	byOwner   func() map[identity.PersonID][]*workload.Workload // the same
 	checkouts func() []license.Checkout
@@ -89,6 +91,9 @@ func newLivingList(at int64, list, ended []workload.Workload,
 				places[list[i].ID] = i
 			}
 			return places
+		}),
+		ids: sync.OnceValue(func() []workload.ID {
+			return each(byState(), func(w *workload.Workload) workload.ID { return w.ID })
 		}),
 		byOwner: sync.OnceValue(func() map[identity.PersonID][]*workload.Workload {
 			owned := map[identity.PersonID][]*workload.Workload{}
@@ -175,7 +180,7 @@ func (s *Store) CountWorkloads(ctx context.Context, f workload.Filter) (map[work
 	return count, nil
 }
 
-// WorkloadIDs gives ids as view.WorkloadIDs does.
+// WorkloadIDs gives ids as view.WorkloadIDs does. The list is shared: whoever reads it changes nothing of it.
 func (s *Store) WorkloadIDs(ctx context.Context, f workload.Filter) ([]workload.ID, error) {
 	if !onlyLiving(f) || none(f.Tenants) || f.Sort != workload.ByState || f.Down {
 		return s.view.WorkloadIDs(ctx, f)
@@ -184,20 +189,58 @@ func (s *Store) WorkloadIDs(ctx context.Context, f workload.Filter) ([]workload.
 	if err != nil {
 		return nil, err
 	}
-	ids, skip := make([]workload.ID, 0, len(l.workloads)), f.Offset
-	if f.Limit <= 0 {
-		skip = 0
-	}
-	for w := range l.chosen(f) {
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if ids = append(ids, w.ID); len(ids) == f.Limit {
-			break
+	ids := l.ids()
+	if f.Owner != "" || f.Tenants != nil || len(f.States) > 0 {
+		ids = nil
+		for w := range l.chosen(f) {
+			ids = append(ids, w.ID)
 		}
 	}
-	return ids, nil
+	if f.Limit > 0 {
+		ids = ids[min(f.Offset, len(ids)):]
+		ids = ids[:min(f.Limit, len(ids))]
+	}
+	return slices.Clip(ids), nil
+}
+
+// Workloads gives a page as view.Workloads does: those of an owner without the database. Otherwise it says which ones
+// are on the page, and those that live are not decoded again.
+func (s *Store) Workloads(ctx context.Context, f workload.Filter) (list []workload.Workload, next string, err error) {
+	if f.Ended || slices.Contains(f.States, workload.Ended) || none(f.Tenants) {
+		return s.view.Workloads(ctx, f)
+	}
+	if f.Owner != "" && f.Cursor == "" && onlyLiving(f) {
+		l, err := s.livingNow(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		own := slices.Collect(l.chosen(f))
+		if len(own) <= pageSize(f.Limit) {
+			slices.SortFunc(own, func(a, b *workload.Workload) int { return olderFirst(*b, *a) })
+			return each(own, func(w *workload.Workload) workload.Workload { return *w }), "", nil
+		}
+	}
+	err = s.readOnly(ctx, func(v view) error { // as both were at one moment
+		l, err := v.livingNow(ctx)
+		if err != nil {
+			return err
+		}
+		rows, cursor, err := v.workloadPage(v.at(ctx).Select("id, created_at"), f)
+		if err != nil {
+			return err
+		}
+		places := l.places()
+		list, next = make([]workload.Workload, len(rows)), cursor
+		for i, row := range rows {
+			place, lives := places[workload.ID(row.ID)]
+			if !lives {
+				return fmt.Errorf("workload %s is not among those that live", row.ID)
+			}
+			list[i] = l.workloads[place]
+		}
+		return nil
+	})
+	return list, next, err
 }
 
 // Living gives every workload that has not ended, oldest first, as view.Living does. The list is shared: whoever reads

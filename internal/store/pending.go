@@ -117,14 +117,19 @@ func (v view) pendingBut(ctx context.Context, list []*pendingRow, changed map[st
 	return replaced(list, again, func(r **pendingRow) bool { return changed[(*r).ID] }, firstAsked), nil
 }
 
-// onlyPending reports whether a filter chooses among what waits by what Go compares as both databases do: words are
-// searched for by the database, which also knows what holds something.
+// onlyPending reports whether a filter chooses among what waits by what Go compares as both databases do. The database
+// knows what holds something. It also searches for words, where something waits that they may be in.
 func onlyPending(f request.Filter) bool {
 	pending := f.Inbox != nil || f.Seat || len(f.States) == 1 && f.States[0] == request.Pending
-	return pending && len(f.Text) == 0 && !f.Holding
+	return pending && !f.Holding
 }
 
-// in is what requestsIn says in SQL.
+// any reports whether the list has something for a filter, whatever its words are.
+func (l *pendingList) any(f request.Filter) bool {
+	return slices.ContainsFunc(l.rows, func(r *pendingRow) bool { return r.in(f) })
+}
+
+// in is what requestsIn says in SQL, but for the words.
 func (r *pendingRow) in(f request.Filter) bool {
 	for _, c := range []struct{ is, wanted string }{{r.Asker, string(f.Asker)}, {r.Workload, string(f.About)},
 		{r.SizeName, f.Size}, {r.DeferredBy, string(f.DeferredBy)}} {

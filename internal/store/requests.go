@@ -218,7 +218,8 @@ func (v stored) before(ctx context.Context, f request.Filter, first *requestRow)
 // requestsOf is where the list of a filter comes from.
 func (v view) requestsOf(ctx context.Context, f request.Filter) (requestList, error) {
 	if onlyPending(f) {
-		if l, ok, err := v.pendingNow(ctx); ok || err != nil {
+		l, ok, err := v.pendingNow(ctx)
+		if err != nil || ok && (len(f.Text) == 0 || !l.any(f)) {
 			return l, err
 		}
 	}

@@ -158,8 +158,14 @@ func (v view) WorkloadByName(ctx context.Context, name string) (workload.Workloa
 
 // Workloads gives a page, newest first. Ended ones are in it when the filter asks for them, by Ended or among States.
 func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error) {
+	rows, next, err := v.workloadPage(v.at(ctx), f)
+	return each(rows, toWorkload), next, err
+}
+
+// workloadPage is the rows of a page, and where the next one begins.
+func (v view) workloadPage(query *gorm.DB, f workload.Filter) ([]workloadRow, string, error) {
 	limit := pageSize(f.Limit)
-	query, err := newestFirst(v.at(ctx), workloadList, f.Cursor, limit)
+	query, err := newestFirst(query, workloadList, f.Cursor, limit)
 	if err != nil || none(f.Tenants) {
 		return nil, "", err
 	}
@@ -168,10 +174,9 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 		return nil, "", err
 	}
 	rows, next := paged(rows, limit, func(r workloadRow) cursorAt {
-		return cursorAt{workloadList, r.CreatedAt.Int64,
-			r.ID}
+		return cursorAt{workloadList, r.CreatedAt.Int64, r.ID}
 	})
-	return each(rows, toWorkload), next, nil
+	return rows, next, nil
 }
 
 // workloadsIn narrows a query to what a filter chooses.

@@ -2,7 +2,7 @@ package workload
 
 import (
 	"context"
-	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,15 +10,18 @@ import (
 // comparedLast is how old amounts to compare may be while nothing is written.
 const comparedLast = 15 * time.Second
 
-// comparedCosts are amounts to compare, of as many workloads as somebody has compared.
+// comparedCosts are amounts to compare, of those workloads that somebody has compared.
 type comparedCosts struct {
 	mu sync.Mutex
 	by map[ID]int64
+
+	ids   []ID // that were asked for last, mostly the same again
+	costs []int64
 }
 
-// ComparedCosts is what each of some workloads has cost up to now or a few seconds ago, in hundredths: amounts to sort
-// by. The map may have others too; it belongs to all who ask and must not be changed.
-func (s *Service) ComparedCosts(ctx context.Context, ids []ID) (map[ID]int64, error) {
+// ComparedCosts is what each of some workloads has cost up to now or a few seconds ago, in hundredths and in the order
+// of the ids: amounts to sort by. Both lists are shared afterwards and must not be changed.
+func (s *Service) ComparedCosts(ctx context.Context, ids []ID) ([]int64, error) {
 	if s.Changes == nil {
 		return (&comparedCosts{}).of(ctx, s, ids)
 	}
@@ -45,28 +48,38 @@ func (s *Service) LastChange(ctx context.Context) (int64, error) {
 }
 
 // of reads what is not known yet.
-func (c *comparedCosts) of(ctx context.Context, s *Service, ids []ID) (map[ID]int64, error) {
+func (c *comparedCosts) of(ctx context.Context, s *Service, ids []ID) ([]int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.Equal(ids, c.ids) {
+		return c.costs, nil
+	}
+	costs := make([]int64, len(ids))
 	var missing []ID
-	for _, id := range ids {
-		if _, ok := c.by[id]; !ok {
-			missing = append(missing, id)
+	var places []int // of what is missing
+	for i, id := range ids {
+		cost, known := c.by[id]
+		if !known {
+			missing, places = append(missing, id), append(places, i)
 		}
+		costs[i] = cost
 	}
 	if len(missing) == 0 {
-		return c.by, nil
+		c.ids, c.costs = ids, costs
+		return costs, nil
 	}
 	cost, err := s.costing(ctx, missing)
 	if err != nil {
 		return nil, err
 	}
-	by := make(map[ID]int64, len(c.by)+len(missing)) // others are reading the one that is known
-	maps.Copy(by, c.by)
-	now := s.Now()
-	for _, id := range missing {
-		by[id] = cost(id, now).Minor
+	if c.by == nil {
+		c.by = make(map[ID]int64, len(missing))
 	}
-	c.by = by
-	return by, nil
+	now := s.Now()
+	for i, id := range missing {
+		amount := cost(id, now).Minor
+		c.by[id], costs[places[i]] = amount, amount
+	}
+	c.ids, c.costs = ids, costs
+	return costs, nil
 }

@@ -187,15 +187,15 @@ func LeaseModel(say page.Words, w workload.Workload) workloadview.LeaseModel {
 	case w.PlacedAt.IsZero() && w.Desired == workload.WantRunning:
 		return workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.Duration(whole))}
 	}
-	left, ends := say.Left(w.Lease.Until), say.At(w.Lease.Until)
+	left := say.Left(w.Lease.Until)
 	if w.State == workload.Failed { // nobody uses what is left
-		return workloadview.LeaseModel{Left: &left, Ends: &ends}
+		return workloadview.LeaseModel{Left: &left}
 	}
 	fill := ui.FillUsed
 	if w.Ending() {
 		fill = ui.FillWarning
 	}
-	return workloadview.LeaseModel{Left: &left, Ends: &ends, Bar: ui.MeterModel{
+	return workloadview.LeaseModel{Left: &left, Bar: ui.MeterModel{
 		Label: say.S("web.lease_left"), Value: left.Words, Bare: true,
 		Segments: []ui.SegmentModel{{Fill: fill, Share: ratio(w.Lease.Left(say.Now), whole)}},
 	}}

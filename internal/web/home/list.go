@@ -72,38 +72,60 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 	if err != nil {
 		return nil, err
 	}
-	of, err := w.rankOf(k, l.Sort, ids)
+	rows, err := w.rowsBy(k, l.Sort, ids)
 	if err != nil {
 		return nil, err
 	}
-	ids = page.Sorted(l, ids, map[string]page.Key[workload.ID]{l.Sort: page.ByKnown(of)})
-	return w.Workloads.Some(k.Ctx, k.Actor, ids)
+	rows = page.Sorted(l, rows, map[string]page.Key[rankedRow]{
+		l.Sort: page.ByKnown(func(r rankedRow) (float64, bool) { return r.by, r.known })})
+	shown := make([]workload.ID, len(rows))
+	for i, r := range rows {
+		shown[i] = r.id
+	}
+	return w.Workloads.Some(k.Ctx, k.Actor, shown)
 }
 
-// rankOf is what each of a list has cost, or how much it uses its GPUs now.
-func (w *Pages) rankOf(k page.Call, sort string, ids []workload.ID) (func(workload.ID) (float64, bool), error) {
+// rankedRow is a workload with the amount that the list is sorted by.
+type rankedRow struct {
+	id    workload.ID
+	by    float64
+	known bool
+}
+
+// rowsBy are workloads with what each has cost, or how much it uses its GPUs now.
+func (w *Pages) rowsBy(k page.Call, sort string, ids []workload.ID) ([]rankedRow, error) {
+	rows := make([]rankedRow, len(ids))
 	if sort == byCost {
 		costs, err := w.Workloads.ComparedCosts(k.Ctx, ids)
-		return func(id workload.ID) (float64, bool) {
-			cost, ok := costs[id]
-			return float64(cost), ok
-		}, err
+		for i, cost := range costs {
+			rows[i] = rankedRow{ids[i], float64(cost), true}
+		}
+		return rows, err
 	}
+	uses, err := w.usesNow(k, ids)
+	for i, id := range ids {
+		use, known := uses[id]
+		rows[i] = rankedRow{id, use, known}
+	}
+	return rows, err
+}
+
+// usesNow is how much some workloads use their GPUs, and maybe others.
+func (w *Pages) usesNow(k page.Call, ids []workload.ID) (map[workload.ID]float64, error) {
 	if !k.Actor.SeesAll() {
 		running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
-		return known(w.useOf(running)), err
+		return w.useOf(running), err
 	}
 	change, err := w.Workloads.LastChange(k.Ctx)
 	if err != nil {
 		return nil, err
 	}
-	rank, err := w.usages.Get(change, k.Words.Now, page.ReadingEvery/3, func() (map[workload.ID]float64, error) {
+	return w.usages.Get(change, k.Words.Now, page.ReadingEvery/3, func() (map[workload.ID]float64, error) {
 		running, err := w.Workloads.Living(k.Ctx, k.Actor, func(r *workload.Workload) bool {
 			return r.State == workload.Running
 		})
 		return w.useOf(running), err
 	})
-	return known(rank), err
 }
 
 // useOf is how much each uses its GPUs now, of those that are measured.
@@ -115,13 +137,6 @@ func (w *Pages) useOf(running []*workload.Workload) map[workload.ID]float64 {
 		}
 	}
 	return rank
-}
-
-func known(rank map[workload.ID]float64) func(workload.ID) (float64, bool) {
-	return func(id workload.ID) (float64, bool) {
-		v, ok := rank[id]
-		return v, ok
-	}
 }
 
 // own are the reader's own workloads, for what wants a decision of them wherever the list stands.

@@ -163,7 +163,7 @@ func (w *Frame) frame(c echo.Context, k Call, v View) (layout.PageModel, error) 
 		NavFolded: slices.Contains(closed, navBar), Tour: tour,
 		HelpMark: layout.HelpMark(k.Words.Localizer, help), Help: layout.HelpItems(k.Words.Localizer, help),
 		Teams:     w.teamChoice(k),
-		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || len(w.Startable(k)) == 0,
+		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.StartOff || !w.starts(k),
 		Strips: slices.Concat(impersonationStrip(k), w.banners(k.Words), w.Banners(k)),
 		Flash:  w.takeFlash(c, k.Words), Path: back(c, v), Wide: v.Wide, Links: links(),
 	}
@@ -243,6 +243,13 @@ func (w *Frame) Startable(k Call) []tenant.Tenant {
 		}
 	}
 	return teams
+}
+
+// starts reports whether there is a team for which the actor may start something.
+func (w *Frame) starts(k Call) bool {
+	return slices.ContainsFunc(w.Site().Directory.Tenants, func(t tenant.Tenant) bool {
+		return identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name})
+	})
 }
 
 // OwnTeams lists the teams that the actor belongs to.

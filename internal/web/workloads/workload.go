@@ -438,6 +438,10 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 	longer request.Request) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: blocks.LeaseModel(say, item), Cost: say.Money(cost),
 		Price: say.MoneyPerHour(times(item.Size.PricePerHour, item.Replicas.Want())), SeatPrice: w.seatPrice(say, item)}
+	if m.Lease.Left != nil {
+		ends := say.At(item.Lease.Until)
+		m.Lease.Ends = &ends
+	}
 	if longer.ID != "" {
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}

@@ -71,6 +71,13 @@ func (p Pool) Shared(t Checkout) (group string, most int) {
 
 // additional is how many seats other checkouts add to what these hold.
 func (p Pool) additional(checkouts []Checkout, others ...Checkout) int {
+	if !slices.ContainsFunc(others, p.together) {
+		n := 0
+		for _, t := range others {
+			n += max(0, t.Seats)
+		}
+		return n
+	}
 	r, u := p.Held(checkouts)
 	others = slices.Clone(others)
 	for i := range others {
@@ -80,13 +87,14 @@ func (p Pool) additional(checkouts []Checkout, others ...Checkout) int {
 	return more + too - r - u
 }
 
+// together reports whether a checkout may share a seat with others: what it takes depends on them.
+func (p Pool) together(t Checkout) bool { return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser }
+
 // contributions is what each checkout adds to Held, those on a node first and in their order: together they are what
 // all hold.
 func (p Pool) contributions(checkouts []Checkout) []int {
 	parts, before := make([]int, len(checkouts)), []Checkout(nil)
-	together := slices.ContainsFunc(checkouts, func(t Checkout) bool {
-		return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser
-	})
+	together := slices.ContainsFunc(checkouts, p.together)
 	for _, placed := range []bool{true, false} {
 		for i, t := range checkouts {
 			switch {

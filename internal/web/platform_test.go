@@ -74,7 +74,7 @@ func TestPlatformOverviewSaysWhatItDoesNotKnow(t *testing.T) {
 	}
 	wantText(t, doc, "idle-day", "unknown")
 	wantAbsent(t, doc, "month-idle")
-	wantText(t, doc, "month-note", "No utilization is recorded for this month")
+	wantText(t, doc, "month-note", "no stored utilization yet")
 	if href, _ := part(doc, "month-note").Find("a").Attr("href"); href != "/admin/metrics" {
 		t.Errorf("want the way to where that is mended, got %q", href)
 	}

@@ -36,7 +36,9 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	m := requests.ListModel{Filter: w.requestFilter(k, chosen, by), Pages: listOf(k, "/requests", request.Newest, p)}
 	m.Filter.Count = m.Pages.Count
 	for _, r := range p.Items {
-		m.Rows = append(m.Rows, w.requestRow(k.Words, r))
+		row := w.requestRow(k.Words, r)
+		row.Again = again(k, r)
+		m.Rows = append(m.Rows, row)
 	}
 	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {
 		return page.View{}, err
@@ -175,11 +177,17 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	if w.Requests.MayEdit(k.Actor, r) == nil {
 		m.Edit = path + "/edit"
 	}
+	m.Again = again(k, r)
+	return m
+}
+
+// again is where the asker of a start that came to nothing asks for another one; "" for others.
+func again(k page.Call, r request.Request) string {
 	if r.Kind == request.StartKind && r.Asker == k.Actor.Person.ID && r.State != request.Approved &&
 		r.State != request.Pending {
-		m.Again = againURL(r)
+		return againURL(r)
 	}
-	return m
+	return ""
 }
 
 // againURL opens the start page with everything that was asked; a decided request never changes.

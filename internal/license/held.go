@@ -88,7 +88,9 @@ func (p Pool) additional(checkouts []Checkout, others ...Checkout) int {
 }
 
 // together reports whether a checkout may share a seat with others: what it takes depends on them.
-func (p Pool) together(t Checkout) bool { return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser }
+func (p Pool) together(t Checkout) bool {
+	return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser
+}
 
 // contributions is what each checkout adds to Held, those on a node first and in their order: together they are what
 // all hold.

@@ -275,7 +275,8 @@ func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.Ter
 	return append(list, make([]rules.TermModel, f.blanks)...)
 }
 
-// outcomeFields are before which rule it stands, and what follows of it; steps says that only the text says who approves.
+// outcomeFields are before which rule it stands, and what follows of it; steps says that only the text says who
+// approves.
 func outcomeFields(say page.Words, f typedRule, standing policy.Status) (place ui.FieldModel, steps bool,
 	fields []ui.FieldModel) {
 	before := []ui.OptionModel{{Label: say.S("rules.place_last")}}
@@ -305,7 +306,8 @@ func outcomeFields(say page.Words, f typedRule, standing policy.Status) (place u
 		by.Hint = say.S("rules.field_by_hint")
 		fields = append(fields, by)
 	}
-	return choice("before", say.S("rules.place"), f.before, before), steps, append(fields, ui.FieldModel{Name: "sentence", Label: say.S("rules.field_sentence"),
-		Hint: say.S("rules.field_sentence_hint"), Value: f.Sentence, MaxLength: 500, Autocomplete: "off",
-		Test: "sentence"})
+	return choice("before", say.S("rules.place"), f.before, before), steps, append(fields,
+		ui.FieldModel{Name: "sentence", Label: say.S("rules.field_sentence"),
+			Hint: say.S("rules.field_sentence_hint"), Value: f.Sentence, MaxLength: 500, Autocomplete: "off",
+			Test: "sentence"})
 }

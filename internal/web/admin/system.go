@@ -104,7 +104,7 @@ func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeMo
 		return t
 	}
 	return &ui.TilesModel{Label: say.S("system.title"), Lead: true, Items: []ui.TileModel{
-		tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, say.S("system.warned")), tile(doctor.OK, "")}},
+			tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, say.S("system.warned")), tile(doctor.OK, "")}},
 		ui.NoticeModel{}
 }
 

@@ -502,8 +502,8 @@ func tryForm(m TryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "try-text", Name: "text", Kind: ui.TextareaField, Rows: 2, Label: ui.L(ctx).S("try.text"),
-			Hint: ui.L(ctx).S("try.text_hint"), Test: "try-text"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "try-text", Name: "text", Kind: ui.TextareaField, Rows: 2,
+			Label: ui.L(ctx).S("try.text"), Hint: ui.L(ctx).S("try.text_hint"), Test: "try-text"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

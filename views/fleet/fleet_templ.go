@@ -1035,16 +1035,15 @@ func nodeRow(n NodeModel) ui.RowModel {
 func bar(ctx context.Context, b BarModel) ui.MeterModel {
 	say := ui.L(ctx)
 	share := func(n int64) float64 { return float64(n) / float64(max(b.Total, 1)) }
-	// broken ones are told apart: as at a start, they are none of those that there are
-	m := ui.MeterModel{Label: b.Label,
-		Value: say.S("fleet.free_of", "Free", b.Free, "Total", b.Total-b.Broken),
+	m := ui.MeterModel{Label: b.Label, Value: say.S("fleet.free_of", "Free", b.Free, "Total", b.Total),
 		Title: b.Resource, Detail: b.Detail, Legend: b.Ours+b.Foreign+b.Broken > 0, Test: "fleet-bar",
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(b.Ours), Words: say.S("fleet.held", "Count", b.Ours)}}}
 	if b.Foreign > 0 {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(b.Foreign),
 			Words: say.S("fleet.held_foreign", "Count", b.Foreign)})
 	}
-	if b.Broken > 0 {
+	if b.Broken > 0 { // of how many is another number at a start, which does not count these
+		m.Value = say.S("fleet.free_some", "Free", b.Free)
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBroken, Share: share(b.Broken),
 			Words: say.S("fleet.blocked", "Count", b.Broken)})
 	}

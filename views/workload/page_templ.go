@@ -661,8 +661,8 @@ func overviewMain(m OverviewModel) templ.Component {
 	})
 }
 
-// factsAside reports whether the facts stand beside the main column: it is long where kernels or a result stand in it.
-func (m OverviewModel) factsAside() bool { return m.Activity != nil || m.Start.Ended }
+// factsAside reports whether the facts stand beside the main column: it is long where kernels stand in it.
+func (m OverviewModel) factsAside() bool { return m.Activity != nil }
 
 func overviewAside(m OverviewModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

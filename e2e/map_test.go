@@ -23,7 +23,7 @@ func TestTheMapOfTheFleet(t *testing.T) {
 	for _, by := range []string{"team", "health", "money"} {
 		p.click("[data-test=by-" + by + "]")
 		p.sees("[data-test=by-" + by + "][aria-current=true]")
-		p.sees("[data-test=legend] li")
+		p.sees("[data-test=legend] li:not(.gp-map__legend-none)")
 		p.accessible()
 		p.shot(by)
 	}

@@ -103,9 +103,12 @@ func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeMo
 		}
 		return t
 	}
+	works := ""
+	if n[doctor.Failed] == 0 {
+		works = say.S("system.warned")
+	}
 	return &ui.TilesModel{Label: say.S("system.title"), Lead: true, Items: []ui.TileModel{
-			tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, say.S("system.warned")), tile(doctor.OK, "")}},
-		ui.NoticeModel{}
+		tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, works), tile(doctor.OK, "")}}, ui.NoticeModel{}
 }
 
 var checkKinds = map[doctor.State]ui.Kind{doctor.OK: ui.OK, doctor.Warning: ui.Warning, doctor.Failed: ui.Danger,

@@ -394,7 +394,8 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		return m
 	}
 	if item.Observed.Pod == "" || item.Observed.Node == "" {
-		m.Words, m.Hidden = say.S("workload.gpu_later"), item.Desired == workload.WantRunning
+		m.Words = say.S("workload.gpu_later")
+		m.Hidden = item.Desired == workload.WantRunning || item.State == workload.Stopped // it is told what is next
 		return m
 	}
 	now := w.Readings(item)

@@ -49,6 +49,7 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 	p.click("[data-test=by-size]")
 	p.reads("[data-test=usage]", "MIG slice 10 GB")
 	for test, want := range map[string]string{"export-csv": "usage-", "export-focus": "focus-1.4-"} {
+		p.click("[data-test=export] summary")
 		file, err := p.page.ExpectDownload(func() error { return p.at("[data-test=" + test + "]").Click() },
 			playwright.PageExpectDownloadOptions{})
 		p.do(err)

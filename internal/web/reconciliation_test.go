@@ -23,7 +23,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 			physical += d.Physical
 		}
 	}
-	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(textOf(part(doc, "fleet-physical")), ",",
+	if want, got := fmt.Sprintf("%.0f h", physical.Hours()), strings.ReplaceAll(textOf(part(doc, "fleet-physical")), ",",
 		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
@@ -32,7 +32,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	}
 	all := part(doc, "reconciliation-day").Length()
 	for _, want := range []string{"To the portal", "Unknown", "Difference", "Free"} {
-		wantText(t, doc, "reconciliation-whole", want)
+		wantText(t, doc, "reconciliation-month", want)
 	}
 	total := part(doc, "reconciliation-matched-total")
 	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0"} {

@@ -41,8 +41,24 @@ function outside({ target, clientX, clientY }) {
   return clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom;
 }
 
+// a link to a form that is folded unfolds it, and begins with its field
+function unfold(id) {
+  const named = id && document.getElementById(id), fold = named?.closest('details');
+  if (!fold) return false;
+  fold.open = true;
+  named.scrollIntoView({ block: 'nearest' });
+  firstField(id);
+  return true;
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (link && unfold(link.hash.slice(1))) event.preventDefault();
+});
+
 // an address that names a dialog shows it without scripts; with them it becomes modal
 const named = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+if (named) unfold(named.id);
 if (named instanceof HTMLDialogElement) {
   history.replaceState(null, '', location.pathname + location.search);
   open(named);

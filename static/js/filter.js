@@ -1,4 +1,4 @@
-// Filters a list while one types, when the page already has all of it.
+// Filters a list: at once while one types, when the page already has all of it; else by asking with each choice made.
 import { onChange } from './page.js';
 
 function rowsOf(form) {
@@ -56,6 +56,40 @@ document.addEventListener('click', (event) => {
 document.addEventListener('submit', (event) => {
   if ('filtersItself' in event.target.dataset) event.preventDefault();
 });
+
+// the new page opens at the field that asked, as the one before it was left
+const asked = 'gp-filter-asked';
+
+// arrow keys walk through the choices of a closed select: the one where they rest for this long is asked for
+const rest = 700; // ms
+let lastKey = 0;
+let resting;
+
+document.addEventListener('keydown', (event) => {
+  if (event.target.tagName === 'SELECT' && event.key !== 'Enter') lastKey = event.timeStamp;
+});
+
+document.addEventListener('change', (event) => {
+  const field = event.target;
+  const form = field.closest?.('form[data-filter]');
+  if (!form || field.tagName !== 'SELECT') return;
+  clearTimeout(resting);
+  resting = setTimeout(() => {
+    sessionStorage.setItem(asked, field.id);
+    form.requestSubmit();
+  }, event.timeStamp - lastKey < 100 ? rest : 0);
+});
+
+document.addEventListener('submit', (event) => {
+  const field = document.activeElement;
+  if (event.target.matches('form[data-filter]') && field?.form === event.target && field.type === 'search') {
+    sessionStorage.setItem(asked, field.id);
+  }
+});
+
+const back = sessionStorage.getItem(asked);
+sessionStorage.removeItem(asked);
+if (back) document.getElementById(back)?.focus({ preventScroll: true });
 
 document.addEventListener('input', (event) => {
   const form = event.target.closest?.('[data-filter-table]');

@@ -1,8 +1,10 @@
 // Closes an open menu with Escape, with a click elsewhere and when the focus leaves it.
 const opened = () => document.querySelectorAll('details[data-menu][open]');
 
+// a link that was followed closes its menu as well: a download leaves the page where it is
 document.addEventListener('click', (event) => {
-  for (const menu of opened()) if (!menu.contains(event.target)) menu.open = false;
+  const link = event.target.closest?.('a[href]:not([data-dialog])');
+  for (const menu of opened()) if (!menu.contains(event.target) || menu.contains(link)) menu.open = false;
 });
 
 document.addEventListener('focusin', (event) => {

@@ -221,7 +221,8 @@ func Page(m PageModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: ui.L(ctx).S("licenses.title"), Lead: ui.L(ctx).S("licenses.lead"), Tabs: &m.Tabs,
-			Actions: []ui.ActionModel{{Other: ui.Stream(m.Stream)}, {Link: new(embed.Button(ctx, m.Embed))}}}).Render(ctx, templ_7745c5c3_Buffer)
+			Actions: append([]ui.ActionModel{{Other: ui.Stream(m.Stream)}, {Link: new(embed.Button(ctx, m.Embed))}},
+				enterAction(ctx, m.Enter)...)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -371,7 +372,7 @@ func Pool(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 231, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 232, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -504,7 +505,7 @@ func counting(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.counting"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 260, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 261, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -910,7 +911,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 332, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 333, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
@@ -1103,6 +1104,15 @@ func Machines(m MachinesModel) templ.Component {
 	})
 }
 
+// enterAction opens the form at the foot of the page.
+func enterAction(ctx context.Context, m *EnterModel) []ui.ActionModel {
+	if m == nil {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("licenses.enter"), Icon: "plus",
+		Href: "#license-form", Kind: ui.Secondary, Test: "license-enter-open"}}}
+}
+
 func enter(m EnterModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1266,7 +1276,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var36 string
 				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 395, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 405, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {
@@ -1368,7 +1378,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 413, Col: 70}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 423, Col: 70}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {

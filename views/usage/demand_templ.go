@@ -62,7 +62,7 @@ func Demand(m DemandModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Switch(m.Months).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SwitchMenu(m.Months).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

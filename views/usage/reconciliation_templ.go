@@ -19,10 +19,11 @@ type ReconciliationModel struct {
 	Zone   string
 	Export string // address of the file
 	Months ui.TabsModel
-	// Whole is the month as one bar, with the legend of all bars, and Physical its hours.
+	// Whole is the month as one bar, and Physical its hours. Totals are its numbers and the legend of all bars; none:
+	// nothing was seen in that month.
 	Whole    []PartModel
 	Physical string
-	Totals   []TotalModel // none: nothing was seen in that month
+	Totals   []TotalModel
 	Models   []CardsModel
 	Days     []CardsModel
 	// Matched are the days of all cards with what was charged of them, and the month last; empty where only some cards are
@@ -35,13 +36,12 @@ type ReconciliationModel struct {
 // OnlyModel is the cards of one model, with the address of all.
 type OnlyModel struct{ Model, Cluster, All string }
 
-// Part is what hours of cards went into, or a sum of such.
+// Part is what hours of cards went into, or all of them.
 type Part string
 
-// The parts and sums.
+// The parts, and all.
 const (
 	Physical   Part = "physical"
-	Held       Part = "held"
 	Ours       Part = "ours"
 	Others     Part = "others"
 	Free       Part = "free"
@@ -116,7 +116,8 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Header(ui.HeaderModel{Title: ui.L(ctx).S("reconciliation.title"), Lead: ui.L(ctx).S("reconciliation.lead", "Zone",
-			m.Zone), Actions: []ui.ActionModel{export(ctx, "csv", m.Export)}}).Render(ctx, templ_7745c5c3_Buffer)
+			m.Zone), Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("usage.export_csv"),
+			Href: m.Export, Icon: "download", Test: "export-csv"}}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -124,7 +125,7 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Switch(m.Months).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SwitchMenu(m.Months).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -160,13 +161,14 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Meter(ui.MeterModel{Label: ui.L(ctx).S("reconciliation.physical"), Value: m.Physical, Bare: true,
-					Segments: segments(ctx, m.Whole), Legend: true, Large: true, Test: "reconciliation-whole"}).Render(ctx, templ_7745c5c3_Buffer)
+					Segments: segments(ctx, m.Whole), Large: true, Test: "reconciliation-whole"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("reconciliation.whole"), Lead: ui.L(ctx).S("reconciliation.rule")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("reconciliation.whole"), Lead: ui.L(ctx).S("reconciliation.rule"),
+				Test: "reconciliation-month"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -193,7 +195,7 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.only", "Model", m.Only.Model, "Cluster", m.Only.Cluster))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 111, Col: 94}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 113, Col: 94}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -526,7 +528,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var14 string
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_doubt"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 174, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 176, Col: 48}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -539,7 +541,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var15 string
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_unseen"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 175, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 177, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -552,7 +554,7 @@ func matched(rows []MatchedModel) templ.Component {
 			var templ_7745c5c3_Var16 string
 			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("reconciliation.why_rest"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 176, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/reconciliation.templ`, Line: 178, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {
@@ -726,7 +728,7 @@ func totalTiles(ctx context.Context, totals []TotalModel) ui.TilesModel {
 			detail = t.Share + " · " + detail
 		}
 		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + string(t.Part)), Value: t.Hours,
-			Detail: detail, Test: "fleet-" + string(t.Part)})
+			Fill: fills[t.Part], Detail: detail, Test: "fleet-" + string(t.Part)})
 	}
 	return m
 }

@@ -155,7 +155,8 @@ func header(ctx context.Context, m PageModel) ui.HeaderModel {
 		lead = ui.L(ctx).S("usage.lead_running", "Zone", m.Zone)
 	}
 	h := ui.HeaderModel{Title: m.Title, Lead: lead, Tabs: m.Tabs,
-		Actions: []ui.ActionModel{export(ctx, "csv", m.CSV), export(ctx, "focus", m.Focus)}}
+		Actions: []ui.ActionModel{{Menu: &ui.MenuModel{Label: ui.L(ctx).S("usage.export"), Icon: "download", End: true,
+			Test: "export", Items: []ui.MenuItemModel{exported(ctx, "csv", m.CSV), exported(ctx, "focus", m.Focus)}}}}}
 	if m.Embed != "" {
 		h.Actions = append(h.Actions, ui.ActionModel{Link: new(embed.Button(ctx, m.Embed))})
 	}
@@ -199,7 +200,7 @@ func Panel(m PanelModel) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Month)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 139, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 140, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -255,9 +256,8 @@ func kindFacts(list []KindModel) []ui.DefModel {
 	return items
 }
 
-func export(ctx context.Context, format, href string) ui.ActionModel {
-	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("usage.export_" + format), Href: href,
-		Icon: "download", Test: "export-" + format}}
+func exported(ctx context.Context, format, href string) ui.MenuItemModel {
+	return ui.MenuItemModel{Label: ui.L(ctx).S("usage.export_" + format), Href: href, Test: "export-" + format}
 }
 
 func wider(ctx context.Context, m *WiderModel) []ui.ActionModel {
@@ -325,7 +325,7 @@ func Statement(m StatementModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Switch(m.Months).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.SwitchMenu(m.Months).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

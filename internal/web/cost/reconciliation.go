@@ -94,9 +94,13 @@ func fleetRow(say page.Words, name string, t usage.FleetTime) usageview.CardsMod
 		Broken: hours(t.Broken), Unknown: hours(t.Unknown), Difference: hours(t.Difference())}
 }
 
-// fullHours are hours of whole cards, with their unit.
+// fullHours are hours of whole cards, with their unit; thousands without tenths.
 func fullHours(say page.Words, t usage.CardTime) string {
-	return say.S("usage.hours", "Hours", ui.Number(say.Localizer, t.Hours(), 1))
+	decimals := 1
+	if t.Hours() >= 1000 {
+		decimals = 0
+	}
+	return say.S("usage.hours", "Hours", ui.Number(say.Localizer, t.Hours(), decimals))
 }
 
 // fleetParts are what the hours of cards went into, in the order of bars; what is nothing is left out.
@@ -117,8 +121,9 @@ func fleetTotals(say page.Words, t usage.FleetTime) (totals []usageview.TotalMod
 	for _, total := range []struct {
 		part usageview.Part
 		time usage.CardTime
-	}{{usageview.Physical, t.Physical}, {usageview.Held, t.Held()}, {usageview.Free, t.Free},
-		{usageview.Broken, t.Broken}, {usageview.Unknown, t.Unknown}, {usageview.Difference, t.Difference()}} {
+	}{{usageview.Physical, t.Physical}, {usageview.Ours, t.Ours}, {usageview.Others, t.Others},
+		{usageview.Free, t.Free}, {usageview.Broken, t.Broken}, {usageview.Unknown, t.Unknown},
+		{usageview.Difference, t.Difference()}} {
 		m := usageview.TotalModel{Part: total.part, Hours: fullHours(say, total.time)}
 		if total.part != usageview.Physical && t.Physical > 0 {
 			m.Share = say.Percent(100 * float64(total.time) / float64(t.Physical))

@@ -1,6 +1,7 @@
 package start
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,6 +113,7 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 		m.Fewer = asking(k, "/start/form", "#start", "")
 		m.Fewer["hx-vals"] = `{"fewer": "1"}`
 	}
+	var requestable []request.Offer
 	for _, o := range offers {
 		if why := whyNot(say, o); why != "" {
 			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: say.SizeTitle(o.Size),
@@ -119,7 +121,9 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 			continue
 		}
 		m.Rows = append(m.Rows, w.sizeRow(k, form, o))
+		requestable = append(requestable, o)
 	}
+	m.Levels = levels(say, requestable)
 	return m
 }
 
@@ -129,22 +133,31 @@ func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer) sta
 	row := start.SizeRowModel{ID: page.Slug(s.Name), Name: s.Name, Size: blocks.SizeModel(say, s),
 		Memory: "–", MemoryGiB: strconv.FormatFloat(s.Accelerator.MemoryGiB, 'f', -1, 64),
 		Tech:  say.Say(w.Site().Catalog.TechnologyWord(s.Technology)),
-		Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))), Meaning: say.S("start.isolation_" +
-			string(s.Isolation)),
-		Free: freeModel(say, o), FreeCount: strconv.Itoa(o.Fit.Free), Price: say.MoneyPerHour(s.PricePerHour),
+		Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))),
+		Free:  freeModel(say, o), FreeCount: strconv.Itoa(o.Fit.Free), Price: say.MoneyPerHour(s.PricePerHour),
 		Minor: strconv.FormatInt(s.PricePerHour.Minor, 10), Needs: needs(say, o),
 		Checked: s.Name == form.Size}
 	row.Size.Detail = rowDetail(say, s)
 	if s.Accelerator.MemoryGiB > 0 {
 		row.Memory = say.GiB(s.Accelerator.MemoryGiB)
 	}
-	switch {
-	case s.Devices() == 0:
-		row.Level, row.Meaning = "–", ""
-	case s.Isolation == catalog.IsolationUnknown:
-		row.Meaning = "" // the level says it
+	if s.Devices() == 0 {
+		row.Level = "–"
 	}
 	return row
+}
+
+// levels are the isolation levels of sizes with a GPU, without the unknown one, which says it by itself.
+func levels(say page.Words, offers []request.Offer) (list []start.LevelModel) {
+	for _, o := range offers {
+		s := o.Size
+		l := start.LevelModel{Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))),
+			Meaning: say.S("start.isolation_" + string(s.Isolation))}
+		if s.Devices() > 0 && s.Isolation != catalog.IsolationUnknown && !slices.Contains(list, l) {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // rowDetail is the card, and what comes with it.

@@ -1034,7 +1034,7 @@ func job(m JobModel, image ChoiceModel, own CustomModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "command", Kind: ui.TextareaField, Rows: 2, Mono: true,
+		templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "command", Kind: ui.TextareaField, Rows: 1, Mono: true,
 			Label: ui.L(ctx).S("start.command"), Value: m.Command.Value, Error: m.Command.Error,
 			Hint: ui.L(ctx).S("start.command_hint"), Placeholder: "python train.py --epochs 3", MaxLength: 16 << 10,
 			Autocomplete: "off", Test: "command"}).Render(ctx, templ_7745c5c3_Buffer)

@@ -144,7 +144,7 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*worklo
 	for _, e := range l.Entitlements {
 		row := licenses.EntitlementModel{Reference: e.Reference, Seats: say.Number(float64(e.Seats)),
 			From:  page.DayOf(say, e.From),
-			Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licenses.origin_" + string(e.Origin)))}
+			Until: lastDay(say, e.Until), Source: page.UpperFirst(say.Say(i18n.T("licenses.origin_" + string(e.Origin))))}
 		if e.Reference == "" {
 			row.Reference = "–"
 		}
@@ -208,7 +208,7 @@ func lastDay(say page.Words, t time.Time) string {
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
 func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.FactsModel {
-	m := licenses.FactsModel{Source: say.Say(i18n.T("licenses.origin_" + string(l.Origin)))}
+	m := licenses.FactsModel{Source: page.UpperFirst(say.Say(i18n.T("licenses.origin_" + string(l.Origin))))}
 	age := func(value string) *ui.AgeModel { return new(say.Age(value, l.Answer.At, w.LicensesEvery)) }
 	if l.Origin == license.FromServer {
 		m.SourceAge = age(m.Source)

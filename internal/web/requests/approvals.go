@@ -287,7 +287,7 @@ func (w *Pages) whoDecides(k page.Call, r request.Request) string {
 
 func stepState(r request.Request, step, open int) ui.StepState {
 	switch {
-	case step < open:
+	case step < open || r.State == request.Approved:
 		return ui.StepDone
 	case step > open:
 		return ui.StepWaiting

@@ -38,6 +38,9 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	for _, r := range p.Items {
 		row := w.requestRow(k.Words, r)
 		row.Again = again(k, r)
+		if r.State == request.Approved && r.Asker == k.Actor.Person.ID && r.Workload != "" {
+			row.Workload = page.WorkloadPath(r.Workload)
+		}
 		m.Rows = append(m.Rows, row)
 	}
 	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {

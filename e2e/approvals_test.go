@@ -385,7 +385,7 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	ada.do(ada.assert.Locator(ada.at("[data-test=inbox-row]")).ToHaveCount(25))
 	ada.click("[data-test=inbox-filter] summary")
 	ada.fill("[data-test=filter-text]", "needle")
-	ada.click("[data-test=inbox] .gp-filter__buttons button")
+	ada.do(ada.at("[data-test=filter-text]").Press("Enter"))
 	ada.do(ada.assert.Locator(ada.at("[data-test=inbox-row]")).ToHaveCount(1))
 	ada.accessible()
 	ada.shot("inbox")
@@ -393,4 +393,11 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 	ada.reads("[data-test=undo-notice]", "Rejected")
 	ada.reads("[data-test=empty]", "No requests match") // the filter stays
 	becomes(t, needle, "rejected")
+
+	// a choice is asked for as it is made
+	ada.open("/requests?scope=all&by=all")
+	ada.reads("[data-test=requests]", "Auto-approved by rule")
+	ada.selects("[data-test=filter-by]", "not-rule")
+	ada.do(ada.assert.Locator(ada.at("[data-test=requests]")).Not().ToContainText("Auto-approved by rule"))
+	ada.do(ada.assert.Locator(ada.at("[data-test=filter-by]")).ToBeFocused())
 }

@@ -92,7 +92,7 @@ func TestLicenseCockpit(t *testing.T) {
 	pat := signIn(t, "pat", look{})
 	pat.open("/licenses")
 	pat.comes("[data-test=pool]", "2 of 2 available")
-	pat.reads("[data-test=source]", "license server")
+	pat.reads("[data-test=source]", "License server")
 	pat.reads("[data-test=source]", " s") // how old the answer is
 	pat.comes("[data-test=machines]", s.node)
 	pat.comes("[data-test=machines]", "licensed")

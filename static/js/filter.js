@@ -62,7 +62,7 @@ const asked = 'gp-filter-asked';
 
 // arrow keys walk through the choices of a closed select: the one where they rest for this long is asked for
 const rest = 700; // ms
-let lastKey = 0;
+let lastKey = -rest;
 let resting;
 
 document.addEventListener('keydown', (event) => {

@@ -1,6 +1,12 @@
 package ui
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/views/markup"
+)
 
 // Fill is what a stretch of a bar stands for; it chooses colour and pattern.
 type Fill string
@@ -44,18 +50,18 @@ type SegmentModel struct {
 	Words string
 }
 
-type bar struct {
-	x, width string
-	fill     Fill
-}
-
-// bars places the segments on a ground of 1000 units. The sheet draws a fine gap between two.
 // Hook is the bar with a data-test.
 func (m MeterModel) Hook(test string) MeterModel {
 	m.Test = test
 	return m
 }
 
+type bar struct {
+	x, width float64
+	fill     Fill
+}
+
+// bars places the segments on a ground of 1000 units. The sheet draws a fine gap between two.
 func (m MeterModel) bars() []bar {
 	var out []bar
 	at := 0.0
@@ -66,7 +72,7 @@ func (m MeterModel) bars() []bar {
 		}
 		// even the smallest share can be seen
 		shown := max(width, 8)
-		out = append(out, bar{x: number(min(at*1000, 1000-shown)), width: number(shown), fill: s.Fill})
+		out = append(out, bar{x: min(at*1000, 1000-shown), width: shown, fill: s.Fill})
 		at += width / 1000
 	}
 	return out
@@ -74,81 +80,86 @@ func (m MeterModel) bars() []bar {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 32) }
 
-func (m MeterModel) words() string {
-	words := m.Label
+// words are what a screen reader says of the bar.
+func (m MeterModel) words(h *markup.Writer) {
+	h.Text(m.Label)
 	if m.Value != "" {
-		words += ": " + m.Value
+		h.Raw(": ")
+		h.Text(m.Value)
 	}
 	for _, s := range m.Segments {
 		if s.Words != "" {
-			words += ", " + s.Words
+			h.Raw(", ")
+			h.Text(s.Words)
 		}
 	}
-	return words
 }
 
 // Meter draws the bar on the server.
-templ Meter(m MeterModel) {
-	<div
-		{ classAttr("gp-meter", when(m.Bare, " gp-meter--bare"), when(m.Large, " gp-meter--large"))... }
-		if m.ID != "" {
-			id={ m.ID }
-		}
-		if m.Test != "" {
-			data-test={ m.Test }
-		}
-	>
+func Meter(m MeterModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<div class="gp-meter`)
+		h.RawIf(m.Bare, " gp-meter--bare")
+		h.RawIf(m.Large, " gp-meter--large")
+		h.Raw(`"`)
+		h.Attr("id", m.ID)
+		h.Attr("data-test", m.Test)
+		h.Raw(">")
 		if !m.Bare {
-			<div class="gp-meter__head">
-				<span
-					class="gp-meter__label"
-					if m.Title != "" {
-						title={ m.Title }
-					}
-				>{ m.Label }</span>
-				<span class="gp-meter__value">{ m.Value }</span>
-			</div>
+			h.Raw(`<div class="gp-meter__head"><span class="gp-meter__label"`)
+			h.Attr("title", m.Title)
+			h.Raw(">")
+			h.Text(m.Label)
+			h.Raw(`</span> <span class="gp-meter__value">`)
+			h.Text(m.Value)
+			h.Raw("</span></div>")
 		}
-		<svg
-			class="gp-meter__bar"
-			role="img"
-			aria-label={ m.words() }
-			viewBox="0 0 1000 8"
-			width="100%"
-			height={ meterHeight(m.Large) }
-			preserveAspectRatio="none"
-		>
-			<rect class="gp-fill--free" width="1000" height="8"></rect>
-			for _, b := range m.bars() {
-				<rect { classAttr("gp-fill--" + string(b.fill))... } x={ b.x } width={ b.width } height="8"></rect>
-			}
-		</svg>
+		m.bar(h)
 		if m.Detail != "" {
-			<div class="gp-meter__detail">{ m.Detail }</div>
+			h.Raw(`<div class="gp-meter__detail">`)
+			h.Text(m.Detail)
+			h.Raw("</div>")
 		}
 		if m.Legend {
-			<ul class="gp-legend-list" aria-hidden="true">
-				for _, s := range m.Segments {
-					if s.Words != "" {
-						<li>
-							<svg
-								class="gp-swatch"
-								viewBox="0 0 10 10"
-								width="10"
-								height="10"
-							><rect { classAttr("gp-fill--" + string(s.Fill))... } width="10" height="10" rx="2"></rect></svg>
-							{ s.Words }
-						</li>
-					}
-				}
-			</ul>
+			m.legend(h)
 		}
-	</div>
+		h.Raw("</div>")
+	})
 }
 
-func meterHeight(large bool) string {
-	if large {
-		return "16"
+func (m MeterModel) bar(h *markup.Writer) {
+	h.Raw(`<svg class="gp-meter__bar" role="img" aria-label="`)
+	m.words(h)
+	h.Raw(`" viewBox="0 0 1000 8" width="100%" height="`)
+	if m.Large {
+		h.Raw("16")
+	} else {
+		h.Raw("8")
 	}
-	return "8"
+	h.Raw(`" preserveAspectRatio="none"><rect class="gp-fill--free" width="1000" height="8"></rect> `)
+	for _, b := range m.bars() {
+		h.Raw(`<rect class="gp-fill--`)
+		h.Text(string(b.fill))
+		h.Raw(`" x="`)
+		h.Number(b.x)
+		h.Raw(`" width="`)
+		h.Number(b.width)
+		h.Raw(`" height="8"></rect>`)
+	}
+	h.Raw("</svg> ")
+}
+
+func (m MeterModel) legend(h *markup.Writer) {
+	h.Raw(`<ul class="gp-legend-list" aria-hidden="true">`)
+	for _, s := range m.Segments {
+		if s.Words == "" {
+			continue
+		}
+		h.Raw(`<li><svg class="gp-swatch" viewBox="0 0 10 10" width="10" height="10"><rect class="gp-fill--`)
+		h.Text(string(s.Fill))
+		h.Raw(`" width="10" height="10" rx="2"></rect></svg> `)
+		h.Text(s.Words)
+		h.Raw("</li>")
+	}
+	h.Raw("</ul>")
 }

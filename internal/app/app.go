@@ -346,8 +346,8 @@ func (a *App) freshAgents(cluster string) {
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, Initial: a.initial,
 		Now: a.now, Logger: a.log})
-	a.licenses = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
-		Seen: a.devicesSeen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
+	a.licenses = license.New(license.Options{Store: a.store, Changes: a.store, Pools: a.site.Pools, Sources: a.sources,
+		Virtual: a.virtual, Seen: a.devicesSeen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, Initial: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, Initial: a.site.Directory, Known: a.sizeKnown,
 		Clusters:            func() []string { return a.site.Clusters },

@@ -120,7 +120,7 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		Traffic: &traffic.Service{Store: s, Meters: p.workloads.Meters, Now: now},
 		Budgets: p.budgets(now), Rules: policy.NewService(policy.Options{Store: s, Initial: p.site.Policy, Now: now}),
 		Tenants: p.tenants(now), Delegations: p.delegations(now), Usage: p.usage(t, now), Catalog: p.offers(t, now),
-		Licenses: license.New(license.Options{Store: s, Pools: p.site.Pools, Now: now, NewID: newID}),
+		Licenses: license.New(license.Options{Store: s, Changes: s, Pools: p.site.Pools, Now: now, NewID: newID}),
 		Quarantine: health.New(health.Options{Store: s, Sources: map[string]health.Source{clusterName: devices{p}},
 			Now: now}),
 		Drift: drift.New(drift.Options{Store: s, Now: now}), Doctor: p.doctor(now), Notify: p.notices(t, bundle, now),

@@ -39,7 +39,7 @@ func ExhaustionPolicies() []ExhaustionPolicy { return []ExhaustionPolicy{RefuseS
 type Seats struct {
 	Pool      Pool
 	Used      int
-	Checkouts []Checkout // of the pool, behind Used
+	Checkouts []Checkout // with those of the pool, behind Used
 }
 
 // Additional is how many seats other checkouts would take together beside those that are taken.
@@ -79,34 +79,16 @@ func (s Seats) Admit(needs, line int) Admission {
 	return Queued
 }
 
-// Count adds the seats in use to each pool.
+// Count adds the seats in use to each pool. It keeps the list of checkouts, which must not be changed: Held looks only
+// at those of the pool.
 func Count(pools []Pool, checkouts []Checkout) []Seats {
 	seats := make([]Seats, len(pools))
 	for i, p := range pools {
-		seats[i] = Seats{Pool: p, Checkouts: ofPool(p.Name, checkouts)}
-		reserved, used := p.Held(seats[i].Checkouts)
+		seats[i] = Seats{Pool: p, Checkouts: checkouts}
+		reserved, used := p.Held(checkouts)
 		seats[i].Used = reserved + used
 	}
 	return seats
-}
-
-func ofPool(name string, checkouts []Checkout) []Checkout {
-	n := 0
-	for i := range checkouts {
-		if checkouts[i].Pool == name {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	list := make([]Checkout, 0, n)
-	for i := range checkouts {
-		if checkouts[i].Pool == name {
-			list = append(list, checkouts[i])
-		}
-	}
-	return list
 }
 
 // Find gives the seats of a pool by name; false where there is no such pool.

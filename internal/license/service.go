@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 )
 
 // Store keeps what was entered and what was last said. Faults: NotFound for an entitlement that is not there,
@@ -38,10 +39,17 @@ type Store interface {
 	Spans(ctx context.Context, since time.Time) (map[string][]Span, error)
 }
 
+// Changes counts what is written: LastChange is the number of the last change in the database. Faults: Unavailable when
+// it is away.
+type Changes interface {
+	LastChange(ctx context.Context) (int64, error)
+}
+
 // Options are the dependencies of a Service.
 type Options struct {
 	Store   Store
-	Pools   []Pool // of the settings
+	Changes Changes // nil: an overview is worked out for each who asks
+	Pools   []Pool  // of the settings
 	Sources []Source
 	// Virtual are the nodes with vGPUs of each cluster; Seen is what the devices of these nodes say now.
 	Virtual func(ctx context.Context) map[string][]string
@@ -76,7 +84,17 @@ type Service struct {
 	reading     sync.Mutex
 	pollTrigger chan struct{}
 	book        atomic.Pointer[Book]
+	overviews   memo.Memo[overviewOf, []PoolOverview]
 }
+
+// overviewOf is what an overview was made of.
+type overviewOf struct {
+	change int64
+	book   *Book
+}
+
+// overviewLasts is how old an overview may be while nothing is written: what has expired since is in it.
+const overviewLasts = 10 * time.Second
 
 // New begins with the settings alone; Refresh reads what is kept.
 func New(o Options) *Service {
@@ -145,8 +163,9 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 }
 
 // Pools are the pools with the seats that count now.
-func (s *Service) Pools() []Pool {
-	book := s.book.Load()
+func (s *Service) Pools() []Pool { return s.poolsOf(s.book.Load()) }
+
+func (s *Service) poolsOf(book *Book) []Pool {
 	pools := Fill(s.o.Pools, book.Entitlements, book.Answers, s.o.Now())
 	for i := range pools {
 		pools[i].VGPUs = book.VGPUs
@@ -206,11 +225,40 @@ func (l PoolOverview) Leases() []Lease { return l.Answer.leases(l.Status.Pool) }
 // History is how far back a forecast looks.
 const History = 90 * 24 * time.Hour
 
-// Overview is every pool. Those who do not see everything get numbers and no names.
+// Overview is every pool. Those who do not see everything get numbers and no names. What is in the list is shared and
+// must not be changed.
 func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]PoolOverview, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
+	lines, err := s.overview(ctx)
+	if err != nil || a.SeesAll() {
+		return lines, err
+	}
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i] = lines[i].anonymous()
+	}
+	return lines, nil
+}
+
+// overview is what everybody's is made of, which takes a walk through months of use: it is worked out once for each
+// change.
+func (s *Service) overview(ctx context.Context) ([]PoolOverview, error) {
+	book := s.book.Load()
+	if s.o.Changes == nil {
+		return s.newOverview(ctx, book)
+	}
+	change, err := s.o.Changes.LastChange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.overviews.Get(overviewOf{change, book}, s.o.Now(), overviewLasts, func() ([]PoolOverview, error) {
+		return s.newOverview(ctx, book)
+	})
+}
+
+func (s *Service) newOverview(ctx context.Context, book *Book) ([]PoolOverview, error) {
 	checkouts, err := s.o.Store.Checkouts(ctx)
 	if err != nil {
 		return nil, err
@@ -220,9 +268,8 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]PoolOvervie
 	if err != nil {
 		return nil, err
 	}
-	book := s.book.Load()
 	var lines []PoolOverview
-	for _, p := range s.Pools() {
+	for _, p := range s.poolsOf(book) {
 		l := PoolOverview{Answer: book.Answers[p.Server]}
 		if p.Server != "" {
 			l.Answer.Source = p.Server
@@ -230,9 +277,6 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]PoolOvervie
 		l.Entitlements, l.Origin = p.Entitlements(book.Entitlements, book.Answers)
 		l.Status = Reconcile(p, checkouts, l.Answer, now)
 		l.Forecast = NewForecast(p, spans[p.Name], l.Entitlements, l.Status.CheckedOut(), now, time.UTC)
-		if !a.SeesAll() {
-			l = l.anonymous()
-		}
 		lines = append(lines, l)
 	}
 	return lines, nil

@@ -13,6 +13,7 @@ type caches struct {
 	living   newest[*livingList]
 	pending  newest[*pendingList]
 	requests requestCache
+	counts   requestCounts
 	most     int // mostPending
 }
 

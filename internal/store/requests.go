@@ -207,7 +207,16 @@ func (v stored) byDecider(ctx context.Context, f request.Filter, o listOrder, li
 }
 
 func (v stored) count(ctx context.Context, f request.Filter) (int, error) {
-	return v.counted(ctx, requestsIn(v.at(ctx), f), request.MostCounted+1)
+	read := func() (int, error) { return v.counted(ctx, requestsIn(v.at(ctx), f), request.MostCounted+1) }
+	of, common := countOf(f)
+	if v.kept == nil || !common {
+		return read()
+	}
+	now, err := v.LastChange(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return v.kept.counts.get(now, of, read)
 }
 
 func (v stored) before(ctx context.Context, f request.Filter, first *requestRow) (int, error) {

@@ -199,7 +199,7 @@ func (v view) peoplePage(ctx context.Context, f tenant.PeopleFilter) ([]identity
 			return v.at(ctx)
 		}
 		part := containing(strings.ToLower(f.Text))
-		return v.at(ctx).Where("lower(name)"+likePart+" OR lower(email)"+likePart, part, part)
+		return v.at(ctx).Where(folded(v.db, "name")+likePart+" OR "+folded(v.db, "email")+likePart, part, part)
 	}
 	order, way := "name", ""
 	if f.BySeen {

@@ -30,7 +30,7 @@ func TestColumnsStandOnTheScale(t *testing.T) {
 	}
 	for n, c := range m.Columns {
 		ground, x := chartHeight, -1.0
-		for _, l := range m.layers(n) {
+		for _, l := range m.layers(n, top) {
 			if bottom := number(l.y) + number(l.height); bottom < ground-.02 || bottom > ground+.02 {
 				t.Errorf("column %d: want a layer on %.2f, got %+v", n, ground, l)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
@@ -32,11 +33,11 @@ func TestMeterNeverOverflows(t *testing.T) {
 		shares []float64
 		want   []bar
 	}{
-		"two parts stand side by side":       {[]float64{.5, .25}, []bar{{"0", "500", FillUsed}, {"500", "250", FillUsed}}},
-		"more than everything is everything": {[]float64{.7, .7}, []bar{{"0", "700", FillUsed}, {"700", "300", FillUsed}}},
+		"two parts stand side by side":       {[]float64{.5, .25}, []bar{{0, 500, FillUsed}, {500, 250, FillUsed}}},
+		"more than everything is everything": {[]float64{.7, .7}, []bar{{0, 700, FillUsed}, {700, 300, FillUsed}}},
 		"nothing draws nothing":              {[]float64{0, -1}, nil},
-		"a trace can be seen":                {[]float64{.001}, []bar{{"0", "8", FillUsed}}},
-		"a trace at the end stays inside":    {[]float64{.999, .001}, []bar{{"0", "999", FillUsed}, {"992", "8", FillUsed}}},
+		"a trace can be seen":                {[]float64{.001}, []bar{{0, 8, FillUsed}}},
+		"a trace at the end stays inside":    {[]float64{.999, .001}, []bar{{0, 999, FillUsed}, {992, 8, FillUsed}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +45,7 @@ func TestMeterNeverOverflows(t *testing.T) {
 			for _, s := range c.shares {
 				m.Segments = append(m.Segments, SegmentModel{Fill: FillUsed, Share: s})
 			}
-			if diff := cmp.Diff(c.want, m.bars(), cmp.AllowUnexported(bar{})); diff != "" {
+			if diff := cmp.Diff(c.want, m.bars(), cmp.AllowUnexported(bar{}), cmpopts.EquateApprox(0, .001)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -70,17 +70,25 @@ type layer struct {
 
 // dailyLayers are the dearest groups in a currency, dearest first, and the rest of them.
 func dailyLayers(s usage.Statement, by, currency string) (layers []layer) {
-	for _, g := range s.Grouped(by) {
+	groups := s.Grouped(by)
+	layers = make([]layer, 0, len(groups))
+	for _, g := range groups {
 		i := slices.IndexFunc(g.Cost, func(m usage.Money) bool { return m.Currency == currency && m.Minor != 0 })
 		if i >= 0 {
-			layers = append(layers, layer{lead: g, groups: 1, sum: g.Cost[i], keys: map[string]bool{g.Key: true}})
+			layers = append(layers, layer{lead: g, groups: 1, sum: g.Cost[i]})
 		}
 	}
 	slices.SortStableFunc(layers, func(a, b layer) int { return cmp.Compare(b.sum.Minor, a.sum.Minor) })
-	if len(layers) < ui.MaxSeries {
+	const own = ui.MaxSeries - 1
+	few := len(layers) < ui.MaxSeries
+	for i := range layers { // the rest has its keys together
+		if few || i < own {
+			layers[i].keys = map[string]bool{layers[i].lead.Key: true}
+		}
+	}
+	if few {
 		return layers
 	}
-	const own = ui.MaxSeries - 1
 	rest := layer{keys: map[string]bool{}}
 	for _, l := range layers[own:] {
 		rest.groups++

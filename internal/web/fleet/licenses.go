@@ -86,18 +86,35 @@ func (w *Pages) LicensesPanel(k page.Call, _ string) (page.Panel, error) {
 	return page.Panel{Body: licenses.Panel(list)}, nil
 }
 
-// seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
-func (w *Pages) seatHolders(k page.Call) (map[string][]*workload.Workload, error) {
+// seatHolders are the workloads that hold a seat, by pool.
+type seatHolders map[string][]*workload.Workload
+
+// holdersLast is how old they may be while nothing is written: nothing in them moves with the clock.
+const holdersLast = time.Minute
+
+// seatHolders are those of now, found once for each change; nobody but admins and auditors gets them. They belong to
+// all who ask and must not be changed.
+func (w *Pages) seatHolders(k page.Call) (seatHolders, error) {
 	if !k.Actor.SeesAll() {
 		return nil, nil
 	}
-	items, err := w.Workloads.Living(k.Ctx, k.Actor,
-		func(i *workload.Workload) bool { return i.Size.LicensePool != "" && i.Holds() })
-	holders := map[string][]*workload.Workload{}
-	for _, item := range items {
-		holders[item.Size.LicensePool] = append(holders[item.Size.LicensePool], item)
+	change, err := w.Workloads.LastChange(k.Ctx)
+	if err != nil {
+		return nil, err
 	}
-	return holders, err
+	find := func() (seatHolders, error) {
+		items, err := w.Workloads.Living(k.Ctx, k.Actor,
+			func(i *workload.Workload) bool { return i.Size.LicensePool != "" && i.Holds() })
+		holders := seatHolders{}
+		for _, item := range items {
+			holders[item.Size.LicensePool] = append(holders[item.Size.LicensePool], item)
+		}
+		return holders, err
+	}
+	if change == 0 { // nobody counts changes
+		return find()
+	}
+	return w.holders.Get(change, k.Words.Now, holdersLast, find)
 }
 
 // seatOrders are what the seats of a pool can be sorted by.

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/memo"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -32,10 +33,11 @@ type Pages struct {
 	Snapshots     request.Snapshots
 	maps          *mapsCache
 	nodes         *inventory.Once[nodesOf]
+	holders       *memo.Memo[int64, seatHolders]
 }
 
 // New makes the pages of the fleet.
 func New(p Pages) *Pages {
-	p.maps, p.nodes = newMapsCache(), &inventory.Once[nodesOf]{}
+	p.maps, p.nodes, p.holders = newMapsCache(), &inventory.Once[nodesOf]{}, &memo.Memo[int64, seatHolders]{}
 	return &p
 }

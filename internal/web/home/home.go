@@ -131,11 +131,12 @@ func (w *Pages) homeParts(k page.Call, m home.PageModel, items []workload.Worklo
 		{ID: "home-list", Draw: func(page.Words) templ.Component { return home.List(m.List) }},
 		{ID: "home-quotas", Draw: func(page.Words) templ.Component { return home.Quotas(m.Quotas) }},
 	}
-	for _, item := range items {
+	for i := range items {
+		item := &items[i] // a copy for each would take as much memory as the page
 		if item.State == workload.Running && item.Size.Devices() > 0 {
 			parts = append(parts, page.Part{ID: blocks.UseID(item.ID), Ticks: true, Draw: func(say page.Words) templ.Component {
 				k.Words = say
-				return workloadview.Use(w.UseModel(k, item))
+				return workloadview.Use(w.UseModel(k, *item))
 			}})
 		}
 	}
@@ -157,6 +158,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 	if p.list.Page > 1 { // they stand on the first page
 		pending = nil
 	}
+	m.Rows = make([]workloadview.RowModel, 0, len(p.items)+len(pending))
 	for _, item := range p.items {
 		if p.list.Sort == string(workload.ByState) && !comesFirst(item.State) && len(pending) > 0 {
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil

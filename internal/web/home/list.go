@@ -2,6 +2,9 @@ package home
 
 import (
 	"maps"
+	"math"
+	"slices"
+	"sync"
 
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
@@ -72,46 +75,66 @@ func (w *Pages) ranked(k page.Call, mine bool, f workload.Filter, l page.List) (
 	if err != nil {
 		return nil, err
 	}
-	rows, err := w.rowsBy(k, l.Sort, ids)
+	by, err := w.amounts(k, l.Sort, ids)
 	if err != nil {
 		return nil, err
 	}
-	rows = page.Sorted(l, rows, map[string]page.Key[rankedRow]{
-		l.Sort: page.ByKnown(func(r rankedRow) (float64, bool) { return r.by, r.known })})
-	shown := make([]workload.ID, len(rows))
-	for i, r := range rows {
-		shown[i] = r.id
+	places := page.Ranked(l, len(ids), by)
+	shown := make([]workload.ID, len(places))
+	for i, place := range places {
+		shown[i] = ids[place]
 	}
 	return w.Workloads.Some(k.Ctx, k.Actor, shown)
 }
 
-// rankedRow is a workload with the amount that the list is sorted by.
-type rankedRow struct {
-	id    workload.ID
-	by    float64
-	known bool
-}
-
-// rowsBy are workloads with what each has cost, or how much it uses its GPUs now.
-func (w *Pages) rowsBy(k page.Call, sort string, ids []workload.ID) ([]rankedRow, error) {
-	rows := make([]rankedRow, len(ids))
+// amounts are what each of some workloads has cost, or how much it uses its GPUs now where that is known.
+func (w *Pages) amounts(k page.Call, sort string, ids []workload.ID) (page.Amount, error) {
 	if sort == byCost {
 		costs, err := w.Workloads.ComparedCosts(k.Ctx, ids)
-		for i, cost := range costs {
-			rows[i] = rankedRow{ids[i], float64(cost), true}
-		}
-		return rows, err
+		return func(i int) (float64, bool) { return float64(costs[i]), true }, err
 	}
 	uses, err := w.usesNow(k, ids)
-	for i, id := range ids {
-		use, known := uses[id]
-		rows[i] = rankedRow{id, use, known}
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	list := uses.of(ids)
+	return func(i int) (float64, bool) {
+		if math.IsNaN(list[i]) {
+			return 0, false
+		}
+		return list[i], true
+	}, nil
+}
+
+// uses is how much some workloads use their GPUs.
+type uses struct {
+	by map[workload.ID]float64
+
+	mu   sync.Mutex
+	ids  []workload.ID // that were asked for last, mostly the same again
+	list []float64     // of these; NaN where it is not known
+}
+
+// of is in the order of the ids. Both lists are shared afterwards and must not be changed.
+func (u *uses) of(ids []workload.ID) []float64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.list != nil && slices.Equal(ids, u.ids) {
+		return u.list
+	}
+	u.ids, u.list = ids, make([]float64, len(ids))
+	for i, id := range ids {
+		use, known := u.by[id]
+		if !known {
+			use = math.NaN()
+		}
+		u.list[i] = use
+	}
+	return u.list
 }
 
 // usesNow is how much some workloads use their GPUs, and maybe others.
-func (w *Pages) usesNow(k page.Call, ids []workload.ID) (map[workload.ID]float64, error) {
+func (w *Pages) usesNow(k page.Call, ids []workload.ID) (*uses, error) {
 	if !k.Actor.SeesAll() {
 		running, err := w.Workloads.Running(k.Ctx, k.Actor, ids)
 		return w.useOf(running), err
@@ -120,7 +143,7 @@ func (w *Pages) usesNow(k page.Call, ids []workload.ID) (map[workload.ID]float64
 	if err != nil {
 		return nil, err
 	}
-	return w.usages.Get(change, k.Words.Now, page.ReadingEvery/3, func() (map[workload.ID]float64, error) {
+	return w.usages.Get(change, k.Words.Now, page.ReadingEvery/3, func() (*uses, error) {
 		running, err := w.Workloads.Living(k.Ctx, k.Actor, func(r *workload.Workload) bool {
 			return r.State == workload.Running
 		})
@@ -129,14 +152,14 @@ func (w *Pages) usesNow(k page.Call, ids []workload.ID) (map[workload.ID]float64
 }
 
 // useOf is how much each uses its GPUs now, of those that are measured.
-func (w *Pages) useOf(running []*workload.Workload) map[workload.ID]float64 {
+func (w *Pages) useOf(running []*workload.Workload) *uses {
 	rank := map[workload.ID]float64{}
 	for _, r := range running {
 		if now := blocks.MeanEngine(w.Metrics.Live(r.Cluster, r.Namespace, r.Observed.Pod)); now.Known() {
 			rank[r.ID] = now.Value
 		}
 	}
-	return rank
+	return &uses{by: rank}
 }
 
 // own are the reader's own workloads, for what wants a decision of them wherever the list stands.

@@ -18,5 +18,5 @@ type Pages struct {
 	Offers    *request.Offers
 	Idle      *idle.Service
 
-	usages memo.Memo[int64, map[workload.ID]float64]
+	usages memo.Memo[int64, *uses]
 }

@@ -227,6 +227,46 @@ func Sorted[T any](l List, rows []T, keys map[string]Key[T]) []T {
 	return out
 }
 
+// Amount is what the row at a place of a list is sorted by, and whether that is known.
+type Amount func(place int) (amount float64, known bool)
+
+// Ranked are the places of the rows on the list's page, out of so many rows, in the order of their amounts. As Sorted,
+// for thousands of rows that need not be read to be sorted.
+func Ranked(l List, rows int, by Amount) []int {
+	type ranked struct {
+		amount float64
+		known  bool
+		place  int
+	}
+	begin := min(l.Offset(), rows)
+	all := func(yield func(ranked) bool) {
+		for i := range rows {
+			r := ranked{place: i}
+			if r.amount, r.known = by(i); !yield(r) {
+				return
+			}
+		}
+	}
+	order := firstOf(all, min(begin+RowsPerPage, rows), func(a, b ranked) int {
+		switch {
+		case a.known != b.known && a.known:
+			return -1
+		case a.known != b.known:
+			return 1
+		case a.amount != b.amount && (a.amount < b.amount) != l.Down:
+			return -1
+		case a.amount != b.amount:
+			return 1
+		}
+		return cmp.Compare(a.place, b.place)
+	})
+	places := make([]int, 0, RowsPerPage)
+	for _, r := range order[begin:] {
+		places = append(places, r.place)
+	}
+	return places
+}
+
 // firstOf are the n first of a list in an order, and no other: a page shows few of thousands.
 func firstOf[T any](list iter.Seq[T], n int, compare func(a, b T) int) []T {
 	best, cut := make([]T, 0, 2*n), false

@@ -131,3 +131,31 @@ func TestRowsWithoutAValueStandLast(t *testing.T) {
 		t.Errorf("each word is in it, got %v", matching)
 	}
 }
+
+// TestRankedIsSorted: the same rows as Sorted by the same amounts, in both directions and on each page.
+func TestRankedIsSorted(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		place  int
+		amount float64
+		known  bool
+	}
+	rows := make([]row, 117)
+	for i := range rows {
+		rows[i] = row{i, float64(i * 37 % 11), i%7 != 3}
+	}
+	for _, query := range []string{"sort=cost", "sort=-cost", "sort=cost&p=3", "sort=-cost&p=5"} {
+		for _, n := range []int{0, 1, 25, 26, len(rows)} {
+			l, _ := listAt(t, query, "", n)
+			var want []int
+			for _, r := range Sorted(l, rows[:n], map[string]Key[row]{
+				"cost": ByKnown(func(r row) (float64, bool) { return r.amount, r.known })}) {
+				want = append(want, r.place)
+			}
+			got := Ranked(l, n, func(i int) (float64, bool) { return rows[i].amount, rows[i].known })
+			if !slices.Equal(want, got) {
+				t.Errorf("%s of %d: want %v, got %v", query, n, want, got)
+			}
+		}
+	}
+}

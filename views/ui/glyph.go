@@ -3,6 +3,10 @@ package ui
 import (
 	"fmt"
 	"sync"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/views/markup"
 )
 
 // GlyphKind is how a share of a GPU is made.
@@ -75,64 +79,91 @@ func (m ShareGlyphModel) size() (width, height string) {
 func (m ShareGlyphModel) more() string { return fmt.Sprintf("×%d", m.Count) }
 
 // ShareGlyph is drawn on the server; every instance stands alone and has no ids.
-templ ShareGlyph(m ShareGlyphModel) {
-	{{ width, height := m.size() }}
-	<svg
-		{ classAttr("gp-glyph", " gp-glyph--" + string(m.Kind))... }
-		viewBox="0 0 72 48"
-		width={ width }
-		height={ height }
+func ShareGlyph(m ShareGlyphModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		width, height := m.size()
+		h.Raw(`<svg class="gp-glyph gp-glyph--`)
+		h.Text(string(m.Kind))
+		h.Raw(`" viewBox="0 0 72 48"`)
+		h.Always("width", width)
+		h.Always("height", height)
 		if m.Label != "" {
-			role="img"
-			aria-label={ m.Label }
+			h.Raw(` role="img"`)
+			h.Attr("aria-label", m.Label)
 		} else {
-			aria-hidden="true"
+			h.Raw(` aria-hidden="true"`)
 		}
-		focusable="false"
-	>
+		h.Raw(` focusable="false">`)
 		if m.Kind == GlyphCPU {
-			<rect class="gp-glyph__card" x="20" y="8" width="32" height="32" rx="4"></rect>
-			<path
-				class="gp-glyph__pins"
-				d="M28 8V3M36 8V3M44 8V3M28 45v-5M36 45v-5M44 45v-5M20 16h-5M20 24h-5M20 32h-5M57 16h-5M57 24h-5M57 32h-5"
-			></path>
-			<rect class="gp-glyph__none" x="28" y="16" width="16" height="16" rx="2"></rect>
+			h.Raw(glyphProcessor)
 		} else {
-			if m.Kind == GlyphSeveral {
-				<path class="gp-glyph__behind" d="M14 6.5V5a4 4 0 0 1 4-4h46a4 4 0 0 1 4 4v26a4 4 0 0 1-4 4h-1.5"></path>
-			}
-			<rect class="gp-glyph__card" x="3" y="7" width="58" height="34" rx="4"></rect>
-			<path class="gp-glyph__pins" d="M12 41v4h26v-4M18 41v4M25 41v4M31.5 41v4"></path>
-			switch m.Kind {
-				case GlyphWhole, GlyphSeveral:
-					<rect class="gp-glyph__filled" x="8" y="12" width="48" height="24" rx="2"></rect>
-				case GlyphTimeSlice:
-					<svg x="8" y="12" width="48" height="24" viewBox="8 12 48 24">
-						<rect class="gp-glyph__free" x="8" y="12" width="48" height="24" rx="2"></rect>
-						for _, d := range hatch() {
-							<path class="gp-glyph__hatch" d={ d }></path>
-						}
-					</svg>
-				case GlyphSoft:
-					<rect class="gp-glyph__free" x="8" y="12" width="48" height="24" rx="2"></rect>
-					<rect class="gp-glyph__filled" x="8" y="12" width={ softWidth(m) } height="24" rx="2"></rect>
-					<path class="gp-glyph__soft" d={ softEdge(m) }></path>
-				case GlyphUnknown:
-					<rect class="gp-glyph__none" x="8" y="12" width="48" height="24" rx="2"></rect>
-				default:
-					{{ filled, free := m.slices() }}
-					for _, t := range free {
-						<rect class="gp-glyph__free" x={ t.x } y="12" width={ t.width } height="24" rx="1"></rect>
-					}
-					for _, t := range filled {
-						<rect class="gp-glyph__filled" x={ t.x } y="12" width={ t.width } height="24" rx="1"></rect>
-					}
-			}
+			h.RawIf(m.Kind == GlyphSeveral, glyphBehind)
+			h.Raw(glyphCard)
+			m.die(h)
+			h.Raw(" ")
 			if m.Kind == GlyphSeveral && m.Count > 0 {
-				<text class="gp-glyph__count" x="32" y="29" text-anchor="middle">{ m.more() }</text>
+				h.Raw(`<text class="gp-glyph__count" x="32" y="29" text-anchor="middle">`)
+				h.Text(m.more())
+				h.Raw("</text>")
 			}
 		}
-	</svg>
+		h.Raw("</svg>")
+	})
+}
+
+// What cards have in common.
+const (
+	glyphProcessor = `<rect class="gp-glyph__card" x="20" y="8" width="32" height="32" rx="4"></rect> ` +
+		`<path class="gp-glyph__pins" d="M28 8V3M36 8V3M44 8V3M28 45v-5M36 45v-5M44 45v-5M20 16h-5M20 24h-5M20 32h-5` +
+		`M57 16h-5M57 24h-5M57 32h-5"></path> ` +
+		`<rect class="gp-glyph__none" x="28" y="16" width="16" height="16" rx="2"></rect>`
+	glyphBehind = `<path class="gp-glyph__behind" ` +
+		`d="M14 6.5V5a4 4 0 0 1 4-4h46a4 4 0 0 1 4 4v26a4 4 0 0 1-4 4h-1.5"></path>`
+	glyphCard = ` <rect class="gp-glyph__card" x="3" y="7" width="58" height="34" rx="4"></rect> ` +
+		`<path class="gp-glyph__pins" d="M12 41v4h26v-4M18 41v4M25 41v4M31.5 41v4"></path> `
+)
+
+// die is the part of the card that is shared.
+func (m ShareGlyphModel) die(h *markup.Writer) {
+	switch m.Kind {
+	case GlyphWhole, GlyphSeveral:
+		h.Raw(`<rect class="gp-glyph__filled" x="8" y="12" width="48" height="24" rx="2"></rect>`)
+	case GlyphTimeSlice:
+		h.Raw(`<svg x="8" y="12" width="48" height="24" viewBox="8 12 48 24">` +
+			`<rect class="gp-glyph__free" x="8" y="12" width="48" height="24" rx="2"></rect> `)
+		for _, d := range hatch() {
+			h.Raw(`<path class="gp-glyph__hatch" d="`)
+			h.Raw(d)
+			h.Raw(`"></path>`)
+		}
+		h.Raw("</svg>")
+	case GlyphSoft:
+		h.Raw(`<rect class="gp-glyph__free" x="8" y="12" width="48" height="24" rx="2"></rect> ` +
+			`<rect class="gp-glyph__filled" x="8" y="12" width="`)
+		h.Raw(softWidth(m))
+		h.Raw(`" height="24" rx="2"></rect> <path class="gp-glyph__soft" d="`)
+		h.Raw(softEdge(m))
+		h.Raw(`"></path>`)
+	case GlyphUnknown:
+		h.Raw(`<rect class="gp-glyph__none" x="8" y="12" width="48" height="24" rx="2"></rect>`)
+	default:
+		filled, free := m.slices()
+		for _, t := range free {
+			t.write(h, `<rect class="gp-glyph__free" x="`)
+			h.Raw(" ")
+		}
+		for _, t := range filled {
+			t.write(h, `<rect class="gp-glyph__filled" x="`)
+		}
+	}
+}
+
+func (t tile) write(h *markup.Writer, begin string) {
+	h.Raw(begin)
+	h.Raw(t.x)
+	h.Raw(`" y="12" width="`)
+	h.Raw(t.width)
+	h.Raw(`" height="24" rx="1"></rect>`)
 }
 
 func softShare(m ShareGlyphModel) float64 {

@@ -1,5 +1,11 @@
 package ui
 
+import (
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/views/markup"
+)
+
 // TimeMode says how a script keeps a time true after the page was written.
 type TimeMode string
 
@@ -23,19 +29,24 @@ type TimeModel struct {
 }
 
 // Time shows Words and has the exact time in its title; a script keeps the words true and the title local.
-templ Time(m TimeModel) {
+func Time(m TimeModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) { m.write(h) })
+}
+
+func (m TimeModel) write(h *markup.Writer) {
 	if m.Machine == "" {
-		<span class="gp-time">{ m.Words }</span>
-	} else {
-		<time
-			class="gp-time"
-			datetime={ m.Machine }
-			title={ m.Exact }
-			if m.Mode != TimeFixed {
-				data-time={ string(m.Mode) }
-			}
-		>{ m.Words }</time>
+		h.Raw(`<span class="gp-time">`)
+		h.Text(m.Words)
+		h.Raw("</span>")
+		return
 	}
+	h.Raw(`<time class="gp-time"`)
+	h.Always("datetime", m.Machine)
+	h.Always("title", m.Exact)
+	h.Attr("data-time", string(m.Mode))
+	h.Raw(">")
+	h.Text(m.Words)
+	h.Raw("</time>")
 }
 
 // MoneyModel is an amount with its currency: "12.40" "EUR", and "per hour" where it is a price.
@@ -48,16 +59,20 @@ type MoneyModel struct {
 }
 
 // Money keeps amount and currency together.
-templ Money(m MoneyModel) {
-	<span class="gp-money">
-		<span class="gp-money__amount">{ m.Amount }&nbsp;{ m.Currency }</span>
+func Money(m MoneyModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-money"><span class="gp-money__amount">`)
+		h.Text(m.Amount)
+		h.Raw("&nbsp;")
+		h.Text(m.Currency)
+		h.Raw("</span> ")
 		if m.Per != "" {
-			<span class="gp-money__per">{ m.Per }</span>
+			h.Element("span", "gp-money__per", m.Per)
+			h.Raw(" ")
 		}
-		if m.About != "" {
-			<span class="gp-money__per">{ m.About }</span>
-		}
-	</span>
+		h.Element("span", "gp-money__per", m.About)
+		h.Raw("</span>")
+	})
 }
 
 // AgeModel says how old a value from outside is, and where it comes from. Old marks one that is stale. A time without
@@ -69,19 +84,27 @@ type AgeModel struct {
 }
 
 // Age is a quiet line beside a value.
-templ Age(m AgeModel) {
-	<span { classAttr("gp-age", when(m.Old, " gp-age--old"))... }>
+func Age(m AgeModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-age`)
+		h.RawIf(m.Old, " gp-age--old")
+		h.Raw(`">`)
 		if m.Old {
-			@Icon("warning")
-			{ L(ctx).S("ui.stale") + ":" }
+			icon(h, "warning")
+			h.Raw(" ")
+			h.Text(L(h.Context()).S("ui.stale"))
+			h.Raw(": ")
 		}
-		if m.Source != "" && m.Time.Words != "" {
-			{ m.Source } ·
-		} else if m.Source != "" {
-			{ m.Source }
+		h.Text(m.Source)
+		switch {
+		case m.Source != "" && m.Time.Words != "":
+			h.Raw(" · ")
+		case m.Source != "":
+			h.Raw(" ")
 		}
 		if m.Time.Words != "" {
-			@Time(m.Time)
+			m.Time.write(h)
 		}
-	</span>
+		h.Raw("</span>")
+	})
 }

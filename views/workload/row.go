@@ -1,0 +1,178 @@
+package workload
+
+import (
+	"context"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/views/markup"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// SizeModel is a size in words, with a picture of its share of a card.
+type SizeModel struct {
+	Title  string
+	Detail string
+	Glyph  ui.ShareGlyphModel
+}
+
+// Size is a picture with two lines.
+func Size(m SizeModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-size" data-test="size">`)
+		h.Put(ui.ShareGlyph(m.Glyph))
+		h.Raw(`<span class="gp-size__body"><span class="gp-size__title">`)
+		h.Text(m.Title)
+		h.Raw("</span> ")
+		h.Element("span", "gp-size__detail", m.Detail)
+		h.Raw("</span></span>")
+	})
+}
+
+// UseModel is the GPU use of the last hour. ID is its place on the page, where live messages put a fresh one.
+type UseModel struct {
+	ID    string
+	Spark ui.SparklineModel
+	// Words stand instead of the line, where there is nothing to draw.
+	Words string
+}
+
+// Use is a small line, or the words why there is none.
+func Use(m UseModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw("<div")
+		h.Always("id", m.ID)
+		h.Raw(` data-test="use">`)
+		if m.Words != "" {
+			h.Element("span", "gp-subtle", m.Words)
+		} else {
+			h.Put(ui.Sparkline(m.Spark))
+		}
+		h.Raw("</div>")
+	})
+}
+
+// LeaseModel is how much of the time is left.
+type LeaseModel struct {
+	// Words say it when nothing runs down: "not started yet".
+	Words string
+	Left  *ui.TimeModel
+	Bar   ui.MeterModel // without segments none is drawn
+	// Ends is the end, for the page of one workload.
+	Ends *ui.TimeModel
+}
+
+// Lease is a bar with what is left over it.
+func Lease(m LeaseModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<div data-test="lease">`)
+		if m.Left != nil {
+			h.Put(ui.Time(*m.Left))
+			h.Raw(" ")
+			if len(m.Bar.Segments) > 0 {
+				h.Put(ui.Meter(m.Bar))
+			}
+		} else {
+			h.Raw(`<span class="gp-subtle">`)
+			h.Text(m.Words)
+			h.Raw("</span>")
+		}
+		h.Raw("</div>")
+	})
+}
+
+// RowModel is one workload, or one request that waits, in the list of the home page.
+type RowModel struct {
+	ID      string
+	Request bool // that waits
+	Kind    ui.Kind
+	Name    ui.StackModel
+	State   ui.StateModel
+	// Forecast is when it will be ready; nil for what is not awaited.
+	Forecast *ForecastModel
+	Size     SizeModel
+	Use      UseModel
+	Lease    LeaseModel
+	Cost     string
+	// Price is what an hour costs, under the cost.
+	Price string
+	// Open and Resume are addresses, "" for what cannot be done; the first that can is offered, else the way to the page.
+	Open   string
+	Resume string
+}
+
+// OneClickModel is a start that one click sends.
+type OneClickModel struct {
+	Hidden   []ui.HiddenModel
+	Size     string
+	Duration string
+	Price    string // per hour
+}
+
+// Row is one line of the list.
+func Row(m RowModel) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		say := ui.L(h.Context())
+		row := ui.RowModel{ID: m.ID, Kind: m.Kind, Test: rowTest(m), Attrs: templ.Attributes{"data-name": m.Name.Title}}
+		ui.WriteRow(h, row, func() {
+			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("home.col_name"), Test: "name"}, ui.Stack(m.Name))
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_state")}, m.state())
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_size")}, Size(m.Size))
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_use")}, Use(m.Use))
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_lease")}, Lease(m.Lease))
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_cost"), Numeric: true}, m.cost())
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Actions: true, Label: say.S("home.col_actions")},
+				ui.Actions(ui.ActionsModel{Items: []ui.ActionModel{rowAction(h.Context(), m)}, End: true}))
+		})
+	})
+}
+
+// state has the forecast under it where one waits for something.
+func (m RowModel) state() templ.Component {
+	state := ui.State(m.State.Hook("state"))
+	if m.Forecast == nil {
+		return state
+	}
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw("<div>")
+		h.Put(state)
+		h.Put(forecast(*m.Forecast, ui.LinkLike))
+		h.Raw("</div>")
+	})
+}
+
+func (m RowModel) cost() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-two"><span data-test="cost">`)
+		h.Text(m.Cost)
+		h.Raw("</span> ")
+		h.Element("span", "gp-stack__detail", m.Price)
+		h.Raw("</span>")
+	})
+}
+
+func rowTest(m RowModel) string {
+	if m.Request {
+		return "request-row"
+	}
+	return "workload-row"
+}
+
+func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
+	switch {
+	case m.Open != "":
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.open"), Href: m.Open,
+			Icon: "external", Small: true, Test: "open"}}
+	case m.Resume != "":
+		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
+			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
+	}
+	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: m.Name.Href,
+		Kind: ui.LinkLike, Small: true, Test: "details"}}
+}

@@ -1,7 +1,7 @@
-import { onChange } from './page.js';
-
 // What a form shows beside its fields is true or says that it is not: while it is being computed it is busy and the
 // button waits; when that fails, it says so and offers to try again. The fields stay as they are.
+import { onChange } from './page.js';
+
 const quiet = ['name', 'reason']; // they change neither what it costs nor when it starts
 let current; // the request whose answer counts
 let known; // what was sent for the summary that stands there

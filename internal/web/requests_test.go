@@ -34,6 +34,23 @@ func TestARequestIsASentence(t *testing.T) {
 	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
 }
 
+// TestAnApprovedRequestLeadsToItsWorkload: in the list of who asked; others may not see the workload.
+func TestAnApprovedRequestLeadsToItsWorkload(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	r := w.Request("r-anna1")
+	r.State, r.Workload, r.Decision.ByName = request.Approved, "w-train-resnet", webtest.Carla.Name
+	w.PutRequest(r)
+	row := In(read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK).Find("#request-r-anna1"), "to-workload")
+	if href := row.AttrOr("href", ""); href != "/workloads/w-train-resnet" {
+		t.Errorf("want the way to the workload, got %q", href)
+	}
+	all := read(t, w.Get(webtest.Carla, "/requests?scope=all&by=all"), http.StatusOK).Find("#request-r-anna1")
+	if all.Length() != 1 || In(all, "to-workload").Length() != 0 {
+		t.Error("want the row without a way to another one's workload")
+	}
+}
+
 // TestWhoCanDecideIsNamed: not the asker; and where nobody can, that is said.
 func TestWhoCanDecideIsNamed(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,34 +17,38 @@ type Spender struct {
 // Spenders are the groups of a statement that cost the most in a currency, dearest first, at most so many. What cost
 // nothing is none of them.
 func (s Statement) Spenders(by, currency string, most int) []Spender {
-	in := func(costs []Money) int64 {
-		for _, m := range costs {
-			if m.Currency == currency {
-				return m.Minor
-			}
-		}
-		return 0
+	all := minorIn(s.Total().Cost, currency)
+	if all <= 0 {
+		return nil
 	}
-	groups, all := s.Grouped(by), in(s.Total().Cost)
-	type spender struct {
-		minor int64
-		group *Sum
-	}
-	var dearest []spender
-	for i := range groups {
-		if minor := in(groups[i].Cost); minor > 0 && all > 0 {
-			dearest = append(dearest, spender{minor, &groups[i]})
-		}
-	}
-	slices.SortStableFunc(dearest, func(a, b spender) int {
-		if a.minor != b.minor {
-			return cmp.Compare(b.minor, a.minor)
-		}
-		return strings.Compare(a.group.Key, b.group.Key)
+	groups := s.Grouped(by)
+	first := s.Known.of(strings.Join([]string{"dearest", strconv.Itoa(most), by, currency}, " "), func() []Sum {
+		return dearestOf(groups, currency, most)
 	})
-	var list []Spender
-	for _, d := range dearest[:min(len(dearest), most)] {
-		list = append(list, Spender{*d.group, Money{Minor: d.minor, Currency: currency}, float64(d.minor) / float64(all)})
+	list := make([]Spender, len(first))
+	for i, g := range first {
+		minor := minorIn(g.Cost, currency)
+		list[i] = Spender{g, Money{Minor: minor, Currency: currency}, float64(minor) / float64(all)}
 	}
 	return list
+}
+
+// dearestOf are so many groups, or fewer where others cost nothing.
+func dearestOf(groups []Sum, currency string, most int) []Sum {
+	cost := func(g Sum) int64 { return minorIn(g.Cost, currency) }
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g Sum) bool { return cost(g) <= 0 })
+	slices.SortStableFunc(groups, func(a, b Sum) int {
+		return cmp.Or(cmp.Compare(cost(b), cost(a)), strings.Compare(a.Key, b.Key))
+	})
+	return slices.Clone(groups[:min(len(groups), most)])
+}
+
+// minorIn is the amount in a currency, in its smallest unit.
+func minorIn(amounts []Money, currency string) int64 {
+	for _, m := range amounts {
+		if m.Currency == currency {
+			return m.Minor
+		}
+	}
+	return 0
 }

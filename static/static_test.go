@@ -134,3 +134,15 @@ func TestIconsAreRead(t *testing.T) {
 		t.Errorf("icons.svg holds %d symbols, %d were read", want, got)
 	}
 }
+
+// TestScriptsOfTheConsoleStandAlone: the console's plugin serves them without what they could import.
+func TestScriptsOfTheConsoleStandAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"js/summary.js", "js/dialog.js"} {
+		for line := range strings.Lines(string(Bytes(name))) {
+			if strings.HasPrefix(line, "import ") {
+				t.Errorf("%s imports: %s", name, line)
+			}
+		}
+	}
+}

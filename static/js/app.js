@@ -15,6 +15,7 @@ import './palette.js';
 import './shortcuts.js';
 import './sort.js';
 import './submit.js';
+import './sizetable.js';
 import './summary.js';
 import './theme.js';
 import './time.js';

@@ -1,7 +1,5 @@
 // What a form shows beside its fields is true or says that it is not: while it is being computed it is busy and the
 // button waits; when that fails, it says so and offers to try again. The fields stay as they are.
-import { onChange } from './page.js';
-
 const quiet = ['name', 'reason']; // they change neither what it costs nor when it starts
 let current; // the request whose answer counts
 let known; // what was sent for the summary that stands there
@@ -79,15 +77,6 @@ document.addEventListener('click', (event) => {
 }, true);
 
 document.addEventListener('input', () => { pressed = false; }, true);
-
-// a table of sizes that scrolls in itself shows the chosen one
-onChange(() => {
-  const row = document.querySelector('.gp-start__all tr:has(:checked)'), box = row?.closest('.gp-table');
-  if (!box || box.scrollHeight <= box.clientHeight) return;
-  const head = box.querySelector('thead').offsetHeight;
-  const above = row.offsetTop - head < box.scrollTop, below = row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight;
-  if (above || below) box.scrollTop = row.offsetTop - (box.clientHeight - row.offsetHeight) / 2;
-});
 
 // what the server chose is chosen, also where a person has clicked before
 htmx.registerExtension('gp-choices', {

@@ -43,6 +43,9 @@ func (r RowModel) held() templ.Component {
 			}
 			h.Raw("</details>")
 		}
+		if len(r.Hours) == 0 {
+			h.Element("span", "gp-subtle", ui.L(h.Context()).S("usage.no_gpu"))
+		}
 		if r.Unknown != "" {
 			h.Raw(`<div class="gp-subtle" data-test="unknown">`)
 			h.Text(r.Unknown)

@@ -16,8 +16,8 @@ func (c Component) Render(ctx context.Context, w io.Writer) error { return rende
 // Around is a component that has children; inside writes them.
 type Around func(h *Writer, inside func())
 
-// Render writes it where a template stands around it. Each component around adds to the context, and templ looks through
-// all of it for each one within: children begin with the context of the page again.
+// Render writes it where a template stands around it. Each component around adds to the context, and templ looks
+// through all of it for each one within: children begin with the context of the page again.
 func (a Around) Render(ctx context.Context, w io.Writer) error {
 	children := templ.GetChildren(ctx)
 	return render(outermost(ctx), w, func(h *Writer) { a(h, func() { h.Put(children) }) })

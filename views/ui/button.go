@@ -9,6 +9,7 @@ import (
 // ButtonKind is how much a button asks for attention. One primary button a page.
 type ButtonKind string
 
+// The kinds of a button.
 const (
 	Primary         ButtonKind = "primary"
 	Secondary       ButtonKind = "secondary"

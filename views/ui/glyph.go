@@ -12,6 +12,7 @@ import (
 // GlyphKind is how a share of a GPU is made.
 type GlyphKind string
 
+// The shares.
 const (
 	GlyphWhole     GlyphKind = "whole"     // the card is yours
 	GlyphSlice     GlyphKind = "slice"     // some of its parts are yours, walled off
@@ -35,7 +36,7 @@ type ShareGlyphModel struct {
 	Large bool
 }
 
-type tile struct{ x, y, width, height string }
+type tile struct{ x, width string }
 
 // slices places the parts side by side in the die, which is 48 units wide and begins at 8.
 func (m ShareGlyphModel) slices() (filled, free []tile) {

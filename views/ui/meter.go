@@ -11,6 +11,7 @@ import (
 // Fill is what a stretch of a bar stands for; it chooses colour and pattern.
 type Fill string
 
+// The fills.
 const (
 	FillUsed     Fill = "used"     // held and working
 	FillIdle     Fill = "idle"     // held and not working

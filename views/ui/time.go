@@ -9,6 +9,7 @@ import (
 // TimeMode says how a script keeps a time true after the page was written.
 type TimeMode string
 
+// The modes.
 const (
 	TimeRelative  TimeMode = "relative"  // "in 2 h 10 min", "12 min ago"
 	TimePast      TimeMode = "past"      // "now", "12 min ago", never in the future: for what was measured

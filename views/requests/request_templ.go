@@ -356,7 +356,7 @@ func requestActions(ctx context.Context, m RequestModel) []ui.ActionModel {
 	}
 	link("requests.turn_down", m.TurnDown, "cross", ui.DangerSecondary, "turn-down")
 	link("requests.edit", m.Edit, "edit", ui.Secondary, "edit")
-	link("requests.again", m.Again, "edit", ui.Secondary, "again")
+	link("requests.again", m.Again, "edit", ui.Primary, "again")
 	return actions
 }
 

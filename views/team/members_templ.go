@@ -214,7 +214,7 @@ func Members(m MembersModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.members"), Lead: ui.L(ctx).S("team.members_lead"), Fill: true,
-				Test: "members"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				Actions: addAction(ctx, m.Manage), Test: "members"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -464,6 +464,15 @@ func member(m MemberModel) templ.Component {
 	})
 }
 
+// addAction unfolds the search for somebody; none for who may not.
+func addAction(ctx context.Context, m *ManageModel) []ui.ActionModel {
+	if m == nil {
+		return nil
+	}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("team.add"), Icon: "plus", Href: "#add",
+		Kind: ui.Secondary, Test: "add-open"}}}
+}
+
 func add(m ManageModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -559,7 +568,8 @@ func add(m ManageModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.add"), Lead: addLead(ctx, m), ID: "add", Test: "add-member"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("team.add"), Lead: addLead(ctx, m), ID: "add",
+			Open: m.NotFound || len(m.Found) > 0, Test: "add-member"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

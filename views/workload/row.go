@@ -96,7 +96,8 @@ type RowModel struct {
 	Cost     string
 	// Price is what an hour costs, under the cost.
 	Price string
-	// Open and Resume are addresses, "" for what cannot be done; the first that can is offered, else the way to the page.
+	// Open and Resume are addresses, "" for what cannot be done; the first that can is offered, else a smaller size that
+	// can start now, else the way to the page.
 	Open   string
 	Resume string
 }
@@ -133,17 +134,30 @@ func Row(m RowModel) templ.Component {
 	})
 }
 
-// state has the forecast under it where one waits for something.
+// state has one thing under it, so that rows keep their height when a workload goes on: the place in the queue and the
+// time where they are known, else the reason.
 func (m RowModel) state() templ.Component {
-	state := ui.State(m.State.Hook("state"))
-	if m.Forecast == nil {
-		return state
+	state := m.State.Hook("state")
+	if m.Forecast == nil || m.Forecast.Place == "" && len(m.Forecast.Words) == 0 {
+		return ui.State(state)
 	}
+	state.Detail = ""
 	return markup.Component(func(h *markup.Writer) {
-		h.Raw("<div>")
-		h.Put(state)
-		h.Put(forecast(*m.Forecast, ui.LinkLike))
-		h.Raw("</div>")
+		h.Raw(`<div class="gp-state">`)
+		h.Put(ui.State(state))
+		h.Raw(` <span class="gp-state__detail" data-test="forecast">`)
+		h.Text(m.Forecast.Place)
+		if m.Forecast.Place != "" && len(m.Forecast.Words) > 0 {
+			h.Raw(" · ")
+		}
+		for _, p := range m.Forecast.Words {
+			if p.Time != nil {
+				h.Put(ui.Time(*p.Time))
+			} else {
+				h.Text(p.Words)
+			}
+		}
+		h.Raw("</span></div>")
 	})
 }
 
@@ -172,6 +186,10 @@ func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 	case m.Resume != "":
 		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
 			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
+	}
+	if f := m.Forecast; f != nil && f.Instead != nil {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("forecast.smaller"), Href: f.Instead.Href,
+			Small: true, Test: "forecast-instead", Attrs: templ.Attributes{"title": f.Instead.Label}}}
 	}
 	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: m.Name.Href,
 		Kind: ui.LinkLike, Small: true, Test: "details"}}

@@ -332,6 +332,7 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
 		List: l.Model(say, say.S("tenants.people"), total)}
 	m.Search = m.List.FilterBar(blocks.PeopleSearch(say, page.PeoplePath, k.Get("q")), "")
+	m.Search.Go = "" // all of them are listed, Enter asks for fewer
 	for _, a := range list {
 		m.Rows = append(m.Rows, tenants.PersonModel{Name: a.Person.Name, Email: a.Person.Email,
 			Href: page.PersonPath(a.Person.ID), Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),

@@ -29,12 +29,13 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.none")}}
 	case e.Basis == forecast.Starts:
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual", "Usual", say.Duration(e.Length()))}}
+		m.Brief = []workloadview.ForecastPart{{Words: say.S("forecast.usual_brief", "Usual", say.Duration(e.Length()))}}
 	case e.Basis == forecast.Placed:
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual_placed", "Usual", say.Duration(e.Length()))}}
 	case e.From.Sub(say.Now) < time.Minute:
-		m.Words = timed(say, "forecast.by", e)
+		m.Words, m.Brief = timed(say, "forecast.by", e), timed(say, "forecast.by_brief", e)
 	default:
-		m.Words = timed(say, "forecast.between", e)
+		m.Words, m.Brief = timed(say, "forecast.between", e), timed(say, "forecast.between_brief", e)
 	}
 	return m
 }
@@ -88,10 +89,7 @@ func BriefOutlook(m *workloadview.ForecastModel) *workloadview.ForecastModel {
 	if m == nil || m.None && m.Place == "" && m.Instead == nil {
 		return nil
 	}
-	m.Rests = ""
-	if m.None {
-		m.Words = nil
-	}
+	m.Rests, m.Words = "", m.Brief
 	return m
 }
 

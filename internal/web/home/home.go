@@ -154,7 +154,8 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		return m, nil
 	}
 	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
-	rows := p.total + len(pending)
+	waiting := len(pending)
+	rows := p.total + waiting
 	if p.list.Page > 1 { // they stand on the first page
 		pending = nil
 	}
@@ -172,8 +173,12 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Scope, m.Text = string(chosen), k.Get("q")
 	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
-	if p.total <= page.RowsPerPage { // with several pages the count says which rows these are
+	if p.total <= page.RowsPerPage {
 		m.List.Count = k.Words.S("web.entries", "Count", rows)
+	} else { // with several pages the count says which rows these are
+		from := p.list.Offset() + 1 + waiting - len(pending)
+		m.List.Count = k.Words.S("web.entries_shown", "From", from, "To", from+len(m.Rows)-1, "Total", rows)
+		m.List.Pages.Shown = m.List.Count
 	}
 	if m.Text != "" {
 		m.Clear = "/?scope=" + string(chosen)

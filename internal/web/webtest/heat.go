@@ -91,10 +91,10 @@ func Past() gpumetrics.Ranges {
 		unit  gpumetrics.Unit
 		value func(i int) float64
 	}{
-		{"engine", gpumetrics.Percent, func(i int) float64 { return 55 + 35*math.Sin(float64(i)/9) }},
-		{"memory", gpumetrics.MiB, func(i int) float64 { return 4096 + 20*float64(i) }},
-		{"power", gpumetrics.Watt, func(i int) float64 { return 280 + 90*math.Sin(float64(i)/9) }},
-		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 6*math.Sin(float64(i)/12) }},
+		{"engine", gpumetrics.Percent, func(i int) float64 { return 55 + 35*math.Sin(float64(i)/9-0.54) }},
+		{"memory", gpumetrics.MiB, func(i int) float64 { return 4870 + 20*float64(i) }},
+		{"power", gpumetrics.Watt, func(i int) float64 { return 280 + 90*math.Sin(float64(i)/9-0.4) }},
+		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 6*math.Sin(float64(i)/12-0.58) }},
 		{"throttle", gpumetrics.Count, func(i int) float64 {
 			if i > 80 && i < 95 {
 				return 0x20

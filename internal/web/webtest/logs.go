@@ -42,8 +42,8 @@ func newLogs(workloads *workload.Service) *Logs {
 			name += "-0"
 		}
 		e := podlogs.Event{Kind: kind, Name: name, Warning: warning, Reason: reason, Message: message, Count: count,
-			First: Now.Add(-time.Duration(minutes+int(count)) * time.Minute),
-			Last:  Now.Add(-time.Duration(minutes) * time.Minute)}
+			Last: Now.Add(-time.Duration(minutes) * time.Minute)}
+		e.First = e.Last.Add(-time.Duration(count-1) * 20 * time.Second)
 		if words != "" {
 			e.Words = i18n.T(words)
 		}

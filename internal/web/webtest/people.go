@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"time"
@@ -36,20 +37,21 @@ func (w *World) workingDay() {
 		check(w.CreateEmbed(bg, e, len(embeds), audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)))
 	}
 	w.cluster()
-	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
+	// in the order in which they were asked for, as the audit has them
 	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute,
 		38*time.Minute).Shared().Ending())
+	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
+	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour),
+		Until: Now.Add(6 * time.Hour)}).Volume(10))
+	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
+	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
+	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
+		"another image."))
 	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size",
 		"H100 80 GB", "Count", 2)))
 	w.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
 	w.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
 		14*time.Second, 40*time.Second)
-	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour),
-		Until: Now.Add(6 * time.Hour)}).Volume(10))
-	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
-		"another image."))
-	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
-	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
 	w.Ask("r-anna1", Anna, "vision", "h100", "4h",
 		"Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
 	w.Ask("r-olaf1", Olaf, "speech", "h100", "2h", "Comparing two decoders for the demo on Friday.", 50*time.Minute)
@@ -161,9 +163,9 @@ func (w *World) read(item workload.Workload) {
 	if item.State != workload.Running || item.Size.Devices() == 0 {
 		return
 	}
-	w.Readings[item.Observed.Pod] = reading(item.Observed.Node, item.Size)
+	w.Readings[item.Observed.Pod] = reading(item.Observed.Pod, item.Observed.Node, item.Size)
 	for i, p := range item.Observed.Pods {
-		r := reading(p.Node, item.Size)
+		r := reading(p.Pod, p.Node, item.Size)
 		r.Live.Devices[0].OwnEngine.Value -= float64(7 * i)
 		w.Readings[p.Pod] = r
 	}
@@ -174,10 +176,10 @@ func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
 }
 
 // reading is a device that works in waves; the hour has a gap in it.
-func reading(node string, size catalog.Size) Reading {
+func reading(pod, node string, size catalog.Size) Reading {
 	engine, memory, power := known(63, gpumetrics.Percent), known(size.Accelerator.MemoryGiB*1024*0.71, gpumetrics.MiB),
 		known(312, gpumetrics.Watt)
-	d := gpumetrics.Device{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model,
+	d := gpumetrics.Device{UUID: uuidOf(pod), Model: "NVIDIA " + size.Accelerator.Model,
 		Profile: size.Accelerator.Profile, Node: node,
 		Engine: engine, MemoryUsed: memory, MemoryTotal: known(size.Accelerator.MemoryGiB*1024, gpumetrics.MiB), Power: power,
 		Temperature: known(58, gpumetrics.Celsius),
@@ -188,9 +190,15 @@ func reading(node string, size catalog.Size) Reading {
 	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
 	for i := range 60 {
 		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute),
-			Value: 45 + 30*math.Sin(float64(i)/5), Known: i < 20 || i > 26})
+			Value: 55 + 18*math.Sin(float64(i)/6+3.2), Known: i < 20 || i > 26}) // the last one is near what is read now
 	}
 	return r
+}
+
+// uuidOf is the UUID of the card of a pod.
+func uuidOf(pod string) string {
+	sum := sha256.Sum256([]byte(pod))
+	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
 // Queued waits, for so long, for a reason in the cluster's words put plainly.
@@ -242,6 +250,16 @@ func (b *Work) Stopped(lease workload.Lease) *Work {
 	b.Reason = i18n.T("workload.stopped_by", "Name", b.OwnerName)
 	b.meters = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
 		PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour), Seats: b.Seats()}}
+	return b
+}
+
+// Held began so long ago, had its GPU for so long, and has ended.
+func (b *Work) Held(ago, took time.Duration) *Work {
+	from := Now.Add(-ago)
+	b.State, b.Desired, b.Lease = workload.Ended, workload.WantDeleted, workload.Lease{From: from, Until: from.Add(took)}
+	b.CreatedAt, b.PlacedAt = from.Add(-time.Minute), from
+	b.meters = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
+		PerHour: b.Size.PricePerHour, From: from, Until: from.Add(took)}}
 	return b
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 var platformScenes = []Scene{
-	{"platform", "a working day", Dora, Busy, "/platform", nil},
+	{"platform", "a working day", Dora, month, "/platform", nil},
 	{"platform", "cards fail, a budget is used up", Dora, pressed, "/platform", nil},
 	{"platform", "an auditor's look", Eli, edited, "/platform", nil},
 	{"platform", "Prometheus never answered", Dora, dark, "/platform", nil},
@@ -193,11 +193,11 @@ var workloadScenes = []Scene{
 }
 
 var requestsScenes = []Scene{
-	{"requests", "mine", Anna, Busy, "/requests", nil},
+	{"requests", "mine", Anna, month, "/requests", nil},
 	{"requests", "none", Anna, fresh, "/requests", nil},
 	{"requests", "one, waiting", Anna, Busy, "/requests/r-anna1", nil},
 	{"requests", "one, rejected", Anna, Busy, "/requests/r-anna0", nil},
-	{"requests", "one, approved", Anna, Busy, "/requests/r-anna2", nil},
+	{"requests", "one, approved", Anna, month, "/requests/r-anna2", nil},
 	{"requests", "approvals", Carla, Busy, "/approvals", nil},
 	{"requests", "approvals, an endpoint with its model", Carla, serving, "/approvals/r-serve", nil},
 	{"requests", "approvals, long reason", Carla, long, "/approvals", nil},
@@ -266,11 +266,11 @@ var storageScenes = []Scene{
 
 var usageScenes = []Scene{
 	{"usage", "many workloads", Anna, many, "/usage?by=workload&usage-sort=use&usage-p=2", nil},
-	{"usage", "mine, this month", Anna, Busy, "/usage", nil},
+	{"usage", "mine, this month", Anna, month, "/usage", nil},
 	{"usage", "the team by person", Ben, Busy, "/usage?scope=team&by=person", nil},
 	{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
 	{"usage", "idle GPUs, seats and storage have their cost", Ben, charged, "/usage?scope=team&by=workload", nil},
-	{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
+	{"usage", "everybody by team", Eli, month, "/usage?scope=all&by=team", nil},
 	{"usage", "use by the hour and top spenders", Dora, Mixed, "/usage?scope=all&by=team", nil},
 	{"usage", "use by the hour, still being read", Dora, slow, "/usage?scope=all&by=team", nil},
 	{"usage", "before the first recorded hour", Dora, unrecorded, "/usage?by=workload", nil},
@@ -279,7 +279,7 @@ var usageScenes = []Scene{
 
 var budgetsScenes = []Scene{
 	{"budgets", "many teams", Dora, many, "/admin/budgets?sort=left", nil},
-	{"budgets", "all teams", Dora, budgeted, "/admin/budgets", nil},
+	{"budgets", "all teams", Dora, month, "/admin/budgets", nil},
 	{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, overdrawn", Dora, overdrawn, "/admin/budgets/vision", nil},

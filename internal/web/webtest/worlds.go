@@ -45,6 +45,36 @@ var budgeted = withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: bu
 
 var overdrawn = withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
 
+// month is a world that people have worked in for three weeks, with what became of an approved request, a budget, and
+// how busy the GPUs were.
+func month(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("nb-anna-anna2", Anna, "h100").Held(6*24*time.Hour-20*time.Minute, 4*time.Hour))
+	approved := w.Request("r-anna2")
+	approved.Workload = "w-nb-anna-anna2"
+	w.PutRequest(approved)
+	uses := map[workload.ID]usage.EngineUse{}
+	for day := 1; day <= 20; day++ {
+		for i, b := range []*Work{w.Workload(fmt.Sprintf("resnet-%02d", day), Anna, "mig-1g.10gb"),
+			w.Workload(fmt.Sprintf("eval-%02d", day), Ben, "mig-3g.40gb"),
+			w.Workload(fmt.Sprintf("asr-%02d", day), Olaf, "h100")} {
+			if at := Now.AddDate(0, 0, -day); at.Weekday() == time.Saturday || at.Weekday() == time.Sunday || (day+i)%4 == 0 {
+				continue
+			}
+			held := time.Duration(3+Mix(day+i, 7)%6) * time.Hour
+			w.Add(b.Held(time.Duration(day)*24*time.Hour+time.Hour, held))
+			uses[b.ID] = usage.EngineUse{Measured: held, Busy: held * 6 / 10, Idle: held / time.Duration(4+i)}
+		}
+	}
+	uses["w-train-resnet"] = usage.EngineUse{Measured: 3 * time.Hour, Busy: 110 * time.Minute, Idle: 20 * time.Minute}
+	uses["w-llm-chat"] = usage.EngineUse{Measured: 23 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}
+	uses["w-asr-train"] = usage.EngineUse{Measured: time.Hour, Busy: 50 * time.Minute}
+	w.Busied(uses)
+	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 500_00,
+		AtLimit: budget.Approval}))
+	return w
+}
+
 // pressed is a world where cards fail and a team has spent more than it has.
 func pressed(s Scope) *World {
 	w := Ill(s)

@@ -47,6 +47,15 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	return m
 }
 
+// notAllReady says how many replicas of a running endpoint answer, where that is not all of them.
+func notAllReady(say page.Words, s details) string {
+	ready, want := s.Observed.ReadyReplicas(), s.Replicas.Want()+s.Replicas.Surge
+	if s.State != workload.Running || s.Kind != catalog.Endpoint || !s.Replicas.Can() || ready >= want {
+		return ""
+	}
+	return say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
+}
+
 func times(m usage.Money, n int) usage.Money {
 	return usage.Money{Minor: m.Minor * int64(n), Currency: m.Currency}
 }

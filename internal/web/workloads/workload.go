@@ -225,6 +225,9 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
 		Lead:   headLead(say, s.Answering())}}
 	m.Reason, state.Detail = state.Detail, ""
+	if m.Reason == "" {
+		m.Reason = notAllReady(say, s)
+	}
 	m.State = state
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
 	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)

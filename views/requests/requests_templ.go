@@ -257,8 +257,8 @@ const (
 func listFilter(ctx context.Context, m FilterModel) ui.FilterBarModel {
 	say := ui.L(ctx)
 	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField,
-		Label: say.S("requests.filter_state"), Value: m.State, Test: "filter-state",
-		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+		Label: say.S("requests.filter_state"), HideLabel: true, Value: m.State, Test: "filter-state",
+		Options: []ui.OptionModel{{Value: "", Label: say.S("requests.any_state")}}}
 	for _, s := range m.States {
 		state.Options = append(state.Options, ui.OptionModel{Value: s, Label: ui.UpperFirst(say.S("request.state." + s))})
 	}
@@ -296,8 +296,8 @@ func teamField(ctx context.Context, id string, m FilterModel) []ui.FieldModel {
 		return nil
 	}
 	return []ui.FieldModel{{ID: id + "-team", Name: "team", Kind: ui.SelectField,
-		Label: ui.L(ctx).S("start.team"), Value: m.Team, Test: "filter-team",
-		Options: append([]ui.OptionModel{{Label: ui.L(ctx).S("start.any")}}, m.Teams...)}}
+		Label: ui.L(ctx).S("start.team"), HideLabel: true, Value: m.Team, Test: "filter-team",
+		Options: append([]ui.OptionModel{{Label: ui.L(ctx).S("requests.any_team")}}, m.Teams...)}}
 }
 
 func orderField(ctx context.Context, m FilterModel) ui.FieldModel {

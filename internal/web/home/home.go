@@ -72,6 +72,12 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	var decided []home.DecidedModel
+	if list.Empty != nil && list.Empty.Decides {
+		if decided, err = w.decided(k); err != nil {
+			return page.View{}, err
+		}
+	}
 	title := homeTitle(k.Words, chosen)
 	if list.Empty != nil && list.Empty.Hidden {
 		title = k.Words.S("home.title_decide")
@@ -79,6 +85,7 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	m := home.PageModel{
 		Header: ui.HeaderModel{Title: title, Lead: homeLead(k.Words, p, pending)},
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
+		Decided: decided,
 	}
 	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
 		Waiting: &waiting, Parts: w.homeParts(k, m, p.items)}, nil
@@ -260,6 +267,9 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 // decideShown is how many of the requests that wait for the reader are named.
 const decideShown = 3
 
+// decidedShown is how many decisions are named to those who decide.
+const decidedShown = 5
+
 // decide names the requests that have waited longest for the reader's decision; nil where none waits.
 func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 	waiting, err := w.Waiting(k)
@@ -275,6 +285,20 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}})
 	}
 	return m, err
+}
+
+// decided are the requests that people decided last, of those that the reader may see: what was right lately helps with
+// what waits.
+func (w *Pages) decided(k page.Call) ([]home.DecidedModel, error) {
+	last, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible,
+		request.Filter{Decider: request.DeciderPerson, Limit: decidedShown})
+	var rows []home.DecidedModel
+	for _, r := range last {
+		rows = append(rows, home.DecidedModel{State: blocks.RequestState(k.Words, r, true), At: k.Words.Ago(r.DecidedAt),
+			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
+				Detail: blocks.RequestTerms(k.Words, r), Href: page.RequestPath(r.ID)}})
+	}
+	return rows, err
 }
 
 // alarms reports whether it failed and its owner is told so above the list.

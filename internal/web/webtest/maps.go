@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
@@ -152,6 +153,29 @@ func (p pool) node(name string, seed int) (inventory.Node, gpumetrics.Node) {
 			Holders: held[resource]})
 	}
 	return n, use
+}
+
+// wasteful is Mixed with the workloads of two teams, of which some do nothing for their money.
+func wasteful(s Scope) *World {
+	w := Mixed(s)
+	owners := map[string]identity.Person{"gpu-vision": Anna, "gpu-speech": Olaf}
+	for _, n := range w.Fleets["local"].Nodes {
+		for _, c := range n.Cards {
+			for _, cell := range c.Cells {
+				for _, pod := range cell.Pods {
+					owner, ours := owners[pod.Namespace]
+					if !ours || !strings.HasPrefix(pod.Name, "work-") {
+						continue
+					}
+					b := w.Workload(pod.Name, owner, "h100").Running(n.Name, 30*time.Hour, 18*time.Hour)
+					b.Observed.Pod = pod.Name
+					w.Add(b)
+					w.Used[string(b.ID)] = used(24*60, cell.Engine.Value)
+				}
+			}
+		}
+	}
+	return w
 }
 
 // Crowd is a busy world with so many nodes in four pools, each with eight cards, one of them in slices.

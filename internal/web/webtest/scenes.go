@@ -297,7 +297,7 @@ var fleetScenes = []Scene{
 	{"fleet", "map", Dora, Mixed, "/fleet/use", nil},
 	{"fleet", "map, by team", Eli, Mixed, "/fleet/use?by=team", nil},
 	{"fleet", "map, by health", Dora, Mixed, "/fleet/use?by=health", nil},
-	{"fleet", "map, by idle cost", Dora, Mixed, "/fleet/use?by=money", nil},
+	{"fleet", "map, by idle cost", Dora, wasteful, "/fleet/use?by=money", nil},
 	{"fleet", "map, an hour of yesterday", Dora, Mixed, "/fleet/use?ago=26", nil},
 	{"fleet", "map, an hour nobody knows of", Dora, Mixed, "/fleet/use?ago=150", nil},
 	{"fleet", "map, small, paused", Dora, Busy, "/fleet/use?pause=1", nil},

@@ -31,6 +31,15 @@ type Issue struct {
 	Todo     i18n.Text
 }
 
+// OfNode reports whether what is to be done begins with the node, as a restart of it does.
+func (i Issue) OfNode() bool {
+	switch i.Todo.ID {
+	case "gpumetrics.todo.bus", "gpumetrics.todo.firmware", "gpumetrics.todo.link", "gpumetrics.todo.memory":
+		return true
+	}
+	return false
+}
+
 // Card is the health of one physical card. What is not known is Unknown, and no trouble.
 type Card struct {
 	UUID, Model, Node string

@@ -1235,7 +1235,7 @@ func enter(m EnterModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("licenses.enter"), Lead: ui.L(ctx).S("licenses.enter_lead"),
-			Open: m.wrong(), Test: "enter"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+			Open: m.wrong(), Asked: true, Test: "enter"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -198,7 +198,8 @@ func Delegations(m DelegationsModel) templ.Component {
 					return nil
 				})
 				templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("delegation.name"), Lead: ui.L(ctx).S("delegation.name_lead"),
-					ID: "add", Open: m.Find != "" || m.Name != nil || len(m.Mine) == 0, Test: "delegation-name"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+					ID: "add", Asked: len(m.Mine)+len(m.Others) > 0,
+					Open: m.Find != "" || m.Name != nil || len(m.Mine)+len(m.Others) == 0, Test: "delegation-name"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -270,7 +271,7 @@ func periods(id, title, none string, rows []DelegationModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 83, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 84, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {

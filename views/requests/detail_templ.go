@@ -773,6 +773,9 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 	bar := ui.MeterModel{Label: say.S("requests.quota", "Team", q.Team), Legend: true, Test: "quota",
 		Value:    say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
+	if q.Used < q.Limit {
+		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+1)
+	}
 	if q.Used > 0 {
 		bar.Segments[0].Words = say.S("requests.held", "Count", q.Used)
 	}

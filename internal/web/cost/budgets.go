@@ -40,6 +40,9 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	teams, m.List = page.RowsOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
 		teams, budgetKeys(byTeam))
 	m.Filter = blocks.TeamFilter(say, page.BudgetsPath, k.Get("q"))
+	if k.Get("q") == "" {
+		m.Tiles = budgetTiles(say, standings, len(w.Site().Directory.Tenants))
+	}
 	for _, t := range teams {
 		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name)}
 		if st := byTeam[t.Name]; st.Set() {
@@ -53,6 +56,40 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: m.Header.Title, Nav: page.BudgetsPath, Wide: true, Body: budgets.Page(m),
 		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
+}
+
+// budgetTiles are what all teams have used of their budgets, those that are nearly used up, and those without one. Sums
+// are of one unit: where teams have several, none is told.
+func budgetTiles(say page.Words, standings []budget.Status, teams int) []ui.TileModel {
+	var used, amount int64
+	var unit budget.Unit
+	set, near, mixed := 0, 0, false
+	for _, st := range standings {
+		if !st.Set() {
+			continue
+		}
+		mixed = mixed || set > 0 && st.Budget.Unit != unit
+		unit, set = st.Budget.Unit, set+1
+		used, amount = used+st.Budget.Amount-st.Balance.Left, amount+st.Budget.Amount
+		if st.Used() >= blocks.BudgetAtRisk {
+			near++
+		}
+	}
+	if set == 0 {
+		return nil
+	}
+	var tiles []ui.TileModel
+	if !mixed {
+		tiles = append(tiles, ui.TileModel{Label: say.S("budgets.used"), Value: say.InUnit(unit, used),
+			Detail: say.S("budgets.of_all", "Amount", say.InUnit(unit, amount), "Count", set), Test: "budgets-used"})
+	}
+	risk := ui.TileModel{Label: say.S("budgets.near"), Value: say.Number(float64(near)), Test: "budgets-near",
+		Detail: say.S("budgets.near_more", "Percent", say.Percent(blocks.BudgetAtRisk))}
+	if near > 0 {
+		risk.Kind = ui.Warning
+	}
+	return append(tiles, risk, ui.TileModel{Label: say.S("budgets.without"), Value: say.Number(float64(teams - set)),
+		Detail: say.S("budgets.without_more"), Test: "budgets-without"})
 }
 
 func withoutLeft(list []ui.SegmentModel) []ui.SegmentModel {

@@ -228,9 +228,12 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.Calm = say.S("health.card_fine")
 	}
 	m.Holders = healthHolders(c.Holders)
-	switch {
-	case c.UUID != "":
+	if c.UUID != "" {
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
+	}
+	ofNode := c.Quarantine == nil && n.Quarantine == nil && slices.ContainsFunc(c.Issues, gpumetrics.Issue.OfNode)
+	switch {
+	case c.UUID != "" && !ofNode:
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	case n.Quarantine == nil: // the driver has lost it, and its UUID with it
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)

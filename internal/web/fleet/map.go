@@ -380,6 +380,11 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i] == 0,
 			Count: k.Words.Number(rounded(count[i]))})
 	}
+	if s.key == byMoney && k.Get("group") == "" {
+		if sum := w.idleMoney(k).sum; sum.Minor > 0 {
+			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(sum))
+		}
+	}
 	if s.key == byMoney && mostlyUnknown(s, count) {
 		m.Note = k.Words.S("fleet.map.money_unmeasured")
 		if identity.Can(k.Actor, identity.ReadMetrics, identity.Resource{}) {

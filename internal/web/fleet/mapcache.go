@@ -27,6 +27,7 @@ type mapsCache struct {
 // idleMoney is what the devices of each pod cost for nothing, per device, and the most that any did.
 type idleMoney struct {
 	spent map[gpumetrics.Pod]usage.Money
+	sum   usage.Money // of all that are in the currency of the most
 	most  usage.Money
 }
 

@@ -324,6 +324,9 @@ func idleMoneyOf(held []holders.Holder) idleMoney {
 	all := idleMoney{spent: map[gpumetrics.Pod]usage.Money{}}
 	for _, h := range held {
 		if m, ok := h.Unused(); ok {
+			if all.sum.Currency == "" || all.sum.Currency == m.Currency {
+				all.sum.Minor, all.sum.Currency = all.sum.Minor+m.Minor, m.Currency
+			}
 			m.Minor /= int64(max(1, h.Size.Devices()))
 			all.spent[gpumetrics.Pod{Namespace: h.Namespace, Name: h.Observed.Pod}] = m
 			if m.Minor > all.most.Minor || all.most.Currency == "" {

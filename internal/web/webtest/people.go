@@ -188,7 +188,7 @@ func reading(pod, node string, size catalog.Size) Reading {
 		d.OwnPower.Value, d.OwnPower.Source = power.Value*size.Accelerator.Share, gpumetrics.Apportioned
 	}
 	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
-	for i := range 60 {
+	for i := range 61 {
 		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute),
 			Value: 55 + 18*math.Sin(float64(i)/6+3.2), Known: i < 20 || i > 26}) // the last one is near what is read now
 	}
@@ -320,6 +320,10 @@ func (w *World) Decided(id request.ID, p identity.Person, size string, state req
 	r.State, r.DecidedAt = state, Now.Add(-6*24*time.Hour+took)
 	r.Decision.By, r.Decision.ByName, r.Decision.Note, r.Decision.Sentence = Carla.ID, Carla.Name, note,
 		i18n.T(sentence, "Name", Carla.Name)
+	if state == request.Approved {
+		r.Decision.Consents = []policy.Consent{{By: Carla.ID, ByName: Carla.Name, Note: note, At: r.DecidedAt,
+			Approvers: []identity.Approvers{{Role: identity.Approver}}}}
+	}
 	w.PutRequest(r)
 }
 

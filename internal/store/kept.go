@@ -12,7 +12,8 @@ import (
 type caches struct {
 	living   newest[*livingList]
 	pending  newest[*pendingList]
-	requests requestCache
+	requests recent[versionRow, requestRow]
+	events   recent[eventKey, eventRow]
 	counts   requestCounts
 	most     int // mostPending
 }

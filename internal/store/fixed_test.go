@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -146,4 +147,57 @@ func opened(t *testing.T, opts Options) *Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestOneMoment: a page asks once whether anything has changed; what it writes itself it sees, and so does the next
+// page.
+func TestOneMoment(t *testing.T) {
+	asked := 0
+	s := opened(t, Options{OnSQL: func(_ context.Context, sql string) {
+		if sql == selectLast {
+			asked++
+		}
+	}})
+	changes := func(ctx context.Context) {
+		t.Helper()
+		err := s.write(ctx, func(t *tx) error {
+			t.changed(live.Change{Topic: live.TopicInventory, ID: "local"})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sees := func(ctx context.Context, v view, statements int, want int64) {
+		t.Helper()
+		asked = 0
+		for range 3 {
+			if got, err := v.LastChange(ctx); got != want || err != nil {
+				t.Errorf("want %d, got %d, %v", want, got, err)
+			}
+		}
+		if asked != statements {
+			t.Errorf("want %d statements, got %d", statements, asked)
+		}
+	}
+	other, page := context.Background(), live.AtOneMoment(context.Background())
+	sees(other, s.view, 3, 0)
+	sees(page, s.view, 1, 0)
+	changes(other)
+	sees(other, s.view, 3, 1)
+	sees(page, s.view, 0, 0)
+	err := s.readOnly(page, func(v view) error {
+		sees(page, v, 1, 1) // a decision looks at what is there
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes(page)
+	sees(page, s.view, 1, 2)
+	sees(live.AtOneMoment(context.Background()), s.view, 1, 2)
+	_, _, err = s.pendingNow(page)
+	if err != nil || s.kept.pending.get().number() != 2 {
+		t.Errorf("want the list after 2, got %d, %v", s.kept.pending.get().number(), err)
+	}
 }

@@ -72,6 +72,9 @@ func current[L numbered](ctx context.Context, v view, kept *newest[L],
 	})
 	if err == nil {
 		kept.keep(read)
+		if v.moment == nil {
+			live.Note(ctx, read.number())
+		}
 	}
 	return read, err
 }

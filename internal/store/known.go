@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// recent keeps rows as values, of a kind that never changes under its key: to decode a page of them takes longer than to
-// find it. What the values point to is shared: whoever reads it changes nothing of it.
+// recent keeps rows as values, of a kind that never changes under its key: to decode a page of them takes longer than
+// to find it. What the values point to is shared: whoever reads it changes nothing of it.
 type recent[K comparable, Row any] struct {
 	mu         sync.Mutex
 	young, old map[K]*Row

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/news"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -85,6 +86,7 @@ func (w *Frame) wordsIn(ctx context.Context) Words {
 func (w *Frame) Show(p Page) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		k := w.CallOf(c)
+		k.Ctx = live.AtOneMoment(k.Ctx)
 		v, err := p.Build(k)
 		if err != nil {
 			return err

@@ -19,10 +19,12 @@ func TestMemoAnswersOfTheSnapshotAndTheSizeThatAreAskedAbout(t *testing.T) {
 		Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 1}}
 	two := size
 	two.Accelerator.Count = 2
+	three := size
+	three.Accelerator.Extra = map[string]string{"rdma/hca_a": "1"} // which no node has
 	first := nodes(4)
 	for range 2 {
 		for _, s := range []inventory.Snapshot{first, nodes(2), {Cluster: "local"}} {
-			for _, z := range []catalog.Size{size, two} {
+			for _, z := range []catalog.Size{size, two, three} {
 				if want, got := capacity.Fit(s, z), memo.Fit(s, z); want != got {
 					t.Errorf("%d of %d: want %+v, got %+v", z.Accelerator.Count, len(s.Nodes), want, got)
 				}
@@ -35,7 +37,7 @@ func TestMemoAnswersOfTheSnapshotAndTheSizeThatAreAskedAbout(t *testing.T) {
 			}
 		}
 	}
-	if capacity.Fit(first, size) == capacity.Fit(first, two) {
+	if capacity.Fit(first, size) == capacity.Fit(first, two) || capacity.Fit(first, size) == capacity.Fit(first, three) {
 		t.Error("the sizes do not differ, so that nothing was compared")
 	}
 }

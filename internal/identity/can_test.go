@@ -90,3 +90,18 @@ func TestGrantsLetMembersInAndNobodyElse(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyMembersStart: pages look for the teams in which somebody may start something among their own.
+func TestOnlyMembersStart(t *testing.T) {
+	for _, via := range []Via{ViaSession, ViaToken, ViaConsole, ViaEmbed, ViaSystem} {
+		a := Actor{Person: Person{ID: "p"}, Via: via, Global: []Role{Admin, Approver, Auditor, Owner, Developer},
+			Tenants: map[string][]Role{"other": {Owner}}}
+		team := Resource{Tenant: "team", Owner: "p", Grants: []Grant{{Everybody: true}}}
+		if a.Member("team") || Can(a, SubmitRequest, team) {
+			t.Errorf("%s: somebody of no role in a team starts something in it", via)
+		}
+		if a.Tenants["team"] = []Role{Developer}; !Can(a, SubmitRequest, team) && via != ViaEmbed {
+			t.Errorf("%s: a developer does not", via)
+		}
+	}
+}

@@ -110,8 +110,10 @@ func Products() []Product { return []Product{NVAIE, VCS, VWS, VPC, VApps} }
 
 // RuleOf is the rule of a product for a kind of device.
 func RuleOf(p Product, d DeviceKind) Rule {
-	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Product == p && r.Device == d }); i >= 0 {
-		return rules[i]
+	for i := range rules { // asked for each checkout, and a rule is much to pass on
+		if rules[i].Product == p && rules[i].Device == d {
+			return rules[i]
+		}
 	}
 	return Rule{Product: p, Device: d, Unit: PerWorkload}
 }

@@ -51,7 +51,7 @@ func fromEvent(seq int64, e audit.Event) eventRow {
 	}
 }
 
-func toEvent(row eventRow) audit.Event {
+func toEvent(row *eventRow) audit.Event {
 	return audit.Event{
 		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor),
 		ActorName: row.ActorName,
@@ -168,15 +168,23 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 		query = query.Where("seq > ? AND seq < ?", floor, end).Where(eventText+" LIKE lower(CAST(? AS TEXT)) ESCAPE '!'",
 			containing(f.Text))
 	}
-	rows, err := all[eventRow](query.Order("seq DESC").Limit(limit + 1))
+	rows, err := v.eventPage(ctx, query.Order("seq DESC").Limit(limit+1), limit)
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := paged(rows, limit, func(r eventRow) cursorAt { return cursorAt{list: eventList, at: r.Seq} })
+	rows, next := paged(rows, limit, func(r *eventRow) cursorAt { return cursorAt{list: eventList, at: r.Seq} })
 	if next == "" && floor > 0 {
 		next = cursorAt{list: eventList, at: floor + 1}.String()
 	}
 	return each(rows, toEvent), next, nil
+}
+
+// eventPage is a page of events. Those that people look at are kept; a file of the record reads larger ones, once.
+func (v view) eventPage(ctx context.Context, query *gorm.DB, limit int) ([]*eventRow, error) {
+	if limit > usualPage {
+		return readEvents(query)
+	}
+	return v.eventRows(ctx, query)
 }
 
 // eventText is what a search looks through. Both sides are made small by the database, so that they are made so alike.
@@ -261,6 +269,6 @@ func (v view) History(ctx context.Context, id workload.ID, limit int) ([]audit.E
 		return nil, nil
 	}
 	query := v.at(ctx).Where("workload = ? AND workload <> ''", string(id)).Order("seq DESC").Limit(pageSize(limit))
-	rows, err := all[eventRow](query)
+	rows, err := readEvents(query)
 	return each(rows, toEvent), err
 }

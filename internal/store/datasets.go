@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -47,9 +49,17 @@ func (v view) Datasets(ctx context.Context, teams []string) ([]workload.Dataset,
 	if none(teams) {
 		return nil, nil
 	}
+	if len(teams) == 1 {
+		rows, err := datasetsOfTeam.all(ctx, v, teams[0])
+		return each(rows, toDataset), err
+	}
 	rows, err := all[datasetRow](among(v.at(ctx), "tenant", teams).Order("tenant, name"))
 	return each(rows, toDataset), err
 }
+
+var datasetsOfTeam = asked[datasetRow](func(db *gorm.DB) *gorm.DB {
+	return db.Where("tenant IN ?", []string{""}).Order("tenant, name")
+})
 
 // WithDataset lists the workloads that have a data set of a team and have not ended.
 func (v view) WithDataset(ctx context.Context, team, name string) ([]workload.Workload, error) {

@@ -6,6 +6,8 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -269,9 +271,13 @@ func (t *tx) loadHolds(ctx context.Context) error {
 // ClusterHeld says whether nothing is granted in a cluster.
 func (v view) ClusterHeld(ctx context.Context, cluster string) (bool, error) {
 	var n int64
-	err := v.at(ctx).Model(&holdRow{}).Where("cluster = ?", cluster).Count(&n).Error
-	return n > 0, failure(err)
+	err := holdsOf.into(ctx, v, []any{&n}, cluster)
+	return n > 0, err
 }
+
+var holdsOf = asked[holdRow](func(db *gorm.DB) *gorm.DB {
+	return db.Raw("SELECT count(*) FROM cluster_holds WHERE cluster = ?", "")
+})
 
 // unheld refuses a spec for a cluster in which nothing is done: what is granted now would rest on a state of the past.
 func (t *tx) unheld(cluster string) error {

@@ -12,7 +12,8 @@ import (
 type caches struct {
 	living   newest[*livingList]
 	pending  newest[*pendingList]
-	requests requestCache
+	requests recent[versionRow, requestRow]
+	events   recent[eventKey, eventRow]
 	counts   requestCounts
 	most     int // mostPending
 }
@@ -71,6 +72,9 @@ func current[L numbered](ctx context.Context, v view, kept *newest[L],
 	})
 	if err == nil {
 		kept.keep(read)
+		if v.moment == nil {
+			live.Note(ctx, read.number())
+		}
 	}
 	return read, err
 }

@@ -62,15 +62,15 @@ func TestSoManyThatWaitAreNotKept(t *testing.T) {
 }
 
 func TestRequestsThatNobodyAsksForAreForgotten(t *testing.T) {
-	ctx, s := context.Background(), waitingIn(t, 3*mostRequests)
+	ctx, s := context.Background(), waitingIn(t, 3*mostRecent)
 	c := &s.kept.requests
-	for i := range 3 * mostRequests {
+	for i := range 3 * mostRecent {
 		for _, id := range []string{fmt.Sprintf("r-%05d", i), "r-00000"} {
 			if _, err := s.Request(ctx, request.ID(id)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := len(c.young) + len(c.old); n > 2*mostRequests {
+		if n := len(c.young) + len(c.old); n > 2*mostRecent {
 			t.Fatalf("%d are kept", n)
 		}
 	}

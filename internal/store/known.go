@@ -11,25 +11,25 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// requestCache keeps requests as values by their version: to decode a page of them takes longer than to find it. Each
-// change of a row gives it another version, and no row is ever deleted, so what was read of a version stays right. What
-// the values point to is shared: whoever reads it changes nothing of it.
-type requestCache struct {
+// recent keeps rows as values, of a kind that never changes under its key: to decode a page of them takes longer than
+// to find it. What the values point to is shared: whoever reads it changes nothing of it.
+type recent[K comparable, Row any] struct {
 	mu         sync.Mutex
-	young, old map[versionRow]*requestRow
+	young, old map[K]*Row
 }
 
-// versionRow is a request at one time of its life.
+// versionRow is a request at one time of its life. Each change of a row gives it another version, and no row is ever
+// deleted, so what was read of a version stays right.
 type versionRow struct {
 	ID      string
 	Version int64
 }
 
-// mostRequests bounds each of the two halves of the cache, some kilobytes a request. When the young half is full it
+// mostRecent bounds each of the two halves of what is kept, some kilobytes a request. When the young half is full it
 // becomes the old one, and what was not asked for since goes.
-const mostRequests = 1000
+const mostRecent = 1000
 
-func (c *requestCache) get(of versionRow) *requestRow {
+func (c *recent[K, Row]) get(of K) *Row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	row := c.young[of]
@@ -42,15 +42,15 @@ func (c *requestCache) get(of versionRow) *requestRow {
 	return row
 }
 
-func (c *requestCache) keep(row *requestRow) {
+func (c *recent[K, Row]) keep(of K, row *Row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(versionRow{row.ID, row.Version}, row)
+	c.put(of, row)
 }
 
-func (c *requestCache) put(of versionRow, row *requestRow) {
-	if c.young == nil || len(c.young) >= mostRequests {
-		c.old, c.young = c.young, make(map[versionRow]*requestRow, mostRequests)
+func (c *recent[K, Row]) put(of K, row *Row) {
+	if c.young == nil || len(c.young) >= mostRecent {
+		c.old, c.young = c.young, make(map[K]*Row, mostRecent)
 	}
 	c.young[of] = row
 }
@@ -84,7 +84,7 @@ func (v view) requestRows(ctx context.Context, query func() *gorm.DB) ([]*reques
 			return nil, err
 		}
 		for _, row := range read {
-			v.kept.requests.keep(row)
+			v.kept.requests.keep(versionRow{row.ID, row.Version}, row)
 			if i := missing[row.ID]; list[i].Version == row.Version {
 				rows[i] = row
 			}
@@ -99,6 +99,49 @@ func (v view) requestRows(ctx context.Context, query func() *gorm.DB) ([]*reques
 func (v view) readRequests(query *gorm.DB) ([]*requestRow, error) {
 	rows, err := all[requestRow](query)
 	return each(rows, keepable), err
+}
+
+// eventKey is an event: its link was taken over what it says and over all before it, and nobody changes one.
+type eventKey struct {
+	Seq  int64
+	Link string
+}
+
+// eventRows reads the rows of a query as requestRows does: which events, then those that nobody has read yet.
+func (v view) eventRows(ctx context.Context, query *gorm.DB) ([]*eventRow, error) {
+	if v.kept == nil {
+		return readEvents(query)
+	}
+	list, err := all[eventKey](query.Model(&eventRow{}).Select("seq, link"))
+	if err != nil {
+		return nil, err
+	}
+	rows, missing, seqs := make([]*eventRow, len(list)), map[int64]int{}, []int64(nil)
+	for i, of := range list {
+		if rows[i] = v.kept.events.get(of); rows[i] == nil {
+			missing[of.Seq], seqs = i, append(seqs, of.Seq)
+		}
+	}
+	if len(missing) == 0 {
+		return rows, nil
+	}
+	read, err := readEvents(v.at(ctx).Where("seq IN ?", seqs))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range read {
+		v.kept.events.keep(eventKey{row.Seq, row.Link}, row)
+		rows[missing[row.Seq]] = row
+	}
+	return slices.DeleteFunc(rows, func(row *eventRow) bool { return row == nil }), nil // none was taken away in between
+}
+
+func readEvents(query *gorm.DB) ([]*eventRow, error) {
+	rows, err := all[eventRow](query)
+	return each(rows, func(row eventRow) *eventRow {
+		row.Changes = slices.Clip(row.Changes)
+		return &row
+	}), err
 }
 
 // keepable is a row that many may read: what one of them appends to goes into no other's memory. Size and image are

@@ -86,7 +86,7 @@ func (v view) NotifyCursor(ctx context.Context) (int64, error) {
 // EventsAfter gives events after a number, oldest first. Numbers follow the order of commits (see flush), so whoever
 // goes on from the last one misses none.
 func (v view) EventsAfter(ctx context.Context, seq int64, limit int) ([]audit.Event, error) {
-	rows, err := all[eventRow](v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(limit))
+	rows, err := readEvents(v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(limit))
 	return each(rows, toEvent), err
 }
 

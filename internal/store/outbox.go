@@ -51,9 +51,23 @@ func (v view) ChangesAfter(ctx context.Context, seq int64, limit int) ([]live.Ch
 
 // LastChange is the number of the newest outbox row, also when it was purged since.
 func (v view) LastChange(ctx context.Context) (last int64, err error) {
+	outside := v.kept != nil && v.moment == nil
+	if noted, known := live.Noted(ctx); known && outside {
+		return noted, nil
+	}
+	if v.moment != nil && v.moment.known {
+		return v.moment.last, nil
+	}
 	begun := time.Now()
 	last, err = v.lastChange(ctx)
 	v.db.Logger.Trace(ctx, begun, func() (string, int64) { return selectLast, 1 }, err)
+	switch {
+	case err != nil:
+	case outside:
+		live.Note(ctx, last)
+	case v.moment != nil:
+		*v.moment = moment{last, true}
+	}
 	return last, failure(err)
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -155,9 +157,11 @@ func (s *Store) RefusePerson(ctx context.Context, id identity.PersonID, why audi
 
 // Person gives someone by id.
 func (v view) Person(ctx context.Context, id identity.PersonID) (identity.Person, error) {
-	row, err := one[personRow](v.at(ctx).Where("id = ?", string(id)), i18n.T("store.no_person"))
+	row, err := personByID.one(ctx, v, i18n.T("store.no_person"), string(id))
 	return toPerson(row), err
 }
+
+var personByID = asked[personRow](func(db *gorm.DB) *gorm.DB { return db.Where("id = ?", "").Limit(1) })
 
 // Disable shuts someone out until Enable and ends their sessions, with the event that says who did; nothing is written
 // about somebody who is disabled. Unauthenticated when who does it was disabled meanwhile, so that two who disable each

@@ -482,11 +482,14 @@ func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 func (v view) AskerHistory(ctx context.Context, asker identity.PersonID,
 	since time.Time) (request.AskerHistory, error) {
 	var p request.AskerHistory
-	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
-		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
-		string(asker), timestampOf(since)).Scan(&p).Error
-	return p, failure(err)
+	err := askerHistory.into(ctx, v, []any{&p.Requests, &p.Minor}, string(asker), timestampOf(since))
+	return p, err
 }
+
+var askerHistory = asked[requestRow](func(db *gorm.DB) *gorm.DB {
+	return db.Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
+		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'", "", timestamp{})
+})
 
 // Escalated says whether the record holds that a request has escalated since a time.
 func (v view) Escalated(ctx context.Context, id request.ID, since time.Time) (bool, error) {

@@ -21,12 +21,17 @@ func all[Row any](query *gorm.DB) ([]Row, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
+	return scanned[Row](query, found)
+}
+
+// scanned reads the rows into their fields and closes them.
+func scanned[Row any](db *gorm.DB, found *sql.Rows) ([]Row, error) {
 	defer found.Close()
 	columns, err := found.Columns()
 	if err != nil {
 		return nil, failure(err)
 	}
-	places, err := placesOf[Row](query, columns)
+	places, err := placesOf[Row](db, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +60,12 @@ type placesKey struct {
 var placesKept sync.Map
 
 // placesOf are the fields that columns go to.
-func placesOf[Row any](query *gorm.DB, columns []string) ([][]int, error) {
+func placesOf[Row any](db *gorm.DB, columns []string) ([][]int, error) {
 	key := placesKey{reflect.TypeFor[Row](), strings.Join(columns, ",")}
 	if places, known := placesKept.Load(key); known {
 		return places.([][]int), nil
 	}
-	stmt := &gorm.Statement{DB: query}
+	stmt := &gorm.Statement{DB: db}
 	if err := stmt.Parse(new(Row)); err != nil {
 		return nil, failure(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -60,9 +62,13 @@ func (v view) SecretsOf(ctx context.Context, o secret.Owner) ([]secret.Secret, e
 	if (o.Person == "") == (o.Tenant == "") {
 		return nil, errors.New("secrets of nobody in particular")
 	}
-	rows, err := all[secretRow](v.at(ctx).Where("person = ? AND tenant = ?", string(o.Person), o.Tenant).Order("name"))
+	rows, err := secretsOfOne.all(ctx, v, string(o.Person), o.Tenant)
 	return each(rows, toSecret), err
 }
+
+var secretsOfOne = asked[secretRow](func(db *gorm.DB) *gorm.DB {
+	return db.Where("person = ? AND tenant = ?", "", "").Order("name")
+})
 
 // SecretsAfter lists those of everybody in the order of their ids.
 func (v view) SecretsAfter(ctx context.Context, id string, limit int) ([]secret.Secret, error) {

@@ -80,9 +80,14 @@ func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 	return known.Data.is, ok // it carries its age
 }
 
+var snapshotRevision = asked[snapshotRow](func(db *gorm.DB) *gorm.DB {
+	return db.Raw("SELECT revision FROM snapshots WHERE cluster = ?", "")
+})
+
 // snapshot reads the row only when it is not the one that was read before.
 func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapshot, error) {
-	revision, err := number(s.at(ctx).Raw("SELECT revision FROM snapshots WHERE cluster = ?", cluster))
+	var revision int64
+	err := snapshotRevision.into(ctx, s.view, []any{&revision}, cluster)
 	switch known, ok := s.snapshots.get(cluster); {
 	case err != nil:
 		return inventory.Snapshot{}, err

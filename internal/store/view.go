@@ -16,7 +16,13 @@ type view struct {
 	db     *gorm.DB
 	window int64   // Options.SearchWindow
 	kept   *caches // nil in a transaction that writes: nothing of what it wrote is in them
-	moment bool    // in a transaction: all reads see one moment
+	moment *moment // in a transaction: all reads see one moment; nil outside
+}
+
+// moment is the number of the last change that a transaction sees, once it was asked for.
+type moment struct {
+	last  int64
+	known bool
 }
 
 func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
@@ -29,11 +35,11 @@ func (s *Store) ReadOnly(ctx context.Context, fn func(request.Reader) error) err
 
 // readOnly is ReadOnly; in a transaction it runs fn in that one.
 func (v view) readOnly(ctx context.Context, fn func(view) error) error {
-	if v.moment {
+	if v.moment != nil {
 		return fn(v)
 	}
 	return failure(v.at(ctx).Transaction(func(db *gorm.DB) error {
-		return fn(view{db: db, window: v.window, kept: v.kept, moment: true})
+		return fn(view{db: db, window: v.window, kept: v.kept, moment: &moment{}})
 	}, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}))
 }
 

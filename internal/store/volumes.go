@@ -7,6 +7,8 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -67,14 +69,24 @@ func toVolume(row volumeRow) workload.Volume {
 
 // Volume gives one volume, also a deleted one that is still to be removed from the cluster.
 func (v view) Volume(ctx context.Context, name string) (workload.Volume, error) {
-	row, err := one[volumeRow](v.at(ctx).Where("name = ?", name), i18n.T("volume.not_found"))
+	row, err := volumeByName.one(ctx, v, i18n.T("volume.not_found"), name)
 	return toVolume(row), err
 }
+
+var volumeByName = asked[volumeRow](func(db *gorm.DB) *gorm.DB { return db.Where("name = ?", "").Limit(1) })
 
 // Volumes lists storage by name, without what was deleted.
 func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
 	if none(f.Tenants) {
 		return nil, nil
+	}
+	switch everywhere := f.Cluster == ""; {
+	case everywhere && f.Tenants == nil && f.Owner != "" && !f.Shared:
+		rows, err := volumesOfOwner.all(ctx, v, string(f.Owner))
+		return each(rows, toVolume), err
+	case everywhere && len(f.Tenants) == 1 && f.Owner == "" && f.Shared:
+		rows, err := volumesOfTeam.all(ctx, v, f.Tenants[0])
+		return each(rows, toVolume), err
 	}
 	query := among(v.at(ctx).Where("NOT deleted"), "tenant", f.Tenants)
 	if f.Owner != "" {
@@ -89,6 +101,16 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 	rows, err := all[volumeRow](query.Order("name"))
 	return each(rows, toVolume), err
 }
+
+// What the form to start something asks for.
+var (
+	volumesOfOwner = asked[volumeRow](func(db *gorm.DB) *gorm.DB {
+		return db.Where("NOT deleted").Where("owner = ?", "").Order("name")
+	})
+	volumesOfTeam = asked[volumeRow](func(db *gorm.DB) *gorm.DB {
+		return db.Where("NOT deleted").Where("tenant IN ?", []string{""}).Where("share <> '{}'").Order("name")
+	})
+)
 
 // Mounting lists the workloads that mount a volume by name and have not ended.
 func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Workload, error) {
@@ -161,6 +183,9 @@ func (claimRow) TableName() string { return "volume_claims" }
 // Claims are what clusters last said of the claims of volumes, by the volume's name; nothing of one that nobody
 // has looked at.
 func (v view) Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
+	if len(volumes) == 0 {
+		return map[string]workload.ClaimState{}, nil
+	}
 	rows, err := all[claimRow](v.at(ctx).Where("volume IN ?", volumes))
 	claims := make(map[string]workload.ClaimState, len(rows))
 	for _, row := range rows {

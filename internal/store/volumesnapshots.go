@@ -46,6 +46,9 @@ func (v view) VolumeSnapshot(ctx context.Context, id string) (workload.VolumeSna
 
 // VolumeSnapshots lists those of some volumes, oldest first, also those that are still to be removed.
 func (v view) VolumeSnapshots(ctx context.Context, volumes ...string) ([]workload.VolumeSnapshot, error) {
+	if len(volumes) == 0 {
+		return nil, nil
+	}
 	rows, err := all[volumeSnapshotRow](v.at(ctx).Where("volume IN ?", volumes).Order("created_at, id"))
 	return each(rows, toVolumeSnapshot), err
 }

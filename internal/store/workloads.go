@@ -324,12 +324,15 @@ func (v view) NameTaken(ctx context.Context, name string) (bool, error) {
 		return false, notText(nil)
 	}
 	var taken bool
-	err := v.at(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
-		OR EXISTS (SELECT 1 FROM volumes WHERE name = ?)
-		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, name, name+"-home",
-		name).Scan(&taken).Error
-	return taken, failure(err)
+	err := nameTaken.into(ctx, v, []any{&taken}, name, name+"-home", name)
+	return taken, err
 }
+
+var nameTaken = asked[workloadRow](func(db *gorm.DB) *gorm.DB {
+	return db.Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
+		OR EXISTS (SELECT 1 FROM volumes WHERE name = ?)
+		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, "", "", "")
+})
 
 // Namesakes are the workloads of a namespace, also ended ones, that have one of some names.
 func (v view) Namesakes(ctx context.Context, cluster, namespace string, names []string) ([]workload.Namesake, error) {

@@ -85,6 +85,7 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
 		done, err := s.writeOnce(ctx, fn)
 		if err == nil {
+			live.Forget(ctx)
 			s.publish(done)
 			return nil
 		}

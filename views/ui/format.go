@@ -37,16 +37,24 @@ func Elapsed(l *i18n.Localizer, since, now time.Time, zone *time.Location) TimeM
 
 // Exact is the time itself: "21 Nov 2026, 14:02".
 func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
-	return timeModel(l, at, zone, TimeLocal, l.Moment(at, zone))
+	m := timeModel(l, at, zone, TimeLocal, "")
+	if !at.IsZero() {
+		m.Words = m.Exact
+	}
+	return m
 }
 
 // OnClock is the time of day where that is today's, "14:02 UTC", and else the time itself.
 func OnClock(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
-	words := l.Moment(at, zone)
-	if local, today := at.In(zone), now.In(zone); local.YearDay() == today.YearDay() && local.Year() == today.Year() {
-		words = local.Format("15:04 MST")
+	m := Exact(l, at, zone)
+	if at.IsZero() {
+		return m
 	}
-	return timeModel(l, at, zone, TimeClock, words)
+	m.Mode = TimeClock
+	if local, today := at.In(zone), now.In(zone); local.YearDay() == today.YearDay() && local.Year() == today.Year() {
+		m.Words = local.Format("15:04 MST")
+	}
+	return m
 }
 
 // Clock is the time of day, "14:02", for lines that speak of today.

@@ -166,3 +166,24 @@ func TestShareGlyph(t *testing.T) {
 		t.Errorf("two halves of a card: got %v %v", filled, free)
 	}
 }
+
+// TestExactTimes: the words are the exact time, on a clock those of today's the time of day alone; no time is unknown.
+func TestExactTimes(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	words := german.Moment(at, time.UTC)
+	exact := TimeModel{Machine: "2026-01-02T03:04:05Z", Exact: words, Words: words, Mode: TimeLocal}
+	today, earlier := exact, exact
+	today.Words, today.Mode, earlier.Mode = "03:04 UTC", TimeClock, TimeClock
+	unknown := TimeModel{Words: german.S("ui.unknown")}
+	for _, c := range []struct{ want, got TimeModel }{
+		{exact, Exact(german, at, time.UTC)}, {unknown, Exact(german, time.Time{}, time.UTC)},
+		{today, OnClock(german, at, at.Add(time.Hour), time.UTC)},
+		{earlier, OnClock(german, at, at.AddDate(0, 0, 1), time.UTC)},
+		{earlier, OnClock(german, at, at.AddDate(1, 0, 0), time.UTC)},
+		{unknown, OnClock(german, time.Time{}, at, time.UTC)},
+	} {
+		if c.want != c.got {
+			t.Errorf("want %+v, got %+v", c.want, c.got)
+		}
+	}
+}

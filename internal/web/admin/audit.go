@@ -39,8 +39,12 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead")},
 		CSV: auditTable(k), Record: "/audit/export?format=record", Filter: w.auditFilter(k),
 		Partial: f.Text != "" && next != "" && len(events) < f.Limit, NextURL: page.NextURL("/audit", k.Query, next)}
+	titles := map[string]string{} // a team is looked for among all of them
 	for _, e := range events {
-		m.Rows = append(m.Rows, w.auditRow(say, e))
+		if _, known := titles[e.Tenant]; !known {
+			titles[e.Tenant] = w.TeamTitle(e.Tenant)
+		}
+		m.Rows = append(m.Rows, auditRow(say, e, titles[e.Tenant]))
 	}
 	return page.View{Title: m.Header.Title, Nav: "/audit", Wide: true, Body: auditview.Page(m)}, nil
 }
@@ -197,10 +201,10 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 	return chips
 }
 
-func (w *Pages) auditRow(say page.Words, e audit.Event) auditview.RowModel {
+func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: say.At(e.At), Who: blocks.WhoDid(say, e),
 		Address: e.Address,
-		What:    say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: w.TeamTitle(e.Tenant), Rule: e.Rule}
+		What:    say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: team, Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
 	}

@@ -26,7 +26,7 @@ func (w *Frame) keys(c echo.Context, k Call) layout.KeysModel {
 			m.Go = append(m.Go, layout.GoKeyModel{Key: g.key, Label: places[i].Label, Href: places[i].Href})
 		}
 	}
-	if len(w.Startable(k)) > 0 {
+	if w.starts(k) {
 		m.Go = append(m.Go, layout.GoKeyModel{Key: "n", Label: k.Words.S("layout.start"), Href: "/start"})
 	}
 	return m

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/news"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -85,6 +86,7 @@ func (w *Frame) wordsIn(ctx context.Context) Words {
 func (w *Frame) Show(p Page) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		k := w.CallOf(c)
+		k.Ctx = live.AtOneMoment(k.Ctx)
 		v, err := p.Build(k)
 		if err != nil {
 			return err
@@ -237,9 +239,10 @@ func initials(name string) string {
 // Startable lists the teams for which the actor may start something.
 func (w *Frame) Startable(k Call) []tenant.Tenant {
 	var teams []tenant.Tenant
-	for _, t := range w.Site().Directory.Tenants {
-		if identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name}) {
-			teams = append(teams, t)
+	all := w.Site().Directory.Tenants
+	for i := range all {
+		if startsIn(k.Actor, &all[i]) {
+			teams = append(teams, all[i])
 		}
 	}
 	return teams
@@ -247,17 +250,28 @@ func (w *Frame) Startable(k Call) []tenant.Tenant {
 
 // starts reports whether there is a team for which the actor may start something.
 func (w *Frame) starts(k Call) bool {
-	return slices.ContainsFunc(w.Site().Directory.Tenants, func(t tenant.Tenant) bool {
-		return identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name})
-	})
+	all := w.Site().Directory.Tenants
+	for i := range all {
+		if startsIn(k.Actor, &all[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsIn looks first whether they belong to the team at all, without which nobody starts anything in it: each page
+// asks it of all teams.
+func startsIn(a identity.Actor, t *tenant.Tenant) bool {
+	return a.Member(t.Name) && identity.Can(a, identity.SubmitRequest, identity.Resource{Tenant: t.Name})
 }
 
 // OwnTeams lists the teams that the actor belongs to.
 func (w *Frame) OwnTeams(k Call) []tenant.Tenant {
 	var teams []tenant.Tenant
-	for _, t := range w.Site().Directory.Tenants {
-		if k.Actor.Member(t.Name) {
-			teams = append(teams, t)
+	all := w.Site().Directory.Tenants
+	for i := range all {
+		if k.Actor.Member(all[i].Name) {
+			teams = append(teams, all[i])
 		}
 	}
 	return teams

@@ -32,7 +32,7 @@ func (w *Frame) tour(c echo.Context, k Call, v View) (m *layout.TourModel) {
 		return nil
 	}
 	m = &layout.TourModel{Tour: v.Tour, Mark: TourMark}
-	if v.Tour == TourHome && len(w.Startable(k)) > 0 {
+	if v.Tour == TourHome && w.starts(k) {
 		m.Start = "/start?" + TourParam + "=1"
 	}
 	return m

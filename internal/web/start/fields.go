@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/start"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -75,13 +76,13 @@ func (w *Pages) startFields(k page.Call, form blocks.StartForm, offers []request
 // attached are the fields of storage, data sets and secrets.
 func (w *Pages) attached(k page.Call, form blocks.StartForm, wrong func(string) string,
 	m *start.FormModel) (err error) {
-	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
+	own, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
+	if err != nil {
 		return err
 	}
+	m.Volume = volumeField(k.Words, form, own, wrong("volume"))
+	m.Volumes = volumesFields(k.Words, form, own, wrong("volumes"))
 	if m.Secrets, m.Git, err = w.secretsFields(k, form, wrong); err != nil {
-		return err
-	}
-	if m.Volumes, err = w.volumesFields(k, form, wrong("volumes")); err != nil {
 		return err
 	}
 	if m.Datasets, err = w.datasetsField(k, form, wrong("datasets")); err != nil {
@@ -205,22 +206,19 @@ func teamOptions(teams []tenant.Tenant) []ui.OptionModel {
 }
 
 // volumeField offers kept storage that nobody uses; nil where there is none.
-func (w *Pages) volumeField(k page.Call, form blocks.StartForm, problem string) (*start.ChoiceModel, error) {
-	volumes, err := w.Workloads.Volumes(k.Ctx, k.Actor, true)
-	if err != nil {
-		return nil, err
-	}
+func volumeField(say page.Words, form blocks.StartForm, volumes []workload.OwnVolume,
+	problem string) *start.ChoiceModel {
 	m := &start.ChoiceModel{Value: form.Volume, Error: problem}
 	for _, v := range volumes {
 		if v.Workload == "" && !v.Deleted && !v.OfTeam() && v.Tenant == form.Tenant {
-			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: k.Words.S("start.volume_kept", "Name", v.Name,
-				"Size", k.Words.GiB(float64(v.GiB)))})
+			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: say.S("start.volume_kept", "Name", v.Name, "Size",
+				say.GiB(float64(v.GiB)))})
 		}
 	}
 	if len(m.Options) == 0 && problem == "" {
-		return nil, nil
+		return nil
 	}
-	return m, nil
+	return m
 }
 
 // leaseMost is the longest lease of the size that is chosen; "" where it has none.

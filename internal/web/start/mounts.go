@@ -30,13 +30,9 @@ func (w *Pages) mountsField(k page.Call, form blocks.StartForm, problem string) 
 }
 
 // volumesFields offers personal volumes of the asker in the team, each by itself; none where there is none.
-func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string) (list []start.VolumeModel,
-	err error) {
-	volumes, err := w.Workloads.OwnVolumes(k.Ctx, k.Actor, true)
-	if err != nil {
-		return nil, err
-	}
-	say, chosen := k.Words, form.Draft().Volumes
+func volumesFields(say page.Words, form blocks.StartForm, volumes []workload.OwnVolume,
+	problem string) (list []start.VolumeModel) {
+	chosen := form.Draft().Volumes
 	for _, v := range volumes {
 		if !v.IsPersonal() || v.Deleted || v.Tenant != form.Tenant {
 			continue
@@ -56,7 +52,7 @@ func (w *Pages) volumesFields(k page.Call, form blocks.StartForm, problem string
 	if len(list) > 0 {
 		list[0].Error = problem
 	}
-	return list, nil
+	return list
 }
 
 // datasetsField offers the team's data sets; nil where there are none.

@@ -29,7 +29,11 @@ func Row(r RowModel) templ.Component {
 // state says why it was rejected, and offers to ask again; one that was approved leads to its workload.
 func (r RowModel) state() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		h.Raw(`<div class="gp-request-state">`)
+		h.Raw(`<div class="gp-request-state`)
+		if r.Decide != "" {
+			h.Raw(" gp-request-state--decide")
+		}
+		h.Raw(`">`)
 		h.Put(ui.State(r.State.Hook("state")))
 		if r.Note != "" {
 			h.Raw(`<div class="gp-request-note"`)
@@ -41,6 +45,10 @@ func (r RowModel) state() templ.Component {
 		if r.Again != "" {
 			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("requests.again"), Href: r.Again,
 				Kind: ui.LinkLike, Small: true, Test: "again"}))
+		}
+		if r.Decide != "" {
+			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("home.decide"), Href: r.Decide,
+				Kind: ui.LinkLike, Small: true, Test: "decide"}))
 		}
 		if r.Workload != "" {
 			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("requests.to_workload"), Href: r.Workload,

@@ -219,6 +219,9 @@ func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowMo
 			Teams: strings.Join(s.Size.Tenants, ", "), Clusters: strings.Join(s.Size.Clusters, ", "),
 			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
+		if successor, ok := o.Catalog.Size(row.Successor); ok {
+			row.Successor = say.SizeTitle(successor)
+		}
 		if may {
 			row.Change = entryChange(o, s.Size.Hidden, s.Size.Deprecated, p.at, len(o.Sizes))
 			row.Form, row.Copy = entryPath(offer.Sizes, "name", row.Name), entryPath(offer.Sizes, "like", row.Name)
@@ -245,6 +248,9 @@ func imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.Li
 			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Short: blocks.ShortReference(s.Image.Reference),
 			Teams: strings.Join(s.Image.Tenants, ", "), InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
+		if successor, ok := o.Catalog.Image(row.Successor); ok {
+			row.Successor = say.ImageTitle(successor)
+		}
 		if may {
 			row.Change = entryChange(o, s.Image.Hidden, s.Image.Deprecated, p.at, len(o.Images))
 			row.Form, row.Copy = entryPath(offer.Images, "name", row.Name), entryPath(offer.Images, "like", row.Name)

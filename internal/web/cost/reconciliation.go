@@ -94,10 +94,10 @@ func fleetRow(say page.Words, name string, t usage.FleetTime) usageview.CardsMod
 		Broken: hours(t.Broken), Unknown: hours(t.Unknown), Difference: hours(t.Difference())}
 }
 
-// fullHours are hours of whole cards, with their unit; thousands without tenths.
+// fullHours are hours of whole cards, with their unit; hundreds without tenths.
 func fullHours(say page.Words, t usage.CardTime) string {
 	decimals := 1
-	if t.Hours() >= 1000 {
+	if t.Hours() >= 100 {
 		decimals = 0
 	}
 	return say.S("usage.hours", "Hours", ui.Number(say.Localizer, t.Hours(), decimals))
@@ -122,8 +122,8 @@ func fleetTotals(say page.Words, t usage.FleetTime) (totals []usageview.TotalMod
 		part usageview.Part
 		time usage.CardTime
 	}{{usageview.Physical, t.Physical}, {usageview.Ours, t.Ours}, {usageview.Others, t.Others},
-		{usageview.Free, t.Free}, {usageview.Broken, t.Broken}, {usageview.Unknown, t.Unknown},
-		{usageview.Difference, t.Difference()}} {
+		{usageview.Broken, t.Broken}, {usageview.Unknown, t.Unknown}, {usageview.Difference, t.Difference()},
+		{usageview.Free, t.Free}} { // in the order of bars
 		m := usageview.TotalModel{Part: total.part, Hours: fullHours(say, total.time)}
 		if total.part != usageview.Physical && t.Physical > 0 {
 			m.Share = say.Percent(100 * float64(total.time) / float64(t.Physical))

@@ -41,6 +41,9 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 		if r.State == request.Approved && r.Asker == k.Actor.Person.ID && r.Workload != "" {
 			row.Workload = page.WorkloadPath(r.Workload)
 		}
+		if r.State == request.Pending && w.Approvals.MayDecide(k.Actor, r) == nil {
+			row.Decide = page.ApprovalPath(r.ID)
+		}
 		m.Rows = append(m.Rows, row)
 	}
 	if m.Rules, err = w.decidedByRules(k, chosen, f); err != nil {

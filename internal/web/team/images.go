@@ -145,11 +145,11 @@ var imageKeys = map[string]page.Key[tenant.Own]{
 }
 
 func (w *Pages) teamImage(say page.Words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {
-	m := teamview.ImageModel{Name: o.Name, Title: o.Title, Note: o.Note, Kind: o.Like, Reference: o.Reference,
+	m := teamview.ImageModel{Name: o.Name, Title: o.Title, Note: o.Note, Like: o.Like, Reference: o.Reference,
 		Short: blocks.ShortReference(o.Reference), State: teamview.ImageState(o.State), Retired: o.Retired,
 		Scan: w.Site().Scans.Of(o.Reference)}
 	if like, ok := w.Site().Catalog.Image(o.Like); ok {
-		m.Kind = say.S("team.image_kind", "Kind", i18n.T("kind."+string(like.Kind)), "Like", like.Title)
+		m.Like, m.Kind = like.Title, say.Say(i18n.T("kind."+string(like.Kind)))
 	}
 	if changes {
 		verb := "/retire"

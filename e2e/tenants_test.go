@@ -66,6 +66,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.sees("[data-test=flash]")
 
 	pat.open("/team/" + team)
+	pat.click("[data-test=add-open]")
 	pat.fill("[data-test=search]", "nora")
 	pat.do(pat.at("[data-test=search]").First().Press("Enter"))
 	pat.sees("[data-test=found]")

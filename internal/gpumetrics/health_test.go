@@ -1,6 +1,7 @@
 package gpumetrics
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -125,6 +126,18 @@ func TestIssues(t *testing.T) {
 					t.Errorf("%s: no words in %s for %+v", name, lang, x)
 				}
 			}
+		}
+	}
+}
+
+// TestIssuesOfTheNode: what begins with the node in its words is of the node, and nothing else.
+func TestIssuesOfTheNode(t *testing.T) {
+	words := i18n.MustLoad().For("en")
+	for _, todo := range []string{"bus", "contained", "ecc_uncorrected", "firmware", "link", "memory", "nvlink_errors",
+		"other", "program", "recovery", "remap", "remap_failed", "remap_uncorrected"} {
+		i := Issue{Todo: i18n.T("gpumetrics.todo." + todo)}
+		if text := words.Say(i.Todo); i.OfNode() != strings.HasPrefix(text, "Quarantine the node") {
+			t.Errorf("%s: of the node %t, says %q", todo, i.OfNode(), text)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -82,10 +84,31 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 		t.Errorf("want the parts without what is left, which has a column, got %q", bar)
 	}
 
+	tile := func(doc *goquery.Document, name string) string {
+		return textOf(part(doc, name).Find(".gp-tile__value"))
+	}
+	if used, none := tile(list, "budgets-used"), tile(list, "budgets-without"); used != "€81.14" || none != "1" ||
+		tile(list, "budgets-near") != "0" {
+		t.Errorf("want what all budgets have used, and one team without, got %q and %q", used, none)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/budgets?q=vis"), http.StatusOK), "budgets-used")
+	hours := budget.Draft{Unit: budget.GPUHours, Amount: 10 * budget.GPUHours.Parts(), AtLimit: budget.Approval}
+	if _, err := w.BudgetService.Set(t.Context(), w.Actor(webtest.Dora), "speech", hours); err != nil {
+		t.Fatal(err)
+	}
+	mixed := read(t, w.Get(webtest.Dora, "/admin/budgets"), http.StatusOK)
+	wantAbsent(t, mixed, "budgets-used") // euros and hours have no sum
+	if none := tile(mixed, "budgets-without"); none != "0" {
+		t.Errorf("want no team without a budget, got %q", none)
+	}
+
 	over := webtest.Busy(t)
 	d.Amount = 100
 	if _, err := over.BudgetService.Set(t.Context(), over.Actor(webtest.Dora), "vision", d); err != nil {
 		t.Fatal(err)
+	}
+	if near := tile(read(t, over.Get(webtest.Dora, "/admin/budgets"), http.StatusOK), "budgets-near"); near != "1" {
+		t.Errorf("want one that is used up, got %q", near)
 	}
 	doc = read(t, over.Get(webtest.Dora, "/admin/budgets/vision"), http.StatusOK)
 	wantText(t, doc, "budget-left", "−€80.14")

@@ -280,6 +280,9 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 		t.Errorf("%d cells look idle or free", n)
 	}
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
+	wantAbsent(t, doc, "legend-sum") // nothing is known to be wasted
+	wantText(t, read(t, webtest.Mixed(t).Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK), "legend-sum", "€",
+		"idle cost in 24 h")
 	wantText(t, doc, "legend-note", "their idle cost is unknown")
 	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
 		t.Errorf("want the way to the health of metrics, got %q", href)

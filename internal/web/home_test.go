@@ -81,6 +81,9 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision")
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "decided", "Carla Conti approved it",
+		"Carla Conti rejected it")
+	wantAbsent(t, doc, "decided") // the page is for something else
 }
 
 func TestTheTeamsViewShowsColleagues(t *testing.T) {

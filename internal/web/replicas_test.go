@@ -40,6 +40,7 @@ func TestReplicasOnThePage(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
+	wantText(t, doc, "reason", "1 of 2 replicas are ready")
 	if got := part(doc, "replicas-change").AttrOr("href", ""); got != path+"/replicas" {
 		t.Fatalf("want a way to change it, got %q", got)
 	}

@@ -34,6 +34,20 @@ func TestARequestIsASentence(t *testing.T) {
 	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
 }
 
+// TestTheListLeadsToDecisions: those who can decide a request, and nobody else.
+func TestTheListLeadsToDecisions(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	list := read(t, w.Get(webtest.Carla, "/requests?scope=all&by=all"), http.StatusOK)
+	if href := In(list.Find("#request-r-anna1"), "decide").AttrOr("href", ""); href != "/approvals/r-anna1" {
+		t.Errorf("want the way to the decision, got %q", href)
+	}
+	if decided := list.Find("#request-r-anna0"); decided.Length() != 1 || In(decided, "decide").Length() != 0 {
+		t.Error("what is decided is not decided again")
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/requests?scope=all&by=all"), http.StatusOK), "decide")
+}
+
 // TestAnApprovedRequestLeadsToItsWorkload: in the list of who asked; others may not see the workload.
 func TestAnApprovedRequestLeadsToItsWorkload(t *testing.T) {
 	t.Parallel()

@@ -135,6 +135,10 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
+	less := weaker(k.Words, instead)
+	if q.Has("replaces") {
+		less = strings.TrimPrefix(less+" · "+k.Words.S("forecast.replaces"), " · ")
+	}
 	return &workloadview.InsteadModel{Label: k.Words.S("forecast.instead", "Size",
-		k.Words.SizeTitle(instead.Offer.Size)), Less: weaker(k.Words, instead), Href: "/start?" + q.Encode()}
+		k.Words.SizeTitle(instead.Offer.Size)), Less: less, Href: "/start?" + q.Encode()}
 }

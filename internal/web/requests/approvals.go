@@ -255,6 +255,11 @@ func (w *Pages) stepsModel(k page.Call, r request.Request) (models []ui.StepMode
 			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At",
 				say.At(at).Exact))
 		}
+		if item.State == ui.StepFailed && !r.DecidedAt.IsZero() {
+			at := say.Ago(r.DecidedAt)
+			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.Text(r.Decision.Sentence))
+			item.Time = &at
+		}
 		if item.State == ui.StepCurrent {
 			item.Explanation = strings.TrimSpace(w.whoDecides(k, r) + " " + item.Explanation)
 		}

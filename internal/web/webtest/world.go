@@ -161,9 +161,20 @@ func (m metrics) CardRanges(_ context.Context, _, uuid string, span gpumetrics.S
 	if m.world.RangesErr != nil {
 		return gpumetrics.Ranges{}, m.world.RangesErr
 	}
-	r := m.world.Pasts[uuid]
-	r.Span = span
-	return r, nil
+	return over(m.world.Pasts[uuid], span), nil
+}
+
+// over is what was recorded, drawn out over another span.
+func over(r gpumetrics.Ranges, span gpumetrics.Span) gpumetrics.Ranges {
+	r.Span, r.Lines = span, slices.Clone(r.Lines)
+	for i := range r.Lines {
+		points := slices.Clone(r.Lines[i].Points)
+		for j := range points {
+			points[j].At = Now.Add(-span.Long * time.Duration(len(points)-1-j) / time.Duration(max(1, len(points)-1)))
+		}
+		r.Lines[i].Points = points
+	}
+	return r
 }
 
 // Past is what cards did in an hour that is over.

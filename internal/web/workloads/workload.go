@@ -450,7 +450,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}
 	}
-	m.Over, m.Failed = item.Over(), item.State == workload.Failed
+	m.Over, m.Failed, m.Stopped = item.Over(), item.State == workload.Failed, item.State == workload.Stopped
 	if item.Size.MaxLease > 0 && !m.Over {
 		m.Longest = say.Duration(item.Size.MaxLease.Std())
 	}

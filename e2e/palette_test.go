@@ -19,6 +19,8 @@ func TestTheCommandPalette(t *testing.T) {
 	p.do(p.assert.Locator(p.at("#gp-palette [role=option][aria-selected=true]")).ToContainText("Capacity"))
 	p.do(p.assert.Locator(p.at("[data-test=palette-input]")).ToHaveAttribute("aria-activedescendant",
 		regexp.MustCompile("gp-option-")))
+	// what was found before is dim while more is looked for
+	p.do(p.assert.Locator(p.at("#gp-palette")).Not().ToHaveAttribute("aria-busy", "true"))
 	p.accessible()
 	p.fill("[data-test=palette-input]", "start a")
 	p.do(p.assert.Locator(p.at("#gp-palette [data-test=do-notebook][aria-selected=true]")).ToBeVisible())

@@ -10,8 +10,8 @@ import (
 )
 
 // counting counts what a person does with a pointer on a page of the portal, and whether the page had to be scrolled
-// for it. The counts are kept for the tab, because most clicks lead to another page. A click that the driver takes back,
-// since something moved between its aim and the click, ends at the window and is not counted.
+// for it. The counts are kept for the tab, because most clicks lead to another page. A click that the driver takes
+// back, since something moved between its aim and the click, ends at the window and is not counted.
 const counting = `(() => {
 	const add = (key) => sessionStorage.setItem(key, 1 + Number(sessionStorage.getItem(key) ?? 0))
 	document.addEventListener('pointerdown', (e) => {
@@ -46,7 +46,7 @@ func (p *person) walks(from string, w path) {
 	p.t.Helper()
 	p.open(from)
 	_, err := p.page.Evaluate(`() => {
-		sessionStorage.removeItem('test-clicks'); sessionStorage.removeItem('test-hits'); sessionStorage.removeItem('test-scrolls') }`)
+		for (const key of ['test-clicks', 'test-hits', 'test-scrolls']) sessionStorage.removeItem(key) }`)
 	p.do(err)
 	began := time.Now()
 	w.walk(p)

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func TestARequestIsASentence(t *testing.T) {
@@ -32,6 +33,27 @@ func TestARequestIsASentence(t *testing.T) {
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
 	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
+}
+
+// TestADecisionSaysWhatItTakes: all replicas of a start count; an extension takes nothing that is not held already.
+func TestADecisionSaysWhatItTakes(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	r := w.Request("r-anna1")
+	r.Spec.Replicas = workload.Range{Min: 2, Max: 2}
+	w.PutRequest(r)
+	doc := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	wantText(t, doc, "quota", "1 of 2, 3 after")
+	wantText(t, doc, "capacity", "1 of 2 available, 0 after")
+	r = w.Request("r-anna1")
+	r.Kind = request.ExtendKind
+	w.PutRequest(r)
+	for _, bar := range []string{"quota", "capacity"} {
+		got := textOf(part(read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), bar))
+		if strings.Contains(got, "after") || strings.Contains(got, "this one") {
+			t.Errorf("an extension takes nothing, got %q", got)
+		}
+	}
 }
 
 // TestTheListLeadsToDecisions: those who can decide a request, and nobody else.

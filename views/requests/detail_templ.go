@@ -608,12 +608,12 @@ type BarsModel struct {
 	Seats  *ui.MeterModel
 }
 
-// StockModel is what there is of the size; Start takes one of it now.
+// StockModel is what there is of the size; Takes is how many of it an approval starts now, 0 for none.
 type StockModel struct {
 	Known bool
 	Free  int
 	Total int
-	Start bool
+	Takes int
 }
 
 // QuotaModel is how many of a size a team may hold and holds; Refuses is true where that is against the request.
@@ -621,6 +621,7 @@ type QuotaModel struct {
 	Team    string
 	Used    int
 	Limit   int
+	Takes   int // what an approval adds
 	Refuses bool
 	Smaller bool   // a smaller size can be granted instead
 	Change  string // page of the team's quota, for who may change it; "" for others
@@ -661,7 +662,7 @@ func Bars(m BarsModel) templ.Component {
 		var templ_7745c5c3_Var18 string
 		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 228, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 229, Col: 80}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var18)
 		if templ_7745c5c3_Err != nil {
@@ -743,18 +744,20 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 	}
 	whole, held := float64(max(m.Total, 1)), max(0, m.Total-m.Free)
 	bar := ui.MeterModel{Label: say.S("requests.free_now"), Legend: true, Test: "capacity",
-		Value: say.S("requests.free_change", "Before", m.Free, "After", max(0, m.Free-1), "Total", m.Total),
+		Value: say.S("requests.free_of", "Free", m.Free, "Total", m.Total),
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole,
 			Words: say.S("requests.held", "Count", held)}}}
 	switch {
 	case raise != nil:
-		bar.Value = say.S("requests.free_of", "Free", m.Free, "Total", m.Total)
 		if raise.Amount > m.Total {
 			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_beyond", "Total", m.Total)
 		}
-	case m.Start && m.Free > 0:
-		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole,
-			Words: say.S("start.this_one")})
+	case m.Takes > 0:
+		bar.Value = say.S("requests.free_change", "Before", m.Free, "After", max(0, m.Free-m.Takes), "Total", m.Total)
+		if taken := min(m.Takes, m.Free); taken > 0 {
+			bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(taken) / whole,
+				Words: say.S("start.this_one")})
+		}
 	}
 	return bar
 }
@@ -773,9 +776,6 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 	bar := ui.MeterModel{Label: say.S("requests.quota", "Team", q.Team), Legend: true, Test: "quota",
 		Value:    say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
-	if q.Used < q.Limit {
-		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+1)
-	}
 	if q.Used > 0 {
 		bar.Segments[0].Words = say.S("requests.held", "Count", q.Used)
 	}
@@ -785,8 +785,10 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 			bar.Detail = say.S("requests.quota_full_smaller")
 		}
 	}
-	if q.Used < q.Limit {
-		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole,
+	if q.Takes > 0 && q.Used < q.Limit {
+		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+q.Takes)
+		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis,
+			Share: float64(min(q.Takes, q.Limit-q.Used)) / whole,
 			Words: say.S("start.this_one")})
 	}
 	return bar

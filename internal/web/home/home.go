@@ -287,13 +287,14 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 	return m, err
 }
 
-// decided are the requests that people decided last, of those that the reader may see: what was right lately helps with
-// what waits.
+// decided are the last decisions of people about the newest requests that the reader may see: what was right lately
+// helps with what waits.
 func (w *Pages) decided(k page.Call) ([]home.DecidedModel, error) {
 	last, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeVisible,
-		request.Filter{Decider: request.DeciderPerson, Limit: decidedShown})
+		request.Filter{Decider: request.DeciderPerson, Limit: page.RowsPerPage})
+	slices.SortStableFunc(last, func(a, b request.Request) int { return b.DecidedAt.Compare(a.DecidedAt) })
 	var rows []home.DecidedModel
-	for _, r := range last {
+	for _, r := range last[:min(decidedShown, len(last))] {
 		rows = append(rows, home.DecidedModel{State: blocks.RequestState(k.Words, r, true), At: k.Words.Ago(r.DecidedAt),
 			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.RequestPath(r.ID)}})

@@ -378,6 +378,14 @@ func (w *Pages) lessModel(say page.Words, r request.Request, was typed, problems
 		Most:  r.Spec.Lease.String()}
 }
 
+// started is how many of its size an approval starts at once; 0 for what runs already.
+func started(r request.Request) int {
+	if r.Kind != request.StartKind {
+		return 0
+	}
+	return r.Spec.Replicas.Least()
+}
+
 // takes is what an approval would take from others: free capacity, the team's quota, license seats.
 func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error) {
 	switch r.Kind {
@@ -388,7 +396,7 @@ func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error
 	}
 	fit := w.fit(k.Ctx, r)
 	m := requests.BarsModel{Stock: requests.StockModel{Known: fit.Known, Free: fit.Free, Total: fit.Total,
-		Start: r.Kind == request.StartKind}}
+		Takes: started(r)}}
 	var err error
 	if m.Quota, err = w.quotaModel(k, r); err != nil {
 		return m, err

@@ -34,7 +34,7 @@ func (w *Pages) quotaModel(k page.Call, r request.Request) (*requests.QuotaModel
 	}
 	quotas, err := w.Quotas.Of(k.Ctx, t)
 	q := quotas[r.Spec.Size.Name]
-	m := &requests.QuotaModel{Team: t.Display(), Used: q.Used, Limit: q.Limit,
+	m := &requests.QuotaModel{Team: t.Display(), Used: q.Used, Limit: q.Limit, Takes: started(r),
 		Refuses: q.Full() && r.Kind == request.StartKind}
 	if m.Refuses {
 		m.Smaller = len(request.Smaller(w.Site().Catalog, r)) > 0

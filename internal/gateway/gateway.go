@@ -98,6 +98,7 @@ type Gateway struct {
 	passes  passes
 	shared  sharedWorkloads
 	traffic keyCounts
+	writing sync.Mutex // held by the one Flush that writes
 	loads   loads
 	wakes   wakes
 	visits  visits

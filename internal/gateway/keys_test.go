@@ -255,6 +255,41 @@ func TestCountsAreWrittenAtTheEnd(t *testing.T) {
 	})
 }
 
+// slowKeys writes when it is told to.
+type slowKeys struct {
+	*world
+	began, write chan struct{}
+}
+
+func (s slowKeys) AddKeyTraffic(ctx context.Context, list []endpointkey.Traffic) error {
+	s.began <- struct{}{}
+	<-s.write
+	return s.world.AddKeyTraffic(ctx, list)
+}
+
+// A gateway that closes while the watch writes waits for that write: the process ends after it.
+func TestCloseWaitsForAWriteUnderWay(t *testing.T) {
+	slow := slowKeys{began: make(chan struct{}), write: make(chan struct{})}
+	w := newWorld(t, func(o *Options, _ *PodsOptions) {
+		slow.world = o.Keys.(*world)
+		o.Keys = slow
+	})
+	_ = text(t, w.chat("ep-anna", "{}", w.key("a", "ep-anna", endpointkey.Limits{})...))
+	<-slow.began // the watch writes the only call there was
+	written := make(chan int)
+	go func() {
+		w.gw.Close()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		written <- len(w.taken)
+	}()
+	time.Sleep(50 * time.Millisecond) // for Close to come too far
+	close(slow.write)
+	if n := <-written; n != 1 {
+		t.Errorf("want the call written when Close returns, got %d", n)
+	}
+}
+
 // TestTenThousandKeys: each opens its endpoint, one that is revoked among them does not, and none is remembered once it
 // is not used any more.
 func TestTenThousandKeys(t *testing.T) {

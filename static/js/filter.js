@@ -18,11 +18,13 @@ function apply(form) {
   const field = form.querySelector('input[type="search"]');
   if (!field) return;
   const wanted = field.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const key = form.querySelector('select[data-filter-key]');
   const rows = rowsOf(form);
   let left = 0;
   for (const row of rows) {
     const text = (row.dataset.filter ?? row.textContent).toLocaleLowerCase();
-    row.hidden = !wanted.every((word) => text.includes(word));
+    row.hidden = !wanted.every((word) => text.includes(word)) ||
+      Boolean(key?.value) && row.dataset[key.dataset.filterKey] !== key.value;
     if (!row.hidden) left++;
   }
   heads(form);

@@ -740,13 +740,13 @@ var nodeKinds = map[string]ui.Kind{"": ui.OK, "off": ui.Off, "warning": ui.Warni
 
 func gpuActions(ctx context.Context, m GPUModel) []ui.ActionModel {
 	say := ui.L(ctx)
-	list := []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_node"), Small: true, Href: m.ToNode,
-		Test: "to-node"}}}
+	list := []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_node"), Kind: ui.LinkLike, Small: true,
+		Href: m.ToNode, Test: "to-node"}}}
 	if m.ToHealth != "" {
-		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_health"), Small: true,
-			Href: m.ToHealth, Test: "to-health"}})
+		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("fleet.map.to_health"),
+			Kind: ui.LinkLike, Small: true, Href: m.ToHealth, Test: "to-health"}})
 	}
-	return slices.Concat(list, quarantine(ctx, m.ChangeCard), quarantine(ctx, m.ChangeNode))
+	return slices.Concat(quarantine(ctx, m.ChangeCard), quarantine(ctx, m.ChangeNode), list)
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -264,7 +264,7 @@ func listFilter(ctx context.Context, m FilterModel) ui.FilterBarModel {
 		state.Options = append(state.Options, ui.OptionModel{Value: s, Label: ui.UpperFirst(say.S("request.state." + s))})
 	}
 	decider := ui.FieldModel{ID: "requests-by", Name: "by", Kind: ui.SelectField, Label: say.S("requests.filter_by"),
-		Value: m.Decider, Test: "filter-by"}
+		HideLabel: true, Value: m.Decider, Test: "filter-by"}
 	for _, d := range m.Deciders {
 		decider.Options = append(decider.Options, ui.OptionModel{Value: d, Label: say.S("requests.by." + d)})
 	}

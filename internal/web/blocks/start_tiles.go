@@ -31,6 +31,19 @@ var classBounds = []struct {
 	class sizeClass
 }{{10, class10}, {24, class24}, {80, class80}}
 
+// SizeClasses are the classes of some sizes, as the page orders them.
+func SizeClasses(sizes []catalog.Size) (classes []string) {
+	for _, class := range sizeClasses {
+		if slices.ContainsFunc(sizes, func(s catalog.Size) bool { return classOf(s) == class }) {
+			classes = append(classes, string(class))
+		}
+	}
+	return classes
+}
+
+// SizeClass is the class of a size: "cpu", "10", "24", "80", "large" or "other".
+func SizeClass(s catalog.Size) string { return string(classOf(s)) }
+
 func classOf(s catalog.Size) sizeClass {
 	a := s.Accelerator
 	switch {

@@ -124,7 +124,25 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 		requestable = append(requestable, o)
 	}
 	m.Levels = levels(say, requestable)
+	if len(m.Rows) >= longTable {
+		m.Memories = memories(say, requestable)
+	}
 	return m
+}
+
+// longTable is how many sizes are no longer found at a glance.
+const longTable = 9
+
+// memories are the classes of GPU memory of what is offered, to filter by.
+func memories(say page.Words, offers []request.Offer) (list []ui.OptionModel) {
+	sizes := make([]catalog.Size, len(offers))
+	for i, o := range offers {
+		sizes[i] = o.Size
+	}
+	for _, class := range blocks.SizeClasses(sizes) {
+		list = append(list, ui.OptionModel{Value: class, Label: say.S("start.class." + class)})
+	}
+	return list
 }
 
 // sizeRow is a line of the table.
@@ -135,7 +153,7 @@ func (w *Pages) sizeRow(k page.Call, form blocks.StartForm, o request.Offer) sta
 		Tech:  say.Say(w.Site().Catalog.TechnologyWord(s.Technology)),
 		Level: page.UpperFirst(say.Say(catalog.IsolationWord(s.Isolation))),
 		Free:  freeModel(say, o), FreeCount: strconv.Itoa(o.Fit.Free), Price: say.MoneyPerHour(s.PricePerHour),
-		Minor: strconv.FormatInt(s.PricePerHour.Minor, 10), Needs: needs(say, o),
+		Class: blocks.SizeClass(s), Minor: strconv.FormatInt(s.PricePerHour.Minor, 10), Needs: needs(say, o),
 		Checked: s.Name == form.Size}
 	row.Size.Detail = rowDetail(say, s)
 	if s.Accelerator.MemoryGiB > 0 {

@@ -183,7 +183,7 @@ var workloadScenes = []Scene{
 	{"workload", "metrics, nothing measured", Anna, Busy, "/workloads/w-llm-chat/metrics?range=30d&pause=1", nil},
 	{"workload", "metrics, no GPU", Anna, Busy, "/workloads/w-old-notes/metrics", nil},
 	{"workload", "metrics, still being read", Anna, slow, "/workloads/w-train-resnet/metrics?range=90d", nil},
-	{"workload", "history", Anna, Busy, "/workloads/w-train-resnet/history", nil},
+	{"workload", "history", Anna, livedIn, "/workloads/w-train-resnet/history", nil},
 	{"workload", "extend", Anna, Busy, "/workloads/w-train-resnet/extend", nil},
 	{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}},

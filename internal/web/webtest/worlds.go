@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -44,6 +46,31 @@ func withBudget(d budget.Draft) func(Scope) *World {
 var budgeted = withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 
 var overdrawn = withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
+
+// livedIn has a notebook in which somebody worked all morning.
+func livedIn(s Scope) *World {
+	w := Busy(s)
+	item := w.Work("w-train-resnet")
+	before := func(d time.Duration) time.Time { return Now.Add(-d) }
+	anna := func(kind audit.Kind, ago time.Duration, detail i18n.Text) audit.Event {
+		e := audit.By(w.Actor(Anna), kind, before(ago))
+		e.Detail = detail
+		return e
+	}
+	warned := audit.By(identity.System(), audit.LeaseWarned, before(40*time.Minute))
+	for _, e := range []audit.Event{
+		anna(audit.TerminalOpened, 170*time.Minute, i18n.T("terminal.opened", "Container", "main")),
+		anna(audit.FileUploaded, 165*time.Minute, i18n.Text{}),
+		anna(audit.EmbedCreated, 90*time.Minute, i18n.Text{}),
+		warned,
+		anna(audit.WorkloadExtended, 35*time.Minute, i18n.T("workload.lease_until", "Until",
+			item.Lease.Until.Format(time.RFC3339))),
+	} {
+		e.Workload, e.Tenant = string(item.ID), item.Tenant
+		check(w.Append(bg, e))
+	}
+	return w
+}
 
 // month is a world that people have worked in for three weeks, with what became of an approved request, a budget, and
 // how busy the GPUs were.

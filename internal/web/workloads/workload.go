@@ -199,17 +199,21 @@ func (w *Pages) workloadTabs(k page.Call, item workload.Workload, current worklo
 		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
 			Test: "tab-" + string(t)}
 	}
-	items := []ui.TabModel{tab(workloadview.Overview, path), tab(workloadview.Connect, connectPath(path))}
+	items := []ui.TabModel{tab(workloadview.Overview, path)}
+	alive := item.Result == nil // a job that has ended has no pod to connect to
+	if alive || current == workloadview.Connect {
+		items = append(items, tab(workloadview.Connect, connectPath(path)))
+	}
 	if item.Kind == catalog.Endpoint {
 		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)), tab(workloadview.Calls, path+"/traffic"))
 	}
 	if identity.Can(k.Actor, identity.ReadLogs, item.ResourceAt(say.Now)) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
 	}
-	if w.Terminals.Rules().Permit(k.Actor, item, say.Now) == nil {
+	if (alive || current == workloadview.Terminal) && w.Terminals.Rules().Permit(k.Actor, item, say.Now) == nil {
 		items = append(items, tab(workloadview.Terminal, terminalPath(item.ID)))
 	}
-	if w.Terminals.Rules().PermitFiles(k.Actor, item, say.Now) == nil {
+	if (alive || current == workloadview.Files) && w.Terminals.Rules().PermitFiles(k.Actor, item, say.Now) == nil {
 		items = append(items, tab(workloadview.Files, filesPath(item.ID, "", "")))
 	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),

@@ -77,7 +77,7 @@ func TestAScheduleStopsAndStarts(t *testing.T) {
 
 	o := signIn(t, "otto", look{})
 	o.open("/team/vision")
-	o.click("[data-test=team-schedule] > summary")
+	o.click("[data-test=tab-settings]")
 	o.selects("[data-test=hours-mode]", "own")
 	o.fill("[data-test=hours-zone]", "Europe/Berlin")
 	o.fill("#holidays", "2027-03-29 Easter Monday")

@@ -33,7 +33,7 @@ func TestEveryPageInEveryLook(t *testing.T) {
 		"dana": {"/", "/start", "/start?all=1", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend",
 			w + "/delete", "/requests",
 			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/fleet/use/holders", "/licenses", "/usage",
-			"/start/size", "/team", "/team/vision", "/team/vision/quota?size=h100", "/account",
+			"/start/size", "/team", "/team/vision", "/team/vision/settings", "/team/vision/quota?size=h100", "/account",
 			"/account/notifications", "/api/docs", "/api/docs/submit-request", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/delegations", "/"},

@@ -11,16 +11,16 @@ import (
 func TeamTabs(k page.Call, team, current string) ui.TabsModel {
 	m := ui.TabsModel{Label: k.Words.S("team.title")}
 	for _, t := range []struct {
-		id, path, icon string
-		action         identity.Action
-	}{{"quota", page.TeamQuotaPath(team), "pulse", identity.ReadTenant}, {"members", page.TeamPath(team), "team",
-		identity.ReadMembers}, {"budget", page.BudgetPath(team), "budget", identity.ReadBudget},
-		{"images", page.TeamImagesPath(team), "image", identity.ReadTenant},
-		{"volumes", page.TeamVolumesPath(team), "storage", identity.ReadTenant},
-		{"datasets", page.DatasetsPath(team), "image", identity.ReadTenant},
-		{"secrets", page.TeamSecretsPath(team), "lock", identity.ReadSecrets}} {
+		id, path string
+		action   identity.Action
+	}{{"quota", page.TeamQuotaPath(team), identity.ReadTenant}, {"members", page.TeamPath(team), identity.ReadMembers},
+		{"budget", page.BudgetPath(team), identity.ReadBudget}, {"images", page.TeamImagesPath(team), identity.ReadTenant},
+		{"volumes", page.TeamVolumesPath(team), identity.ReadTenant},
+		{"datasets", page.DatasetsPath(team), identity.ReadTenant},
+		{"secrets", page.TeamSecretsPath(team), identity.ReadSecrets},
+		{"settings", page.TeamSettingsPath(team), identity.ReadMembers}} {
 		if identity.Can(k.Actor, t.action, identity.Resource{Tenant: team}) {
-			m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("team." + t.id), Href: t.path, Icon: t.icon,
+			m.Items = append(m.Items, ui.TabModel{Label: k.Words.S("team." + t.id), Href: t.path,
 				Current: t.path == current, Test: "tab-" + t.id})
 		}
 	}

@@ -228,12 +228,12 @@ func (w *Frame) RequestTabs(k Call, current string, waiting int) *ui.TabsModel {
 	if !w.Approvals.Decides(k.Actor) {
 		return nil
 	}
-	tab := func(id, path, icon string) ui.TabModel {
-		return ui.TabModel{Label: k.Words.S("requests.tab_" + id), Href: path, Icon: icon, Current: path == current,
+	tab := func(id, path string) ui.TabModel {
+		return ui.TabModel{Label: k.Words.S("requests.tab_" + id), Href: path, Current: path == current,
 			Test: "tab-" + id}
 	}
-	m := &ui.TabsModel{Label: k.Words.S("requests.title"), Items: []ui.TabModel{tab("mine", "/requests", "requests"),
-		tab("approve", "/approvals", "check"), tab("delegations", DelegationsPath, "team")}}
+	m := &ui.TabsModel{Label: k.Words.S("requests.title"), Items: []ui.TabModel{tab("mine", "/requests"), tab("approve", "/approvals"),
+		tab("delegations", DelegationsPath)}}
 	m.Items[1].Count = waiting
 	return m
 }

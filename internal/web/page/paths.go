@@ -85,6 +85,9 @@ func DatasetsPath(team string) string { return TeamPath(team) + "/datasets" }
 // TeamPath is where a team is.
 func TeamPath(name string) string { return "/team/" + url.PathEscape(name) }
 
+// TeamSettingsPath is what starts of a team begin with, and when its workloads run.
+func TeamSettingsPath(name string) string { return TeamPath(name) + "/settings" }
+
 // WorkloadPath is where a workload is.
 func WorkloadPath(id workload.ID) string { return "/workloads/" + string(id) }
 

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/schedule"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -65,26 +63,4 @@ func (w *Pages) hoursForm(say page.Words, team string, typed teamHours,
 	return teamview.HoursFormModel{Action: page.TeamPath(team) + "/schedule",
 		Fields: blocks.HoursFields(say, typed.HoursForm, modes, wrong, ""),
 		Dates:  teamview.FieldModel{Value: typed.dates, Error: wrong("holidays")}}
-}
-
-func (w *Pages) teamSchedule(c echo.Context) error {
-	k, name := w.CallOf(c), c.Param("name")
-	posted, err := c.FormParams()
-	if err != nil {
-		return err
-	}
-	typed := teamHours{blocks.ReadHours(posted, ""), posted.Get("holidays")}
-	_, err = w.Tenants.SaveSchedule(k.Ctx, k.Actor, name, typed.Hours(), schedule.ParseHolidays(typed.dates))
-	if !fault.Is(err, fault.Invalid) {
-		return w.teamChanged(c, k, "team-schedule", err)
-	}
-	e, viewErr := w.Tenants.Visible(k.Actor, name)
-	if viewErr != nil {
-		return viewErr
-	}
-	v, viewErr := w.teamMembersView(k, e, page.ProblemsOf(err), typed)
-	if viewErr != nil {
-		return viewErr
-	}
-	return w.Reply(c, k, page.Page{Name: w.teamMembersPage().Name}, v, page.StatusOf(err))
 }

@@ -25,8 +25,7 @@ func (w *Pages) teamMembers(k page.Call) (page.View, error) {
 	return w.teamMembersView(k, e, nil)
 }
 
-func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Field,
-	typed ...teamHours) (page.View, error) {
+func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Field) (page.View, error) {
 	members, err := w.Tenants.Members(k.Ctx, k.Actor, e.Name)
 	if err != nil {
 		return page.View{}, err
@@ -34,7 +33,7 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 	say, manages := k.Words, identity.Can(k.Actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: blocks.TeamTabs(k, e.Name, page.TeamPath(e.Name)),
 		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
-		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
+		Header: ui.HeaderModel{Title: e.Display(),
 			Crumbs: teamCrumbs(k, e, "")}}
 	people, list := page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
 		say.S("team.members"), byPerson(members), memberKeys)
@@ -50,12 +49,10 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 		m.Roles = append(m.Roles, teamview.RoleChoiceModel{ID: string(role),
 			Word: page.UpperFirst(say.Say(page.RoleWord(role)))})
 	}
-	m.Hours = w.hoursModel(say, e.Name)
 	if manages {
-		if m.Manage, err = w.teamManage(k, e, problems); err != nil {
+		if m.Manage, err = w.teamManage(k, e); err != nil {
 			return page.View{}, err
 		}
-		m.Manage.Hours = w.hoursForm(say, e.Name, append(typed, w.hoursOf(e))[0], problems)
 	}
 	return page.View{Title: e.Display(), Nav: page.TeamPlace(k, e.Name), Body: teamview.Members(m)}, nil
 }
@@ -131,11 +128,10 @@ func barredWords(say page.Words, member tenant.Membership) string {
 	return say.S("team.barred", "Names", strings.Join(names, ", "))
 }
 
-func (w *Pages) teamManage(k page.Call, e tenant.Entry, problems []fault.Field) (*teamview.ManageModel, error) {
+func (w *Pages) teamManage(k page.Call, e tenant.Entry) (*teamview.ManageModel, error) {
 	say, typed := k.Words, k.Get("q")
 	m := &teamview.ManageModel{Search: blocks.PeopleSearch(say, page.TeamPath(e.Name), typed),
-		Add: page.TeamPath(e.Name) + "/members", Role: string(identity.Developer),
-		Defaults: w.defaultsModel(say, e, problems)}
+		Add: page.TeamPath(e.Name) + "/members", Role: string(identity.Developer)}
 	if err := w.Tenants.MayName(k.Actor); err != nil {
 		m.NoApprovers = say.Text(fault.As(err).Sentence)
 	}
@@ -182,26 +178,6 @@ func heldToken(say page.Words, team string, t tenant.HeldToken) teamview.TokenMo
 	return teamview.TokenModel{Token: m, Holder: t.Holder.Name}
 }
 
-// defaultsModel offers what the team may use.
-func (w *Pages) defaultsModel(say page.Words, e tenant.Entry, problems []fault.Field) teamview.DefaultsModel {
-	field := func(name, value string) teamview.FieldModel {
-		return teamview.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
-	}
-	m := teamview.DefaultsModel{Action: page.TeamPath(e.Name) + "/defaults", Size: field("size", e.Defaults.Size),
-		Image: field("image", e.Defaults.Image), Lease: field("lease", e.Defaults.Lease)}
-	for _, s := range w.Site().Catalog.Sizes {
-		if s.OfferedTo(e.Name) {
-			m.Sizes = append(m.Sizes, ui.OptionModel{Value: s.Name, Label: say.SizeTitle(s)})
-		}
-	}
-	for _, i := range w.Site().ImagesFor(e.Name) {
-		if i.OfferedTo(e.Name) {
-			m.Images = append(m.Images, ui.OptionModel{Value: i.Name, Label: blocks.ImageTitle(say, i)})
-		}
-	}
-	return m
-}
-
 // teamChanged answers a change of a team: back to its page, or the page with what is wrong.
 func (w *Pages) teamChanged(c echo.Context, k page.Call, flash string, err error, of ...string) error {
 	name := c.Param("name")
@@ -242,13 +218,6 @@ func (w *Pages) memberRemove(c echo.Context) error {
 	err := w.Tenants.RemoveMember(k.Ctx, k.Actor, c.Param("name"), identity.PersonID(c.Param("person")),
 		identity.Role(c.Param("role")))
 	return w.teamChanged(c, k, "member-removed", err, c.Param("name"), c.Param("person"), c.Param("role"))
-}
-
-func (w *Pages) teamDefaults(c echo.Context) error {
-	k := w.CallOf(c)
-	_, err := w.Tenants.SaveDefaults(k.Ctx, k.Actor, c.Param("name"), tenant.Defaults{Size: c.FormValue("size"),
-		Image: c.FormValue("image"), Lease: c.FormValue("lease")})
-	return w.teamChanged(c, k, "tenant-saved", err)
 }
 
 func (w *Pages) memberTokenRevoke(c echo.Context) error {

@@ -23,6 +23,7 @@ func (w *Pages) Routes() []page.Route {
 		page.Post("/storage/:name/keep", identity.KeepVolume, w.volumeKeep),
 		w.Shows("/team", identity.ReadTenant, w.teamPage()),
 		w.Shows("/team/:name", identity.ReadMembers, w.teamMembersPage()),
+		w.Shows("/team/:name/settings", identity.ReadMembers, w.teamSettingsPage()),
 		page.Post("/team/:name/members", identity.ChangeMembers, w.memberAdd),
 		page.Post("/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove),
 		page.Post("/team/:name/defaults", identity.ChangeMembers, w.teamDefaults),
@@ -82,6 +83,10 @@ func (w *Pages) teamPage() page.Page {
 
 func (w *Pages) teamMembersPage() page.Page {
 	return page.Page{Name: "team-members", Build: w.teamMembers}
+}
+
+func (w *Pages) teamSettingsPage() page.Page {
+	return page.Page{Name: "team-settings", Build: w.teamSettings}
 }
 
 func (w *Pages) teamImagesPage() page.Page {

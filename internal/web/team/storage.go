@@ -28,7 +28,7 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q")}
+	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Tiles: w.storageTiles(say, volumes)}
 	if m.Text != "" {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}

@@ -204,13 +204,50 @@ const month = usage.MonthHours * time.Hour
 
 // monthly is what a volume costs from now on; "" where storage has no price.
 func (w *Pages) monthly(say page.Words, v workload.Volume) string {
-	if w.Workloads.Prices == nil {
-		return ""
-	}
-	cost := w.Workloads.Prices().ExtraCosts(v.Tenant, int64(v.GiB), usage.Seats{},
-		usage.Span{From: say.Now, Until: say.Now.Add(month)}, w.Site().Catalog.Currency()).Storage
+	cost := w.monthlyCost(say, v)
 	if cost.Minor == 0 {
 		return ""
 	}
 	return say.S("storage.monthly", "Cost", say.Money(cost))
+}
+
+func (w *Pages) monthlyCost(say page.Words, v workload.Volume) usage.Money {
+	if w.Workloads.Prices == nil {
+		return usage.Money{}
+	}
+	return w.Workloads.Prices().ExtraCosts(v.Tenant, int64(v.GiB), usage.Seats{},
+		usage.Span{From: say.Now, Until: say.Now.Add(month)}, w.Site().Catalog.Currency()).Storage
+}
+
+// storageTiles sum up all storage of a list, whatever its filter leaves; none where there is none.
+func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume) []ui.TileModel {
+	if len(volumes) == 0 {
+		return nil
+	}
+	var gib, unused int
+	var cost usage.Money
+	var next time.Time
+	for _, v := range volumes {
+		gib += v.GiB
+		if c := w.monthlyCost(say, v.Volume); c.Minor > 0 {
+			cost = usage.Money{Minor: cost.Minor + c.Minor, Currency: c.Currency}
+		}
+		if until := w.Workloads.Retention.Until(v.Volume); !until.IsZero() && !v.OfTeam() {
+			unused++
+			if next.IsZero() || until.Before(next) {
+				next = until
+			}
+		}
+	}
+	tiles := []ui.TileModel{{Label: say.S("storage.tile_total"), Value: say.GiB(float64(gib)),
+		Detail: say.S("storage.tile_volumes", "Count", len(volumes)), Test: "storage-total"}}
+	if cost.Minor > 0 {
+		tiles = append(tiles, ui.TileModel{Label: say.S("storage.tile_cost"), Value: say.Money(cost),
+			Detail: say.S("storage.tile_cost_detail"), Test: "storage-cost"})
+	}
+	idle := ui.TileModel{Label: say.S("storage.tile_unused"), Value: say.Number(float64(unused)), Test: "storage-unused"}
+	if !next.IsZero() {
+		idle.Detail = say.S("storage.tile_next", "Time", say.At(next).Exact)
+	}
+	return append(tiles, idle)
 }

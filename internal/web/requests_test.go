@@ -164,8 +164,9 @@ func TestDeciding(t *testing.T) {
 	if r.State != request.Approved || r.Decision.Note != "For today." || r.Decision.By != webtest.Carla.ID {
 		t.Errorf("want it approved by Carla with a note, got %+v", r.Decision)
 	}
-	wantText(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
-		"Carla Conti approved it", "For today.", "Go to the workload")
+	approved := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantText(t, approved, "request-verdict", "Carla Conti approved it", "For today.")
+	wantText(t, approved, "to-workload", "Go to the workload")
 
 	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}, "seen": {"1"}}),
 		http.StatusConflict)

@@ -218,8 +218,10 @@ type ListModel struct {
 	// Welcome stands there for somebody who has nothing at all.
 	Welcome *WelcomeModel
 	List    ui.ListModel
-	Text    string // that the rows were filtered by
-	Clear   string // address without the filter; "" where there is none
+	Text    string           // that the rows were filtered by
+	State   string           // group of states that is shown; "" for all
+	States  []ui.OptionModel // groups of states to choose from; none where all rows are in sight
+	Clear   string           // address without the filter; "" where there is none
 }
 
 // List is the table of the page.
@@ -284,7 +286,7 @@ func List(m ListModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				templ_7745c5c3_Err = ui.FilterBar(m.List.FilterBar(ui.FilterBarModel{Action: "/", Label: ui.L(ctx).S("home.filter"),
-					Switch: m.Switch, Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Value: m.Text,
+					Switch: m.Switch, Fields: stateField(ctx, m), Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Value: m.Text,
 						Label: ui.L(ctx).S("home.filter"), Placeholder: filterHint(ctx, m.List)},
 					Hidden: []ui.HiddenModel{{Name: "scope", Value: m.Scope}}, ClearURL: m.Clear}, "workloads")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -340,6 +342,16 @@ func List(m ListModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// stateField chooses a state, where the list is long.
+func stateField(ctx context.Context, m ListModel) []ui.FieldModel {
+	if len(m.States) == 0 {
+		return nil
+	}
+	return []ui.FieldModel{{ID: "home-state", Name: "state", Kind: ui.SelectField,
+		Label: ui.L(ctx).S("requests.filter_state"), HideLabel: true, Value: m.State, Options: m.States,
+		Test: "filter-state"}}
 }
 
 // filterHint says what the filter looks at: all that stands in a row, or what the server knows by name.
@@ -475,7 +487,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 212, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 224, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

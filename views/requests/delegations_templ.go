@@ -47,6 +47,7 @@ type DelegationModel struct {
 // header has a button that unfolds the form.
 func (m DelegationsModel) header(ctx context.Context) ui.HeaderModel {
 	if m.Why == "" {
+		m.Header.Lead = ui.L(ctx).S("delegation.name_lead")
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Icon: "plus", Href: "#add",
 			Label: ui.L(ctx).S("delegation.name"), Kind: ui.Secondary, Test: "delegation-add"}})
 	}
@@ -115,7 +116,7 @@ func Delegations(m DelegationsModel) templ.Component {
 					var templ_7745c5c3_Var4 string
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(m.Why)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 55, Col: 49}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 56, Col: 49}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -197,7 +198,7 @@ func Delegations(m DelegationsModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("delegation.name"), Lead: ui.L(ctx).S("delegation.name_lead"),
+				templ_7745c5c3_Err = ui.FoldCard(ui.FoldCardModel{Title: ui.L(ctx).S("delegation.name"),
 					ID: "add", Asked: len(m.Mine)+len(m.Others) > 0,
 					Open: m.Find != "" || m.Name != nil || len(m.Mine)+len(m.Others) == 0, Test: "delegation-name"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -271,7 +272,7 @@ func periods(id, title, none string, rows []DelegationModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 84, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 85, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {

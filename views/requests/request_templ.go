@@ -27,7 +27,10 @@ type RequestModel struct {
 	Again    string
 	// CloseReach takes away the access from outside that came of it.
 	CloseReach string
+	Workload   string // page of what came of it
 	Verdict    VerdictModel
+	// Became is what came of it; nil for nothing, and for who may not see it.
+	Became *BecameModel
 	// Forecast is when it will be ready; nil where that is not awaited.
 	Forecast *workload.ForecastModel
 	Facts    FactsModel
@@ -37,11 +40,16 @@ type RequestModel struct {
 
 // VerdictModel is the state as a sentence, with the way on.
 type VerdictModel struct {
-	Kind     ui.Kind
-	Title    string
-	Body     string
-	Items    []string
-	Workload string // address of what it became
+	Kind  ui.Kind
+	Title string
+	Body  string
+	Items []string
+}
+
+// BecameModel is the workload that came of a request.
+type BecameModel struct {
+	Name  ui.StackModel
+	State ui.StateModel
 }
 
 // Request has its dialog outside the region, so that it stays open.
@@ -157,7 +165,7 @@ func RequestRegion(m RequestModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(verdict(ctx, m.Verdict)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(verdict(m.Verdict)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -165,8 +173,8 @@ func RequestRegion(m RequestModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(m.Steps) > 0 {
-				templ_7745c5c3_Err = ui.Split(ui.SplitModel{Main: requested(m.Facts), Aside: approvals(m.Steps),
+			if len(m.Steps) > 0 || m.Became != nil {
+				templ_7745c5c3_Err = ui.Split(ui.SplitModel{Main: requested(m.Facts), Aside: requestAside(m),
 					AsideLabel: ui.L(ctx).S("requests.steps")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -232,7 +240,7 @@ func requested(m FactsModel) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(m.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 82, Col: 61}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 90, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -261,7 +269,7 @@ func requested(m FactsModel) templ.Component {
 	})
 }
 
-func approvals(list []ui.StepModel) templ.Component {
+func requestAside(m RequestModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -294,13 +302,73 @@ func approvals(list []ui.StepModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = steps(list).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Became != nil {
+				templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"gp-became\">")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Stack(m.Became.Name).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.State(m.Became.State.Hook("state")).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div>")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("requests.became"), Test: "became"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if len(m.Steps) > 0 {
+				templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					templ_7745c5c3_Err = steps(m.Steps).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("requests.steps")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("requests.steps")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Sections().Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -324,9 +392,9 @@ func steps(list []ui.StepModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var10 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var10 == nil {
-			templ_7745c5c3_Var10 = templ.NopComponent
+		templ_7745c5c3_Var12 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var12 == nil {
+			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
 		templ_7745c5c3_Err = ui.Steps(ui.StepsModel{Label: ui.L(ctx).S("requests.steps"), Items: list, Test: "approval-steps"}).Render(ctx, templ_7745c5c3_Buffer)
@@ -357,16 +425,12 @@ func requestActions(ctx context.Context, m RequestModel) []ui.ActionModel {
 	link("requests.turn_down", m.TurnDown, "cross", ui.DangerSecondary, "turn-down")
 	link("requests.edit", m.Edit, "edit", ui.Secondary, "edit")
 	link("requests.again", m.Again, "edit", ui.Primary, "again")
+	link("requests.to_workload", m.Workload, "arrow-right", ui.Primary, "to-workload")
 	return actions
 }
 
-func verdict(ctx context.Context, m VerdictModel) ui.NoticeModel {
-	n := ui.NoticeModel{Kind: m.Kind, Title: m.Title, Body: m.Body, Items: m.Items, Test: "request-verdict"}
-	if m.Workload != "" {
-		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("requests.to_workload"),
-			Href: m.Workload, Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
-	}
-	return n
+func verdict(m VerdictModel) ui.NoticeModel {
+	return ui.NoticeModel{Kind: m.Kind, Title: m.Title, Body: m.Body, Items: m.Items, Test: "request-verdict"}
 }
 
 // Kind is what is asked for.
@@ -423,15 +487,15 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	}
 	items = withReach(ctx, m, items)
 	items = append([]ui.DefModel{{Term: say.S("requests.col_size"), Component: workload.Size(m.Size)}}, items...)
+	if m.Storage != "" {
+		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: m.Storage})
+	}
 	items = append(items, ui.DefModel{Term: say.S("start.team"), Value: m.Team},
 		ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker},
 		ui.DefModel{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)},
 		ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"},
 		ui.DefModel{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: m.ID, Label: say.S("requests.id"),
 			Test: "request-id"})})
-	if m.Storage != "" {
-		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: m.Storage})
-	}
 	return items
 }
 

@@ -80,6 +80,7 @@ type RowModel struct {
 	Estimate string
 	Again    string // start page, filled as it was; "" for what is not asked again
 	Decide   string // page where the reader can decide it; "" for who cannot
+	Edit     string // page where its asker can change it; "" for who cannot
 	Workload string // page of what the reader's approved request started; "" for others
 }
 
@@ -137,7 +138,7 @@ func List(m ListModel) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.by_rules", "Total", m.Rules.Total) + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 57, Col: 69}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 58, Col: 69}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -179,10 +180,11 @@ func List(m ListModel) templ.Component {
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "requests", Caption: ui.L(ctx).S("requests.title"), Empty: noRequests(ctx, m),
 				Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("requests.col_what")}, {Label: ui.L(ctx).S("requests.col_size")},
-					{Label: ui.L(ctx).S("requests.col_state"), Width: "wide"},
+					{Label: ui.L(ctx).S("requests.col_what"), Width: "name"}, {Label: ui.L(ctx).S("requests.col_size")},
+					{Label: ui.L(ctx).S("requests.col_state")},
 					m.Pages.Head("asked", ui.ColumnModel{Label: ui.L(ctx).S("requests.col_asked")}),
 					m.Pages.Head("price", ui.ColumnModel{Label: ui.L(ctx).S("requests.col_price"), Numeric: true}),
+					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -457,7 +459,7 @@ func Undo(list []UndoModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.undo_left") + " ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 235, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 237, Col: 46}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -629,7 +631,7 @@ func seatLine(m SeatLineModel) templ.Component {
 				var templ_7745c5c3_Var16 string
 				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.seat_line_more", "Count", m.More))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 269, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 271, Col: 81}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -741,7 +743,7 @@ func InboxList(m InboxListModel) templ.Component {
 					var templ_7745c5c3_Var19 string
 					templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.filter_sort"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 314, Col: 52}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 316, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 					if templ_7745c5c3_Err != nil {
@@ -809,7 +811,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var23 string
 									templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue("tick-" + r.ID)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 329, Col: 29}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 331, Col: 29}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 									if templ_7745c5c3_Err != nil {
@@ -822,7 +824,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var24 string
 									templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.ResolveAttributeValue(r.Tick)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 330, Col: 24}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 332, Col: 24}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var24)
 									if templ_7745c5c3_Err != nil {
@@ -845,7 +847,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var25 string
 									templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.ResolveAttributeValue("tick-" + r.ID)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 335, Col: 64}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 337, Col: 64}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var25)
 									if templ_7745c5c3_Err != nil {
@@ -858,7 +860,7 @@ func InboxList(m InboxListModel) templ.Component {
 									var templ_7745c5c3_Var26 string
 									templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.tick", "Name", r.Asker, "Size", r.Size))
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 336, Col: 73}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 338, Col: 73}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 									if templ_7745c5c3_Err != nil {
@@ -1049,7 +1051,7 @@ func InboxList(m InboxListModel) templ.Component {
 		var templ_7745c5c3_Var31 string
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.keys"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 375, Col: 66}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 377, Col: 66}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -1333,7 +1335,7 @@ func history(prefix, id, title, lead, none string, rows []RowModel) templ.Compon
 				var templ_7745c5c3_Var41 string
 				templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 464, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/requests.templ`, Line: 466, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 				if templ_7745c5c3_Err != nil {

@@ -22,18 +22,16 @@ func Row(r RowModel) templ.Component {
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_price"), Numeric: true, Text: r.Estimate}, nil)
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Actions: true, Label: say.S("home.col_actions")}, r.action())
 		})
 	})
 }
 
-// state says why it was rejected, and offers to ask again; one that was approved leads to its workload.
+// state says why it was rejected.
 func (r RowModel) state() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		h.Raw(`<div class="gp-request-state`)
-		if r.Decide != "" {
-			h.Raw(" gp-request-state--decide")
-		}
-		h.Raw(`">`)
+		h.Raw(`<div class="gp-request-state">`)
 		h.Put(ui.State(r.State.Hook("state")))
 		if r.Note != "" {
 			h.Raw(`<div class="gp-request-note"`)
@@ -42,18 +40,21 @@ func (r RowModel) state() templ.Component {
 			h.Text(r.Note)
 			h.Raw("</div>")
 		}
-		if r.Again != "" {
-			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("requests.again"), Href: r.Again,
-				Kind: ui.LinkLike, Small: true, Test: "again"}))
-		}
-		if r.Decide != "" {
-			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("home.decide"), Href: r.Decide,
-				Kind: ui.LinkLike, Small: true, Test: "decide"}))
-		}
-		if r.Workload != "" {
-			h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S("requests.to_workload"), Href: r.Workload,
-				Kind: ui.LinkLike, Small: true, Test: "to-workload"}))
-		}
 		h.Raw("</div>")
+	})
+}
+
+// action is what one does next: decide it, ask again, or go to what came of it.
+func (r RowModel) action() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		for _, a := range []struct{ href, label, test string }{{r.Decide, "home.decide", "decide"},
+			{r.Again, "requests.again", "again"}, {r.Workload, "requests.to_workload", "to-workload"},
+			{r.Edit, "requests.edit", "edit"}} {
+			if a.href != "" {
+				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
+					Test: a.test}))
+				return
+			}
+		}
 	})
 }

@@ -111,20 +111,17 @@ func (w *Pages) ownPending(k page.Call) ([]request.Request, error) {
 
 // homeLead counts by state; what is zero is left out, but for what runs.
 func homeLead(say page.Words, p part, pending []request.Request) string {
-	all := p.everything()
-	if all+len(pending) == 0 {
+	if p.everything()+len(pending) == 0 {
 		return ""
 	}
-	running, failed := p.states[workload.Running], p.states[workload.Failed]
-	onTheirWay := p.states[workload.Queued] + p.states[workload.Starting]
-	parts := []string{say.S("home.count_running", "N", running)}
-	for _, c := range []struct {
-		id string
-		n  int
-	}{{"home.count_failed", failed}, {"home.count_waiting", onTheirWay + len(pending)},
-		{"home.count_stopped", all - running - failed - onTheirWay}} {
-		if c.n > 0 {
-			parts = append(parts, say.S(c.id, "N", c.n))
+	var parts []string
+	for _, g := range stateGroups {
+		n := g.in(p.states)
+		if g == groupWaiting {
+			n += len(pending)
+		}
+		if n > 0 || g == groupRunning {
+			parts = append(parts, say.S("home.count_"+string(g), "N", n))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -160,6 +157,10 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		w.nothingOf(k, chosen, &m)
 		return m, nil
 	}
+	m.States = stateOptions(k.Words, p, len(pending))
+	if p.chosen != "" && p.chosen != groupWaiting {
+		pending = nil
+	}
 	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
 	waiting := len(pending)
 	rows := p.total + waiting
@@ -178,7 +179,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		m.Rows = append(m.Rows, row)
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
-	m.Scope, m.Text = string(chosen), k.Get("q")
+	m.Scope, m.Text, m.State = string(chosen), k.Get("q"), string(p.chosen)
 	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
 	if p.total <= page.RowsPerPage {
 		m.List.Count = k.Words.S("web.entries", "Count", rows)
@@ -187,10 +188,28 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		m.List.Count = k.Words.S("web.entries_shown", "From", from, "To", from+len(m.Rows)-1, "Total", rows)
 		m.List.Pages.Shown = m.List.Count
 	}
-	if m.Text != "" {
+	if m.Text != "" || m.State != "" {
 		m.Clear = "/?scope=" + string(chosen)
 	}
 	return m, nil
+}
+
+// stateOptions are the groups that the list can be filtered by, where it is long.
+func stateOptions(say page.Words, p part, pending int) []ui.OptionModel {
+	if p.everything() <= page.RowsPerPage && p.chosen == "" {
+		return nil
+	}
+	options := []ui.OptionModel{{Label: say.S("requests.any_state")}}
+	for _, g := range stateGroups {
+		n := g.in(p.states)
+		if g == groupWaiting {
+			n += pending
+		}
+		if n > 0 || g == p.chosen {
+			options = append(options, ui.OptionModel{Value: string(g), Label: say.S("home.count_"+string(g), "N", n)})
+		}
+	}
+	return options
 }
 
 // comesFirst reports whether a workload stands before what waits: what one opens or has to mend.

@@ -1,7 +1,6 @@
 package home
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -28,18 +27,61 @@ type part struct {
 	list   page.List
 	total  int                    // rows that the filter leaves
 	states map[workload.State]int // of all, whatever the filter leaves
+	chosen stateGroup             // that the list shows; "" for all
 }
 
-// everything is how many there are without the filter.
-func (p part) everything() (n int) {
-	for _, count := range p.states {
-		n += count
+// stateGroup are states that a list is filtered by together, as its head counts them.
+type stateGroup string
+
+const (
+	groupRunning stateGroup = "running"
+	groupFailed  stateGroup = "failed"
+	groupWaiting stateGroup = "waiting"
+	groupStopped stateGroup = "stopped"
+)
+
+var stateGroups = []stateGroup{groupRunning, groupFailed, groupWaiting, groupStopped}
+
+func groupOf(s workload.State) stateGroup {
+	switch s {
+	case workload.Running:
+		return groupRunning
+	case workload.Failed:
+		return groupFailed
+	case workload.Queued, workload.Starting:
+		return groupWaiting
+	}
+	return groupStopped
+}
+
+// states are those of a group; nil of none, which filters nothing.
+func (g stateGroup) states() (list []workload.State) {
+	for _, s := range workload.States() {
+		if g != "" && groupOf(s) == g && s != workload.Ended {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// in counts what of the counts by state is in the group; all of them for none.
+func (g stateGroup) in(counts map[workload.State]int) (n int) {
+	for s, count := range counts {
+		if g == "" || groupOf(s) == g {
+			n += count
+		}
 	}
 	return n
 }
 
+// everything is how many there are without the filter.
+func (p part) everything() int { return stateGroup("").in(p.states) }
+
 func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) (p part, err error) {
-	p.list = page.ListOf(k, "/", orders, "scope", "q")
+	p.list = page.ListOf(k, "/", orders, "scope", "q", "state")
+	if g := stateGroup(k.Get("state")); slices.Contains(stateGroups, g) {
+		p.chosen = g
+	}
 	mine, f := chosen == page.ScopeMine, workload.Filter{Sort: workload.Sort(p.list.Sort), Down: p.list.Down}
 	if chosen == page.ScopeTeam {
 		f.Tenants = k.Actor.TenantNames()
@@ -47,17 +89,13 @@ func (w *Pages) homeWorkloads(k page.Call, chosen page.Scope) (p part, err error
 	if p.states, err = w.Workloads.Count(k.Ctx, k.Actor, mine, f); err != nil {
 		return p, err
 	}
-	p.total = p.everything()
+	counts := p.states
 	if f.Text = request.Words(k.Get("q")); len(f.Text) > 0 {
-		found, err := w.Workloads.Count(k.Ctx, k.Actor, mine, f)
-		if err != nil {
+		if counts, err = w.Workloads.Count(k.Ctx, k.Actor, mine, f); err != nil {
 			return p, err
 		}
-		p.total = 0
-		for count := range maps.Values(found) {
-			p.total += count
-		}
 	}
+	p.total, f.States = p.chosen.in(counts), p.chosen.states()
 	p.list = p.list.Within(p.total)
 	if p.list.Sort == byUse || p.list.Sort == byCost {
 		p.items, err = w.ranked(k, mine, f, p.list)

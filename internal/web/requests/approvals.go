@@ -236,6 +236,9 @@ func (w *Pages) stepsModel(k page.Call, r request.Request) (models []ui.StepMode
 			Person: true}
 		for _, c := range r.Decision.Consents {
 			if c.Step == i {
+				if c.Note == r.Decision.Note { // it stands above
+					c.Note = ""
+				}
 				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))
 				at := say.Ago(c.At)
 				item.Time = &at

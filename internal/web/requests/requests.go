@@ -37,12 +37,19 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	m.Filter.Count = m.Pages.Count
 	for _, r := range p.Items {
 		row := w.requestRow(k.Words, r)
+		row.Size.Detail, row.Name.Detail = blocks.RequestKind(k.Words, r), w.TeamTitle(r.Spec.Tenant)
+		if chosen != request.ScopeMine {
+			row.Name.Detail = r.AskerName + " · " + row.Name.Detail
+		}
 		row.Again = again(k, r)
 		if r.State == request.Approved && r.Asker == k.Actor.Person.ID && r.Workload != "" {
 			row.Workload = page.WorkloadPath(r.Workload)
 		}
 		if r.State == request.Pending && w.Approvals.MayDecide(k.Actor, r) == nil {
 			row.Decide = page.ApprovalPath(r.ID)
+		}
+		if w.Requests.MayEdit(k.Actor, r) == nil {
+			row.Edit = page.RequestPath(r.ID) + "/edit"
 		}
 		m.Rows = append(m.Rows, row)
 	}
@@ -170,7 +177,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	path := page.RequestPath(r.ID)
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
-	m.Forecast = w.RequestOutlook(k, r)
+	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"
 	}
@@ -184,7 +191,23 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		m.Edit = path + "/edit"
 	}
 	m.Again = again(k, r)
+	if r.State == request.Approved && r.Workload != "" {
+		m.Workload = page.WorkloadPath(r.Workload)
+	}
 	return m
+}
+
+// became is the workload that came of a request; nil for none, and for who may not see it.
+func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
+	if r.State != request.Approved || r.Workload == "" {
+		return nil
+	}
+	item, err := w.Workloads.Get(k.Ctx, k.Actor, r.Workload)
+	if err != nil {
+		return nil
+	}
+	return &requests.BecameModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
+		Icon: string(item.Kind)}, State: blocks.StateModel(k.Words, item)}
 }
 
 // again is where the asker of a start that came to nothing asks for another one; "" for others.
@@ -234,9 +257,6 @@ func (w *Pages) requestVerdict(k page.Call, r request.Request) requests.VerdictM
 	case r.State == request.Pending:
 		n.Body = strings.TrimSpace(w.meanwhile(k, r) + " " + say.S(pendingWords[r.Kind], "Until",
 			say.At(r.ExpiresAt).Exact))
-	}
-	if r.State == request.Approved && r.Workload != "" {
-		n.Workload = page.WorkloadPath(r.Workload)
 	}
 	return n
 }

@@ -2,11 +2,13 @@ package webtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -38,11 +40,26 @@ func (w *World) Many() {
 		w.Add(b)
 		if i < 50 {
 			r := w.Readings[b.Observed.Pod]
-			r.Live.Devices[0].Engine.Value = float64(Mix(i, 11))
+			now := float64(Mix(i, 11))
+			r.History = scaled(r.History, now)
+			r.Live.Devices[0].Engine.Value = now
 			w.Readings[b.Observed.Pod] = r
 			w.Used[string(b.ID)] = usage.EngineUse{Measured: 100 * time.Hour, Busy: time.Duration(Mix(i, 11)) * time.Hour}
 		}
 	}
+}
+
+// scaled is a line of the same shape that ends at a value.
+func scaled(line []gpumetrics.Point, last float64) []gpumetrics.Point {
+	out := slices.Clone(line)
+	if len(out) == 0 || out[len(out)-1].Value == 0 {
+		return out
+	}
+	by := last / out[len(out)-1].Value
+	for i := range out {
+		out[i].Value = min(100, out[i].Value*by)
+	}
+	return out
 }
 
 // HeldFor is for how long a workload of Many has held its GPU.

@@ -30,10 +30,10 @@ func newLogs(workloads *workload.Service) *Logs {
 		"epoch 3  loss 1.402  lr 0.0500  18.8 img/s  checkpoint written to /home/jovyan/run-12/epoch-0003.safetensors, " +
 		"412 MiB in 3.1 s, keeping the newest five"
 	crash := "Loading checkpoint shards: 100%\nTraceback (most recent call last):\n" +
-		"  File \"/opt/app/serve.py\", line 12, in <module>\n    torch.cuda.init()\n" +
+		"  File \"/home/jovyan/vlm_test.py\", line 12, in <module>\n    torch.cuda.init()\n" +
 		"RuntimeError: The NVIDIA driver on your system is too old (found version 12040)."
 	l := &Logs{workloads: workloads, Written: map[workload.ID][]podlogs.Line{"w-train-resnet": Lines(train),
-		"w-vlm-test": Lines(crash)}, Said: map[workload.ID][]podlogs.Event{}}
+		"w-vlm-test": LinesUntil(Now.Add(-time.Minute), crash)}, Said: map[workload.ID][]podlogs.Event{}}
 	l.Containing = map[workload.ID][]podlogs.Container{"w-vlm-test": {{Name: "main", Restarts: 3, Previous: true},
 		{Name: "clone", Init: true}}}
 	add := func(id workload.ID, minutes int, warning bool, kind, words, reason, message string, count int32) {
@@ -59,14 +59,25 @@ func newLogs(workloads *workload.Service) *Logs {
 	add("w-vlm-test", 12, false, "Pod", "podlogs.event.scheduled", "Scheduled",
 		"Successfully assigned gpu-vision/vlm-test-0 to gpu-l40s-02", 1)
 	add("w-vlm-test", 12, false, "StatefulSet", "", "RevisionKept", "kept 2 revisions", 1)
+	said := l.Said["w-vlm-test"]
+	said[0].First, said[1].First = Now.Add(-8*time.Minute), Now.Add(-530*time.Second) // it crashes once it has started
 	return l
 }
 
 // Lines are those of a text, four seconds apart.
 func Lines(text string) []podlogs.Line {
+	return linesFrom(Now.Add(-time.Hour), text)
+}
+
+// LinesUntil are those of a text whose last line was written then.
+func LinesUntil(last time.Time, text string) []podlogs.Line {
+	return linesFrom(last.Add(-time.Duration(4*strings.Count(text, "\n"))*time.Second), text)
+}
+
+func linesFrom(at time.Time, text string) []podlogs.Line {
 	var all []podlogs.Line
 	for i, line := range strings.Split(text, "\n") {
-		all = append(all, podlogs.Line{At: Now.Add(-time.Hour + time.Duration(4*i)*time.Second), Text: line})
+		all = append(all, podlogs.Line{At: at.Add(time.Duration(4*i) * time.Second), Text: line})
 	}
 	return all
 }

@@ -11,11 +11,19 @@ import (
 
 var noticeWords = sync.OnceValue(func() *notify.Words { return have(notify.LoadWords(messages())) })
 
-// newNotices is a site without a mail server.
+// newNotices is a site with the mail server of the world, usually none.
 func newNotices(w *World, now func() time.Time) *notify.Service {
 	same := func(_, text string) (string, error) { return text, nil }
 	return notify.New(notify.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Words: noticeWords(),
-		URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same})
+		URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same, Mail: w.Mail})
+}
+
+// mailing is a site with a mail server.
+func mailing(s Scope) *World {
+	w := Busy(s)
+	w.Mail = &notify.MailServer{}
+	w.pages() // anew
+	return w
 }
 
 // noticed is a world where somebody chose, a team hears too, and a message did not get through.

@@ -237,9 +237,9 @@ func (b *Work) ChangedByOthers(refused bool) *Work {
 func (b *Work) Failed(reason string) *Work {
 	b.Queued(reason, 25*time.Minute)
 	b.State, b.Observed.Failed, b.Observed.Node = workload.Failed, true, "gpu-05"
-	b.PlacedAt = Now.Add(-24 * time.Minute)
+	b.PlacedAt = Now.Add(-12 * time.Minute)
 	b.Observed.Detail = "Back-off restarting failed container notebook in pod " + b.Name + "-0"
-	b.Observed.Steps[2].At = Now.Add(-24 * time.Minute)
+	b.Observed.Steps[2].At, b.Observed.Steps[3].At = Now.Add(-12*time.Minute), Now.Add(-9*time.Minute)
 	return b
 }
 

@@ -36,6 +36,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -75,6 +76,7 @@ func person(short, name string, groups ...string) identity.Person {
 // World is everything that the pages stand on: the portal's own services on a database of their own, and what is
 // outside the portal as tests set it.
 type World struct {
+	Mail *notify.MailServer // nil: the site has none
 	database
 	Web             *web.Web
 	RequestService  request.Services

@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/podlogs"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -69,6 +71,36 @@ func livedIn(s Scope) *World {
 		e.Workload, e.Tenant = string(item.ID), item.Tenant
 		check(w.Append(bg, e))
 	}
+	return w
+}
+
+// labelled has the labels of GPU feature discovery on the node with shared cards.
+func labelled(s Scope) *World {
+	w := Busy(s)
+	inv := w.Inventory("local")
+	for i, n := range inv.Nodes {
+		if n.Name == "gpu-05" {
+			inv.Nodes[i].Labels = maps.Clone(n.Labels)
+			inv.Nodes[i].Labels["nvidia.com/gpu.replicas"], inv.Nodes[i].Labels["nvidia.com/gpu.count"] = "4", "2"
+		}
+	}
+	w.PutInventory(inv)
+	return w
+}
+
+// allHeld has both H100 in use: what is queued for one waits for the first that ends.
+func allHeld(s Scope) *World {
+	w := Busy(s)
+	w.Add(w.Workload("bert-large", Olaf, "h100").Running("gpu-03", 2*time.Hour, 40*time.Minute))
+	inv := w.Inventory("local")
+	for i, n := range inv.Nodes {
+		if n.Name == "gpu-03" {
+			of := &inv.Nodes[i].Resources[0]
+			of.Holders = append(slices.Clone(of.Holders), inventory.Holder{Namespace: "gpu-speech", Pod: "bert-large-0",
+				Workload: "w-bert-large", Count: 1})
+		}
+	}
+	w.PutInventory(inv)
 	return w
 }
 
@@ -434,10 +466,11 @@ func ended(s Scope) *World {
 func batch(s Scope) *World {
 	w := Busy(s)
 	w.Add(w.Workload("finetune", Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
-	w.Add(w.Workload("eval-sweep", Anna, "mig-1g.10gb").Job().Ran(0, 83*time.Minute, 1))
+	w.Add(w.Workload("eval-sweep", Anna, "mig-1g.10gb").Job().Ran(0, 83*time.Minute, 1).Volume(20))
 	w.Add(w.Workload("pretrain", Anna, "mig-1g.10gb").Job().Ran(1, 12*time.Minute, 3))
-	w.Logs.Written["w-eval-sweep"] = Lines("epoch 2/3 loss 0.512\nepoch 3/3 loss 0.307\nsaved checkpoint model.pt")
-	w.Logs.Written["w-pretrain"] = Lines("epoch 1/3 loss 0.934\nTraceback (most recent call last):\n" +
+	w.Logs.Written["w-eval-sweep"] = LinesUntil(Now.Add(-2*time.Second),
+		"epoch 2/3 loss 0.512\nepoch 3/3 loss 0.307\nsaved checkpoint model.pt")
+	w.Logs.Written["w-pretrain"] = LinesUntil(Now, "epoch 1/3 loss 0.934\nTraceback (most recent call last):\n"+
 		"  File \"train.py\", line 41, in <module>\nRuntimeError: loss is nan")
 	return w
 }

@@ -39,6 +39,6 @@ func result(say page.Words, item workload.Workload) workloadview.StartModel {
 	if n := item.Result.Attempts; n > 1 {
 		parts = append(parts, say.S("workload.attempts", "Count", n))
 	}
-	m.Lead = strings.Join(parts, " · ")
+	m.Lead, m.Volume = strings.Join(parts, " · "), volumeWords(say, item)
 	return m
 }

@@ -53,7 +53,17 @@ func notAllReady(say page.Words, s details) string {
 	if s.State != workload.Running || s.Kind != catalog.Endpoint || !s.Replicas.Can() || ready >= want {
 		return ""
 	}
-	return say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
+	words := say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
+	var waiting []string
+	for _, p := range s.Observed.Pods {
+		if !p.Ready {
+			waiting = append(waiting, p.Pod)
+		}
+	}
+	if len(waiting) == 0 {
+		return words
+	}
+	return words + " " + say.S("replicas.unready_pods", "Pods", strings.Join(waiting, ", "))
 }
 
 func times(m usage.Money, n int) usage.Money {

@@ -230,7 +230,9 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		Lead:   headLead(say, s.Answering())}}
 	m.Reason, state.Detail = state.Detail, ""
 	if m.Reason == "" {
-		m.Reason = notAllReady(say, s)
+		if m.Reason = notAllReady(say, s); m.Reason != "" {
+			m.Events = page.WorkloadPath(s.ID) + "/events"
+		}
 	}
 	m.State = state
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
@@ -555,9 +557,7 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID),
 		Scan: w.Site().Scans.Of(item.Image.Reference)}
-	if item.Volume != "" {
-		m.Volume = item.Volume + " · " + say.GiB(float64(item.StorageGiB))
-	}
+	m.Volume = volumeWords(say, item)
 	if item.Observed.Restarts > 0 {
 		m.Restarts = say.Number(float64(item.Observed.Restarts))
 	}
@@ -572,6 +572,14 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 		m.Detail = item.Observed.Detail
 	}
 	return m
+}
+
+// volumeWords are a workload's own storage with its size; "" for none.
+func volumeWords(say page.Words, item workload.Workload) string {
+	if item.Volume == "" {
+		return ""
+	}
+	return item.Volume + " · " + say.GiB(float64(item.StorageGiB))
 }
 
 // activity is what the notebook server says; nil where it says nothing.

@@ -38,6 +38,8 @@ func TestFixedIsWhatGormAsks(t *testing.T) {
 		for _, of := range []struct{ fixed, gorm func(view) error }{
 			{func(v view) error { _, err := personByID.all(ctx, v, "p'1"); return err },
 				func(v view) error { _, err := all[personRow](v.at(ctx).Where("id = ?", "p'1").Limit(1)); return err }},
+			{func(v view) error { _, err := workloadByID.all(ctx, v, "w-1"); return err },
+				func(v view) error { _, err := all[workloadRow](v.at(ctx).Where("id = ?", "w-1").Limit(1)); return err }},
 			{func(v view) error { _, err := secretsOfOne.all(ctx, v, "p-1", "team"); return err },
 				func(v view) error {
 					_, err := all[secretRow](v.at(ctx).Where("person = ? AND tenant = ?", "p-1", "team").Order("name"))

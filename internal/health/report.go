@@ -22,8 +22,26 @@ type Report struct {
 	TakenAt time.Time // of the inventory, which has the agents' word; zero: there is none
 	DCGMAt  time.Time // when DCGM was last heard; zero for never
 	Nodes   []NodeHealth
+	Levels  LevelCount
 	Recent  time.Duration // for how long an error is news
 	now     time.Time
+}
+
+// LevelCount is how many cards are at each level. A node without cards, or one that is quarantined, counts by itself.
+type LevelCount [Broken + 1]int
+
+// Add adds another count.
+func (c *LevelCount) Add(o LevelCount) {
+	for l, n := range o {
+		c[l] += n
+	}
+}
+
+// Telling are the nodes of which there is more to tell than that they are fine, or that something was noticed once.
+func (r Report) Telling() []NodeHealth {
+	n, _ := slices.BinarySearchFunc(r.Nodes, Noticed,
+		func(h NodeHealth, l Level) int { return cmp.Compare(l, h.Level()) })
+	return r.Nodes[:n]
 }
 
 // Old reports whether an error of a moment is no news any more.
@@ -278,7 +296,20 @@ func (p parts) join() Report {
 		r.Nodes = append(r.Nodes, *h)
 	}
 	slices.SortStableFunc(r.Nodes, func(a, b NodeHealth) int { return cmp.Compare(b.Level(), a.Level()) })
+	r.count()
 	return r
+}
+
+func (r *Report) count() {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Quarantine != nil || len(n.Cards) == 0 {
+			r.Levels[n.Level()]++
+		}
+		for j := range n.Cards {
+			r.Levels[n.Cards[j].Level()]++
+		}
+	}
 }
 
 func whereIs(nodes map[string]*NodeHealth, uuid string) *NodeHealth {

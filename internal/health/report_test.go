@@ -54,6 +54,9 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 			t.Errorf("want %q, got %q", want[i], got[i])
 		}
 	}
+	if want := (LevelCount{Fine: 1, Unknown: 1, Quarantined: 1, Broken: 3}); r.Levels != want {
+		t.Errorf("want %v of each level, got %v", want, r.Levels)
+	}
 	first := r.Nodes[0]
 	if first.Quarantine == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 ||
 		first.Cards[0].Holders[0].Name != "nb-a" {
@@ -61,6 +64,24 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	}
 	if gone := r.Nodes[1]; !gone.Gone || !gone.Cards[0].Gone || gone.Cards[0].Quarantine == nil {
 		t.Errorf("a card that is gone: %+v", gone)
+	}
+}
+
+func TestWhatTells(t *testing.T) {
+	nodes := func(levels ...Level) (list []NodeHealth) {
+		for _, l := range levels {
+			list = append(list, NodeHealth{rated: &l})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		levels []Level
+		want   int
+	}{{nil, 0}, {[]Level{Noticed}, 0}, {[]Level{Fine, Fine}, 0}, {[]Level{Unknown}, 1},
+		{[]Level{Broken, Warned, Unknown, Noticed, Fine}, 3}, {[]Level{Broken, Fine, Fine, Fine}, 1}} {
+		if got := len(Report{Nodes: nodes(c.levels...)}.Telling()); got != c.want {
+			t.Errorf("%v: want %d, got %d", c.levels, c.want, got)
+		}
 	}
 }
 

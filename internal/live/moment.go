@@ -21,6 +21,12 @@ func AtOneMoment(ctx context.Context) context.Context {
 	return context.WithValue(ctx, momentKey{}, &moment{})
 }
 
+// OneMoment reports whether a context is one of AtOneMoment.
+func OneMoment(ctx context.Context) bool {
+	_, is := ctx.Value(momentKey{}).(*moment)
+	return is
+}
+
 // Noted is the number that was noted in a context AtOneMoment.
 func Noted(ctx context.Context) (last int64, known bool) {
 	m, ok := ctx.Value(momentKey{}).(*moment)

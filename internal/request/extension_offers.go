@@ -39,12 +39,14 @@ func (s *Service) ExtensionOffers(ctx context.Context, a identity.Actor,
 	var offers []ExtensionOffer
 	base := s.before(ctx, t, specOf(w, 0, ""))
 	err = s.dryRun(ctx, t.Name, func(tx Tx) error {
+		q := subject{kind: ExtendKind, spec: specOf(w, 0, ""), tenant: t, asker: a.Person.ID, target: w.ID}
+		known, err := s.read(ctx, tx, base.Now, q) // the same for each
+		if err != nil {
+			return err
+		}
 		for _, by := range usualExtensions {
-			q := subject{kind: ExtendKind, spec: specOf(w, by, ""), tenant: t, asker: a.Person.ID, target: w.ID}
-			f, err := s.gather(ctx, tx, base, q)
-			if err != nil {
-				return err
-			}
+			q.spec = specOf(w, by, "")
+			f := s.facts(base, q, known)
 			offer := ExtensionOffer{By: by, Price: f.estimate(ExtendKind, q.spec)}
 			out, err := SubmitExtension(*f.Extends, by, "", a, f)
 			offer.NeedsApproval = onlyReasonMissing(fieldsOf(err)) || out.Request.State == Pending

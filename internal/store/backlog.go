@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -24,58 +26,78 @@ const (
 	ForSeat     = "seat"
 )
 
-// Backlog counts. It reads what has not ended and no more, so that it costs as much after years as on the first day.
-func (v view) Backlog(ctx context.Context) (Backlog, error) {
-	b := Backlog{Requests: map[string]int{}, Workloads: map[workload.State]int{}, Deliveries: map[notify.State]int{}}
-	for _, q := range []struct {
-		sql  string
-		note func(name string, n int)
-	}{
-		{"SELECT CASE WHEN seat_pool <> '' THEN '" + ForSeat + "' ELSE '" + ForApproval +
-			"' END, count(*) FROM requests WHERE state = 'pending' GROUP BY 1",
-			func(name string, n int) { b.Requests[name] = n }},
-		{"SELECT state, count(*) FROM workloads WHERE state <> 'ended' GROUP BY state", func(name string, n int) {
-			b.Workloads[workload.State(name)] = n
-		}},
-		{"SELECT state, count(*) FROM deliveries WHERE state IN ('due', 'sending') GROUP BY state", func(name string, n int) {
-			b.Deliveries[notify.State(name)] = n
-		}},
-		{"SELECT state, count(*) FROM deliveries WHERE state = 'failed' GROUP BY state", func(name string, n int) {
-			b.Deliveries[notify.State(name)] = n
-		}},
-	} {
-		if err := v.count(ctx, q.sql, q.note); err != nil {
-			return Backlog{}, failure(err)
+// Backlog counts. It reads what has not ended and no more, so that it costs as much after years as on the first day;
+// workloads and requests that are kept already are not read for it.
+func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
+	b.Deliveries = map[notify.State]int{}
+	if b.Requests, err = s.undecided(ctx); err != nil {
+		return Backlog{}, err
+	}
+	if b.Workloads, err = s.CountWorkloads(ctx, workload.Filter{}); err != nil {
+		return Backlog{}, err
+	}
+	unsent, err := unsentDeliveries.all(ctx, s.view)
+	if err != nil {
+		return Backlog{}, err
+	}
+	for _, d := range unsent {
+		b.Deliveries[notify.State(d.Name)] = d.Number
+		if at := d.Oldest.time(); !at.IsZero() && (b.OldestDue.IsZero() || at.Before(b.OldestDue)) {
+			b.OldestDue = at
 		}
 	}
-	var rest struct {
-		Audit, Outbox, Told int64
-		Oldest              timestamp
-	}
-	err := v.at(ctx).Raw(`SELECT c.audit, c.outbox, (SELECT seq FROM notice_cursor WHERE id = 1) AS told,
-		(SELECT min(next_at) FROM deliveries WHERE state IN ('due', 'sending')) AS oldest FROM counters c
-			WHERE c.id = 1`).Scan(&rest).Error
-	b.UnprocessedEvents, b.Changes = max(0, rest.Audit-rest.Told), rest.Outbox
-	b.OldestDue = rest.Oldest.time()
-	return b, failure(err)
+	var heard, told int64
+	err = eventsTold.into(ctx, s.view, []any{&heard, &b.Changes, &told})
+	b.UnprocessedEvents = max(0, heard-told)
+	return b, err
 }
 
-// count reads rows of a name and a number.
-func (v view) count(ctx context.Context, query string, note func(name string, n int)) error {
-	rows, err := v.at(ctx).Raw(query).Rows()
+// nameCount is how many there are by a name.
+type nameCount struct {
+	Name   string
+	Number int
+	Oldest timestamp
+}
+
+var (
+	undecidedRequests = asked[nameCount](func(db *gorm.DB) *gorm.DB {
+		return db.Raw("SELECT CASE WHEN seat_pool <> '' THEN '" + ForSeat + "' ELSE '" + ForApproval +
+			"' END AS name, count(*) AS number FROM requests WHERE state = 'pending' GROUP BY 1")
+	})
+	// Each half has an index of its own.
+	unsentDeliveries = asked[nameCount](func(db *gorm.DB) *gorm.DB {
+		return db.Raw(`SELECT state AS name, count(*) AS number, min(next_at) AS oldest FROM deliveries
+			WHERE state IN ('due', 'sending') GROUP BY state
+			UNION ALL SELECT state, count(*), NULL FROM deliveries WHERE state = 'failed' GROUP BY state`)
+	})
+	eventsTold = asked[nameCount](func(db *gorm.DB) *gorm.DB {
+		return db.Raw(`SELECT c.audit, c.outbox, coalesce((SELECT seq FROM notice_cursor WHERE id = 1), 0) FROM counters c
+			WHERE c.id = 1`)
+	})
+)
+
+// undecided counts requests by what they wait for.
+func (v view) undecided(ctx context.Context) (map[string]int, error) {
+	l, ok, err := v.pendingNow(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var n int
-		if err := rows.Scan(&name, &n); err != nil {
-			return err
+	count := map[string]int{}
+	if ok {
+		for _, r := range l.rows {
+			if r.SeatPool != "" {
+				count[ForSeat]++
+			} else {
+				count[ForApproval]++
+			}
 		}
-		note(name, n)
+		return count, nil
 	}
-	return rows.Err()
+	rows, err := undecidedRequests.all(ctx, v)
+	for _, r := range rows {
+		count[r.Name] = r.Number
+	}
+	return count, err
 }
 
 // ChangeAfter is when the first outbox row after a number was written; zero where there is none.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/cluster"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -38,6 +41,8 @@ func TestFixedIsWhatGormAsks(t *testing.T) {
 		for _, of := range []struct{ fixed, gorm func(view) error }{
 			{func(v view) error { _, err := personByID.all(ctx, v, "p'1"); return err },
 				func(v view) error { _, err := all[personRow](v.at(ctx).Where("id = ?", "p'1").Limit(1)); return err }},
+			{func(v view) error { _, err := workloadByID.all(ctx, v, "w-1"); return err },
+				func(v view) error { _, err := all[workloadRow](v.at(ctx).Where("id = ?", "w-1").Limit(1)); return err }},
 			{func(v view) error { _, err := secretsOfOne.all(ctx, v, "p-1", "team"); return err },
 				func(v view) error {
 					_, err := all[secretRow](v.at(ctx).Where("person = ? AND tenant = ?", "p-1", "team").Order("name"))
@@ -200,4 +205,53 @@ func TestOneMoment(t *testing.T) {
 	if err != nil || s.kept.pending.get().number() != 2 {
 		t.Errorf("want the list after 2, got %d, %v", s.kept.pending.get().number(), err)
 	}
+}
+
+// TestASnapshotOfOneMoment: a page that knows the number of the last change does not ask for the snapshot again that
+// was the newest then; the next one is seen by the next page, and that there is none any more.
+func TestASnapshotOfOneMoment(t *testing.T) {
+	statements := 0
+	s := opened(t, Options{OnSQL: func(context.Context, string) { statements++ }})
+	ctx := context.Background()
+	save := func(minute int) {
+		t.Helper()
+		taken := inventory.Snapshot{Cluster: "local", TakenAt: time.Unix(int64(minute)*60, 0).UTC(),
+			Nodes: []inventory.Node{{Name: fmt.Sprint("n-", minute)}}}
+		if err := s.SaveSnapshot(ctx, taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func() context.Context { return live.AtOneMoment(ctx) }
+	sees := func(ctx context.Context, asks int, want string) {
+		t.Helper()
+		statements = 0
+		got := ""
+		if taken, ok := s.Snapshot(ctx, "local"); ok {
+			got = taken.Nodes[0].Name
+		}
+		if got != want || statements != asks {
+			t.Errorf("want %q and %d statements, got %q and %d", want, asks, got, statements)
+		}
+	}
+	save(1)
+	first := page()
+	sees(ctx, 2, "n-1")
+	sees(first, 2, "n-1")
+	sees(first, 0, "n-1")
+	sees(page(), 1, "n-1")
+	sees(ctx, 1, "n-1") // it has no number
+	save(2)
+	sees(first, 0, "n-1")
+	second := page()
+	sees(second, 3, "n-2")
+	sees(second, 0, "n-2")
+	gone := cluster.Cluster{Name: "local", AddedAt: time.Unix(1, 0)}
+	if err := s.CreateCluster(ctx, gone, 1, audit.Event{At: time.Unix(2, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	sees(page(), 2, "n-2")
+	if err := s.RemoveCluster(ctx, gone.Name, audit.Event{At: time.Unix(3, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	sees(page(), 2, "")
 }

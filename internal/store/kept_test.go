@@ -50,6 +50,9 @@ func TestSoManyThatWaitAreNotKept(t *testing.T) {
 		if err != nil || n != 3+i {
 			t.Errorf("want %d that wait, got %d, %v", 3+i, n, err)
 		}
+		if b, err := s.Backlog(ctx); err != nil || len(b.Requests) != 1 || b.Requests[ForApproval] != 3+i {
+			t.Errorf("want a backlog of %d, got %v, %v", 3+i, b.Requests, err)
+		}
 		if l := s.kept.pending.get(); l.many != many || many && len(l.rows) > 0 {
 			t.Errorf("%d wait: %d are kept", n, len(l.rows))
 		}

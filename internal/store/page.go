@@ -125,6 +125,14 @@ func (o listOrder) sign(after bool) string {
 // parameter of LIKE, because what it begins with might choose an index.
 const likePart = " LIKE CAST(? AS TEXT) ESCAPE '!'"
 
+// has is that a text is in a column, letter for letter. It costs a fraction of LIKE.
+func has(query *gorm.DB, column string) string {
+	if query.Dialector.Name() == "sqlite" {
+		return "instr(" + column + ", ?) > 0"
+	}
+	return "strpos(" + column + ", ?) > 0"
+}
+
 // folded is a column in lower case, for likePart. On SQLite it is the column as it is: LIKE there takes no notice of
 // the case of ASCII letters, lower() changes no others, and to call it takes as long again as to compare.
 // https://www.sqlite.org/lang_expr.html#like

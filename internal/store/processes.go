@@ -114,8 +114,8 @@ func (s *Store) WantChecks(ctx context.Context, at time.Time) error {
 }
 
 // Queues lists what waits in the database, over all tenants.
-func (v view) Queues(ctx context.Context) ([]doctor.Queue, error) {
-	b, err := v.Backlog(ctx)
+func (s *Store) Queues(ctx context.Context) ([]doctor.Queue, error) {
+	b, err := s.Backlog(ctx)
 	if err != nil {
 		return nil, err
 	}

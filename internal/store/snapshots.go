@@ -24,23 +24,38 @@ func (snapshotRow) TableName() string { return "snapshots" }
 // and every request asks for it.
 type snapshotCache struct {
 	mu   sync.Mutex
-	last map[string]snapshotRow
+	last map[string]keptSnapshot
 }
 
-func (p *snapshotCache) get(cluster string) (snapshotRow, bool) {
+type keptSnapshot struct {
+	snapshotRow
+	at int64 // a number of the outbox after which it was the newest; 0: not known
+}
+
+func (p *snapshotCache) get(cluster string) (keptSnapshot, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	row, ok := p.last[cluster]
 	return row, ok
 }
 
-func (p *snapshotCache) keep(row snapshotRow) {
+func (p *snapshotCache) keep(kept keptSnapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last == nil {
-		p.last = map[string]snapshotRow{}
+		p.last = map[string]keptSnapshot{}
 	}
-	p.last[row.Cluster] = row
+	p.last[kept.Cluster] = kept
+}
+
+// newest notes after which number one that is kept was still the newest.
+func (p *snapshotCache) newest(was keptSnapshot, at int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if is := p.last[was.Cluster]; is.Revision == was.Revision {
+		is.at = at
+		p.last[was.Cluster] = is
+	}
 }
 
 // SaveSnapshot keeps the newest snapshot of a cluster; one that was taken earlier changes nothing.
@@ -84,22 +99,37 @@ var snapshotRevision = asked[snapshotRow](func(db *gorm.DB) *gorm.DB {
 	return db.Raw("SELECT revision FROM snapshots WHERE cluster = ?", "")
 })
 
-// snapshot reads the row only when it is not the one that was read before.
-func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapshot, error) {
+// snapshot reads the row only when it is not the one that was read before. Each newer one counts the outbox on, and so
+// does the end of a cluster: in one moment the number says enough, which is asked for once.
+func (s *Store) snapshot(ctx context.Context, cluster string) (_ inventory.Snapshot, err error) {
+	var now int64
+	noted := live.OneMoment(ctx)
+	if noted {
+		if now, err = s.LastChange(ctx); err != nil {
+			return inventory.Snapshot{}, err
+		}
+	}
+	known, ok := s.snapshots.get(cluster)
+	if ok && noted && known.at == now {
+		return known.Data.is, nil
+	}
 	var revision int64
-	err := snapshotRevision.into(ctx, s.view, []any{&revision}, cluster)
-	switch known, ok := s.snapshots.get(cluster); {
+	err = snapshotRevision.into(ctx, s.view, []any{&revision}, cluster)
+	switch {
 	case err != nil:
 		return inventory.Snapshot{}, err
 	case revision == 0:
 		return inventory.Snapshot{}, gorm.ErrRecordNotFound
 	case ok && known.Revision == revision:
+		if noted {
+			s.snapshots.newest(known, now)
+		}
 		return known.Data.is, nil
 	}
 	var row snapshotRow
 	if err := s.at(ctx).Where("cluster = ?", cluster).Take(&row).Error; err != nil {
 		return inventory.Snapshot{}, err
 	}
-	s.snapshots.keep(row)
+	s.snapshots.keep(keptSnapshot{row, now})
 	return row.Data.is, nil
 }

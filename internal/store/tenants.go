@@ -169,12 +169,17 @@ func (v view) PeopleIn(ctx context.Context, rules []string, people []identity.Pe
 	query := v.at(ctx).Where("id IN ?", each(people, func(id identity.PersonID) string { return string(id) }))
 	for _, rule := range rules {
 		text, err := json.Marshal(rule) // as document has it
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case strings.Contains(rule, "*"):
+			query = query.Or("group_names"+likePart, strings.ReplaceAll(containing(string(text)), "*", "%"))
+		default:
+			query = query.Or(has(v.db, "group_names"), string(text))
 		}
-		query = query.Or("group_names"+likePart, strings.ReplaceAll(containing(string(text)), "*", "%"))
 	}
-	rows, err := all[personRow](query.Order("name, id").Limit(limit))
+	// An index in the order of names would lead to each row by itself, and few of them are looked for.
+	rows, err := all[personRow](query.Order("name || '', id").Limit(limit))
 	return each(rows, toPerson), err
 }
 

@@ -146,9 +146,11 @@ func resultInUTC(r *workload.Result) *workload.Result {
 
 // Workload gives one workload, also one that has ended.
 func (v view) Workload(ctx context.Context, id workload.ID) (workload.Workload, error) {
-	row, err := one[workloadRow](v.at(ctx).Where("id = ?", string(id)), i18n.T("workload.not_found"))
+	row, err := workloadByID.one(ctx, v, i18n.T("workload.not_found"), string(id))
 	return toWorkload(row), err
 }
+
+var workloadByID = asked[workloadRow](func(db *gorm.DB) *gorm.DB { return db.Where("id = ?", "").Limit(1) })
 
 // WorkloadByName gives the living workload of that name.
 func (v view) WorkloadByName(ctx context.Context, name string) (workload.Workload, error) {

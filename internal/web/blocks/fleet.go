@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
-	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -52,18 +51,5 @@ func KindOfCell(c gpumetrics.Cell) string {
 		return "idle"
 	default:
 		return fmt.Sprint(min(4, 1+int(v/25)))
-	}
-}
-
-// CountLevels adds how cards are, as the page of health counts them; a node without cards counts by itself.
-func CountLevels(r health.Report, count map[health.Level]int) {
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		if n.Quarantine != nil || len(n.Cards) == 0 {
-			count[n.Level()]++
-		}
-		for j := range n.Cards {
-			count[n.Cards[j].Level()]++
-		}
 	}
 }

@@ -27,13 +27,13 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")},
 		Tabs: fleetTabs(k, page.FleetHealthPath)}
 	v := page.View{Title: m.Header.Title, Nav: page.FleetHealthPath, Wide: true}
-	count := map[health.Level]int{}
+	var count health.LevelCount
 	for _, name := range w.Site().Clusters {
 		r, err := w.Quarantine.Report(k.Ctx, k.Actor, name)
 		if err != nil {
 			return page.View{}, err
 		}
-		blocks.CountLevels(r, count)
+		count.Add(r.Levels)
 		if len(r.Nodes) == 0 {
 			continue
 		}
@@ -60,20 +60,22 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	state := k.Get("state")
 	m.Filter = fleet.HealthFilterModel{Path: page.FleetHealthPath, Slug: id, Text: k.Get("q"), State: state}
 	wanted := strings.ToLower(strings.TrimSpace(k.Get("q")))
-	rows := make([]healthPlace, 0, len(r.Nodes))
+	nodes := r.Telling()
+	m.Fine = len(r.Nodes) - len(nodes)
+	if state == "all" || wanted != "" {
+		nodes = r.Nodes
+	}
+	rows := make([]healthPlace, 0, len(nodes))
 	add := func(p healthPlace, level health.Level, quarantine *health.Quarantine, telling bool) {
 		if healthChosen(state, level, quarantine, telling || wanted != "") &&
 			(wanted == "" || strings.Contains(p.text(quarantine), wanted)) {
 			rows = append(rows, p)
 		}
 	}
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
+	for i := range nodes {
+		n := &nodes[i]
 		if state != "unknown" || len(n.Cards) == 0 {
 			add(healthPlace{n, nil}, n.Level(), n.Quarantine, n.Level() > health.Noticed)
-		}
-		if n.Level() <= health.Noticed {
-			m.Fine++
 		}
 		for j := range n.Cards {
 			c := &n.Cards[j]

@@ -40,7 +40,7 @@ type overview struct {
 	idle   usage.Money
 	held   int // workloads on GPUs
 	unsaid int // of them, those whose use nobody knows
-	levels map[health.Level]int
+	levels health.LevelCount
 	books  []budget.Status
 	pools  []license.PoolOverview
 	wrong  []offer.Finding
@@ -67,7 +67,7 @@ func (w *Pages) overviewNow(k page.Call) (overview, error) {
 }
 
 func (w *Pages) readOverview(k page.Call) (o overview, err error) {
-	o = overview{at: k.Words.Now, levels: map[health.Level]int{}}
+	o = overview{at: k.Words.Now}
 	statement, err := w.Usage.Statement(k.Ctx, k.Actor, usage.All, w.Usage.Month())
 	if err != nil {
 		return o, err
@@ -90,7 +90,7 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 		if err != nil {
 			return o, err
 		}
-		blocks.CountLevels(r, o.levels)
+		o.levels.Add(r.Levels)
 	}
 	var wrong [3]error
 	o.books, wrong[0] = w.Budgets.All(k.Ctx, k.Actor)

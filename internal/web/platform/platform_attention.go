@@ -45,7 +45,7 @@ func healthParts(say page.Words, broken, warned, quarantined int) string {
 	return strings.Join(parts, ", ")
 }
 
-func healthItem(say page.Words, count map[health.Level]int) platformview.ItemModel {
+func healthItem(say page.Words, count health.LevelCount) platformview.ItemModel {
 	broken, warned, quarantined := count[health.Broken], count[health.Warned], count[health.Quarantined]
 	m := platformview.ItemModel{ID: "health", Kind: ui.OK, Label: say.S("platform.health"), Href: page.FleetHealthPath,
 		Value: strconv.Itoa(broken + warned + quarantined), Detail: healthParts(say, broken, warned, quarantined)}

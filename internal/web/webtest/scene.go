@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/news"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/views/story"
 )
@@ -81,6 +82,9 @@ func (s Scene) Read() (*goquery.Document, error) {
 }
 
 func (s Scene) answer(w *World, lang, theme string) (*httptest.ResponseRecorder, error) {
+	if s.Area != "help" && s.Person.ID != "" { // who has read what is new, as on all days but the first
+		check(w.Store.Acknowledge(bg, s.Person.ID, news.Mark()))
+	}
 	r := httptest.NewRequest(http.MethodGet, s.Path, nil)
 	if s.Form != nil {
 		r = httptest.NewRequest(http.MethodPost, s.Path, strings.NewReader(s.Form.Encode()))

@@ -353,12 +353,8 @@ func startSteps(say page.Words, item workload.Workload) workloadview.StartModel 
 
 // stopped is what a stop left.
 func stopped(say page.Words, s details) *workloadview.StoppedModel {
-	m := &workloadview.StoppedModel{GPU: s.Size.Devices() > 0,
+	return &workloadview.StoppedModel{GPU: s.Size.Devices() > 0, Volume: volumeWords(say, s.Workload),
 		Resume: s.mayChange && !s.Lease.Over(say.Now)}
-	if s.Volume != "" {
-		m.Volume = s.Volume + " · " + say.GiB(float64(s.StorageGiB))
-	}
-	return m
 }
 
 // currentStep hangs when it has taken longer than a start usually does.

@@ -75,6 +75,7 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p.open("/")
 	p.click("[data-test=side-platform]")
 	p.click("[data-test=nav-prices]")
+	p.open("/admin/prices#price-enter")
 	_, err := p.at("[data-test=price-what]").SelectOption(
 		playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
 	p.do(err)

@@ -64,7 +64,7 @@ type AccountModel struct {
 
 // FactsModel is where the numbers come from, how old they are, and what is to be expected.
 type FactsModel struct {
-	Source    string
+	Source    string       // "" for those who need not know
 	SourceAge *ui.AgeModel // nil for what is not asked again and again
 	Server    bool         // a license server is asked
 	InUse     *ui.AgeModel // by what it says; nil where it does not
@@ -1496,7 +1496,10 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.SourceAge != nil {
 		source.Value, source.Component = "", ui.Age(*m.SourceAge)
 	}
-	list := []ui.DefModel{source}
+	var list []ui.DefModel
+	if m.Source != "" {
+		list = append(list, source)
+	}
 	if m.Server {
 		server := ui.DefModel{Term: say.S("licenses.in_use"), Test: "server"}
 		if m.InUse != nil {

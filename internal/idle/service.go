@@ -135,8 +135,10 @@ func (s *Service) Ahead(ctx context.Context, a identity.Actor) (n Ahead, err err
 		return n, err
 	}
 	records, err := s.o.Store.IdleRecords(ctx)
+	now := s.o.Now()
 	for _, m := range records {
-		if m.WarnedAt.IsZero() {
+		over := !m.StopsAt.IsZero() && now.Sub(m.StopsAt) > s.fresh() // stopped, and not looked at since
+		if m.WarnedAt.IsZero() || over || now.Before(m.KeepAliveUntil) {
 			continue
 		}
 		n.Warned++

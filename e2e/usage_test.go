@@ -75,6 +75,10 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p.open("/")
 	p.click("[data-test=side-platform]")
 	p.click("[data-test=nav-prices]")
+	p.sees("[data-test=prices]")
+	if n, _ := p.at("[data-test=to-price]").Count(); n > 0 { // without a list the form stands open
+		p.click("[data-test=to-price]")
+	}
 	_, err := p.at("[data-test=price-what]").SelectOption(
 		playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
 	p.do(err)

@@ -122,6 +122,37 @@ func (s *Service) Settings(ctx context.Context, a identity.Actor) (Revision, err
 	return s.o.Store.IdleSettings(ctx)
 }
 
+// Ahead is what the settings that count lead to now.
+type Ahead struct {
+	Warned  int // workloads whose owners were warned
+	Stopped int // of these, those with an announced end
+	Next    time.Time
+}
+
+// Ahead counts who was warned, as the last look at the clusters has it.
+func (s *Service) Ahead(ctx context.Context, a identity.Actor) (n Ahead, err error) {
+	if err := permit(a, identity.ReadRules); err != nil {
+		return n, err
+	}
+	records, err := s.o.Store.IdleRecords(ctx)
+	now := s.o.Now()
+	for _, m := range records {
+		over := !m.StopsAt.IsZero() && now.Sub(m.StopsAt) > s.fresh() // stopped, and not looked at since
+		if m.WarnedAt.IsZero() || over || now.Before(m.KeepAliveUntil) {
+			continue
+		}
+		n.Warned++
+		if m.StopsAt.IsZero() {
+			continue
+		}
+		n.Stopped++
+		if n.Next.IsZero() || m.StopsAt.Before(n.Next) {
+			n.Next = m.StopsAt
+		}
+	}
+	return n, err
+}
+
 // Check says what is wrong with settings that somebody wants; Invalid with every problem.
 func (s *Service) Check(a identity.Actor, settings Settings) error {
 	if err := permit(a, identity.ChangeRules); err != nil {

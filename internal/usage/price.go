@@ -69,20 +69,11 @@ type PriceList []Price
 // Everywhere a team's own price goes before the one for all, and of several the one that began last.
 func (l PriceList) PerHour(w SKU, tenant string, at time.Time) Money {
 	whole, ok := l.find(PriceSize, w.Size, tenant, at)
-	parts := [...]struct {
-		kind    PriceKind
-		subject string
-		amount  float64
-		names   bool // whether its price alone makes the parts count
-	}{
-		{PriceCard, w.Model, w.Share * float64(w.Count), w.Model != ""}, {PriceCPU, "", w.CPUs, w.Model == ""},
-		{PriceMemory, "", w.MemoryGiB, w.Model == ""},
-	}
 	if ok {
 		return Money{Minor: rounded(float64(whole.Rate)), Currency: w.Agreed.Currency}
 	}
 	sum := 0.0
-	for _, part := range parts {
+	for _, part := range w.parts() {
 		if p, found := l.find(part.kind, part.subject, tenant, at); found {
 			sum += float64(p.Rate) * part.amount
 			ok = ok || part.names
@@ -92,6 +83,46 @@ func (l PriceList) PerHour(w SKU, tenant string, at time.Time) Money {
 		return w.Agreed
 	}
 	return Money{Minor: rounded(sum), Currency: w.Agreed.Currency}
+}
+
+// costPart is what a price by parts counts.
+type costPart struct {
+	kind    PriceKind
+	subject string
+	amount  float64
+	names   bool // whether its price alone makes the parts count
+}
+
+func (w SKU) parts() [3]costPart {
+	return [...]costPart{
+		{PriceCard, w.Model, w.Share * float64(w.Count), w.Model != ""}, {PriceCPU, "", w.CPUs, w.Model == ""},
+		{PriceMemory, "", w.MemoryGiB, w.Model == ""},
+	}
+}
+
+// Priced is what a price per hour is made of.
+type Priced struct {
+	Kind   PriceKind // "" for the catalog
+	Rate   UnitPrice
+	Amount float64 // how many of it, such as a seventh of a card
+}
+
+// Made is what PerHour is made of.
+func (l PriceList) Made(w SKU, tenant string, at time.Time) []Priced {
+	if whole, ok := l.find(PriceSize, w.Size, tenant, at); ok {
+		return []Priced{{PriceSize, whole.Rate, 1}}
+	}
+	var list []Priced
+	names := false
+	for _, part := range w.parts() {
+		if p, found := l.find(part.kind, part.subject, tenant, at); found {
+			list, names = append(list, Priced{part.kind, p.Rate, part.amount}), names || part.names
+		}
+	}
+	if !names {
+		return []Priced{{}}
+	}
+	return list
 }
 
 // rounded is minor units, half up. A share such as a seventh is not exact; what is a hair below the half is the half.

@@ -59,6 +59,13 @@ func TestPerHour(t *testing.T) {
 			if got := c.list.PerHour(c.sku, c.tenant, at); got != (Money{c.want, "EUR"}) {
 				t.Errorf("want %d, got %v", c.want, got)
 			}
+			made, sum := c.list.Made(c.sku, c.tenant, at), 0.0
+			for _, p := range made {
+				sum += float64(p.Rate) * p.Amount
+			}
+			if made[0].Kind != "" && rounded(sum) != c.want || made[0].Kind == "" && c.want != c.sku.Agreed.Minor {
+				t.Errorf("want what it is made of to come to %d, got %v", c.want, made)
+			}
 		})
 	}
 	if when, then := (PriceList{over, coming}).Next(slice, "vision", at.Add(-time.Minute)); !when.Equal(at) ||

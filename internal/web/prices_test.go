@@ -67,7 +67,7 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, AuthorName: "Root"})
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantText(t, doc, "price", "scheduled")
-	wantText(t, doc, "price-next-row", "9.00")
+	wantText(t, doc, "price-next-row", "9.00", "catalog price", "price of the size")
 }
 
 func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {

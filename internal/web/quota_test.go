@@ -25,7 +25,8 @@ func TestAQuotaIsATable(t *testing.T) {
 	if _, grey := part(doc, "limit-vgpu-12q").Attr("placeholder"); grey {
 		t.Error("want an empty field to be empty")
 	}
-	if got := textOf(part(doc, "limit-vgpu-12q").Closest("tr")); !strings.Contains(got, "0, from “all other sizes”") {
+	if got := textOf(part(doc, "limit-vgpu-12q").Closest("tr")); !strings.Contains(got, "(blocked)") ||
+		!strings.Contains(got, "All other sizes") {
 		t.Errorf("want what counts without an entry beside the field, got %q", got)
 	}
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"2"}}

@@ -31,7 +31,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want two models, got %d", n)
 	}
 	all := part(doc, "reconciliation-day").Length()
-	for _, want := range []string{"To the portal", "Unknown", "Difference", "Free"} {
+	for _, want := range []string{"To the portal", "Unknown", "Not offered", "Free"} {
 		wantText(t, doc, "reconciliation-month", want)
 	}
 	total := part(doc, "reconciliation-matched-total")

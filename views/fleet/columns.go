@@ -15,7 +15,7 @@ func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 		columns = append(columns, head("owner", ui.ColumnModel{Label: l.S("fleet.use.col_owner")}),
 			head("size", ui.ColumnModel{Label: l.S("requests.col_size")}))
 	}
-	return append(columns, head("held", ui.ColumnModel{Label: l.S("fleet.use.col_held_for"), Numeric: true}),
+	return append(columns, head("held", ui.ColumnModel{Label: m.HeldHead, Numeric: true}),
 		head("use", ui.ColumnModel{Label: m.Window}),
 		head("cost", ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true}),
 		head("idle", ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true}))

@@ -64,7 +64,7 @@ type AccountModel struct {
 
 // FactsModel is where the numbers come from, how old they are, and what is to be expected.
 type FactsModel struct {
-	Source    string
+	Source    string       // "" for those who need not know
 	SourceAge *ui.AgeModel // nil for what is not asked again and again
 	Server    bool         // a license server is asked
 	InUse     *ui.AgeModel // by what it says; nil where it does not
@@ -1378,9 +1378,13 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 423, Col: 70}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 424, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Icon("edit").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1496,7 +1500,10 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.SourceAge != nil {
 		source.Value, source.Component = "", ui.Age(*m.SourceAge)
 	}
-	list := []ui.DefModel{source}
+	var list []ui.DefModel
+	if m.Source != "" {
+		list = append(list, source)
+	}
 	if m.Server {
 		server := ui.DefModel{Term: say.S("licenses.in_use"), Test: "server"}
 		if m.InUse != nil {

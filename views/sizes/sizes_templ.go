@@ -412,6 +412,7 @@ type RowModel struct {
 	Successor string // of a deprecated entry
 	What      string // technology; of an image what it is for
 	Isolation string // id; "" for images
+	Card      string // with its GPU memory; "" for images, and without a GPU
 	Short     string // reference of an image without its digest; "" for sizes
 	Price     string
 	Teams     string // "" for everyone
@@ -482,6 +483,9 @@ func what(ctx context.Context, r RowModel) ui.StackModel {
 	m := ui.StackModel{Title: r.What, Detail: r.Short}
 	if r.Isolation != "" {
 		m.Detail = ui.L(ctx).S("web.isolation_" + r.Isolation)
+		if r.Card != "" {
+			m.Title, m.Detail = r.Card, r.What+" · "+m.Detail
+		}
 	}
 	return m
 }
@@ -489,7 +493,7 @@ func what(ctx context.Context, r RowModel) ui.StackModel {
 func who(ctx context.Context, list List, r RowModel) ui.StackModel {
 	m := ui.StackModel{Title: cmp.Or(r.Teams, ui.L(ctx).S("sizes.everyone"))}
 	if list == Sizes {
-		m.Detail = cmp.Or(r.Clusters, ui.L(ctx).S("sizes.everywhere"))
+		m.Detail = r.Clusters
 	}
 	return m
 }
@@ -608,7 +612,7 @@ func noEntry(ctx context.Context, m TableModel) *ui.EmptyStateModel {
 func columns(say func(string, ...any) string, m TableModel) []ui.ColumnModel {
 	images, head := m.List == Images, m.Part.Head
 	all := []ui.ColumnModel{head("entry", ui.ColumnModel{Label: say("sizes.col_" + string(m.List))}),
-		head("state", ui.ColumnModel{Label: say("sizes.col_state")}), {Label: say("sizes.col_what")}}
+		head("state", ui.ColumnModel{Label: say("sizes.col_state")}), {Label: say("sizes.col_what_" + string(m.List))}}
 	if !images {
 		all = append(all, head("price", ui.ColumnModel{Label: say("sizes.col_price"), Numeric: true}))
 	}
@@ -723,7 +727,7 @@ func row(r RowModel, list List) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("sizes.col_what")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("sizes.col_what_" + string(list))}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -769,7 +773,7 @@ func row(r RowModel, list List) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.no_quota"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 372, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 376, Col: 77}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -1041,7 +1045,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var26 templ.SafeURL
 				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(m.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 434, Col: 57}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 438, Col: 57}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {
@@ -1054,7 +1058,7 @@ func History(m HistoryModel) templ.Component {
 				var templ_7745c5c3_Var27 string
 				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("sizes.older"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 434, Col: 106}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `sizes/sizes.templ`, Line: 438, Col: 106}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {

@@ -9,6 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
+	"cmp"
+	"context"
 	"strconv"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -33,10 +35,12 @@ type LimitModel struct {
 	Code  string // what programs call it; "" for every other size
 	Used  int
 	Limit int // that counts now
-	Value string
-	Error string
-	From  string // who set the limit that counts; for a size without one, what counts instead
-	Held  bool   // what is held can be told
+	// InForce is that limit in words; "" where there is none.
+	InForce string
+	Value   string
+	Error   string
+	From    string // who set the limit that counts
+	Held    bool   // what is held can be told
 }
 
 // Quota is the part of the form that says how many.
@@ -68,7 +72,7 @@ func Quota(m QuotaModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.field_quota"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 37, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 41, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -93,7 +97,7 @@ func Quota(m QuotaModel) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.quota_lead"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 43, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 47, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -103,7 +107,7 @@ func Quota(m QuotaModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = limits("quota-limits", m.Rows).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = limits("quota-limits", m.Rows, m.New).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -124,7 +128,7 @@ func Quota(m QuotaModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = limits("quota-more", m.Rest).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = limits("quota-more", m.Rest, m.New).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -159,7 +163,7 @@ func Quota(m QuotaModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.quota_clusters_lead"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 52, Col: 83}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 56, Col: 83}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -169,7 +173,7 @@ func Quota(m QuotaModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = limits("quota-on-clusters", m.Clusters).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = limits("quota-on-clusters", m.Clusters, m.New).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -241,7 +245,7 @@ func moreLimits(test, title string, open bool) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(test)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 66, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 70, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 		if templ_7745c5c3_Err != nil {
@@ -262,7 +266,7 @@ func moreLimits(test, title string, open bool) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 71, Col: 39}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 75, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -296,7 +300,8 @@ func other(asText bool) string {
 	return "text"
 }
 
-func limits(id string, rows []LimitModel) templ.Component {
+// limits say what counts now only of a team that is there.
+func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -405,9 +410,20 @@ func limits(id string, rows []LimitModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Subtle: true, Text: r.From, Label: ui.L(ctx).S("tenants.col_source")}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
+					if !fresh {
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: cmp.Or(r.InForce, "–"), Label: ui.L(ctx).S("tenants.col_in_force"),
+							Test: "in-force"}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Subtle: true, Text: r.From, Label: ui.L(ctx).S("tenants.col_source")}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					return nil
 				})
@@ -419,15 +435,24 @@ func limits(id string, rows []LimitModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: ui.L(ctx).S("tenants.field_quota"), Compact: true,
-			Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("tenants.col_size")}, {Label: ui.L(ctx).S("tenants.col_used"), Numeric: true},
-				{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"}, {Label: ui.L(ctx).S("tenants.col_source")},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			Columns: limitColumns(ctx, fresh)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+func limitColumns(ctx context.Context, fresh bool) []ui.ColumnModel {
+	list := []ui.ColumnModel{
+		{Label: ui.L(ctx).S("tenants.col_size")}, {Label: ui.L(ctx).S("tenants.col_used"), Numeric: true},
+		{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"},
+	}
+	if !fresh {
+		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_in_force")},
+			ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source")})
+	}
+	return list
 }
 
 func limitKind(r LimitModel) ui.Kind {

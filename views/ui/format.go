@@ -44,6 +44,18 @@ func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
 	return m
 }
 
+// Precise is Exact to the second, for records.
+func Precise(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
+	m := Exact(l, at, zone)
+	if at.IsZero() {
+		return m
+	}
+	local := at.In(zone)
+	m.Mode = TimePrecise
+	m.Words = strings.Replace(m.Exact, local.Format("15:04"), local.Format(time.TimeOnly), 1)
+	return m
+}
+
 // OnClock is the time of day where that is today's, "14:02 UTC", and else the time itself.
 func OnClock(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
 	m := Exact(l, at, zone)

@@ -32,8 +32,10 @@ type MeterModel struct {
 	// Title is what the label is called by programs; it stands in a tooltip.
 	Title string
 	// Detail is a line under the bar.
-	Detail   string
-	Segments []SegmentModel
+	Detail string
+	// Note is a second line there, NoteHref what it leads to.
+	Note, NoteHref string
+	Segments       []SegmentModel
 	// Legend lists the segments that carry words.
 	Legend bool
 	// Bare draws only the bar, for a cell of a table; label and value are then its accessible name.
@@ -119,6 +121,19 @@ func Meter(m MeterModel) templ.Component {
 		if m.Detail != "" {
 			h.Raw(`<div class="gp-meter__detail">`)
 			h.Text(m.Detail)
+			h.Raw("</div>")
+		}
+		if m.Note != "" {
+			h.Raw(`<div class="gp-meter__detail">`)
+			if m.NoteHref != "" {
+				h.Raw("<a")
+				h.Attr("href", m.NoteHref)
+				h.Raw(">")
+				h.Text(m.Note)
+				h.Raw("</a>")
+			} else {
+				h.Text(m.Note)
+			}
 			h.Raw("</div>")
 		}
 		if m.Legend {

@@ -378,19 +378,11 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Free, Numeric: true, Label: ui.L(ctx).S("reconciliation.free"), Test: "free"}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
 						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Broken, Numeric: true, Label: ui.L(ctx).S("reconciliation.broken")}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -399,12 +391,20 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " ")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Difference, Numeric: true, Label: ui.L(ctx).S("reconciliation.difference"),
 							Test: "difference"}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, " ")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: r.Free, Numeric: true, Label: ui.L(ctx).S("reconciliation.free"), Test: "free"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -422,10 +422,10 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 				{Label: ui.L(ctx).S("reconciliation.physical"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.ours"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.others"), Numeric: true},
-				{Label: ui.L(ctx).S("reconciliation.free"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.broken"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.unknown"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.difference"), Numeric: true},
+				{Label: ui.L(ctx).S("reconciliation.free"), Numeric: true},
 			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -218,6 +218,11 @@ func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowMo
 			Price: say.MoneyPerHour(s.Size.PricePerHour),
 			Teams: strings.Join(s.Size.Tenants, ", "), Clusters: strings.Join(s.Size.Clusters, ", "),
 			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
+		if a := s.Size.Accelerator; a.Model != "" && a.MemoryGiB > 0 {
+			row.Card = a.Model + ", " + say.Number(a.MemoryGiB) + " GiB"
+		} else {
+			row.Card = a.Model
+		}
 		row.State, row.Successor = entryState(s.Size.Hidden, s.Size.Deprecated)
 		if successor, ok := o.Catalog.Size(row.Successor); ok {
 			row.Successor = say.SizeTitle(successor)

@@ -126,10 +126,32 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	return w.idleView(k, r, idleFormFor(r), nil, nil), nil
+	v, m := w.idleView(k, r, idleFormFor(r), nil, nil)
+	if r.Settings.Any() {
+		ahead, err := w.Idle.Ahead(k.Ctx, k.Actor)
+		if err != nil {
+			return page.View{}, err
+		}
+		m.Now = aheadWords(k.Words, ahead)
+	}
+	v.Body = idleview.Page(m)
+	return v, nil
 }
 
-func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) page.View {
+// aheadWords say whom the settings reach now.
+func aheadWords(say page.Words, n idle.Ahead) string {
+	switch {
+	case n.Warned == 0:
+		return say.S("idle.ahead_none")
+	case n.Stopped == 0:
+		return say.S("idle.ahead", "Count", n.Warned)
+	}
+	return say.S("idle.ahead", "Count", n.Warned) + " " + say.S("idle.ahead_stop", "Count", n.Stopped, "At",
+		page.ClockOn(say, n.Next))
+}
+
+func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) (page.View,
+	idleview.PageModel) {
 	say := k.Words
 	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")}}
 	if s := r.Settings.All; s != nil && s.On() {
@@ -153,7 +175,7 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 		wanted, _ := f.settings()
 		m.Preview.Changes = w.idleChanges(say, r.Settings, wanted)
 	}
-	return page.View{Title: m.Header.Title, Nav: page.IdlePath, Body: idleview.Page(m)}
+	return page.View{Title: m.Header.Title, Nav: page.IdlePath, Body: idleview.Page(m)}, m
 }
 
 // idleAnchors names problems by the ids of their fields.
@@ -380,7 +402,8 @@ func (w *Pages) idleAgain(c echo.Context, k page.Call, f idleForm, problems []fa
 	if err != nil {
 		return err
 	}
-	return w.Reply(c, k, w.idlePage(), w.idleView(k, r, f, problems, p), status)
+	v, _ := w.idleView(k, r, f, problems, p)
+	return w.Reply(c, k, w.idlePage(), v, status)
 }
 
 // idlePreview writes nothing: it says what the settings would do.

@@ -95,17 +95,18 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 		limit := e.QuotaOf(name)
 		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
 			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
-			From: limitSource(say, e, name)}
+			InForce: limitWords(say, limit), From: limitSource(say, e, name)}
 		if _, cluster := tenant.ParseQuotaKey(name); cluster != "" { // without an entry there is no limit there
 			_, l.Held = held[name]
 			if _, listed := e.Quota[name]; !listed {
-				l.Limit, l.From = l.Used, say.S("tenants.limit_unlimited")
+				l.Limit, l.InForce, l.From = l.Used, "", say.S("tenants.limit_unlimited")
 			}
 		}
 		return l
 	}
 	every := row(tenant.EverySize, say.S("tenants.every_size"))
 	every.Code, every.Held, every.Limit = "", false, 0
+	every.InForce = limitWords(say, e.Quota[tenant.EverySize])
 	m.Rows = []tenants.LimitModel{every}
 	add := func(list []ui.OptionModel, rest *[]tenants.LimitModel) {
 		for _, s := range list {
@@ -181,7 +182,15 @@ func limitSource(say page.Words, e tenant.Entry, size string) string {
 	case size == tenant.EverySize:
 		return say.S("tenants.limit_none")
 	}
-	return say.S("tenants.limit_rest", "Limit", max(0, e.Quota[tenant.EverySize]))
+	return say.S("tenants.every_size")
+}
+
+// limitWords is a limit, and that none is allowed where it is zero.
+func limitWords(say page.Words, n int) string {
+	if n <= 0 {
+		return say.S("tenants.limit_blocked")
+	}
+	return strconv.Itoa(n)
 }
 
 // tenantTurned shows what was typed in the other way; what could not be read stays where it is.

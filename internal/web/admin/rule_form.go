@@ -38,7 +38,7 @@ type typedRule struct {
 	blanks int // rows to fill in
 }
 
-// emptyRows are offered below those that are filled.
+// emptyRows are offered where none is filled.
 const emptyRows = 1
 
 // mostTerms bounds a form that somebody makes up.
@@ -272,7 +272,11 @@ func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.Ter
 		list = append(list, rules.TermModel{Or: t.Or, Fact: t.Fact, Op: string(t.Op), Value: t.Value,
 			FactError: wrong("fact"), OpError: wrong("op"), Error: wrong("value")})
 	}
-	return append(list, make([]rules.TermModel, f.blanks)...)
+	blanks := f.blanks
+	if len(list) > 0 && blanks == emptyRows {
+		blanks = 0 // a button adds more
+	}
+	return append(list, make([]rules.TermModel, blanks)...)
 }
 
 // outcomeFields are before which rule it stands, and what follows of it; steps says that only the text says who

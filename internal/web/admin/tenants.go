@@ -166,7 +166,7 @@ func formModel(say page.Words, f tenantForm, quota tenants.QuotaModel, problems 
 	field := func(name, value string) tenants.FieldModel {
 		return tenants.FieldModel{Value: value, Error: page.WrongIn(say, problems, name)}
 	}
-	m := tenants.FormModel{Action: page.TenantsPath + "/edit", New: f.New, Known: f.Name,
+	m := tenants.FormModel{Action: page.TenantsPath + "/edit", Back: page.TenantsPath, New: f.New, Known: f.Name,
 		Base: strconv.FormatInt(f.Base, 10), Name: field("name", f.Name), Title: field("title", f.Title),
 		Namespace: field("namespace", f.Namespace), Quota: quota, Disabled: f.Disabled,
 		Note: field("note", f.Note)}
@@ -333,10 +333,33 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 		List: l.Model(say, say.S("tenants.people"), total)}
 	m.Search = m.List.FilterBar(blocks.PeopleSearch(say, page.PeoplePath, k.Get("q")), "")
 	m.Search.Go = "" // all of them are listed, Enter asks for fewer
+	teams := ""
+	if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
+		teams = page.TenantsPath
+	}
 	for _, a := range list {
 		m.Rows = append(m.Rows, tenants.PersonModel{Name: a.Person.Name, Email: a.Person.Email,
-			Href: page.PersonPath(a.Person.ID), Roles: blocks.RoleList(say, a), Seen: say.Ago(a.Person.SeenAt),
+			Href: page.PersonPath(a.Person.ID), Roles: w.roleModels(say, a), Add: teams, Seen: say.Ago(a.Person.SeenAt),
 			See: seeAs(k, a), Disabled: a.Person.Disabled})
 	}
 	return page.View{Title: m.Header.Title, Nav: page.PeoplePath, Body: tenants.People(m)}, nil
+}
+
+// roleModels are the roles of a person by team, then those everywhere.
+func (w *Pages) roleModels(say page.Words, a identity.Actor) []tenants.RoleModel {
+	words := func(roles []identity.Role) string {
+		list := make([]string, len(roles))
+		for i, r := range roles {
+			list[i] = say.Say(page.RoleWord(r))
+		}
+		return strings.Join(list, ", ")
+	}
+	var list []tenants.RoleModel
+	for _, t := range a.TenantNames() {
+		list = append(list, tenants.RoleModel{Team: w.TeamTitle(t), Href: page.TeamPath(t), Words: words(a.Tenants[t])})
+	}
+	if len(a.Global) > 0 {
+		list = append(list, tenants.RoleModel{Words: words(a.Global)})
+	}
+	return list
 }

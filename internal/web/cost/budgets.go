@@ -49,7 +49,8 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
 			row.Bar.Bare, row.Bar.Segments = true, withoutLeft(row.Bar.Segments) // which has a column
-		} else if sets {
+		}
+		if sets {
 			row.Set = page.BudgetPath(t.Name) + "#" + budgets.SetID
 		}
 		m.Rows = append(m.Rows, row)

@@ -2,8 +2,10 @@ package cost
 
 import (
 	"cmp"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +38,11 @@ type typedPrices struct {
 	impact   []usage.Price // what is shown of these; nil before somebody asked
 }
 
+// typed reports whether somebody began with the form.
+func (t typedPrices) typed() bool {
+	return t.asText || t.impact != nil || len(t.problems) > 0 || len(t.drafts) > 0 && t.drafts[0] != usage.PriceDraft{}
+}
+
 func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	list, err := w.Prices.Read(k.Ctx, k.Actor)
 	if err != nil {
@@ -57,6 +64,7 @@ func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	}
 	if changes {
 		m.Enter = w.priceForm(say, d)
+		m.Enter.Open = len(m.Rows) == 0 || d.typed()
 		if len(d.problems) > 0 && !d.asText {
 			m.Errors = page.FormErrors(say, d.problems)
 		}
@@ -131,7 +139,9 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 	var rows []usageview.NextModel
 	for _, h := range sizes {
 		if at, then := list.Next(h.size.SKU(), h.tenant, say.Now); !at.IsZero() {
-			rows = append(rows, w.nextModel(say, h, list.PerHour(h.size.SKU(), h.tenant, say.Now), then, at))
+			row := w.nextModel(say, h, list.PerHour(h.size.SKU(), h.tenant, say.Now), then, at)
+			row.NowHow, row.ThenHow = w.made(say, list, h, say.Now), w.made(say, list, h, at)
+			rows = append(rows, row)
 		}
 	}
 	return inOrder(rows), nil
@@ -176,6 +186,37 @@ func (w *Pages) nextModel(say page.Words, h heldSize, now, then usage.Money, at 
 		Then: say.MoneyPerHour(then), At: w.priceTime(say, at), Begins: at}
 }
 
+// made says what a price per hour comes from: a price of the size, the prices of its parts, or the catalog.
+func (w *Pages) made(say page.Words, list usage.PriceList, h heldSize, at time.Time) string {
+	var words []string
+	for _, p := range list.Made(h.size.SKU(), h.tenant, at) {
+		switch amount := partOf(say, p.Amount); {
+		case p.Kind == "":
+			words = append(words, say.S("prices.made_catalog"))
+		case p.Kind == usage.PriceSize:
+			words = append(words, say.S("prices.made_size"))
+		default:
+			words = append(words, say.S("prices.made_"+string(p.Kind), "Money", say.UnitPrice(p.Rate, w.Prices.Currency())+
+				amount))
+		}
+	}
+	return strings.Join(words, " + ")
+}
+
+// partOf is how often a price counts: "" once, " / 7" for a seventh.
+func partOf(say page.Words, n float64) string {
+	whole := func(n float64) bool { return n > 0 && math.Abs(n-math.Round(n)) < 1e-4 }
+	switch {
+	case whole(n) && math.Round(n) == 1:
+		return ""
+	case n > 0 && n < 1 && whole(1/n):
+		return " / " + strconv.Itoa(int(math.Round(1/n)))
+	case whole(n):
+		return " × " + strconv.Itoa(int(math.Round(n)))
+	}
+	return " × " + ui.Number(say.Localizer, n, 3)
+}
+
 func inOrder(rows []usageview.NextModel) []usageview.NextModel {
 	slices.SortFunc(rows, func(a, b usageview.NextModel) int {
 		return cmp.Or(a.Begins.Compare(b.Begins), strings.Compare(a.What.Title, b.What.Title),
@@ -210,7 +251,9 @@ func (w *Pages) priceImpact(k page.Call, list usage.PriceList, added []usage.Pri
 		sku := h.size.SKU()
 		for _, at := range beginnings(added) {
 			if a, b := list.PerHour(sku, h.tenant, at), after.PerHour(sku, h.tenant, at); a != b {
-				m.Rows = append(m.Rows, w.nextModel(say, h, a, b, at))
+				row := w.nextModel(say, h, a, b, at)
+				row.NowHow, row.ThenHow = w.made(say, list, h, at), w.made(say, after, h, at)
+				m.Rows = append(m.Rows, row)
 				break
 			}
 		}

@@ -45,9 +45,8 @@ func (w *Pages) fleet(k page.Call) (page.View, error) {
 func (w *Pages) clusterModel(k page.Call, s inventory.Snapshot, names blocks.WorkloadNames) fleet.ClusterModel {
 	say, id := k.Words, page.Slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
-		Age:    say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery),
-		Groups: w.fleetGroups(say, s), Filter: fleet.FilterModel{Slug: id, Text: k.Get("q"), Model: k.Get("model"),
-			State: k.Get("state")}}
+		Age: say.Age("Kubernetes", s.TakenAt, page.SnapshotEvery), Groups: linkWarned(k, w.fleetGroups(say, s)),
+		Filter: fleet.FilterModel{Slug: id, Text: k.Get("q"), Model: k.Get("model"), State: k.Get("state")}}
 	known := w.nodes.Of(s, nil, func() nodesOf { return newNodesOf(s) })
 	for _, n := range known.models {
 		m.Filter.Models = append(m.Filter.Models, modelName(say, n))
@@ -178,10 +177,30 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 		}
 		g := &(*list)[at]
 		label, profile := w.sliceTitle(say, t.Resource, t.Kind)
-		g.Bars = append(g.Bars, fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t, profile),
-			Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken})
+		b := fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t, profile),
+			Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken}
+		if t.Warned > 0 {
+			b.Warned = say.S("fleet.on_warned", "Count", t.Warned)
+		}
+		g.Bars = append(g.Bars, b)
 	}
 	return append(groups, unnamed...)
+}
+
+// linkWarned leads from cards on nodes with a warning to these nodes.
+func linkWarned(k page.Call, groups []fleet.GroupModel) []fleet.GroupModel {
+	href := "/fleet?state=trouble"
+	if seesHealth(k) {
+		href = page.FleetHealthPath
+	}
+	for _, g := range groups {
+		for i := range g.Bars {
+			if g.Bars[i].Warned != "" {
+				g.Bars[i].WarnedHref = href
+			}
+		}
+	}
+	return groups
 }
 
 // vendors are whose cards a resource is of, where no label names the card.
@@ -221,7 +240,7 @@ func (w *Pages) sliceTitle(say page.Words, resource string, k inventory.Kind) (t
 	return title, k.Profile
 }
 
-// totalDetail says what a bar rests on: the profile of a slice that has a title, the cards behind shares, and warnings.
+// totalDetail says what a bar rests on: the profile of a slice that has a title, the cards behind shares.
 func totalDetail(say page.Words, t inventory.Total, profile string) string {
 	var parts []string
 	if profile != "" {
@@ -234,9 +253,6 @@ func totalDetail(say page.Words, t inventory.Total, profile string) string {
 		parts = append(parts, say.S("fleet.shares_of_cards", "Count", t.Cards))
 	case t.UpTo:
 		parts = append(parts, say.S("fleet.up_to"))
-	}
-	if t.Warned > 0 {
-		parts = append(parts, say.S("fleet.on_warned", "Count", t.Warned))
 	}
 	if t.Excess > 0 {
 		parts = append(parts, say.S("fleet.excess", "Count", t.Excess))

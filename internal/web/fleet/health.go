@@ -234,11 +234,8 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
 	}
 	ofNode := c.Quarantine == nil && n.Quarantine == nil && slices.ContainsFunc(c.Issues, gpumetrics.Issue.OfNode)
-	switch {
-	case c.UUID != "" && !ofNode:
+	if c.UUID != "" && !ofNode { // else its node is quarantined, which has a row of its own
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
-	case n.Quarantine == nil: // the driver has lost it, and its UUID with it
-		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/holders"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/fleet"
@@ -69,16 +70,21 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	say, group := k.Words, k.Get("group")
 	key := holderGroups[group]
 	m := fleet.HoldersModel{ID: "holders", Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"),
-		Owners: key == nil, Window: say.S("fleet.use.col_mean"), Others: !k.Actor.SeesAll()}
+		HeldHead: say.S("fleet.use.col_held_for"), Owners: key == nil, Window: say.S("fleet.use.col_mean"),
+		Others: !k.Actor.SeesAll()}
 	if key != nil {
-		m.Head = say.S("fleet.use.col_" + group)
+		m.Head, m.HeldHead = say.S("fleet.use.col_"+group), say.S("fleet.use.col_longest")
 	}
 	rows := w.heldBy(say, all, key)
 	m.Tiles = holderTiles(say, rows)
 	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
 		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
-		m.Rows = append(m.Rows, w.holderModel(say, r, key != nil))
+		row := w.holderModel(say, r, key != nil)
+		if group == "team" && identity.Can(k.Actor, identity.ReadTenant, identity.Resource{Tenant: r.one.Tenant}) {
+			row.Name.Href = page.TeamPath(r.one.Tenant)
+		}
+		m.Rows = append(m.Rows, row)
 	}
 	return m
 }
@@ -147,7 +153,7 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 		Idle: say.S("web.unknown")}
 	if grouped {
 		m.Name.Detail, m.Held = say.S("fleet.use.workloads", "Count", h.count),
-			say.S("fleet.use.up_to", "Time", say.Duration(h.longest))
+			say.Duration(h.longest)
 	} else {
 		m.Name.Href, m.Name.Detail = page.WorkloadPath(h.one.ID), w.TeamTitle(h.one.Tenant)
 		m.Owner, m.Size, m.Held = h.one.OwnerName, say.SizeTitle(h.one.Size), say.Duration(h.longest)

@@ -50,6 +50,9 @@ func (w *Pages) licensesView(k page.Call, form license.EntitlementDraft, problem
 	}
 	for _, line := range pools {
 		p := w.poolModel(k, line, holders[line.Status.Pool.Name], changes)
+		if p.Week != nil {
+			p.Week.Open = len(pools) == 1
+		}
 		if changes {
 			p.Mismatch = poolMismatch(say, w.Catalog.Mismatches(), line.Status.Pool.Name)
 		}
@@ -142,6 +145,9 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*worklo
 	id := page.Slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
 		Account: accountModel(l.Status), Facts: w.poolFacts(say, l), Week: weekModel(say, "week-"+id, l)}
+	if l.Origin == license.Configured && !k.Actor.SeesAll() {
+		m.Facts.Source = "" // the settings are none of theirs
+	}
 	w.poolTroubles(say, l, &m)
 	holders, m.List = page.RowsOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
 		say.S("licenses.seats"), holders, w.seatKeys())

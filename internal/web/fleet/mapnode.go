@@ -142,6 +142,9 @@ func (w *Pages) gpuParts(k page.Call, j *joined, n *fleetmap.Node, c *fleetmap.C
 		color := use.rule(n, c, p)
 		r := fleet.GPUPartModel{Title: partTitle(say, c, p), Class: use.colors[color], Words: words[color],
 			Use: say.Amount(p.Use), Memory: say.Amount(p.Memory), Rests: *blocks.RestsOn(say, p.Use)}
+		if p.Use.Known() && p.Held() && r.Class != "idle" {
+			r.Words = "" // a range beside what was measured reads as a limit
+		}
 		if p.Memory.Known() && p.Total.Known() {
 			r.Memory = say.S("fleet.use.of_amount", "Used", say.Amount(p.Memory), "All", say.Amount(p.Total))
 		}
@@ -160,6 +163,10 @@ func (w *Pages) gpuParts(k page.Call, j *joined, n *fleetmap.Node, c *fleetmap.C
 		m.Parts = append(m.Parts, r)
 	}
 	m.Rests = restsOfAll(m.Parts)
+	if len(m.Parts) > 0 && slices.ContainsFunc(c.Parts, func(p fleetmap.Part) bool { return p.Gap }) {
+		m.Parts = append(m.Parts, fleet.GPUPartModel{Title: say.S("fleet.map.rest"), Class: gapClass,
+			Words: say.S("fleet.map.use_gap"), Rest: true})
+	}
 }
 
 // restsOfAll is what the readings of every part rest on; nil where they differ.

@@ -142,8 +142,8 @@ func (w *Pages) teams(k page.Call, q query, _ int) ([]hit, error) {
 	var hits []hit
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.Actor, identity.ReadTenant, identity.Resource{Tenant: t.Name}) {
-			hits = matching(hits, q, search.HitModel{Kind: search.Team, Title: t.Display(), Href: page.TeamPath(t.Name),
-				Detail: k.Words.S("search.team")}, t.Name)
+			hits = matching(hits, q, search.HitModel{Kind: search.Team, Title: t.Display(), Href: page.TeamPath(t.Name)},
+				t.Name, k.Words.S("search.team"))
 		}
 	}
 	return hits, nil
@@ -235,7 +235,8 @@ func sizeHits(k page.Call, q query, sizes []catalog.Size, path func(catalog.Size
 	var hits []hit
 	for _, s := range sizes {
 		hits = matching(hits, q, search.HitModel{Kind: search.Size, Title: k.Words.SizeTitle(s), Href: path(s),
-			Detail: k.Words.S("search.size")}, s.Name, s.Accelerator.Model, string(s.Technology))
+			Detail: s.Accelerator.Model}, s.Name, string(s.Technology),
+			k.Words.S("search.size"))
 	}
 	return hits
 }

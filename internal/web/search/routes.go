@@ -72,7 +72,7 @@ func (w *Pages) results(c echo.Context) error {
 }
 
 func results(k page.Call, q query, groups []group) search.ResultsModel {
-	m := search.ResultsModel{}
+	m := search.ResultsModel{Words: q.words}
 	n := 0
 	for _, g := range groups {
 		gm := search.GroupModel{Kind: g.kind}

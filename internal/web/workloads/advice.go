@@ -122,7 +122,7 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 			say.Quantity(a.Workload.Size.Memory)))
 	}
 	if a.Size.Name != "" {
-		m.Notes = append(m.Notes, adviceNotes(say, a)...)
+		m.Changes, m.Assumed = adviceChanges(say, a), adviceAssumed(say, a)
 	}
 	if identity.Can(k.Actor, identity.ChangeWorkload, a.Workload.Resource()) {
 		if a.Size.Name != "" && identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: a.Workload.Tenant}) {
@@ -167,21 +167,35 @@ func evidenceModel(say page.Words, a advice.Advice) *adviceview.EvidenceModel {
 		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage())}
 }
 
-// adviceNotes are the differences that nobody measures, and where the money comes from.
-func adviceNotes(say page.Words, a advice.Advice) []string {
+// adviceChanges are what the advised size has otherwise.
+func adviceChanges(say page.Words, a advice.Advice) []ui.ChangeModel {
 	now, then := a.Workload.Size, a.Size
-	notes := []string{say.S("advice.prices", "Now", say.MoneyPerHour(now.PricePerHour), "Then",
-		say.MoneyPerHour(then.PricePerHour))}
-	if a.Kind == advice.Smaller && then.Accelerator.MemoryGiB > 0 {
-		notes = append([]string{say.S("advice.room", "Size", say.SizeTitle(then),
-			"Has", say.GiB(then.Accelerator.MemoryGiB))},
-			notes...)
+	list := []ui.ChangeModel{{Name: say.S("home.col_size"), Old: say.SizeTitle(now), New: say.SizeTitle(then)}}
+	add := func(name, old, value string) {
+		if old != value {
+			list = append(list, ui.ChangeModel{Name: name, Old: old, New: value})
+		}
 	}
-	if now.CPU != then.CPU || now.Memory != then.Memory {
-		notes = append(notes, say.S("advice.computer", "CPU", then.CPU, "Memory", say.Quantity(then.Memory), "OldCPU",
-			now.CPU, "OldMemory", say.Quantity(now.Memory)))
+	if was, is := now.Accelerator.MemoryGiB, then.Accelerator.MemoryGiB; was > 0 && is > 0 {
+		add(say.S("advice.gpu_memory"), say.GiB(was), say.GiB(is))
 	}
-	return notes
+	add(say.S("sizes.col_price"), say.MoneyPerHour(now.PricePerHour), say.MoneyPerHour(then.PricePerHour))
+	add(say.S("sizes.field_cpu"), now.CPU, then.CPU)
+	add(say.S("sizes.field_memory"), say.Quantity(now.Memory), say.Quantity(then.Memory))
+	return list
+}
+
+// adviceAssumed is what the advice rests on beside what was measured.
+func adviceAssumed(say page.Words, a advice.Advice) string {
+	var words []string
+	if a.Kind == advice.Smaller && a.Size.Accelerator.MemoryGiB > 0 {
+		words = append(words, say.S("advice.room"))
+	}
+	words = append(words, say.S("advice.prices"))
+	if now, then := a.Workload.Size, a.Size; now.CPU != then.CPU || now.Memory != then.Memory {
+		words = append(words, say.S("advice.computer"))
+	}
+	return strings.Join(words, " ")
 }
 
 // takePath is the start page with everything filled in. The old one goes on until somebody stops it: nothing is lost by

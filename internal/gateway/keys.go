@@ -341,8 +341,8 @@ func (t *keyCounts) unwritten() bool {
 	return false
 }
 
-// Flush writes down what was taken with keys since it was written last. It returns when a write that another Flush began
-// has ended too, so that a process that stops after its own Flush loses nothing.
+// Flush writes down what was taken with keys since it was written last. It returns when a write that another Flush
+// began has ended too, so that a process that stops after its own Flush loses nothing.
 func (g *Gateway) Flush(ctx context.Context) {
 	g.writing.Lock()
 	defer g.writing.Unlock()

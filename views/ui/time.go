@@ -18,8 +18,8 @@ const (
 	TimeFixed     TimeMode = ""          // as written
 	TimeLocal     TimeMode = "local"     // the exact time, put into the reader's zone
 	TimeClock     TimeMode = "clock"     // likewise, and the time of day alone where that is today's
-	TimePrecise   TimeMode = "precise"   // the time itself to the second
 	TimeSeconds   TimeMode = "seconds"   // likewise, with seconds
+	TimePrecise   TimeMode = "precise"   // the exact time to the second, put into the reader's zone
 )
 
 // TimeModel is a point in time. Machine is RFC 3339, Exact the full time in words, Words what is shown. See At.

@@ -203,7 +203,8 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 
 func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: ui.Precise(say.Localizer, e.At, time.UTC),
-		Who: blocks.WhoDid(say, e), Address: e.Address, What: say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail), Team: team, Rule: e.Rule}
+		Who: blocks.WhoDid(say, e), Address: e.Address, What: say.S("audit." + string(e.Kind)),
+		Detail: say.Text(e.Detail), Team: team, Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
 	}

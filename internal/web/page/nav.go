@@ -232,8 +232,8 @@ func (w *Frame) RequestTabs(k Call, current string, waiting int) *ui.TabsModel {
 		return ui.TabModel{Label: k.Words.S("requests.tab_" + id), Href: path, Current: path == current,
 			Test: "tab-" + id}
 	}
-	m := &ui.TabsModel{Label: k.Words.S("requests.title"), Items: []ui.TabModel{tab("mine", "/requests"), tab("approve", "/approvals"),
-		tab("delegations", DelegationsPath)}}
+	m := &ui.TabsModel{Label: k.Words.S("requests.title"), Items: []ui.TabModel{tab("mine", "/requests"),
+		tab("approve", "/approvals"), tab("delegations", DelegationsPath)}}
 	m.Items[1].Count = waiting
 	return m
 }

@@ -11,7 +11,7 @@ func columns(ctx context.Context, list ui.ListModel) []ui.ColumnModel {
 	l := ui.L(ctx)
 	return []ui.ColumnModel{
 		list.Head("name", ui.ColumnModel{Label: l.S("home.col_name")}),
-		list.Head("state", ui.ColumnModel{Label: l.S("home.col_state")}),
+		list.Head("state", ui.ColumnModel{Label: l.S("home.col_state"), Width: "state"}),
 		list.Head("size", ui.ColumnModel{Label: l.S("home.col_size")}),
 		list.Head("use", ui.ColumnModel{Label: l.S("home.col_use")}),
 		list.Head("lease", ui.ColumnModel{Label: l.S("home.col_lease")}),

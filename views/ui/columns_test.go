@@ -13,7 +13,7 @@ func columnsModel() ColumnsModel {
 			{Name: "1 Nov", Total: "€13.00", Values: []float64{10, 3}, Words: []string{"€10.00", "€3.00"}},
 			{Name: "2 Nov", Total: "€21.00", Values: []float64{20, 1}, Words: []string{"€20.00", "€1.00"}},
 			{Name: "3 Nov", Total: "upcoming", Empty: true},
-		}, Times: []string{"1 Nov", "3 Nov"}}
+		}, Named: []int{0, 2}}
 	return m
 }
 

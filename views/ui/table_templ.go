@@ -41,8 +41,8 @@ type ColumnModel struct {
 	Sorted  string
 	// Sort marks the column as sortable by script.
 	Sort bool
-	// Width is "fit" for as narrow as the content, "name" for one with room for a person's name, "wide" for the column
-	// that takes the room; empty otherwise.
+	// Width is "fit" for as narrow as the content, "name" for one with room for a person's name, "state" for one with
+	// room for a state and its reason, "wide" for the column that takes the room; empty otherwise.
 	Width string
 }
 

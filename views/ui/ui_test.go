@@ -148,7 +148,7 @@ func TestTheScaleOfAChart(t *testing.T) {
 		"no top is known": {ChartModel{Values: []float64{312, 370}, Unit: "W"}, "en",
 			"400 W, 300 W, 200 W, 100 W, 0 W"},
 		"more than the top": {ChartModel{Values: []float64{12}, Top: 10, Unit: "GiB"}, "en",
-			"20 GiB, 15 GiB, 10 GiB, 5 GiB, 0 GiB"},
+			"12 GiB, 9 GiB, 6 GiB, 3 GiB, 0 GiB"},
 		"little":                {ChartModel{Values: []float64{0.3}}, "en", "0.4, 0.3, 0.2, 0.1, 0"},
 		"nothing but unknown":   {ChartModel{Values: []float64{nan, nan}, Unit: "W"}, "en", "4 W, 3 W, 2 W, 1 W, 0 W"},
 		"zero, which is a word": {ChartModel{Values: []float64{0}}, "en", "4, 3, 2, 1, 0"},

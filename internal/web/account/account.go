@@ -2,6 +2,7 @@ package account
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,15 @@ func (w *Pages) accountView(k page.Call, form tokenForm, problems []fault.Field,
 
 // ownSessions are the reader's own sign-ins, with the way to end all but this one.
 func ownSessions(k page.Call, sessions []identity.Session) account.SessionsModel {
+	slices.SortStableFunc(sessions, func(a, b identity.Session) int { // this one first
+		switch this, other := accounts.Current(k.Actor, a), accounts.Current(k.Actor, b); {
+		case this && !other:
+			return -1
+		case other && !this:
+			return 1
+		}
+		return 0
+	})
 	m := account.SessionsModel{Own: true, Hidden: k.Actor.Impersonator != nil,
 		Rows: blocks.SessionRows(k, sessions, "/account", true)}
 	if len(sessions) > 1 {

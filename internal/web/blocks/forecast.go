@@ -34,11 +34,16 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual_placed", "Usual", say.Duration(e.Length()))}}
 	case e.From.Sub(say.Now) < time.Minute:
 		m.Words, m.Brief = timed(say, "forecast.by", e), timed(say, "forecast.by_brief", e)
+	case e.Until.Sub(e.From) < precise:
+		m.Words, m.Brief = timed(say, "forecast.about", e), timed(say, "forecast.about_brief", e)
 	default:
 		m.Words, m.Brief = timed(say, "forecast.between", e), timed(say, "forecast.between_brief", e)
 	}
 	return m
 }
+
+// precise is a range of times that is told as one.
+const precise = 3 * time.Minute
 
 // timed is a sentence in which the two times stay elements of their own.
 func timed(say page.Words, id string, e forecast.Estimate) []workloadview.ForecastPart {

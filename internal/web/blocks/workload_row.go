@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -49,6 +50,16 @@ func StateModel(say page.Words, w workload.Workload) ui.StateModel {
 	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.Text(w.Reason)}
 }
 
+// firstSentence is what a row has room for of a reason.
+func firstSentence(reason string) string {
+	for _, end := range []string{". ", "。"} {
+		if first, _, more := strings.Cut(reason, end); more {
+			return first + strings.TrimSpace(end)
+		}
+	}
+	return reason
+}
+
 // WorkloadRow is the line of a workload in a list.
 func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Money) workloadview.RowModel {
 	say := k.Words
@@ -61,6 +72,9 @@ func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Mon
 		Use:   w.UseModel(k, item),
 		Lease: LeaseModel(say, item),
 		Cost:  say.Money(cost), Price: say.MoneyPerHour(item.Size.PricePerHour),
+	}
+	if item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed {
+		row.State.Detail = firstSentence(row.State.Detail) // what to do about it stands on its page
 	}
 	row.Forecast, row.Open = BriefOutlook(w.Outlook(k, item)), w.OpenPath(k, item)
 	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&

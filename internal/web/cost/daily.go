@@ -54,9 +54,8 @@ func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum
 				Total: say.S("usage.not_yet"), Empty: true})
 		}
 	}
-	for _, n := range []int{0, len(m.Columns) / 4, len(m.Columns) / 2, len(m.Columns) * 3 / 4, len(m.Columns) - 1} {
-		m.Times = append(m.Times, m.Columns[n].Name)
-	}
+	n := len(m.Columns)
+	m.Named = []int{0, n / 4, n / 2, n * 3 / 4, n - 1}
 	return m
 }
 

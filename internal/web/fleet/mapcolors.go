@@ -298,14 +298,14 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 	return s
 }
 
-// roundStep is how far the four colors of money reach each, in minor units: a round amount, 1, 2 or 5 of a power of
-// ten, so that the fourth takes in the most.
+// roundStep is how far the four colors of money reach each, in minor units: a round amount without a fraction, so that
+// the fourth takes in the most.
 func roundStep(most usage.Money) int64 {
 	unit := int64(math.Pow10(usage.Digits(most.Currency)))
 	for step := unit; ; step *= 10 {
-		for _, times := range []int64{1, 2, 5} {
-			if 4*step*times >= most.Minor {
-				return step * times
+		for _, tenths := range []int64{10, 15, 20, 25, 30, 40, 50, 60, 80} {
+			if by := step * tenths / 10; by%unit == 0 && 4*by >= most.Minor {
+				return by
 			}
 		}
 	}

@@ -13,10 +13,11 @@ func TestTheColorsOfMoneyReachRoundAmounts(t *testing.T) {
 		{Minor: 1, Currency: "EUR"}:       100,
 		{Minor: 400, Currency: "EUR"}:     100,
 		{Minor: 401, Currency: "EUR"}:     200,
-		{Minor: 3046, Currency: "EUR"}:    1000,
-		{Minor: 4001, Currency: "EUR"}:    2000,
-		{Minor: 999_999, Currency: "EUR"}: 500_000,
-		{Minor: 3046, Currency: "JPY"}:    1000,
+		{Minor: 3046, Currency: "EUR"}:    800,
+		{Minor: 4001, Currency: "EUR"}:    1500,
+		{Minor: 9400, Currency: "EUR"}:    2500,
+		{Minor: 999_999, Currency: "EUR"}: 250_000,
+		{Minor: 3046, Currency: "JPY"}:    800,
 	} {
 		if got := roundStep(most); got != want {
 			t.Errorf("%v: want %d, got %d", most, want, got)

@@ -59,13 +59,13 @@ func (m ChartModel) top() (top float64, stated bool) {
 	return roundAbove(most), false
 }
 
-// roundAbove is the least of 4 round steps that holds v: 1, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten.
+// roundAbove is the least of 4 round steps that holds v: 1, 1.5, 2, 2.5, 3, 4, 5 or 6 times a power of ten.
 func roundAbove(v float64) float64 {
 	if v <= 0 {
 		return chartLines
 	}
 	for power := math.Pow(10, math.Floor(math.Log10(v/chartLines))); ; power *= 10 {
-		for _, step := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
+		for _, step := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6} {
 			if top := chartLines * step * power; top >= v {
 				return top
 			}

@@ -372,6 +372,9 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	if count == nil {
 		return m
 	}
+	if s.key == byMoney { // a slice has its own amount, and counts as its part of a GPU
+		m.Of = k.Words.S("fleet.map.legend_money")
+	}
 	words := s.words(k.Words)
 	for i, class := range s.colors {
 		if class == gapClass && count[i] == 0 {

@@ -184,3 +184,39 @@ func TestOutagesAreSaidOnEveryPage(t *testing.T) {
 		}
 	}
 }
+
+// TestALongListIsFilteredByState: the choices are those of the head with their counts; what waits for an approval is
+// with what waits, and nonsense chooses all.
+func TestALongListIsFilteredByState(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Many()
+	var options []string
+	doc := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+	for _, o := range part(doc, "filter-state").Find("option").EachIter() {
+		options = append(options, textOf(o))
+	}
+	if got, want := strings.Join(options, ", "), "Any state, 52 running, 1 failed, 2 waiting, 11 stopped"; got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+	for state, want := range map[string]string{"stopped": "Stopped", "failed": "Failed"} {
+		rows := part(read(t, w.Get(webtest.Anna, "/?state="+state), http.StatusOK), "workload-row")
+		for _, r := range rows.EachIter() {
+			if got := textOf(In(r, "state")); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: got a row %q", state, got)
+			}
+		}
+		if n := map[string]int{"stopped": 11, "failed": 1}[state]; rows.Length() != n {
+			t.Errorf("%s: want %d rows, got %d", state, n, rows.Length())
+		}
+	}
+	waiting := read(t, w.Get(webtest.Anna, "/?state=waiting"), http.StatusOK)
+	if row(waiting, "sweep-lr").Length() != 1 || row(waiting, "nb-anna-anna1").Length() != 1 ||
+		row(waiting, "train-resnet").Length() != 0 {
+		t.Errorf("want what waits and no more, got %q", textOf(waiting.Find("#home-list")))
+	}
+	if n := part(read(t, w.Get(webtest.Anna, "/?state=nonsense"), http.StatusOK), "filter-state").
+		Find("[selected]").AttrOr("value", ""); n != "" {
+		t.Errorf("want nonsense to choose all, got %q", n)
+	}
+}

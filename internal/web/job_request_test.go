@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -62,5 +63,23 @@ func TestWhoDecidesAJobSeesWhatItRuns(t *testing.T) {
 		if strings.Contains(doc, "hf_geheim") {
 			t.Errorf("%s: the value of a variable is on the page", name)
 		}
+	}
+}
+
+// TestAFinishedJobOffersWhatStillWorks: nobody connects to a pod that is gone; its files are kept.
+func TestAFinishedJobOffersWhatStillWorks(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Add(w.Workload("done", webtest.Anna, "mig-1g.10gb").Job().Ran(0, time.Hour, 1).Volume(20))
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-done"), http.StatusOK)
+	for tab, want := range map[string]int{"tab-connect": 0, "tab-terminal": 0, "tab-files": 0, "tab-logs": 1,
+		"tab-history": 1} {
+		if got := part(doc, tab).Length(); got != want {
+			t.Errorf("%s: want %d, got %d", tab, want, got)
+		}
+	}
+	wantText(t, doc, "kept-files", "20 GiB")
+	if part(read(t, w.Get(webtest.Anna, "/workloads/w-done/connect"), http.StatusOK), "tab-connect").Length() != 1 {
+		t.Error("want the tab of a page that is open")
 	}
 }

@@ -40,7 +40,10 @@ func TestReplicasOnThePage(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
-	wantText(t, doc, "reason", "1 of 2 replicas are ready")
+	wantText(t, doc, "reason", "1 of 2 replicas are ready", "Not ready: ranker-1.")
+	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
+		t.Errorf("want a way to the events, got %q", got)
+	}
 	if got := part(doc, "replicas-change").AttrOr("href", ""); got != path+"/replicas" {
 		t.Fatalf("want a way to change it, got %q", got)
 	}

@@ -167,6 +167,7 @@ func TestDeciding(t *testing.T) {
 	approved := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantText(t, approved, "request-verdict", "Carla Conti approved it", "For today.")
 	wantText(t, approved, "to-workload", "Go to the workload")
+	wantText(t, approved, "became", "Queued")
 
 	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}, "seen": {"1"}}),
 		http.StatusConflict)

@@ -43,3 +43,14 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 		t.Errorf("want nothing to keep longer where everything is kept, got %d", n)
 	}
 }
+
+// TestStorageSumsUp: what is filtered away counts too.
+func TestStorageSumsUp(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for _, path := range []string{"/storage", "/storage?q=old-notes"} {
+		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
+		wantText(t, doc, "storage-total", "260 GiB", "3 volumes")
+		wantText(t, doc, "storage-unused", "1", "next deleted on 27 Nov 2026")
+	}
+}

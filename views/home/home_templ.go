@@ -286,7 +286,8 @@ func List(m ListModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				templ_7745c5c3_Err = ui.FilterBar(m.List.FilterBar(ui.FilterBarModel{Action: "/", Label: ui.L(ctx).S("home.filter"),
-					Switch: m.Switch, Fields: stateField(ctx, m), Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Value: m.Text,
+					Switch: m.Switch, Fields: stateField(ctx, m),
+					Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Value: m.Text,
 						Label: ui.L(ctx).S("home.filter"), Placeholder: filterHint(ctx, m.List)},
 					Hidden: []ui.HiddenModel{{Name: "scope", Value: m.Scope}}, ClearURL: m.Clear}, "workloads")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -487,7 +488,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 224, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 225, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

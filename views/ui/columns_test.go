@@ -55,6 +55,13 @@ func TestColumnsInWords(t *testing.T) {
 		"2 Nov · €21.00: Vision €20.00, 3 others €1.00|3 Nov · upcoming"; got != want {
 		t.Errorf("want %s, got %s", want, got)
 	}
+	var under []string
+	for _, at := range doc.Find(".gp-chart__times > span").EachIter() {
+		under = append(under, strings.TrimSpace(at.Text()))
+	}
+	if got := strings.Join(under, "|"); got != "1 Nov||3 Nov" {
+		t.Errorf("want each name under its own column, got %q", got)
+	}
 	if n := doc.Find("table tbody tr").Length(); n != 2 {
 		t.Errorf("want a row for each of the two days that were, got %d", n)
 	}

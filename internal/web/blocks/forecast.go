@@ -42,7 +42,7 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 	return m
 }
 
-// precise is a range of times that is told as one.
+// precise is how long a range of times is at most that is told as one time, its end.
 const precise = 3 * time.Minute
 
 // timed is a sentence in which the two times stay elements of their own.

@@ -45,7 +45,7 @@ func TestPortsOfAWorkload(t *testing.T) {
 
 	p := signIn(t, "dana", look{})
 	p.open("/workloads/" + str(w["id"]) + "/connect")
-	p.reads("[data-test=connect-ports]", "gpuctl forward 'with-ports' board")
+	p.reads("[data-test=connect-ports]", "gpuctl forward with-ports board")
 	p.accessible()
 	p.shot("connect")
 	shell.shows("board", "get", "with-ports")
@@ -126,7 +126,7 @@ func aNotebookWithoutPages(t *testing.T, dana client, p *person) {
 	p.open("/workloads/" + str(w["id"]))
 	p.shot("no-pages")
 	p.click("[data-test=connect]")
-	p.reads("[data-test=connect-ports]", "gpuctl forward 'no-pages' scheduler")
+	p.reads("[data-test=connect-ports]", "gpuctl forward no-pages scheduler")
 	p.shot("no-pages-connect")
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+str(w["id"])+"/stop", nil)
 }

@@ -68,7 +68,7 @@ func TestSSHIntoAWorkload(t *testing.T) {
 	page := "/workloads/" + str(w["id"])
 	p := signIn(t, "dana", look{})
 	p.open(page + "/connect")
-	p.reads("[data-test=connect-ssh]", "gpuctl ssh 'by-ssh'")
+	p.reads("[data-test=connect-ssh]", "gpuctl ssh by-ssh")
 	p.accessible()
 	p.shot("connect")
 

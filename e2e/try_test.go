@@ -11,6 +11,12 @@ func TestAnEndpointIsTriedInTheBrowser(t *testing.T) {
 	p.open("/workloads/" + str(w["id"]))
 	p.click("[data-test=open]")
 	p.sees("[data-test=try-form]")
+	p.click("[data-test=try-ideas] button")
+	idea, err := p.at("[data-test=try-text]").InputValue()
+	p.do(err)
+	if idea != "Explain MIG in two sentences." {
+		t.Errorf("an example stands in the field, got %q", idea)
+	}
 	p.fill("[data-test=try-text]", "hello there")
 	p.do(p.at("[data-test=try-text]").Press("Control+Enter"))
 	p.reads("[data-test=try-answer]", "You said: hello there")

@@ -19,8 +19,8 @@ func TestAWorkloadSaysHowToReachIt(t *testing.T) {
 	wantText(t, doc, "address", "http://train-resnet.localhost:8080/lab")
 	wantText(t, doc, "access-list", "Anna Albers")
 	wantText(t, doc, "share", "Share")
-	wantText(t, doc, "connect-kubectl", "kubectl --namespace 'gpu-vision' logs --follow 'train-resnet-0'",
-		"exec --stdin --tty 'train-resnet-0' -- sh", "port-forward 'pod/train-resnet-0' 8888")
+	wantText(t, doc, "connect-kubectl", "kubectl --namespace gpu-vision logs --follow train-resnet-0",
+		"exec --stdin --tty train-resnet-0 -- sh", "port-forward pod/train-resnet-0 8888")
 	wantText(t, doc, "connect-rest", "'http://localhost:8080/api/v1/workloads/w-train-resnet'")
 	if n := part(doc, "connect-kubectl").Find("[data-copy-from]").Length(); n != 3 {
 		t.Errorf("want three lines to copy, got %d", n)
@@ -36,8 +36,8 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	t.Parallel()
 	w := sceneWorld(t, "workload", "connect, SSH")
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ssh", "accepts jovyan", "gpuctl ssh 'train-resnet'", "gpuctl ssh-config >> ~/.ssh/config",
-		"ssh 'train-resnet.gpu'")
+	wantText(t, doc, "connect-ssh", "accepts jovyan", "gpuctl ssh train-resnet", "gpuctl ssh-config >> ~/.ssh/config",
+		"ssh train-resnet.gpu")
 	if n := part(doc, "connect-ssh").Find("[data-copy-from]").Length(); n != 3 {
 		t.Errorf("want three lines to copy, got %d", n)
 	}
@@ -66,14 +66,14 @@ func TestPortsGoThroughThePortal(t *testing.T) {
 	const at = "/workloads/w-train-resnet"
 	w := sceneWorld(t, "workload", "connect, SSH")
 	doc := read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ports", "gpuctl forward 'train-resnet' grpc", "gpuctl forward 'train-resnet' tensorboard",
+	wantText(t, doc, "connect-ports", "gpuctl forward train-resnet grpc", "gpuctl forward 'train-resnet' tensorboard",
 		"tensorboard, port 6006")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, at+"/connect"), http.StatusOK), "connect-ports")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "connect")
 
 	w = sceneWorld(t, "workload", "connect, no pages")
 	doc = read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ports", "gpuctl forward 'train-resnet' dask")
+	wantText(t, doc, "connect-ports", "gpuctl forward train-resnet dask")
 	wantAbsent(t, doc, "address", "open", "connect-ssh")
 	head := read(t, w.Get(webtest.Anna, at), http.StatusOK)
 	if href, _ := part(head, "connect").Attr("href"); href != at+"/connect" {

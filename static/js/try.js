@@ -265,6 +265,12 @@ if (form) {
       ask();
     }
   });
+  for (const idea of form.querySelectorAll('[data-try-idea]')) {
+    idea.addEventListener('click', () => {
+      form.elements.text.value = idea.textContent;
+      form.elements.text.focus();
+    });
+  }
   stop.addEventListener('click', () => running?.abort());
   clear.addEventListener('click', () => {
     running?.abort();

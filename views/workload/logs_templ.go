@@ -261,7 +261,7 @@ func logFilter(ctx context.Context, m LogFilterModel) ui.FilterBarModel {
 		}
 		return f
 	}
-	bar := ui.FilterBarModel{Action: m.Action, Label: say.S("workload.logs_choose"), Go: say.S("workload.logs_show"),
+	bar := ui.FilterBarModel{Action: m.Action, Label: say.S("workload.logs_choose"),
 		Search: &ui.FieldModel{Name: "q", ID: "log-q", Label: say.S("workload.logs_find"),
 			Placeholder: say.S("workload.logs_find"), Kind: ui.SearchField, Value: m.Find, MaxLength: 100, Test: "log-q"}}
 	if len(m.Pods) > 1 {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -302,5 +303,13 @@ func (w Words) Monies(list []usage.Money) string {
 // Month is "November 2026".
 func (w Words) Month(m usage.Month) string { return w.Say(m.Text()) }
 
-// ShellQuote keeps an address one word in a shell, whatever a site put into it.
-func ShellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// ShellQuote keeps a name or an address one word in a shell, whatever a site put into it. What is plain stays as it is.
+func ShellQuote(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// plainWord has no character that a POSIX shell gives a meaning to.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)

@@ -108,3 +108,22 @@ func TestInitials(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsOfAShell(t *testing.T) {
+	for text, want := range map[string]string{
+		"train-resnet-0":                   "train-resnet-0",
+		"http://gpu.example.org:8080/v1/a": "http://gpu.example.org:8080/v1/a",
+		"":                                 "''",
+		"two words":                        "'two words'",
+		"$(reboot)":                        "'$(reboot)'",
+		"a;b&c|d":                          "'a;b&c|d'",
+		"~root":                            "'~root'",
+		"{a,b}":                            "'{a,b}'",
+		"it's":                             `'it'\''s'`,
+		"line\nline":                       "'line\nline'",
+	} {
+		if got := ShellQuote(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func (w *Pages) requestRow(say page.Words, r request.Request) requests.RowModel 
 		Name: ui.StackModel{Title: blocks.RequestName(say, r), Href: page.RequestPath(r.ID), Detail: w.RequestWhat(say, r),
 			Icon: string(r.Spec.Kind)},
 		Size:     blocks.SizeModel(say, r.Spec.Size),
-		State:    blocks.RequestState(say, r, true),
+		State:    blocks.ListedRequestState(say, r),
 		Note:     rejectedNote(r),
 		Asked:    say.Ago(r.CreatedAt),
 		Estimate: requestPrice(say, r),
@@ -177,6 +177,9 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	path := page.RequestPath(r.ID)
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
+	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
+		m.Steps[0].Explanation = ""
+	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"

@@ -1,11 +1,13 @@
 package workloads
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
@@ -23,16 +25,19 @@ func (w *Pages) jobActions(k page.Call, s details) (again, asJob string) {
 	return "", ""
 }
 
-// result is how a job ended.
-func result(say page.Words, item workload.Workload) workloadview.StartModel {
+// result is how a job ended, how long it ran, and what that cost.
+func result(say page.Words, item workload.Workload, lease workloadview.LeaseCardModel) workloadview.StartModel {
 	m := workloadview.StartModel{ID: "workload-start", Ended: true, Detail: item.Observed.Detail}
-	var parts []string
-	if code := item.Result.ExitCode; code != nil {
-		parts = append(parts, say.S("workload.exit_code", "Code", int(*code)))
-	}
 	if ran := item.Result.Duration(); ran > 0 {
-		parts = append(parts, say.S("workload.ran", "Duration", say.Duration(ran)))
+		m.Sums = append(m.Sums, ui.TileModel{Label: say.S("workload.ran"), Value: say.Duration(ran), Test: "ran"})
 	}
+	m.Sums = append(m.Sums, ui.TileModel{Label: say.S("workload.cost_total"), Value: lease.Cost, Detail: lease.Price,
+		Test: "cost"})
+	if code := item.Result.ExitCode; code != nil {
+		m.Sums = append(m.Sums, ui.TileModel{Label: say.S("workload.exit_code"), Value: strconv.Itoa(int(*code)),
+			Test: "exit-code"})
+	}
+	var parts []string
 	if at := item.Result.At; !at.IsZero() {
 		parts = append(parts, say.S("workload.finished", "Time", say.At(at).Exact))
 	}

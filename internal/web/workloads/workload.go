@@ -115,7 +115,7 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		o.Forecast = w.Outlook(k, s.Workload)
 	}
 	if s.Result != nil {
-		o.Start = result(k.Words, s.Workload)
+		o.Start = result(k.Words, s.Workload, o.Lease)
 		o.Start.Log = w.logTail(k, s)
 	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
@@ -184,8 +184,8 @@ func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
 	}
 	m := workloadview.HistoryModel{ID: "workload-history"}
 	for _, e := range events {
-		m.Events = append(m.Events, workloadview.EventModel{Time: k.Words.At(e.At), Who: blocks.WhoDid(k.Words, e),
-			What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail)})
+		m.Events = append(m.Events, workloadview.EventModel{Icon: eventIcon(e.Kind), Time: k.Words.At(e.At),
+			Who: blocks.WhoDid(k.Words, e), What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail)})
 	}
 	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})
 	v.Parts = append(v.Parts, page.Part{ID: m.ID,
@@ -452,6 +452,7 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 		m.Pending = &workloadview.PendingModel{Leases: blocks.LeaseChange(say, longer), Price: say.Money(longer.Estimate),
 			By: say.Say(longer.Waits()), Request: page.RequestPath(longer.ID)}
 	}
+	m.InResult = item.Result != nil
 	m.Over, m.Failed, m.Stopped = item.Over(), item.State == workload.Failed, item.State == workload.Stopped
 	if item.Size.MaxLease > 0 && !m.Over {
 		m.Longest = say.Duration(item.Size.MaxLease.Std())

@@ -21,7 +21,7 @@ func TestAWorkloadSaysHowToReachIt(t *testing.T) {
 	wantText(t, doc, "share", "Share")
 	wantText(t, doc, "connect-kubectl", "kubectl --namespace gpu-vision logs --follow train-resnet-0",
 		"exec --stdin --tty train-resnet-0 -- sh", "port-forward pod/train-resnet-0 8888")
-	wantText(t, doc, "connect-rest", "'http://localhost:8080/api/v1/workloads/w-train-resnet'")
+	wantText(t, doc, "connect-rest", "http://localhost:8080/api/v1/workloads/w-train-resnet")
 	if n := part(doc, "connect-kubectl").Find("[data-copy-from]").Length(); n != 3 {
 		t.Errorf("want three lines to copy, got %d", n)
 	}
@@ -66,7 +66,7 @@ func TestPortsGoThroughThePortal(t *testing.T) {
 	const at = "/workloads/w-train-resnet"
 	w := sceneWorld(t, "workload", "connect, SSH")
 	doc := read(t, w.Get(webtest.Anna, at+"/connect"), http.StatusOK)
-	wantText(t, doc, "connect-ports", "gpuctl forward train-resnet grpc", "gpuctl forward 'train-resnet' tensorboard",
+	wantText(t, doc, "connect-ports", "gpuctl forward train-resnet grpc", "gpuctl forward train-resnet tensorboard",
 		"tensorboard, port 6006")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, at+"/connect"), http.StatusOK), "connect-ports")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "connect")
@@ -129,7 +129,7 @@ func TestAJobIsRunAgainOverREST(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-pretrain/connect"), http.StatusOK)
 	line := doc.Find("#connect-run_again").Text()
 	_, rest, _ := strings.Cut(line, "--json '")
-	text, _, whole := strings.Cut(rest, "' \\\n  'http://localhost:8080/api/v1/requests'")
+	text, _, whole := strings.Cut(rest, "' \\\n  http://localhost:8080/api/v1/requests")
 	var body map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, `'\''`, "'")), &body); err != nil || !whole {
 		t.Fatalf("want a body and its address, got %v: %s", err, line)

@@ -79,6 +79,10 @@ func TestAFinishedJobOffersWhatStillWorks(t *testing.T) {
 		}
 	}
 	wantText(t, doc, "kept-files", "20 GiB")
+	wantText(t, doc, "ran", "1 h")
+	wantText(t, doc, "exit-code", "0")
+	wantText(t, doc, "cost", "€0.55")
+	wantAbsent(t, doc, "workload-lease") // the cost is said once
 	if part(read(t, w.Get(webtest.Anna, "/workloads/w-done/connect"), http.StatusOK), "tab-connect").Length() != 1 {
 		t.Error("want the tab of a page that is open")
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -55,6 +57,34 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 		t.Error("what was unticked stays so")
 	}
 	read(t, w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"xx"}}), http.StatusUnprocessableEntity)
+}
+
+// TestOneChoosesAmongChannelsThatReachOne: what was chosen for the others is kept.
+func TestOneChoosesAmongChannelsThatReachOne(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"en"}, "ready": {"mail", "webhook"}})
+	all := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
+	if part(all, "notice-ready-mail").Length() != 1 || part(all, "notice-ready-chat").Length() != 1 {
+		t.Error("want every channel while none reaches one")
+	}
+	w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"},
+		"url": {"https://hooks.example.org/services/x"}})
+	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
+	wantAbsent(t, doc, "notice-ready-mail", "notice-ready-chat")
+	if _, ticked := part(doc, "notice-ready-webhook").Attr("checked"); !ticked {
+		t.Error("want the column of the webhook as it was chosen")
+	}
+	var sent []string
+	doc.Find("#notices-form input[name=ready]").Each(func(_ int, s *goquery.Selection) {
+		if _, ticked := s.Attr("checked"); ticked || s.AttrOr("type", "") == "hidden" {
+			sent = append(sent, s.AttrOr("value", ""))
+		}
+	})
+	slices.Sort(sent)
+	if !slices.Equal(sent, []string{"mail", "webhook"}) {
+		t.Errorf("the form keeps the choice of mail, got %q", sent)
+	}
 }
 
 func TestAWebhookShowsItsSecretOnce(t *testing.T) {

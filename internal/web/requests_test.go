@@ -168,6 +168,9 @@ func TestDeciding(t *testing.T) {
 	wantText(t, approved, "request-verdict", "Carla Conti approved it", "For today.")
 	wantText(t, approved, "to-workload", "Go to the workload")
 	wantText(t, approved, "became", "Queued")
+	if n := strings.Count(textOf(approved.Find("#request")), "Carla Conti approved it"); n != 1 {
+		t.Errorf("want the decision once, got it %d times", n)
+	}
 
 	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}, "seen": {"1"}}),
 		http.StatusConflict)

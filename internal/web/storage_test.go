@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -52,5 +53,10 @@ func TestStorageSumsUp(t *testing.T) {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 		wantText(t, doc, "storage-total", "260 GiB", "3 volumes")
 		wantText(t, doc, "storage-unused", "1", "next deleted on 27 Nov 2026")
+		wantAbsent(t, doc, "storage-cost")
 	}
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceStorage, Rate: 10_000, From: webtest.Now.Add(-100 * time.Hour)})
+	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
+	wantText(t, doc, "storage-cost", "€26.00")
+	wantText(t, doc, "volume-row", "200 GiB", "€20.00")
 }

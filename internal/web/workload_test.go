@@ -127,7 +127,7 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat/connect"), http.StatusOK)
-	wantText(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision",
+	wantText(t, doc, "workload-access", "curl -H", "http://llm-chat.localhost:8080/v1/models", "everyone in Vision",
 		`OpenAI(base_url="http://llm-chat.localhost:8080/v1", api_key=`)
 	program := doc.Find("#workload-access-go").Text()
 	if _, err := parser.ParseFile(token.NewFileSet(), "main.go", program, 0); err != nil ||

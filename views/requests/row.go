@@ -48,7 +48,7 @@ func (r RowModel) state() templ.Component {
 func (r RowModel) action() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		for _, a := range []struct{ href, label, test string }{{r.Decide, "home.decide", "decide"},
-			{r.Again, "requests.again", "again"}, {r.Workload, "requests.to_workload", "to-workload"},
+			{r.Again, "requests.row_again", "again"}, {r.Workload, "requests.row_workload", "to-workload"},
 			{r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
 				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,

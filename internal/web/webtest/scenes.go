@@ -240,7 +240,7 @@ var requestsScenes = []Scene{
 
 var storageScenes = []Scene{
 	{"storage", "many", Anna, many, "/storage?sort=-size&p=2", nil},
-	{"storage", "mine", Anna, Busy, "/storage", nil},
+	{"storage", "mine", Anna, storagePriced, "/storage", nil},
 	{"storage", "none", Anna, fresh, "/storage", nil},
 	{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
 	{"storage", "personal, in each state", Anna, personal, "/storage", nil},

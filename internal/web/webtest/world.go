@@ -355,6 +355,7 @@ func (w *World) knowsTeam(name string) bool { _, ok := w.Site.Directory.ByName(n
 func (w *World) resources() {
 	w.WorkloadService = &workload.Service{Store: w.Store, Changes: w.Store, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{w.site}, w}, Now: w.now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
+		Prices:  func() usage.PriceList { return w.Prices.List() },
 		Sharing: w.sharing, Colleagues: tenant.Colleagues{Store: w.Store, Actor: w.Actor},
 		Schedules: func(team string) schedule.Team { return w.Tenants.ScheduleOf(team) }}
 	w.KeyService = &endpointkey.Service{Store: w.Store, MaxLife: 90 * 24 * time.Hour, Now: w.now}

@@ -284,6 +284,12 @@ func offering(s Scope) *World {
 
 // personal is a world with volumes that Anna has made: one that a workload has, one that grows, and a clone that cannot
 // be made.
+func storagePriced(s Scope) *World {
+	w := Busy(s)
+	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceStorage, Rate: 10_000, From: Now.Add(-100 * time.Hour)})
+	return w
+}
+
 func personal(s Scope) *World {
 	w := Busy(s)
 	add := func(name, from string, gib int, c workload.ClaimState) workload.Volume {

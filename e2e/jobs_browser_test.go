@@ -24,7 +24,7 @@ func TestAJobFromFormToResult(t *testing.T) {
 	failed := p.workloadAt()
 	t.Cleanup(func() { as(t, "dana").remove(failed) })
 	p.reads("[data-test=workload-head] [data-test=state]", "Failed")
-	p.reads("[data-test=workload-start]", "Exit code 2")
+	p.reads("[data-test=exit-code]", "2")
 	p.reads("[data-test=workload-start]", "RuntimeError: loss is nan")
 	p.reads("[data-test=env]", "EPOCHS")
 	p.accessible()

@@ -81,7 +81,7 @@ func Form(m FormPageModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = verdict(m.Outcome, m.Problems).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdict(m.Outcome, m.Problems, m.Diff, m.Compared != nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

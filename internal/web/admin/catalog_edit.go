@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/sizes"
@@ -67,7 +69,7 @@ func (w *Pages) editView(k page.Call, d offer.Draft, outcome sizes.OutcomeModel,
 	}
 	m.Licenses = blocks.Mismatches(say, c.Warnings)
 	if c.Changes != nil {
-		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(c.Changes)}
+		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: w.entryModels(say, c.Changes)}
 	}
 	return page.View{Title: m.Header.Title, Nav: "/admin/sizes", Wide: true, Body: sizes.Edit(m)}
 }
@@ -88,16 +90,41 @@ func problemModel(say page.Words, p catalog.Problem, lines []string) sizes.Probl
 	return m
 }
 
-func entryModels(changes []offer.EntryChange) []sizes.EntryModel {
+func (w *Pages) entryModels(say page.Words, changes []offer.EntryChange) []sizes.EntryModel {
 	var models []sizes.EntryModel
 	for _, c := range changes {
 		m := sizes.EntryModel{Title: c.Title, Name: c.Name, Change: sizes.Change(c.Kind)}
 		for _, f := range c.Fields {
-			m.Fields = append(m.Fields, sizes.FieldModel{Path: f.Path, Old: f.Old, New: f.New})
+			m.Fields = append(m.Fields, w.fieldChange(say, offer.List(c.List), f))
 		}
 		models = append(models, m)
 	}
 	return models
+}
+
+// fieldChange names a value as the form of its entry does, and writes a price as money.
+func (w *Pages) fieldChange(say page.Words, list offer.List, f offer.FieldChange) sizes.FieldModel {
+	m := sizes.FieldModel{Path: f.Path, Old: f.Old, New: f.New}
+	path, price := strings.CutSuffix(f.Path, ".minor")
+	path, _, _ = strings.Cut(path, "[") // of one of a list
+	if !slices.ContainsFunc(offer.FormFields(list), func(known offer.FormField) bool { return known.Path == path }) {
+		return m
+	}
+	m.Label = fieldLabel(say, path)
+	if price {
+		currency := w.Site().Catalog.Currency()
+		m.Old, m.New = hourly(say, f.Old, currency), hourly(say, f.New, currency)
+	}
+	return m
+}
+
+// hourly is a price as it is written in the catalog, in the smallest unit of its currency, as money per hour.
+func hourly(say page.Words, minor, currency string) string {
+	n, err := strconv.ParseInt(minor, 10, 64)
+	if err != nil {
+		return minor
+	}
+	return say.MoneyPerHour(usage.Money{Minor: n, Currency: currency})
 }
 
 // catalogSave checks what was typed, or saves it; what is wrong comes back with the text.
@@ -211,7 +238,7 @@ func (w *Pages) diff(say page.Words, before, after offer.Revision) *sizes.DiffMo
 	m := &sizes.DiffModel{Title: say.S("sizes.changed", "Version", before.Version)}
 	if changes, readable := w.Catalog.Differ(before, after); !readable {
 		m.Same = say.S("sizes.diff_unreadable")
-	} else if m.Entries = entryModels(changes); len(changes) == 0 {
+	} else if m.Entries = w.entryModels(say, changes); len(changes) == 0 {
 		m.Same = say.S("sizes.diff_same")
 	}
 	number := func(n int) string {

@@ -80,7 +80,7 @@ func (w *Pages) entryView(k page.Call, s typedEntry) page.View {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "name", Value: s.Name})
 	}
 	if s.checked.Changes != nil {
-		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(s.checked.Changes)}
+		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: w.entryModels(say, s.checked.Changes)}
 	}
 	return page.View{Title: title, Nav: list, Body: sizes.Form(m)}
 }
@@ -186,15 +186,13 @@ var entryNeeded = map[offer.List][]string{
 func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.FieldModel {
 	m := ui.FieldModel{ID: f.Path, Name: f.Path, Value: s.Values[f.Path], Error: page.WrongIn(say, s.fields, f.Path),
 		Required: slices.Contains(entryNeeded[s.List], f.Path), Autocomplete: "off", Test: "field-" + f.Path}
-	if tag, title := strings.CutPrefix(f.Path, "titles."); title {
-		m.Label = say.S("sizes.field_title_in", "Language", i18n.Name(language.Make(tag)))
+	m.Label = fieldLabel(say, f.Path)
+	if strings.HasPrefix(f.Path, "titles.") {
 		m.MaxLength = 100
 		return m
 	}
-	key := "sizes.field_" + strings.ToLower(strings.ReplaceAll(f.Path, ".", "_"))
-	m.Label = say.S(key)
 	if slices.Contains(entryHints, f.Path) {
-		m.Hint = say.S(key + "_hint")
+		m.Hint = say.S(fieldKey(f.Path) + "_hint")
 	}
 	switch f.Kind {
 	case offer.FormFlag:
@@ -217,6 +215,16 @@ func (w *Pages) entryField(say page.Words, s typedEntry, f offer.FormField) ui.F
 	}
 	return m
 }
+
+// fieldLabel is what the form calls one of its fields.
+func fieldLabel(say page.Words, path string) string {
+	if tag, title := strings.CutPrefix(path, "titles."); title {
+		return say.S("sizes.field_title_in", "Language", i18n.Name(language.Make(tag)))
+	}
+	return say.S(fieldKey(path))
+}
+
+func fieldKey(path string) string { return "sizes.field_" + strings.ToLower(strings.ReplaceAll(path, ".", "_")) }
 
 // entryOptions are what a field can be chosen from; nil for one that is typed. What is written already stays among
 // them, so that a form does not lose it.

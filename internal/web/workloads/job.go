@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,8 +35,12 @@ func result(say page.Words, item workload.Workload, lease workloadview.LeaseCard
 	m.Sums = append(m.Sums, ui.TileModel{Label: say.S("workload.cost_total"), Value: lease.Cost, Detail: lease.Price,
 		Test: "cost"})
 	if code := item.Result.ExitCode; code != nil {
-		m.Sums = append(m.Sums, ui.TileModel{Label: say.S("workload.exit_code"), Value: strconv.Itoa(int(*code)),
-			Test: "exit-code"})
+		exit := ui.TileModel{Label: say.S("workload.exit_code"), Value: strconv.Itoa(int(*code)), Test: "exit-code"}
+		if *code == 0 {
+			m.Sums = append(m.Sums, exit)
+		} else { // what one came to see
+			m.Sums = slices.Insert(m.Sums, 0, exit)
+		}
 	}
 	var parts []string
 	if at := item.Result.At; !at.IsZero() {

@@ -55,7 +55,7 @@ func TestASizeIsEditedByAForm(t *testing.T) {
 	form.Set("action", "check")
 	doc = read(t, w.Post(webtest.Dora, formPath, form), http.StatusOK)
 	wantText(t, doc, "change", "MIG slice 40 GB", "pricePerHour.minor", "€1.65/h", "€1.70/h", "Teams")
-	wantText(t, doc, "fine", "Saving would change", "MIG slice 40 GB: Price €1.65/h → €1.70/h, Teams speech")
+	wantText(t, doc, "fine", "Saving would change", "MIG slice 40 GB · Price: €1.65/h → €1.70/h, Teams: speech")
 	wantText(t, doc, "differ", "0 of 0 starts")
 	if saved, err := w.Catalogs(t.Context(), 0, 1); err != nil || len(saved) != 0 {
 		t.Fatal("a check saved something")

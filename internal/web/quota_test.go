@@ -56,6 +56,7 @@ func TestAQuotaSaysWhomItStops(t *testing.T) {
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"1"}, "quota.cpu": {"3"}}
 	doc := read(t, w.Post(webtest.Dora, "/admin/tenants/check", form), http.StatusOK)
 	wantText(t, doc, "changes", "CPU only", "2", "3")
+	wantText(t, doc, "previewed", "CPU only: 2 → 3", "1 of one undecided request") // above the form
 	wantText(t, doc, "blocked", "1 of one undecided request")
 	wantText(t, doc, "preview", "Olaf")
 	form.Set("quota.h100", "2")

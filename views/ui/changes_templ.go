@@ -8,8 +8,18 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
+import "cmp"
+
 // ChangeModel is one value that differs; Old or New is "" for none.
 type ChangeModel struct{ Name, Old, New string }
+
+// Sentence is the change in a line: "Maximum lease: 3d → 8h".
+func (c ChangeModel) Sentence() string {
+	if c.Old == "" {
+		return c.Name + ": " + c.New
+	}
+	return c.Name + ": " + c.Old + " → " + cmp.Or(c.New, "–")
+}
 
 // Changes lists what would be otherwise; nothing where nothing would.
 func Changes(list []ChangeModel) templ.Component {
@@ -46,7 +56,7 @@ func Changes(list []ChangeModel) templ.Component {
 				var templ_7745c5c3_Var2 string
 				templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(c.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 12, Col: 21}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 22, Col: 21}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 				if templ_7745c5c3_Err != nil {
@@ -64,7 +74,7 @@ func Changes(list []ChangeModel) templ.Component {
 					var templ_7745c5c3_Var3 string
 					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(c.Old)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 14, Col: 18}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 24, Col: 18}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 					if templ_7745c5c3_Err != nil {
@@ -89,7 +99,7 @@ func Changes(list []ChangeModel) templ.Component {
 					var templ_7745c5c3_Var4 string
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(c.New)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 20, Col: 18}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/changes.templ`, Line: 30, Col: 18}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {

@@ -178,7 +178,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	if n := part(doc, "event").Length(); acts == 0 || n != len(w.Record())-acts {
 		t.Errorf("want %d events in %d rows, got %d", len(w.Record()), len(w.Record())-acts, n)
 	}
-	wantText(t, doc, "event", "requested and created the workload")
+	wantText(t, doc, "event", "requested the workload")
 	wantText(t, doc, "event-entries", "20, 21")
 	wantText(t, doc, "outcome", "OK")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")

@@ -1,0 +1,33 @@
+// Says a rule as one sentence while its fields are typed; the server says the same when the page is drawn.
+const chosen = (field) => (field?.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field?.value)?.trim() ?? '';
+
+function terms(form) {
+  const groups = [];
+  for (const row of form.querySelectorAll('.gp-term')) {
+    const field = (name) => row.querySelector(`[name^="${name}-"]`);
+    if (!field('fact')?.value) continue;
+    const words = [chosen(field('fact')), chosen(field('op')), chosen(field('value'))].join(' ').trim();
+    const or = field('join')?.value === 'or';
+    if (or && groups.length > 0) groups.at(-1).push([chosen(field('join')), words]);
+    else groups.push([[chosen(field('join')), words]]);
+  }
+  return groups.map((group, i) => {
+    const text = group.map(([join, words], n) => (n > 0 ? `${join} ${words}` : words)).join(' ');
+    const whole = group.length > 1 && groups.length > 1 ? `(${text})` : text;
+    return i > 0 ? `${group[0][0]} ${whole}` : whole;
+  }).join(' ');
+}
+
+function say(event) {
+  const form = event.target.closest?.('#rule-form');
+  const line = form?.querySelector('[data-rule-when]');
+  if (!line) return;
+  const when = terms(form);
+  let then = chosen(form.elements.outcome);
+  if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
+  const text = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
+  line.querySelector('output').textContent = text.replace('{when}', () => when).replace('{then}', () => then);
+}
+
+document.addEventListener('input', say);
+document.addEventListener('change', say);

@@ -1,5 +1,6 @@
 // Says a rule as one sentence while its fields are typed; the server says the same when the page is drawn.
-const chosen = (field) => (field?.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field?.value)?.trim() ?? '';
+const text = (field) => (field?.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field?.value);
+const chosen = (field) => text(field)?.trim() ?? '';
 
 function terms(form) {
   const groups = [];
@@ -12,8 +13,8 @@ function terms(form) {
     else groups.push([[chosen(field('join')), words]]);
   }
   return groups.map((group, i) => {
-    const text = group.map(([join, words], n) => (n > 0 ? `${join} ${words}` : words)).join(' ');
-    const whole = group.length > 1 && groups.length > 1 ? `(${text})` : text;
+    const words = group.map(([join, term], n) => (n > 0 ? `${join} ${term}` : term)).join(' ');
+    const whole = group.length > 1 && groups.length > 1 ? `(${words})` : words;
     return i > 0 ? `${group[0][0]} ${whole}` : whole;
   }).join(' ');
 }
@@ -25,8 +26,8 @@ function say(event) {
   const when = terms(form);
   let then = chosen(form.elements.outcome);
   if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
-  const text = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
-  line.querySelector('output').textContent = text.replace('{when}', () => when).replace('{then}', () => then);
+  const sentence = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
+  line.querySelector('output').textContent = sentence.replace('{when}', () => when).replace('{then}', () => then);
 }
 
 document.addEventListener('input', say);

@@ -151,6 +151,30 @@ const (
 	LogLevelSet         Kind = "loglevel.set"       // in every replica, for a time
 )
 
+// Outcome is what became of what an event tells.
+type Outcome string
+
+// The outcomes: most things were done.
+const (
+	Done    Outcome = "done"
+	Refused Outcome = "refused" // by a rule or a right
+	Failed  Outcome = "failed"  // was allowed, and could not be
+)
+
+// outcomes are those of the kinds that tell of something that did not come about.
+var outcomes = map[Kind]Outcome{RequestRefused: Refused, ImpersonationRefused: Refused, AccessRefused: Refused,
+	SignInRefused: Refused, MemberRefused: Refused, RequestReturned: Failed, WorkloadScalingShort: Failed,
+	RevisionFailed: Failed, ScheduleMissed: Failed, VolumeNotExpanded: Failed, ObjectAltered: Failed,
+	ObjectContested: Failed, LicenseLost: Failed}
+
+// Outcome is what became of it.
+func (k Kind) Outcome() Outcome {
+	if o, ok := outcomes[k]; ok {
+		return o
+	}
+	return Done
+}
+
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestReassigned, RequestTakenBack,

@@ -1,8 +1,10 @@
 package idle
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,6 +129,8 @@ type Ahead struct {
 	Warned  int // workloads whose owners were warned
 	Stopped int // of these, those with an announced end
 	Next    time.Time
+	// Workloads are those that were warned, the next to stop first.
+	Workloads []workload.ID
 }
 
 // Ahead counts who was warned, as the last look at the clusters has it.
@@ -135,13 +139,14 @@ func (s *Service) Ahead(ctx context.Context, a identity.Actor) (n Ahead, err err
 		return n, err
 	}
 	records, err := s.o.Store.IdleRecords(ctx)
-	now := s.o.Now()
-	for _, m := range records {
+	now, stops := s.o.Now(), map[workload.ID]time.Time{}
+	for id, m := range records {
 		over := !m.StopsAt.IsZero() && now.Sub(m.StopsAt) > s.fresh() // stopped, and not looked at since
 		if m.WarnedAt.IsZero() || over || now.Before(m.KeepAliveUntil) {
 			continue
 		}
 		n.Warned++
+		n.Workloads, stops[id] = append(n.Workloads, id), m.StopsAt
 		if m.StopsAt.IsZero() {
 			continue
 		}
@@ -150,6 +155,12 @@ func (s *Service) Ahead(ctx context.Context, a identity.Actor) (n Ahead, err err
 			n.Next = m.StopsAt
 		}
 	}
+	slices.SortFunc(n.Workloads, func(a, b workload.ID) int {
+		if x, y := stops[a], stops[b]; x.IsZero() != y.IsZero() { // those that only were warned come last
+			return cmp.Compare(y.Unix(), x.Unix())
+		}
+		return cmp.Or(stops[a].Compare(stops[b]), cmp.Compare(a, b))
+	})
 	return n, err
 }
 

@@ -44,6 +44,8 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 		t.Errorf("want the reason filled in, in case somebody has to approve, got %q", v)
 	}
 
+	all := read(t, w.Get(webtest.Eli, "/usage/advice"), http.StatusOK)
+	wantText(t, all, "advice", "Oversized", "Whole H100", "MIG slice 10 GB", "€2,445.50")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "advice-take", "advice-dismiss")
 	back := url.Values{"back": {page}}
 	read(t, w.Post(webtest.Eli, "/usage/advice/w-digits/dismiss", back), http.StatusForbidden)

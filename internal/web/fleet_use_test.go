@@ -64,8 +64,11 @@ func TestWhoHoldsIsSaidToThoseWhoMayKnow(t *testing.T) {
 	w := webtest.Busy(t)
 	const path = "/fleet/use/node?cluster=local&node=gpu-01&card=0"
 	anna := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "no one", "MIG 1g.10gb",
+	wantText(t, anna, "gpu-part", "train-resnet", "Anna Albers", "63 %", "7.1 GiB of 10 GiB", "available", "MIG 1g.10gb",
 		"allocated to another team")
+	wantText(t, anna, "gpu-figure", "3 of 4", "slices allocated")
+	wantAbsent(t, anna, "quarantine-card", "quarantine-node")
+	wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "gpu", "Quarantine card", "Quarantine node")
 	wantText(t, read(t, w.Get(webtest.Anna, "/fleet/use/holders"), http.StatusOK), "others",
 		"Only your and your teams")
 	wantText(t, read(t, w.Get(webtest.Eli, path), http.StatusOK), "gpu-part", "batch/job-7", "train-resnet")

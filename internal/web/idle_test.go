@@ -86,7 +86,8 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	wantText(t, doc, "idle", "GPU idle for", "stops at", "stayed below 5 %", "peak 1 %")
 	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "one workload has been warned")
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "one workload has been warned",
+		"train-resnet")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
 	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
 	wantRedirect(t, w.Post(webtest.Anna, page+"/keep-alive", nil))

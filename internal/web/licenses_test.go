@@ -47,6 +47,10 @@ func TestLicensesTellWhatIsWrong(t *testing.T) {
 		strings.Contains(page, `data-test="entitlement"`) || !strings.Contains(page, `data-test="lost"`) {
 		t.Error("a developer sees that a license is missing, and neither forms nor purchases")
 	}
+	if !strings.Contains(page, `href="/start?size=`) ||
+		strings.Contains(w.Get(webtest.Dora, "/licenses").Body.String(), `data-test="license-start"`) {
+		t.Error("want a developer, and no administrator, to be offered a start with the license")
+	}
 }
 
 func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {

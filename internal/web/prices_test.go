@@ -36,6 +36,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 		t.Errorf("an auditor only reads, got %d", got.Code)
 	}
 	doc = read(t, w.Get(webtest.Eli, "/admin/prices"), http.StatusOK)
+	wantText(t, doc, "prices-effective", "MIG slice 10 GB", "/h")
 	wantAbsent(t, doc, "price-form")
 	wantAbsent(t, doc, "price-end")
 

@@ -45,6 +45,8 @@ func TestARuleIsBuiltOfRows(t *testing.T) {
 	if part(doc, "term").Length() != 3 {
 		t.Errorf("want its rows, got %d", part(doc, "term").Length())
 	}
+	wantText(t, doc, "sentence-whole", "When Whole GPUs ≥ 1 and ", "Hour of the day ≥ 22): ")
+	wantText(t, doc, "fact-0", "Share of a card")
 	doc = read(t, w.Post(webtest.Dora, rulePath, withAction(form, "remove-1")), http.StatusOK)
 	if part(doc, "term").Length() != 2 || part(doc, "fact-1").Find("[selected]").AttrOr("value", "") != "request.hour" ||
 		part(doc, "value-1").AttrOr("value", "") != "22" {

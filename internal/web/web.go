@@ -161,9 +161,8 @@ func New(d Deps) *Web {
 		Reports: d.Reports,
 		Seats:   d.Seats, Snapshots: d.Snapshots})
 	settings := &admin.Pages{Blocks: shared, Catalog: d.Catalog, Rules: d.Rules, Comparisons: d.Comparisons,
-		Tenants: d.Tenants, Idle: d.Idle, Accounts: d.Accounts, Embeds: d.Embeds, Events: d.Events, Doctor: d.Doctor,
-		Clusters: d.Clusters,
-		English:  d.Bundle.For("en")}
+		Tenants: d.Tenants, Idle: d.Idle, Workloads: d.Workloads, Accounts: d.Accounts, Embeds: d.Embeds, Events: d.Events,
+		Doctor: d.Doctor, Clusters: d.Clusters, English: d.Bundle.For("en")}
 	banners = append(banners, settings.RulesStrip, hardware.LicenseStrips)
 	one := &workloads.Pages{Blocks: shared, Workloads: d.Workloads, Requests: d.Requests, Seats: d.Seats,
 		Advice: d.Advice, Idle: d.Idle, Quarantine: d.Quarantine, Notify: d.Notify, Prices: d.Prices, Metrics: d.Metrics,

@@ -12,6 +12,7 @@ import './logs.js';
 import './menu.js';
 import './nav.js';
 import './palette.js';
+import './rule.js';
 import './shortcuts.js';
 import './sort.js';
 import './submit.js';

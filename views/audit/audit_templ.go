@@ -52,6 +52,7 @@ type RowModel struct {
 	Address string
 	What    string
 	Detail  string
+	Outcome ui.StateModel
 	Team    string
 	Links   []LinkModel
 	Rule    string
@@ -142,7 +143,7 @@ func Page(m PageModel) templ.Component {
 					var templ_7745c5c3_Var4 templ.SafeURL
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(m.Filter.ShowStatus))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 76, Col: 74}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 77, Col: 74}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -155,7 +156,7 @@ func Page(m PageModel) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("audit.status_show"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 77, Col: 39}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `audit/audit.templ`, Line: 78, Col: 39}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -212,6 +213,7 @@ func Page(m PageModel) templ.Component {
 					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_who"), Width: "name"}, {Label: ui.L(ctx).S("workload.event_what")},
+					{Label: ui.L(ctx).S("audit.col_outcome"), Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_detail"), Width: "wide"},
 					{Label: ui.L(ctx).S("start.team")}, {Label: ui.L(ctx).S("audit.more"), Hidden: true, Width: "fit"},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)

@@ -21,6 +21,8 @@ func row(r RowModel) templ.Component {
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Head: true, Text: r.What, Label: say.S("workload.event_what")}, nil)
 			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("audit.col_outcome")}, ui.State(r.Outcome))
+			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_detail")}, r.detail())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Text: r.Team, Label: say.S("start.team")}, nil)
@@ -80,7 +82,7 @@ func (r RowModel) more() bool { return len(r.Facts)+len(r.Changes) > 0 || len(r.
 
 // writeMore is a row of its own below the event, as wide as the table; the sheet shows it while the event is open.
 func (r RowModel) writeMore(h *markup.Writer) {
-	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="7" role="cell">`)
+	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="8" role="cell">`)
 	h.Put(ui.DefList(ui.DefListModel{Items: r.facts(ui.L(h.Context())), Columns: true}))
 	if len(r.Changes) > 0 {
 		id := "event-" + r.Seq + "-changes"

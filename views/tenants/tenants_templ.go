@@ -862,7 +862,7 @@ func form(m FormModel, previewed bool) templ.Component {
 					}
 				}
 				for _, g := range m.Groups {
-					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "groups." + g.ID, Name: "groups." + g.ID, Kind: ui.TextareaField, Rows: 2,
+					templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "groups." + g.ID, Name: "groups." + g.ID, Kind: ui.TextareaField, Rows: 1,
 						Mono: true, Label: g.Label, Value: g.Value, Error: g.Error,
 						Test: "groups-" + g.ID}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {

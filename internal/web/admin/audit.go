@@ -40,11 +40,16 @@ func (w *Pages) audit(k page.Call) (page.View, error) {
 		CSV: auditTable(k), Record: "/audit/export?format=record", Filter: w.auditFilter(k),
 		Partial: f.Text != "" && next != "" && len(events) < f.Limit, NextURL: page.NextURL("/audit", k.Query, next)}
 	titles := map[string]string{} // a team is looked for among all of them
-	for _, e := range events {
+	for len(events) > 0 {
+		e := events[0]
 		if _, known := titles[e.Tenant]; !known {
 			titles[e.Tenant] = w.TeamTitle(e.Tenant)
 		}
-		m.Rows = append(m.Rows, auditRow(say, e, titles[e.Tenant]))
+		if n := actOf(events); n > 0 {
+			m.Rows, events = append(m.Rows, actRow(say, events[:n], titles[e.Tenant])), events[n:]
+			continue
+		}
+		m.Rows, events = append(m.Rows, auditRow(say, e, titles[e.Tenant])), events[1:]
 	}
 	return page.View{Title: m.Header.Title, Nav: "/audit", Wide: true, Body: auditview.Page(m)}, nil
 }
@@ -204,7 +209,7 @@ func auditChips(k page.Call, teamName func(string) string) []ui.ChipModel {
 func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 	row := auditview.RowModel{Seq: strconv.FormatInt(e.Seq, 10), Time: ui.Precise(say.Localizer, e.At, time.UTC),
 		Who: blocks.WhoDid(say, e), Address: e.Address, What: say.S("audit." + string(e.Kind)),
-		Detail: say.Text(e.Detail), Team: team, Rule: e.Rule}
+		Detail: say.Text(e.Detail), Team: team, Rule: e.Rule, Outcome: outcomeState(say, e.Kind.Outcome())}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
 	}
@@ -219,6 +224,50 @@ func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 		row.Changes = append(row.Changes, auditview.ChangeModel(c))
 	}
 	return row
+}
+
+// actOf counts the events, the latest first, that one click of a person wrote: a request, a rule that approved it at
+// once, and the workload made of it. 0 where they are no such act.
+func actOf(events []audit.Event) int {
+	last := events[0]
+	if last.Kind != audit.WorkloadCreated {
+		return 0
+	}
+	for i, e := range events[1:min(3, len(events))] {
+		switch {
+		case e.Request != last.Request || last.At.Sub(e.At) >= time.Second:
+			return 0
+		case e.Kind == audit.RequestSubmitted && (e.Request != "" || e.Workload == last.Workload):
+			return i + 2
+		case e.Kind != audit.RequestAutoApproved:
+			return 0
+		}
+	}
+	return 0
+}
+
+// actRow makes one row of an act: who asked, and what came of it. What it opens names every entry.
+func actRow(say page.Words, act []audit.Event, team string) auditview.RowModel {
+	created, asked := act[0], act[len(act)-1]
+	row, first := auditRow(say, created, team), auditRow(say, asked, team)
+	row.What, row.Who, row.Address = say.S("audit.requested_and_created"), first.Who, first.Address
+	row.Facts = first.Facts
+	if created.Rule != "" && asked.Rule == "" {
+		row.Facts = append(row.Facts, auditview.FactModel{ID: "rule", Value: created.Rule})
+	}
+	entries := make([]string, len(act))
+	for i, e := range act {
+		entries[len(act)-1-i] = strconv.FormatInt(e.Seq, 10)
+	}
+	row.Facts = append(row.Facts, auditview.FactModel{ID: "entries", Value: strings.Join(entries, ", ")})
+	row.Changes = append(first.Changes, row.Changes...)
+	return row
+}
+
+var auditOutcomes = map[audit.Outcome]ui.Kind{audit.Done: ui.OK, audit.Refused: ui.Warning, audit.Failed: ui.Danger}
+
+func outcomeState(say page.Words, o audit.Outcome) ui.StateModel {
+	return ui.StateModel{Kind: auditOutcomes[o], Word: say.S("audit.outcome." + string(o)), Test: "outcome"}
 }
 
 // auditFacts are from where and in whose place something was done; what an event does not say is not shown.

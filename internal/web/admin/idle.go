@@ -132,10 +132,24 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 		if err != nil {
 			return page.View{}, err
 		}
-		m.Now = aheadWords(k.Words, ahead)
+		m.Now, m.Warned = aheadWords(k.Words, ahead), w.warned(k, ahead)
 	}
 	v.Body = idleview.Page(m)
 	return v, nil
+}
+
+// mostWarned is how many of the warned workloads are named.
+const mostWarned = 5
+
+// warned names the workloads that were warned, the next to stop first.
+func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel) {
+	for _, id := range n.Workloads[:min(mostWarned, len(n.Workloads))] {
+		if item, err := w.Workloads.Get(k.Ctx, k.Actor, id); err == nil {
+			list = append(list, ui.StackModel{Title: item.Name, Href: page.WorkloadPath(id),
+				Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)})
+		}
+	}
+	return list
 }
 
 // aheadWords say whom the settings reach now.

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Pages are those of the area, with the services that they read from.
@@ -25,6 +26,7 @@ type Pages struct {
 	Comparisons *request.Comparisons
 	Tenants     *tenant.Service
 	Idle        *idle.Service
+	Workloads   *workload.Service
 	Accounts    *accounts.Service
 	Embeds      *embed.Service
 	Events      audit.Reader

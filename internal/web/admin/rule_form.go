@@ -245,12 +245,13 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		Rows: termModels(say, f, problems), Facts: []ui.OptionModel{{Label: say.S("sizes.choose")}}}
 	for _, fact := range policy.FactNames() {
 		m.Facts = append(m.Facts, ui.OptionModel{Value: fact.Name,
-			Label: strings.TrimPrefix(fact.Name, "request."), Hint: say.Text(fact.Meaning)})
+			Label: factLabel(say, fact.Name), Hint: say.Text(fact.Meaning)})
 	}
 	for _, op := range policy.Ops() {
 		m.Ops = append(m.Ops, string(op))
 	}
 	m.Place, m.Steps, m.Outcome = outcomeFields(say, f, standing)
+	m.Sentence = ruleSentence(say, m)
 	if tried != nil {
 		m.Examples = examples(say, w.Rules.Policy(), tried)
 	}
@@ -263,6 +264,55 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 		m.Compared = &compared
 	}
 	return page.View{Title: title, Nav: page.RulesPath, Body: rules.Form(m)}, nil
+}
+
+// factLabel is a fact in the words of the field.
+func factLabel(say page.Words, name string) string {
+	return say.S("rules.fact." + strings.ReplaceAll(strings.TrimPrefix(name, "request."), ".", "_"))
+}
+
+// ruleSentence says what the fields say, as rule.js does while one types: groups joined by "or" stand in brackets.
+func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
+	label := func(f ui.FieldModel) string {
+		for _, o := range f.Options {
+			if o.Value == f.Value {
+				return o.Label
+			}
+		}
+		return f.Value
+	}
+	var groups [][]string
+	for _, t := range m.Rows {
+		if t.Fact == "" {
+			continue
+		}
+		words := strings.TrimSpace(factLabel(say, t.Fact) + " " + rules.OpLabel(say.Localizer, t.Op) + " " + t.Value)
+		if t.Or && len(groups) > 0 {
+			groups[len(groups)-1] = append(groups[len(groups)-1], words)
+		} else {
+			groups = append(groups, []string{words})
+		}
+	}
+	var when []string
+	for _, g := range groups {
+		words := strings.Join(g, " "+say.S("rules.or")+" ")
+		if len(g) > 1 && len(groups) > 1 {
+			words = "(" + words + ")"
+		}
+		when = append(when, words)
+	}
+	then := label(m.Outcome[0])
+	if m.Outcome[0].Value == string(policy.Approve) && m.Outcome[1].Name == "by" {
+		then += " (" + label(m.Outcome[1]) + ")"
+	}
+	s := rules.SentenceModel{When: say.S("rules.sentence", "When", "{when}", "Then", "{then}"),
+		Always: say.S("rules.sentence_always", "Then", "{then}")}
+	s.Words = strings.ReplaceAll(s.Always, "{then}", then)
+	if len(when) > 0 {
+		s.Words = strings.NewReplacer("{when}", strings.Join(when, " "+say.S("rules.and")+" "), "{then}", then).
+			Replace(s.When)
+	}
+	return s
 }
 
 func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.TermModel {

@@ -59,6 +59,7 @@ func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	slices.SortStableFunc(m.Rows, func(a, b usageview.PriceModel) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
+	m.Sizes = w.effective(say, list)
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return page.View{}, err
 	}
@@ -145,6 +146,15 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 		}
 	}
 	return inOrder(rows), nil
+}
+
+// effective is what an hour of each size costs everyone now, and what that is made of.
+func (w *Pages) effective(say page.Words, list usage.PriceList) (rows []usageview.EffectiveModel) {
+	for _, s := range w.Site().Catalog.Sizes {
+		rows = append(rows, usageview.EffectiveModel{What: ui.StackModel{Title: say.SizeTitle(s)},
+			Price: say.MoneyPerHour(list.PerHour(s.SKU(), "", say.Now)), How: w.made(say, list, heldSize{size: s}, say.Now)})
+	}
+	return rows
 }
 
 // heldSize is a size that workloads of a team have now.

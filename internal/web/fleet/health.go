@@ -37,7 +37,7 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 		if len(r.Nodes) == 0 {
 			continue
 		}
-		c := healthCluster(k, r)
+		c := healthCluster(k, r, w.mapOf(k, name))
 		m.Clusters = append(m.Clusters, c)
 		v.Parts = append(v.Parts, page.Part{ID: c.ID,
 			Draw: func(page.Words) templ.Component { return fleet.HealthCluster(c) }})
@@ -53,7 +53,7 @@ func (w *Pages) fleetHealth(k page.Call) (page.View, error) {
 	return v, nil
 }
 
-func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
+func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterModel {
 	say, id := k.Words, page.Slug(r.Cluster)
 	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster),
 		Ages: healthAges(say, r)}
@@ -85,17 +85,73 @@ func healthCluster(k page.Call, r health.Report) fleet.HealthClusterModel {
 	rows, m.List = page.RowsOf(say, page.ListIn(k, page.FleetHealthPath, m.ID, healthOrders, "q", "state"), m.Title, rows,
 		nil)
 	var last *health.NodeHealth
+	node := func(n *health.NodeHealth) {
+		m.Rows, last = append(m.Rows, healthNode(k, r.Cluster, n)), n
+	}
 	for _, row := range rows { // a large fleet has thousands: only those that are shown are drawn up
 		if row.card != nil {
 			if row.node != last {
-				m.Rows, last = append(m.Rows, healthNode(k, r.Cluster, row.node)), row.node // cards stand under their node
+				node(row.node) // cards stand under their node
 			}
-			m.Rows = append(m.Rows, healthCard(k, r.Cluster, row.node, row.card))
+			card := healthCard(k, r.Cluster, row.node, row.card)
+			card.Open = cardHref(j, row.node.Name, row.card.UUID)
+			withoutTodo(&card, m.Rows[indexOfNode(m.Rows)].Todo)
+			m.Rows = append(m.Rows, card)
 			continue
 		}
-		m.Rows, last = append(m.Rows, healthNode(k, r.Cluster, row.node)), row.node
+		node(row.node)
 	}
 	return m
+}
+
+// indexOfNode is the last node among the rows, under which the next card stands.
+func indexOfNode(rows []fleet.HealthRowModel) int {
+	i := len(rows) - 1
+	for i > 0 && !rows[i].Node {
+		i--
+	}
+	return i
+}
+
+// cardHref is the page of a card; its node's where the map does not name it.
+func cardHref(j *joined, node, uuid string) string {
+	if j != nil && uuid != "" {
+		if n, ok := j.Node(node); ok {
+			for i := range n.Cards {
+				if n.Cards[i].UUID == uuid {
+					return nodeHref(j.Cluster, node, i)
+				}
+			}
+		}
+	}
+	return page.NodePath(node)
+}
+
+// sharedTodo is the remedy that begins with the node and that several of its cards need; "" for none.
+func sharedTodo(say page.Words, n *health.NodeHealth) string {
+	count := map[string]int{}
+	for i := range n.Cards {
+		for _, t := range n.Cards[i].Issues {
+			if todo := say.Text(t.Todo); t.OfNode() {
+				if count[todo]++; count[todo] > 1 {
+					return todo
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// withoutTodo takes out of a card's row what its node says already, and the node's quarantine with it.
+func withoutTodo(m *fleet.HealthRowModel, todo string) {
+	for i := range m.Troubles {
+		if todo != "" && m.Troubles[i].Todo == todo {
+			m.Troubles[i].Todo = ""
+			if m.Change != nil && m.Change.Place.Kind == string(health.Node) {
+				m.Change = nil
+			}
+		}
+	}
 }
 
 // healthPlace is a node, or a card of one.
@@ -192,7 +248,7 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 	if n.Quarantine == nil && level > health.Unknown { // only its cards are counted above
 		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", worst, "State", m.State.Word), true
 	}
-	m.Holders = healthHolders(n.Holders)
+	m.Todo, m.Holders = sharedTodo(say, n), healthHolders(n.Holders)
 	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
@@ -234,7 +290,10 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
 	}
 	ofNode := c.Quarantine == nil && n.Quarantine == nil && slices.ContainsFunc(c.Issues, gpumetrics.Issue.OfNode)
-	if c.UUID != "" && !ofNode { // else its node is quarantined, which has a row of its own
+	switch {
+	case ofNode: // what is to be done begins with the node
+		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, nil)
+	case c.UUID != "":
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m

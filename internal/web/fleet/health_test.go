@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
 
@@ -81,5 +82,28 @@ func TestANodeCountsItsCards(t *testing.T) {
 	}
 	if m := healthCard(k, "main", &health.NodeHealth{}, &broken).Name; m.Title != "Card 2" || m.Detail != "L40S" {
 		t.Errorf("want the card named by its number, got %q and %q", m.Title, m.Detail)
+	}
+}
+
+// TestARemedyOfSeveralCardsIsToldOnce: at their node, with its quarantine; a card says only what is the matter with it.
+func TestARemedyOfSeveralCardsIsToldOnce(t *testing.T) {
+	k := page.Call{Actor: identity.Actor{Person: identity.Person{ID: "dora"}, Global: []identity.Role{identity.Admin}},
+		Words: page.Words{Localizer: i18n.MustLoad().For("en")}}
+	restart := gpumetrics.Issue{Severity: gpumetrics.Danger, Todo: i18n.T("gpumetrics.todo.bus")}
+	lost := health.CardHealth{UUID: "GPU-1", Issues: []gpumetrics.Issue{restart}}
+	for name, c := range map[string]struct {
+		cards []health.CardHealth
+		once  bool
+	}{"two cards": {[]health.CardHealth{lost, lost}, true}, "one card": {[]health.CardHealth{lost}, false}} {
+		n := health.NodeHealth{Name: "gpu-01", Cards: c.cards}
+		node, card := healthNode(k, "main", &n), healthCard(k, "main", &n, &n.Cards[0])
+		if card.Change == nil || card.Change.Place.Kind != string(health.Node) {
+			t.Errorf("%s: want the card to offer its node's quarantine, got %+v", name, card.Change)
+		}
+		withoutTodo(&card, node.Todo)
+		if (node.Todo != "") != c.once || (card.Troubles[0].Todo == "") != c.once || (card.Change == nil) != c.once {
+			t.Errorf("%s: want it told at the node: %t, got %q there and %q here", name, c.once, node.Todo,
+				card.Troubles[0].Todo)
+		}
 	}
 }

@@ -139,6 +139,16 @@ func (w *Pages) seatKeys() map[string]page.Key[*workload.Workload] {
 	}
 }
 
+// startWith is the page that starts the first size with a seat of a pool; "" where none is offered.
+func (w *Pages) startWith(pool string) string {
+	for _, s := range w.Site().Catalog.Sizes {
+		if s.LicensePool == pool {
+			return page.StartSizePath(s.Name)
+		}
+	}
+	return ""
+}
+
 func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*workload.Workload,
 	changes bool) licenses.PoolModel {
 	say, pool := k.Words, l.Status.Pool
@@ -162,6 +172,9 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*worklo
 	}
 	if changes {
 		m.Choice = choiceModel(say, pool)
+	}
+	if !k.Actor.SeesAll() {
+		m.Start = w.startWith(pool.Name)
 	}
 	m.Rules = ruleModels(say, pool)
 	for _, e := range l.Entitlements {

@@ -162,11 +162,34 @@ func (w *Pages) gpuParts(k page.Call, j *joined, n *fleetmap.Node, c *fleetmap.C
 		}
 		m.Parts = append(m.Parts, r)
 	}
+	m.Figure, m.FigureWords = gpuFigure(say, c, m.Parts)
 	m.Rests = restsOfAll(m.Parts)
 	if len(m.Parts) > 0 && slices.ContainsFunc(c.Parts, func(p fleetmap.Part) bool { return p.Gap }) {
 		m.Parts = append(m.Parts, fleet.GPUPartModel{Title: say.S("fleet.map.rest"), Class: gapClass,
 			Words: say.S("fleet.map.use_gap"), Rest: true})
 	}
+}
+
+// gpuFigure is the card in one number: how many of its slices or shares are allocated; of a whole card how much of it is
+// used.
+func gpuFigure(say page.Words, c *fleetmap.Card, parts []fleet.GPUPartModel) (figure, words string) {
+	switch {
+	case len(parts) == 0:
+		return "", ""
+	case len(parts) == 1 && c.Parts[0].Profile == "":
+		return parts[0].Use, say.S("fleet.map.figure_use")
+	}
+	held := 0
+	for _, p := range parts {
+		if p.Nobody == "" {
+			held++
+		}
+	}
+	words = "fleet.map.figure_slices"
+	if c.Parts[0].Share {
+		words = "fleet.map.figure_shares"
+	}
+	return say.S("fleet.map.figure_of", "Held", held, "All", len(parts)), say.S(words)
 }
 
 // restsOfAll is what the readings of every part rest on; nil where they differ.
@@ -277,7 +300,9 @@ func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fl
 		if m.Quarantine == "" {
 			m.Quarantine = card.Quarantine
 		}
-		m.ChangeCard = card.Change
+		if card.Change != nil && card.Change.Place.Kind == string(health.Card) {
+			m.ChangeCard = card.Change
+		}
 	}
 	m.ChangeNode = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, h.Quarantine)
 	return nil

@@ -47,8 +47,10 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 	for _, a := range r.Advice {
 		item := w.adviceItem(k, *a, back)
 		item.Workload = w.adviceWorkload(k, a)
+		item.Workload.Detail = a.Workload.OwnerName + " · " + w.TeamTitle(a.Workload.Tenant) // the size has a column
 		m.Items = append(m.Items, item)
 	}
+	m.Assumed = say.S("advice.prices") + " " + say.S("advice.room") + " " + say.S("advice.computer")
 	for _, a := range r.Put {
 		m.Put = append(m.Put, putModel(k, *a, back))
 	}
@@ -114,6 +116,14 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 	say := k.Words
 	m := adviceview.ItemModel{ID: "advice-" + page.Slug(string(a.Workload.ID)), Title: adviceTitle(say, a),
 		Evidence: evidenceModel(say, a), Back: back}
+	m.Kind = ui.StateModel{Kind: ui.Info, Word: say.S("advice.tile_smaller")}
+	if a.Kind == advice.Larger {
+		m.Kind = ui.StateModel{Kind: ui.Warning, Word: say.S("advice.tile_larger")}
+	}
+	m.Now, m.Proposed = adviceSides(say, a)
+	if a.Saves.Minor > 0 {
+		m.Saves = say.Money(a.Saves)
+	}
 	if !used(a.Evidence) { // otherwise the readings say it
 		m.Lead = adviceLead(say, a)
 	}
@@ -183,6 +193,25 @@ func adviceChanges(say page.Words, a advice.Advice) []ui.ChangeModel {
 	add(say.S("sizes.field_cpu"), now.CPU, then.CPU)
 	add(say.S("sizes.field_memory"), say.Quantity(now.Memory), say.Quantity(then.Memory))
 	return list
+}
+
+// adviceSides are the size of a workload and the advised one, with the computer where that differs.
+func adviceSides(say page.Words, a advice.Advice) (now, proposed adviceview.SideModel) {
+	differs := a.Size.Name != "" && (a.Workload.Size.CPU != a.Size.CPU || a.Workload.Size.Memory != a.Size.Memory)
+	side := func(s catalog.Size) adviceview.SideModel {
+		m := adviceview.SideModel{Size: say.SizeTitle(s), Offer: say.MoneyPerHour(s.PricePerHour)}
+		if s.Accelerator.MemoryGiB > 0 {
+			m.Offer = say.GiB(s.Accelerator.MemoryGiB) + " · " + m.Offer
+		}
+		if differs {
+			m.Computer = say.S("advice.side_computer", "CPU", s.CPU, "Memory", say.Quantity(s.Memory))
+		}
+		return m
+	}
+	if a.Size.Name == "" {
+		return side(a.Workload.Size), adviceview.SideModel{Size: say.S("advice.none_larger")}
+	}
+	return side(a.Workload.Size), side(a.Size)
 }
 
 // adviceAssumed is what the advice rests on beside what was measured.

@@ -1,0 +1,34 @@
+// Says a rule as one sentence while its fields are typed; the server says the same when the page is drawn.
+const text = (field) => (field?.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field?.value);
+const chosen = (field) => text(field)?.trim() ?? '';
+
+function terms(form) {
+  const groups = [];
+  for (const row of form.querySelectorAll('.gp-term')) {
+    const field = (name) => row.querySelector(`[name^="${name}-"]`);
+    if (!field('fact')?.value) continue;
+    const words = [chosen(field('fact')), chosen(field('op')), chosen(field('value'))].join(' ').trim();
+    const or = field('join')?.value === 'or';
+    if (or && groups.length > 0) groups.at(-1).push([chosen(field('join')), words]);
+    else groups.push([[chosen(field('join')), words]]);
+  }
+  return groups.map((group, i) => {
+    const words = group.map(([join, term], n) => (n > 0 ? `${join} ${term}` : term)).join(' ');
+    const whole = group.length > 1 && groups.length > 1 ? `(${words})` : words;
+    return i > 0 ? `${group[0][0]} ${whole}` : whole;
+  }).join(' ');
+}
+
+function say(event) {
+  const form = event.target.closest?.('#rule-form');
+  const line = form?.querySelector('[data-rule-when]');
+  if (!line) return;
+  const when = terms(form);
+  let then = chosen(form.elements.outcome);
+  if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
+  const sentence = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
+  line.querySelector('output').textContent = sentence.replace('{when}', () => when).replace('{then}', () => then);
+}
+
+document.addEventListener('input', say);
+document.addEventListener('change', say);

@@ -186,7 +186,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 			m.History = append(m.History, w.requestRow(say, p))
 		}
 	}
-	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r.ID)
+	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r)
 	if err != nil {
 		return m, err
 	}

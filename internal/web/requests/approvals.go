@@ -67,6 +67,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}
+	m.List.Rows = make([]requests.InboxRowModel, 0, len(items))
 	for _, r := range items {
 		m.List.Rows = append(m.List.Rows, w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
 			slices.Contains(ticked, string(r.ID))))

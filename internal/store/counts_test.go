@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
-// TestWhatIsKeptIsOfItsFilterAlone: a field that narrows a list is in the name of its count and of itself, or neither is
-// kept. What orders a list is in its own name.
+// TestWhatIsKeptIsOfItsFilterAlone: a field that narrows a list is in the name of its count and of itself, or neither
+// is kept. What orders a list is in its own name.
 func TestWhatIsKeptIsOfItsFilterAlone(t *testing.T) {
 	t.Parallel()
 	list := func(f request.Filter) (string, bool) { return listOf(f, 5) }

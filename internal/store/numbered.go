@@ -14,8 +14,8 @@ import (
 
 var numbersOfValues = regexp.MustCompile(`\$(\d+)`)
 
-// withNumbers writes a statement whose values have names, @until, with numbers, $2, which both databases know: a value is
-// given once however often it is named. gorm would give it each time, and a statement with so many is not kept (see
+// withNumbers writes a statement whose values have names, @until, with numbers, $2, which both databases know: a value
+// is given once however often it is named. gorm would give it each time, and a statement with so many is not kept (see
 // mostParameters) but parsed by every page that asks it. A list is in parentheses, and must not be empty.
 func withNumbers(query string, named map[string]any) (text string, values []any, err error) {
 	var out strings.Builder

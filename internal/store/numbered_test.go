@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// TestValuesAreGivenOnce: each name has one number, a list one for each of its own; a name without a value is a mistake.
+// TestValuesAreGivenOnce: each name has one number, a list one for each of its own; a name without a value is wrong.
 func TestValuesAreGivenOnce(t *testing.T) {
 	const query = "SELECT @until - @from FROM t WHERE tenant IN @tenants AND u < @until AND tenant IN @tenants"
 	text, values, err := withNumbers(query, map[string]any{"from": 1, "until": 2, "tenants": []string{"a", "b"}, "more": 3})

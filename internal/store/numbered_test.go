@@ -14,7 +14,8 @@ import (
 // TestValuesAreGivenOnce: each name has one number, a list one for each of its own; a name without a value is wrong.
 func TestValuesAreGivenOnce(t *testing.T) {
 	const query = "SELECT @until - @from FROM t WHERE tenant IN @tenants AND u < @until AND tenant IN @tenants"
-	text, values, err := withNumbers(query, map[string]any{"from": 1, "until": 2, "tenants": []string{"a", "b"}, "more": 3})
+	text, values, err := withNumbers(query, map[string]any{"from": 1, "until": 2, "tenants": []string{"a", "b"},
+		"more": 3})
 	want := "SELECT $1 - $2 FROM t WHERE tenant IN ($3,$4) AND u < $1 AND tenant IN ($3,$4)"
 	if err != nil || text != want || !reflect.DeepEqual(values, []any{2, 1, "a", "b"}) {
 		t.Errorf("want %s, got %s with %v, %v", want, text, values, err)

@@ -209,7 +209,8 @@ func (l *pendingList) choose(f request.Filter) []*requestRow {
 	return rows
 }
 
-func (l *pendingChoice) page(_ context.Context, f request.Filter, limit int) (rows []*requestRow, back bool, err error) {
+func (l *pendingChoice) page(_ context.Context, f request.Filter, limit int) (rows []*requestRow, back bool,
+	err error) {
 	rows = l.choose(f)
 	if f.Cursor == "" {
 		return rows[:min(len(rows), limit+1)], false, nil

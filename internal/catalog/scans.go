@@ -12,6 +12,9 @@ type ScanLink string
 
 // Of is the page for an image; "" where there is no scanner, or the image lacks a part that the address has.
 func (l ScanLink) Of(image string) string {
+	if l == "" {
+		return ""
+	}
 	name, digest, _ := strings.Cut(image, "@")
 	registry, rest := splitImage(name)
 	repository, tag, _ := strings.Cut(rest, ":")
@@ -26,9 +29,11 @@ func (l ScanLink) Of(image string) string {
 	return address
 }
 
+var separators = strings.NewReplacer("%2F", "/", "%3A", ":", "+", "%20")
+
 // escaped leaves what separates the parts of a reference as it is, in a path and in a query alike.
 func escaped(part string) string {
-	return strings.NewReplacer("%2F", "/", "%3A", ":", "+", "%20").Replace(url.QueryEscape(part))
+	return separators.Replace(url.QueryEscape(part))
 }
 
 // Problem says what is wrong with the setting; nil for nothing.

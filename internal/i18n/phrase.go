@@ -86,7 +86,7 @@ type pairs []any
 
 func (p pairs) get(name string) (any, bool) {
 	for i := len(p) - 2; i >= 0; i -= 2 { // of two with a name the later one counts
-		if p[i] == name {
+		if is, ok := p[i].(string); ok && is == name {
 			return p[i+1], true
 		}
 	}

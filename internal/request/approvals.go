@@ -286,10 +286,12 @@ func (s *Approvals) Takes(ctx context.Context, a identity.Actor, r Request) (bud
 }
 
 // HistoryOf is what the asker of a request was granted in the last days, for those who may read it.
-func (s *Approvals) HistoryOf(ctx context.Context, a identity.Actor, id ID) (AskerHistory, error) {
-	r, err := s.get(ctx, a, id)
-	if err != nil {
+func (s *Approvals) HistoryOf(ctx context.Context, a identity.Actor, r Request) (AskerHistory, error) {
+	if err := identity.Known(a); err != nil {
 		return AskerHistory{}, err
+	}
+	if !identity.Can(a, identity.ReadRequest, r.Resource()) {
+		return AskerHistory{}, fault.New(fault.NotFound, i18n.T("request.not_found"))
 	}
 	return s.store.AskerHistory(ctx, r.Asker, s.now().Add(-HistoryDays*24*time.Hour))
 }

@@ -126,19 +126,21 @@ FROM (
 ) AS unknown
 GROUP BY 1, 3`
 
+type chargeRow struct {
+	Cluster string
+	Unknown int64
+	Step    int64
+	Parts   int64
+	Late    int64
+}
+
 // Charges adds up the meter.
 func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, err error) {
 	step := usage.ChargeStep.Microseconds()
 	err = withRoom(v.at(ctx), func(db *gorm.DB) error {
-		var rows []struct {
-			Cluster string
-			Unknown int64
-			Step    int64
-			Parts   int64
-			Late    int64
-		}
 		args := map[string]any{"from": s.From.UnixMicro(), "until": s.Until.UnixMicro(), "step": step}
-		if err := db.Raw(chargesQuery, args).Scan(&rows).Error; err != nil {
+		rows, err := askNumbered[chargeRow](ctx, db, chargesQuery, args)
+		if err != nil {
 			return err
 		}
 		for _, row := range rows {

@@ -15,6 +15,7 @@ type caches struct {
 	requests recent[versionRow, requestRow]
 	events   recent[eventKey, eventRow]
 	counts   requestCounts
+	lists    requestLists
 	most     int // mostPending
 }
 

@@ -61,10 +61,33 @@ func (v view) requestRows(ctx context.Context, query func() *gorm.DB) ([]*reques
 	if v.kept == nil {
 		return v.readRequests(query())
 	}
-	list, err := all[versionRow](query().Model(&requestRow{}).Select("id, version"))
+	list, err := versionsOf(query())
 	if err != nil {
 		return nil, err
 	}
+	return v.versionRows(ctx, list, query)
+}
+
+// listedRows is requestRows of a list with a name, see listOf: which rows there are is asked once after each change. It
+// is not for a transaction, which sees one moment: what is kept may be of a later one.
+func (v view) listedRows(ctx context.Context, name string, query func() *gorm.DB) ([]*requestRow, error) {
+	now, err := v.LastChange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.kept.lists.get(now, name, func() ([]versionRow, error) { return versionsOf(query()) })
+	if err != nil {
+		return nil, err
+	}
+	return v.versionRows(ctx, list, query)
+}
+
+func versionsOf(query *gorm.DB) ([]versionRow, error) {
+	return all[versionRow](query.Model(&requestRow{}).Select("id, version"))
+}
+
+// versionRows are the rows of a list.
+func (v view) versionRows(ctx context.Context, list []versionRow, query func() *gorm.DB) ([]*requestRow, error) {
 	rows, missing := make([]*requestRow, len(list)), map[string]int{}
 	for i, of := range list {
 		if rows[i] = v.kept.requests.get(of); rows[i] == nil {

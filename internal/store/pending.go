@@ -38,7 +38,7 @@ func (l *pendingList) number() int64 { return l.at }
 
 func pendingOf(row requestRow) *pendingRow {
 	kept := keepable(row)
-	return &pendingRow{*kept, asks(toRequest(*kept))}
+	return &pendingRow{*kept, asks(toRequest(kept))}
 }
 
 func firstAsked(a, b *pendingRow) int {
@@ -182,8 +182,22 @@ func (r *pendingRow) spoke(who identity.PersonID) bool {
 	})
 }
 
-// chosen are those that a filter chooses, in its order.
-func (l *pendingList) chosen(f request.Filter) []*requestRow {
+// pendingChoice is what waits, for one filter whatever its place and length: a page and its count choose once.
+type pendingChoice struct {
+	*pendingList
+	rows   []*requestRow
+	chosen bool
+}
+
+// choose are those that a filter chooses, in its order.
+func (l *pendingChoice) choose(f request.Filter) []*requestRow {
+	if !l.chosen {
+		l.rows, l.chosen = l.pendingList.choose(f), true
+	}
+	return l.rows
+}
+
+func (l *pendingList) choose(f request.Filter) []*requestRow {
 	var rows []*requestRow
 	for _, r := range l.rows {
 		if r.in(f) {
@@ -195,8 +209,9 @@ func (l *pendingList) chosen(f request.Filter) []*requestRow {
 	return rows
 }
 
-func (l *pendingList) page(_ context.Context, f request.Filter, limit int) (rows []*requestRow, back bool, err error) {
-	rows = l.chosen(f)
+func (l *pendingChoice) page(_ context.Context, f request.Filter, limit int) (rows []*requestRow, back bool,
+	err error) {
+	rows = l.choose(f)
 	if f.Cursor == "" {
 		return rows[:min(len(rows), limit+1)], false, nil
 	}
@@ -207,7 +222,7 @@ func (l *pendingList) page(_ context.Context, f request.Filter, limit int) (rows
 	}
 	at, found := slices.BinarySearchFunc(rows, p, o.compare)
 	if back {
-		rows = rows[:at]
+		rows = slices.Clone(rows[:at])
 		slices.Reverse(rows)
 	} else if rows = rows[at:]; found {
 		rows = rows[1:]
@@ -215,8 +230,11 @@ func (l *pendingList) page(_ context.Context, f request.Filter, limit int) (rows
 	return rows[:min(len(rows), limit+1)], back, nil
 }
 
-func (l *pendingList) count(_ context.Context, f request.Filter) (n int, err error) {
-	for _, r := range l.rows {
+func (l *pendingChoice) count(_ context.Context, f request.Filter) (n int, err error) {
+	if l.chosen {
+		return len(l.rows), nil
+	}
+	for _, r := range l.pendingList.rows {
 		if r.in(f) {
 			n++
 		}
@@ -224,9 +242,9 @@ func (l *pendingList) count(_ context.Context, f request.Filter) (n int, err err
 	return n, nil
 }
 
-func (l *pendingList) before(_ context.Context, f request.Filter, first *requestRow) (int, error) {
+func (l *pendingChoice) before(_ context.Context, f request.Filter, first *requestRow) (int, error) {
 	o := requestOrder(f.Sort)
-	n, _ := slices.BinarySearchFunc(l.chosen(f), cursorAt{at: first.key(o), id: first.ID}, o.compare)
+	n, _ := slices.BinarySearchFunc(l.choose(f), cursorAt{at: first.key(o), id: first.ID}, o.compare)
 	return n, nil
 }
 

@@ -126,14 +126,14 @@ func fromRequest(r request.Request) requestRow {
 }
 
 // mostOf is the price with as many replicas as may be set; zero where that is the estimate.
-func mostOf(row requestRow) usage.Money {
+func mostOf(row *requestRow) usage.Money {
 	if row.EstimateMost == 0 {
 		return usage.Money{}
 	}
 	return usage.Money{Minor: row.EstimateMost, Currency: row.EstimateCurrency}
 }
 
-func toRequest(row requestRow) request.Request {
+func toRequest(row *requestRow) request.Request {
 	return request.Request{
 		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName,
 		Spec:  row.Spec.is,
@@ -155,14 +155,14 @@ func (v view) Request(ctx context.Context, id request.ID) (request.Request, erro
 	if err != nil {
 		return request.Request{}, err
 	}
-	return toRequest(*rows[0]), nil
+	return toRequest(rows[0]), nil
 }
 
 // RequestByKey gives the request that a person sent with this idempotency key. The empty key is nobody's.
 func (v view) RequestByKey(ctx context.Context, asker identity.PersonID, key string) (request.Request, error) {
 	query := v.at(ctx).Where("asker = ? AND idempotency_key = ? AND idempotency_key <> ''", string(asker), key)
 	row, err := one[requestRow](query, i18n.T("request.not_found"))
-	return toRequest(row), err
+	return toRequest(&row), err
 }
 
 // requestList is where lists of requests come from.
@@ -183,13 +183,18 @@ func (v stored) page(ctx context.Context, f request.Filter, limit int) (rows []*
 	if _, back, err = o.place(f.Cursor); err != nil {
 		return nil, false, err
 	}
-	rows, err = v.requestRows(ctx, func() *gorm.DB {
+	choose := func() *gorm.DB {
 		query, _, _ := o.page(v.at(ctx), f.Cursor, limit)
 		if f.Decider == request.NotRule && o.column == "created_at" {
 			return query.Where("id IN (?)", v.byDecider(ctx, f, o, limit))
 		}
 		return requestsIn(query, f)
-	})
+	}
+	if name, common := listOf(f, limit); common && v.kept != nil && v.moment == nil {
+		rows, err = v.listedRows(ctx, name, choose)
+	} else {
+		rows, err = v.requestRows(ctx, choose)
+	}
 	return rows, back, err
 }
 
@@ -229,7 +234,7 @@ func (v view) requestsOf(ctx context.Context, f request.Filter) (requestList, er
 	if onlyPending(f) {
 		l, ok, err := v.pendingNow(ctx)
 		if err != nil || ok && (len(f.Text) == 0 || !l.any(f)) {
-			return l, err
+			return &pendingChoice{pendingList: l}, err
 		}
 	}
 	return stored{v}, nil
@@ -314,7 +319,7 @@ func requestPage(ctx context.Context, l requestList, f request.Filter) (p reques
 			p.Prev = cursorAt{o.list + backwards, rows[0].key(o), rows[0].ID}.String()
 		}
 	}
-	p.Items = each(rows, func(r *requestRow) request.Request { return toRequest(*r) })
+	p.Items = each(rows, toRequest)
 	return p, nil
 }
 
@@ -434,7 +439,7 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return l.count(ctx, request.Filter{Inbox: &in})
+		return (&pendingChoice{pendingList: l}).count(ctx, request.Filter{Inbox: &in})
 	}
 	const decided = "(SELECT request FROM request_asks WHERE asks = ?)"
 	parts := make([]string, len(in.Approvers))
@@ -547,7 +552,7 @@ func (t *tx) SaveRequest(ctx context.Context, r request.Request) (request.Reques
 	} else if err != nil {
 		return request.Request{}, err
 	}
-	return toRequest(row), t.saveAsks(ctx, r)
+	return toRequest(&row), t.saveAsks(ctx, r)
 }
 
 func (t *tx) saveAsks(ctx context.Context, r request.Request) error {

@@ -19,14 +19,17 @@ type rollup struct {
 	UntilAt int64
 }
 
+// rollupOf is the one that a span starts from.
+var rollupOf = asked[rollup](func(db *gorm.DB) *gorm.DB {
+	return db.Raw("SELECT from_at, until_at FROM meter_rollups WHERE (from_at = ? AND until_at <= ?) OR until_at = ? "+
+		"ORDER BY until_at DESC, from_at DESC LIMIT 1", 0, 0, 0)
+})
+
 // usesArgs names what usesQuery starts from: the rollup of a span's month, else that of the month before, whose sums
 // are carried over; else nothing.
-func usesArgs(db *gorm.DB, s usage.Span) (map[string]any, error) {
+func usesArgs(ctx context.Context, db *gorm.DB, s usage.Span) (map[string]any, error) {
 	from, until := s.From.UnixMicro(), s.Until.UnixMicro()
-	var found []rollup
-	err := db.Raw("SELECT from_at, until_at FROM meter_rollups WHERE (from_at = ? AND until_at <= ?) OR until_at = ? "+
-		"ORDER BY until_at DESC, from_at DESC LIMIT 1",
-		from, until, from).Scan(&found).Error
+	found, err := rollupOf.all(ctx, view{db: db}, from, until, from)
 	args := map[string]any{"until": until, "since": from, "rollup": int64(-1), "carried": false}
 	for _, f := range found {
 		args["since"], args["rollup"], args["carried"] = f.UntilAt, f.FromAt, f.FromAt != from
@@ -49,17 +52,17 @@ func (s *Store) SaveRollup(ctx context.Context, span usage.Span) error {
 			until).Scan(&there).Error; err != nil || there > 0 {
 			return err
 		}
-		return writeRollup(db, span)
+		return writeRollup(ctx, db, span)
 	})
 }
 
 // writeRollup writes all lines with something in the span, and the living workloads' others that it knows: they are
 // the ones to go on.
-func writeRollup(db *gorm.DB, span usage.Span) error {
+func writeRollup(ctx context.Context, db *gorm.DB, span usage.Span) error {
 	if err := giveRoom(db); err != nil {
 		return err
 	}
-	args, err := usesArgs(db, span)
+	args, err := usesArgs(ctx, db, span)
 	if err != nil {
 		return err
 	}

@@ -106,12 +106,13 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	query := strings.ReplaceAll(statementQuery, "@where", strings.Join(where, " AND "))
 	var rows []ledgerRow
 	err := withRoom(v.at(ctx), func(db *gorm.DB) error {
-		args, err := usesArgs(db, f.Span)
+		args, err := usesArgs(ctx, db, f.Span)
 		if err != nil {
 			return err
 		}
 		maps.Copy(args, more)
-		return db.Raw(query, args).Scan(&rows).Error
+		rows, err = askNumbered[ledgerRow](ctx, db, query, args)
+		return err
 	})
 	if err != nil {
 		return s, failure(err)

@@ -282,8 +282,17 @@ var everyRole = []identity.Role{identity.Developer, identity.Owner, identity.App
 
 func rolesOf(by map[identity.Role][]string, groups []string) []identity.Role {
 	var roles []identity.Role
+	left := len(by) // most teams have groups for two roles: the others need not be looked up
 	for _, role := range everyRole {
-		if slices.ContainsFunc(by[role], func(pattern string) bool { return held(pattern, groups) }) {
+		if left == 0 {
+			break
+		}
+		patterns, has := by[role]
+		if !has {
+			continue
+		}
+		left--
+		if slices.ContainsFunc(patterns, func(pattern string) bool { return held(pattern, groups) }) {
 			roles = append(roles, role)
 		}
 	}

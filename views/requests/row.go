@@ -28,6 +28,38 @@ func Row(r RowModel) templ.Component {
 	})
 }
 
+// inboxRow is one line of what waits, written by hand as Row; tick is true where several can be decided at once.
+func inboxRow(r InboxRowModel, tick bool) templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		say := ui.L(h.Context())
+		ui.WriteRow(h, ui.RowModel{ID: "inbox-" + r.ID, Selected: r.Selected, Test: "inbox-row"}, func() {
+			if tick {
+				ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_tick")}, r.tick())
+				h.Raw(" ")
+			}
+			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, ui.Stack(r.Name))
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
+		})
+	})
+}
+
+// tick belongs to the form of several.
+func (r InboxRowModel) tick() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		id := "tick-" + r.ID
+		h.Raw(`<input class="gp-tick" type="checkbox" form="bulk" name="request"`)
+		h.Always("id", id)
+		h.Always("value", r.Tick)
+		h.RawIf(r.Ticked, " checked")
+		h.Raw(` data-key="x" data-test="tick"> <label class="pf-v6-screen-reader"`)
+		h.Always("for", id)
+		h.Raw(">")
+		h.Text(ui.L(h.Context()).S("requests.tick", "Name", r.Asker, "Size", r.Size))
+		h.Raw("</label>")
+	})
+}
+
 // state says why it was rejected.
 func (r RowModel) state() templ.Component {
 	return markup.Component(func(h *markup.Writer) {

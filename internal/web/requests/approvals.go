@@ -67,6 +67,7 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}
+	m.List.Rows = make([]requests.InboxRowModel, 0, len(items))
 	for _, r := range items {
 		m.List.Rows = append(m.List.Rows, w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
 			slices.Contains(ticked, string(r.ID))))
@@ -186,7 +187,7 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 			m.History = append(m.History, w.requestRow(say, p))
 		}
 	}
-	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r.ID)
+	granted, err := w.Approvals.HistoryOf(k.Ctx, k.Actor, r)
 	if err != nil {
 		return m, err
 	}

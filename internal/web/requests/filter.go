@@ -63,8 +63,10 @@ func (w *Pages) filterModel(k page.Call, usual request.Sort) requests.FilterMode
 	if len(teams) < 2 { // they see the requests of one team only
 		return m
 	}
-	for _, t := range teams {
-		m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
+	m.Teams = make([]ui.OptionModel, 1, 1+len(teams))
+	m.Teams[0].Label = k.Words.S("requests.any_team")
+	for i := range teams {
+		m.Teams = append(m.Teams, ui.OptionModel{Value: teams[i].Name, Label: teams[i].Display()})
 	}
 	return m
 }

@@ -224,7 +224,9 @@ func fieldLabel(say page.Words, path string) string {
 	return say.S(fieldKey(path))
 }
 
-func fieldKey(path string) string { return "sizes.field_" + strings.ToLower(strings.ReplaceAll(path, ".", "_")) }
+func fieldKey(path string) string {
+	return "sizes.field_" + strings.ToLower(strings.ReplaceAll(path, ".", "_"))
+}
 
 // entryOptions are what a field can be chosen from; nil for one that is typed. What is written already stays among
 // them, so that a form does not lose it.

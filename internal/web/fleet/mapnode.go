@@ -170,8 +170,8 @@ func (w *Pages) gpuParts(k page.Call, j *joined, n *fleetmap.Node, c *fleetmap.C
 	}
 }
 
-// gpuFigure is the card in one number: how many of its slices or shares are allocated; of a whole card how much of it is
-// used.
+// gpuFigure is the card in one number: how many of its slices or shares are allocated; of a whole card how much of it
+// is used.
 func gpuFigure(say page.Words, c *fleetmap.Card, parts []fleet.GPUPartModel) (figure, words string) {
 	switch {
 	case len(parts) == 0:

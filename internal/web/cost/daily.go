@@ -64,7 +64,7 @@ type layer struct {
 	lead   usage.Sum
 	groups int
 	sum    usage.Money
-	keys   map[string]bool
+	rest   map[string]bool // keys of the groups of the last one; nil for a group of its own
 }
 
 // dailyLayers are the dearest groups in a currency, dearest first, and the rest of them.
@@ -80,19 +80,14 @@ func dailyLayers(s usage.Statement, by, currency string) (layers []layer) {
 	slices.SortStableFunc(layers, func(a, b layer) int { return cmp.Compare(b.sum.Minor, a.sum.Minor) })
 	const own = ui.MaxSeries - 1
 	few := len(layers) < ui.MaxSeries
-	for i := range layers { // the rest has its keys together
-		if few || i < own {
-			layers[i].keys = map[string]bool{layers[i].lead.Key: true}
-		}
-	}
 	if few {
 		return layers
 	}
-	rest := layer{keys: map[string]bool{}}
+	rest := layer{rest: make(map[string]bool, len(layers)-own)}
 	for _, l := range layers[own:] {
 		rest.groups++
 		rest.sum = rest.sum.Add(l.sum)
-		rest.keys[l.lead.Key] = true
+		rest.rest[l.lead.Key] = true
 	}
 	if rest.groups == 1 {
 		rest.lead = layers[own].lead
@@ -100,14 +95,25 @@ func dailyLayers(s usage.Statement, by, currency string) (layers []layer) {
 	return append(layers[:own:own], rest)
 }
 
+// of is what a day cost in a layer.
+func (l layer) of(day usage.DailyCost, currency string) usage.Money {
+	sum := usage.Money{Currency: currency}
+	if l.rest == nil {
+		return sum.Add(day.Cost[l.lead.Key])
+	}
+	for key, m := range day.Cost { // few of thousands of groups cost anything on one day
+		if l.rest[key] {
+			sum = sum.Add(m)
+		}
+	}
+	return sum
+}
+
 func dailyColumn(say page.Words, layers []layer, day usage.DailyCost, currency string,
 	zone *time.Location) ui.ColumnBarModel {
 	c, sum := ui.ColumnBarModel{Name: say.Day(day.Day.From, zone)}, usage.Money{Currency: currency}
 	for _, l := range layers {
-		of := usage.Money{Currency: currency}
-		for key := range l.keys {
-			of = of.Add(day.Cost[key])
-		}
+		of := l.of(day, currency)
 		c.Values, c.Words = append(c.Values, of.Float()), append(c.Words, say.Money(of))
 		sum = sum.Add(of)
 	}

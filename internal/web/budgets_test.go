@@ -80,6 +80,10 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 		t.Errorf("want nothing else that is left, got %q", text)
 	}
 	list := read(t, w.Get(webtest.Dora, "/admin/budgets"), http.StatusOK)
+	if ahead := amount("budget-forecast"); textOf(part(list, "budget-forecast").Last()) != ahead || ahead == "" {
+		t.Errorf("want the forecast of the team's own page, %q, in the list too, got %q", ahead,
+			textOf(part(list, "budget-forecast")))
+	}
 	if bar := textOf(part(list, "budget-bar")); bar != "Spent "+spent+" Committed "+held {
 		t.Errorf("want the parts without what is left, which has a column, got %q", bar)
 	}

@@ -57,6 +57,8 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK), "connect-ssh")
 	busy := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
 	wantAbsent(t, busy, "connect-ssh")
+	wantText(t, busy, "connect-no-ssh", "The image of this workload has none")
+	wantAbsent(t, doc, "connect-no-ssh")
 }
 
 // TestPortsGoThroughThePortal: a line to copy for each TCP port of the image. A workload without pages has no address;

@@ -290,7 +290,11 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
 		t.Errorf("want the way to the health of metrics, got %q", href)
 	}
-	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK), "legend-note")
+	use := read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK)
+	wantAbsent(t, use, "legend-note")
+	wantText(t, use, "legend-sum", "GPUs available")
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use?by=health"), http.StatusOK), "legend-sum",
+		"GPUs healthy")
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {

@@ -21,7 +21,7 @@ func TestPlatformOverview(t *testing.T) {
 	w := webtest.Ill(t)
 	doc := read(t, w.Get(webtest.Dora, "/platform"), http.StatusOK)
 	wantText(t, doc, "allocated", "17 %")
-	wantText(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle")
+	wantText(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle", "1 node cordoned")
 	wantText(t, doc, "queue-count", "1")
 	wantText(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
 	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")

@@ -1,10 +1,16 @@
-// A table of sizes that scrolls in itself shows the chosen one.
+// A table of sizes that opens shows the chosen one: above the bar that stays at the foot of the window.
 import { onChange } from './page.js';
 
+let seen; // the table that was shown already: one scrolls it as one likes afterwards
+
 onChange(() => {
-  const row = document.querySelector('.gp-start__all tr:has(:checked)'), box = row?.closest('.gp-table');
-  if (!box || box.scrollHeight <= box.clientHeight) return;
-  const head = box.querySelector('thead').offsetHeight;
-  const above = row.offsetTop - head < box.scrollTop, below = row.offsetTop + row.offsetHeight > box.scrollTop + box.clientHeight;
-  if (above || below) box.scrollTop = row.offsetTop - (box.clientHeight - row.offsetHeight) / 2;
+  const table = document.querySelector('.gp-start__all');
+  if (!table || table === seen) return;
+  seen = table;
+  const row = table.querySelector('tr:has(:checked)'), bar = document.querySelector('[data-summary-bar]');
+  if (!row || !bar) return;
+  const hidden = row.getBoundingClientRect().bottom - bar.getBoundingClientRect().top;
+  if (hidden < 0) return;
+  row.style.scrollMarginBlockEnd = `${bar.offsetHeight + 24}px`;
+  row.scrollIntoView({ block: 'nearest' });
 });

@@ -1525,6 +1525,9 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 			until.Value = say.S("licenses.until_in", "Day", m.Until, "Count", m.UntilDays)
 		}
 		list = append(list, until)
+	} else if m.Source != "" && !m.Server { // a number of the settings has no end
+		list = append(list, ui.DefModel{Term: say.S("licenses.until"), Value: say.S("licenses.until_unknown"),
+			Test: "valid-until"})
 	}
 	list = append(list, ui.DefModel{Term: say.S("licenses.peak"), Value: peak(ctx, m.Peak), Test: "peak"},
 		ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast, Test: "forecast"})

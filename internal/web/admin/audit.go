@@ -251,7 +251,7 @@ func actRow(say page.Words, act []audit.Event, team string) auditview.RowModel {
 	created, asked := act[0], act[len(act)-1]
 	row, first := auditRow(say, created, team), auditRow(say, asked, team)
 	row.What, row.Who, row.Address = say.S("audit.requested_and_created"), first.Who, first.Address
-	row.Facts = first.Facts
+	row.Facts, row.Numbers = first.Facts, first.Seq+"–"+row.Seq
 	if created.Rule != "" && asked.Rule == "" {
 		row.Facts = append(row.Facts, auditview.FactModel{ID: "rule", Value: created.Rule})
 	}

@@ -40,6 +40,10 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	teams, m.List = page.RowsOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
 		teams, budgetKeys(byTeam))
 	m.Filter = blocks.TeamFilter(say, page.BudgetsPath, k.Get("q"))
+	ahead, err := w.forecasts(k, byTeam, teams)
+	if err != nil {
+		return page.View{}, err
+	}
 	if k.Get("q") == "" {
 		m.Tiles = budgetTiles(say, standings, len(w.Site().Directory.Tenants))
 	}
@@ -47,6 +51,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name)}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
+			row.Forecast = ahead[t.Name]
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
 			row.Bar.Bare, row.Bar.Segments = true, withoutLeft(row.Bar.Segments) // which has a column
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/budgets"
@@ -29,12 +30,60 @@ func (w *Pages) burndown(k page.Call, st budget.Status) (*budgets.BurndownModel,
 	if err != nil {
 		return nil, err
 	}
-	b.Amount -= st.Balance.Refunded // which is what came back, below zero
-	d := budget.NewBurndown(b.Tenant, b.Amount, days, month.Whole, w.Usage.Zone)
-	if len(d.Left) == 0 || d.Left[len(d.Left)-1] == b.Amount {
+	b, d, begun := w.burned(st, days, month.Whole)
+	if !begun {
 		return nil, nil
 	}
 	return w.burndownModel(k.Words, b, days, d), nil
+}
+
+// burned is how a budget is used up by what the days of a month cost, and begun whether anything was spent of it.
+func (w *Pages) burned(st budget.Status, days []usage.DailyCost, whole usage.Span) (b budget.Budget,
+	d budget.Burndown, begun bool) {
+	b = st.Budget
+	b.Amount -= st.Balance.Refunded // which is what came back, below zero
+	d = budget.NewBurndown(b.Tenant, b.Amount, days, whole, w.Usage.Zone)
+	return b, d, len(d.Left) > 0 && d.Left[len(d.Left)-1] != b.Amount
+}
+
+// forecasts are what the teams of a list will have spent by the end of the month, by their names. Nobody knows it of a
+// budget in GPU-hours, nor of one of which nothing was spent; for readers who do not see all usage there are none.
+func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
+	teams []tenant.Tenant) (map[string]budgets.ForecastModel, error) {
+	list := map[string]budgets.ForecastModel{}
+	if !slices.Contains(usage.Scopes(k.Actor), usage.All) {
+		return list, nil
+	}
+	var month usage.Statement
+	days := map[budget.Unit][]usage.DailyCost{} // budgets of one site may be in several currencies
+	for _, t := range teams {
+		st := byTeam[t.Name]
+		unit := st.Budget.Unit
+		if !st.Set() || unit == budget.GPUHours || st.Budget.Amount <= 0 {
+			continue
+		}
+		var err error
+		if len(days) == 0 {
+			month, err = w.Usage.Statement(k.Ctx, k.Actor, usage.All, w.Usage.Month())
+		}
+		if _, read := days[unit]; err == nil && !read {
+			days[unit], err = w.Usage.Daily(k.Ctx, k.Actor, usage.All, month, "team", string(unit))
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, d, begun := w.burned(st, days[unit], month.Whole)
+		last := len(d.Ahead) - 1
+		switch {
+		case !begun || last < 0 && d.UsedUp.IsZero():
+		case !d.UsedUp.IsZero():
+			list[t.Name] = budgets.ForecastModel{Words: k.Words.S("budgets.runs_out", "Day",
+				k.Words.Day(d.UsedUp, w.Usage.Zone)), Short: true}
+		default:
+			list[t.Name] = budgets.ForecastModel{Words: k.Words.InUnit(unit, b.Amount-d.Ahead[last]), Short: d.Ahead[last] < 0}
+		}
+	}
+	return list, nil
 }
 
 // burndownModel is the chart of what was spent of an amount, with the sentence that it comes to and the table of what

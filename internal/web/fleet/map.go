@@ -388,6 +388,9 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(sum))
 		}
 	}
+	if s.key != byMoney {
+		m.Sum = mapSum(k.Words, s, count)
+	}
 	if s.key == byMoney && mostlyUnknown(s, count) {
 		m.Note = k.Words.S("fleet.map.money_unmeasured")
 		if identity.Can(k.Actor, identity.ReadMetrics, identity.Resource{}) {
@@ -395,6 +398,23 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		}
 	}
 	return m
+}
+
+// mapSum is the map in one number: how many GPUs can be had, or are healthy; "" where the colors say neither.
+func mapSum(say page.Words, s scheme, count []float64) string {
+	total := 0.0
+	for _, n := range count {
+		total += n
+	}
+	for i, class := range s.colors {
+		switch class {
+		case "free":
+			return say.S("fleet.map.free_sum", "Free", say.Number(rounded(count[i])), "Count", say.Number(rounded(total)))
+		case "fine":
+			return say.S("fleet.map.fine_sum", "Fine", say.Number(rounded(count[i])), "Count", say.Number(rounded(total)))
+		}
+	}
+	return ""
 }
 
 // mostlyUnknown reports whether of more than half of what is held nobody knows what it cost for nothing.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -151,6 +153,38 @@ type fleetSums struct {
 	cards, held, free, broken float64
 	idle, told                float64 // held devices that do nothing, and all held ones of which something is known
 	clusters                  int
+	out                       nodesOut
+}
+
+// nodesOut are nodes with GPUs on which nothing starts, each counted once.
+type nodesOut struct{ notReady, cordoned, quarantined int }
+
+func (o *nodesOut) count(nodes []inventory.Node) {
+	for i := range nodes {
+		switch n := &nodes[i]; {
+		case n.Model == "":
+		case !n.Ready:
+			o.notReady++
+		case n.Quarantined: // which cordons it
+			o.quarantined++
+		case n.Cordoned:
+			o.cordoned++
+		}
+	}
+}
+
+// words are why GPUs are unavailable, as far as that is whole nodes.
+func (o nodesOut) words(say page.Words) string {
+	var parts []string
+	for _, p := range []struct {
+		id string
+		n  int
+	}{{"not_ready", o.notReady}, {"cordoned", o.cordoned}, {"quarantined", o.quarantined}} {
+		if p.n > 0 {
+			parts = append(parts, say.S("platform.nodes_"+p.id, "Count", p.n))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
@@ -161,6 +195,7 @@ func (w *Pages) fleetSums(ctx context.Context) (s fleetSums, asOf time.Time) {
 		}
 		s.clusters++
 		asOf = blocks.Oldest(asOf, snapshot.TakenAt)
+		s.out.count(snapshot.Nodes)
 		for _, stock := range w.Stock(snapshot) {
 			s.cards += float64(stock.Cards) / usage.Parts
 			s.held += float64(stock.Ours+stock.Others) / usage.Parts
@@ -256,8 +291,12 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 		}
 		m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: p.fill, Share: p.cards / s.cards,
 			Words: say.S("platform."+p.id) + " " + cards(p.cards)})
-		m.Parts = append(m.Parts, platformview.PartModel{Fill: p.fill, Label: say.S("platform." + p.id),
-			Value: cards(p.cards), Href: p.href, Test: "part-" + p.id})
+		part := platformview.PartModel{Fill: p.fill, Label: say.S("platform." + p.id), Value: cards(p.cards), Href: p.href,
+			Test: "part-" + p.id}
+		if p.id == "broken" {
+			part.Why = s.out.words(say)
+		}
+		m.Parts = append(m.Parts, part)
 	}
 	if s.told == 0 && s.held > 0 {
 		m.Note = say.S("platform.no_metrics")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -33,9 +34,7 @@ func (w *World) workingDay() {
 	check(w.CreateToken(bg, identity.Token{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
 		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
 		LastUsedAt: Now.Add(-9 * time.Hour)}, audit.By(w.Actor(Anna), audit.TokenCreated, Now.Add(-20*24*time.Hour))))
-	for _, e := range embeds {
-		check(w.CreateEmbed(bg, e, len(embeds), audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)))
-	}
+	w.embed(embeds[:1]) // days ago
 	w.cluster()
 	// in the order in which they were asked for, as the audit has them
 	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute,
@@ -43,6 +42,7 @@ func (w *World) workingDay() {
 	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
 	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour),
 		Until: Now.Add(6 * time.Hour)}).Volume(10))
+	w.embed(embeds[1:])
 	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
 	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
 	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
@@ -285,10 +285,26 @@ func (w *World) Add(b *Work) {
 	w.PutWork(b.Workload)
 	w.Meter(b.ID, b.meters...)
 	w.read(b.Workload)
-	for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.WorkloadCreated} {
-		check(w.Append(bg, audit.Event{At: b.CreatedAt, Kind: kind, Actor: b.Owner, ActorName: b.OwnerName,
-			Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices",
-			Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"}))
+	owner := identity.Person{ID: b.Owner, Name: b.OwnerName}
+	asked := audit.Event{At: b.CreatedAt, Kind: audit.RequestSubmitted, Actor: b.Owner, ActorName: b.OwnerName,
+		Address: "192.0.2.7", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"}
+	created := audit.By(identity.System(), audit.WorkloadCreated, b.CreatedAt).For(owner)
+	created.Rule = "shares-and-slices"
+	for _, e := range []audit.Event{asked, audit.ByRule("shares-and-slices", owner, audit.RequestAutoApproved, b.CreatedAt),
+		created} {
+		e.Tenant, e.Request, e.Workload = b.Tenant, b.Request, string(b.ID)
+		check(w.Append(bg, e))
+	}
+}
+
+func (w *World) embed(list []embed.Embed) {
+	for _, e := range list {
+		created := audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)
+		created.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", e.Subject, "ID", e.ID)
+		if e.Panel == embed.Workload {
+			created.Workload = e.Subject
+		}
+		check(w.CreateEmbed(bg, e, len(embeds), created))
 	}
 }
 

@@ -45,6 +45,7 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 // sshModel has lines while the workload runs, for who may have a tunnel to its SSH server.
 func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
 	m := workloadview.SSHModel{ID: "workload-ssh"}
+	m.None = s.Image.SSH == nil && s.State == workload.Running && s.Kind == catalog.Notebook && s.mayChange
 	if s.Image.SSH == nil || s.State != workload.Running || w.Tunnels.Offers(k.Actor, s.Workload, k.Words.Now) != nil {
 		return m
 	}

@@ -240,11 +240,22 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 	if m.Ending != nil {
 		m.Ending.Items = warningItems(say, s, notify.Lease)
 	}
-	m.Actions = w.headActions(k, s, m.Waits != nil)
+	m.Actions, m.Base = w.headActions(k, s, m.Waits != nil), w.baseURL(k, s)
 	if s.Size.Devices() > 0 {
 		m.Actions.Embed = page.EmbedPath(embed.Workload, string(s.ID))
 	}
 	return m
+}
+
+// baseURL is where programs call a running endpoint that speaks the OpenAI API.
+func (w *Pages) baseURL(k page.Call, s details) string {
+	address := w.AppURL(s.Name)
+	if s.Kind != catalog.Endpoint || s.State != workload.Running || address == "" || !s.Image.SpeaksOpenAI() ||
+		!s.HasAddress() ||
+		!identity.Can(k.Actor, identity.OpenWorkload, s.ResourceAt(k.Words.Now)) {
+		return ""
+	}
+	return callsAddress(s.Workload, address)
 }
 
 // headLead is what it is, on what, and whose.

@@ -84,6 +84,10 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 		t.Errorf("want the forecast of the team's own page, %q, in the list too, got %q", ahead,
 			textOf(part(list, "budget-forecast")))
 	}
+	first := textOf(part(list, "budget-row").First())
+	if !strings.Contains(first, "Speech") || !strings.Contains(first, "Spent €") {
+		t.Errorf("want what a team without a budget has spent, got %q", first)
+	}
 	if bar := textOf(part(list, "budget-bar")); bar != "Spent "+spent+" Committed "+held {
 		t.Errorf("want the parts without what is left, which has a column, got %q", bar)
 	}

@@ -181,7 +181,7 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	if n := part(doc, "event").Length(); n != rows || n == len(record) {
 		t.Errorf("want %d events in %d rows, got %d", len(record), rows, n)
 	}
-	wantText(t, doc, "event", "requested the workload")
+	wantText(t, doc, "event", "requested, auto-approved")
 	wantText(t, doc, "event-entries", "26, 27, 28")
 	wantText(t, doc, "event", "26–28")
 	wantText(t, doc, "outcome", "OK")

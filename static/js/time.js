@@ -73,5 +73,11 @@ function tick() {
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }
 
-onChange(tick);
+const zone = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(new Date())
+  .find((part) => part.type === 'timeZoneName')?.value;
+
+onChange(() => {
+  tick();
+  for (const element of document.querySelectorAll('[data-zone]')) if (zone) element.textContent = zone;
+});
 document.addEventListener('visibilitychange', tick);

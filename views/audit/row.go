@@ -15,7 +15,8 @@ func row(r RowModel) templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "event-" + r.Seq, Test: "event"}, func() {
-			ui.WriteCell(h, ui.CellModel{Numeric: true, Subtle: true, Text: cmp.Or(r.Numbers, r.Seq), Label: say.S("audit.col_seq")}, nil)
+			ui.WriteCell(h, ui.CellModel{Numeric: true, Subtle: true, Text: cmp.Or(r.Numbers, r.Seq),
+				Label: say.S("audit.col_seq")}, nil)
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_time")}, ui.Time(r.Time))
 			h.Raw(" ")

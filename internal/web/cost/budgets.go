@@ -48,10 +48,9 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 		m.Tiles = budgetTiles(say, standings, len(w.Site().Directory.Tenants))
 	}
 	for _, t := range teams {
-		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name)}
+		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name), Forecast: ahead[t.Name]}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
-			row.Forecast = ahead[t.Name]
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
 			row.Bar.Bare, row.Bar.Segments = true, withoutLeft(row.Bar.Segments) // which has a column
 		}

@@ -57,9 +57,12 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 	var month usage.Statement
 	days := map[budget.Unit][]usage.DailyCost{} // budgets of one site may be in several currencies
 	for _, t := range teams {
-		st := byTeam[t.Name]
+		st, set := byTeam[t.Name], byTeam[t.Name].Set()
+		if !set { // what it spends counts all the same
+			st.Budget = budget.Budget{Tenant: t.Name, Unit: budget.Unit(w.Site().Catalog.Currency())}
+		}
 		unit := st.Budget.Unit
-		if !st.Set() || unit == budget.GPUHours || st.Budget.Amount <= 0 {
+		if unit == "" || unit == budget.GPUHours || set && st.Budget.Amount <= 0 {
 			continue
 		}
 		var err error
@@ -75,7 +78,14 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 		b, d, begun := w.burned(st, days[unit], month.Whole)
 		last := len(d.Ahead) - 1
 		switch {
-		case !begun || last < 0 && d.UsedUp.IsZero():
+		case !begun:
+		case !set:
+			f := budgets.ForecastModel{Spent: k.Words.InUnit(unit, -d.Left[len(d.Left)-1])}
+			if last >= 0 {
+				f.Words = k.Words.InUnit(unit, -d.Ahead[last])
+			}
+			list[t.Name] = f
+		case last < 0 && d.UsedUp.IsZero():
 		case !d.UsedUp.IsZero():
 			list[t.Name] = budgets.ForecastModel{Words: k.Words.S("budgets.runs_out", "Day",
 				k.Words.Day(d.UsedUp, w.Usage.Zone)), Short: true}

@@ -290,8 +290,8 @@ func (w *World) Add(b *Work) {
 		Address: "192.0.2.7", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"}
 	created := audit.By(identity.System(), audit.WorkloadCreated, b.CreatedAt).For(owner)
 	created.Rule = "shares-and-slices"
-	for _, e := range []audit.Event{asked, audit.ByRule("shares-and-slices", owner, audit.RequestAutoApproved, b.CreatedAt),
-		created} {
+	approved := audit.ByRule(created.Rule, owner, audit.RequestAutoApproved, b.CreatedAt)
+	for _, e := range []audit.Event{asked, approved, created} {
 		e.Tenant, e.Request, e.Workload = b.Tenant, b.Request, string(b.ID)
 		check(w.Append(bg, e))
 	}

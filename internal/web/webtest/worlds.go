@@ -61,10 +61,11 @@ func livedIn(s Scope) *World {
 	}
 	warned := audit.By(identity.System(), audit.LeaseWarned, before(40*time.Minute))
 	for _, e := range []audit.Event{
-		anna(audit.TerminalOpened, 170*time.Minute, i18n.T("terminal.opened", "Container", "main")),
-		anna(audit.FileUploaded, 165*time.Minute, i18n.T("files.passed", "Path", "/home/jovyan/train.py", "Bytes",
+		anna(audit.TerminalOpened, 110*time.Minute, i18n.T("terminal.opened", "Container", "main")),
+		anna(audit.FileUploaded, 105*time.Minute, i18n.T("files.passed", "Path", "/home/jovyan/train.py", "Bytes",
 			4096)),
-		anna(audit.EmbedCreated, 90*time.Minute, i18n.Text{}),
+		anna(audit.TerminalClosed, 90*time.Minute, i18n.T("terminal.closed", "Container", "main", "For", "20m0s", "End",
+			i18n.T("terminal.end_left"))),
 		warned,
 		anna(audit.WorkloadExtended, 35*time.Minute, i18n.T("workload.lease_until", "Until",
 			item.Lease.Until.Format(time.RFC3339))),

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
@@ -45,7 +46,12 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 // sshModel has lines while the workload runs, for who may have a tunnel to its SSH server.
 func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
 	m := workloadview.SSHModel{ID: "workload-ssh"}
-	m.None = s.Image.SSH == nil && s.State == workload.Running && s.Kind == catalog.Notebook && s.mayChange
+	if s.Image.SSH == nil && s.State == workload.Running && s.Kind == catalog.Notebook && s.mayChange {
+		m.None, m.Images = true, w.sshImages(k, s)
+		if w.Terminals.Rules().Permit(k.Actor, s.Workload, k.Words.Now) == nil {
+			m.Terminal = terminalPath(s.ID)
+		}
+	}
 	if s.Image.SSH == nil || s.State != workload.Running || w.Tunnels.Offers(k.Actor, s.Workload, k.Words.Now) != nil {
 		return m
 	}
@@ -60,6 +66,19 @@ func (w *Pages) sshModel(k page.Call, s details) workloadview.SSHModel {
 	m.JetBrains = "jetbrains-gateway://connect#" + url.Values{"type": {"ssh"}, "deploy": {"false"}, "host": {host},
 		"port": {"22"}, "user": {m.User}, "projectPath": {home}}.Encode()
 	return m
+}
+
+// sshImages are images with an SSH server, each with the form for a notebook like this one.
+func (w *Pages) sshImages(k page.Call, s details) (list []ui.StackModel) {
+	for _, image := range w.Site().Catalog.Images {
+		if image.SSH == nil || image.Kind != catalog.Notebook || image.Deprecated != nil ||
+			!image.OfferedTo(s.Tenant) {
+			continue
+		}
+		q := url.Values{"tenant": {s.Tenant}, "kind": {string(s.Kind)}, "size": {s.Size.Name}, "image": {image.Name}}
+		list = append(list, ui.StackModel{Title: k.Words.ImageTitle(image), Href: "/start?" + q.Encode()})
+	}
+	return list
 }
 
 // portsModel has lines on the same terms.

@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -171,7 +172,8 @@ func (s *Service) Address(e Embed) (string, error) {
 
 func (s *Service) event(a identity.Actor, kind audit.Kind, e Embed) audit.Event {
 	event := audit.By(a, kind, s.o.Now())
-	event.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", e.Subject, "ID", e.ID)
+	event.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", cmp.Or(e.Title, e.Subject),
+		"ID", e.ID)
 	switch e.Panel {
 	case Workload:
 		event.Workload = e.Subject

@@ -206,7 +206,7 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 	if !part(doc, "event").Next().Is("[data-test=event-facts]") {
 		t.Error("want what an event opens in the row below it")
 	}
-	all := read(t, w.Get(webtest.Eli, "/audit?kind=workload.created"), http.StatusOK)
+	all := read(t, w.Get(webtest.Eli, "/audit?kind=request.submitted"), http.StatusOK)
 	wantText(t, all, "event-credential", "nightly training (gpp_q7)")
 	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0,
 		"from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {

@@ -302,7 +302,7 @@ func SSH(m SSHModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("connect.ssh"), Lead: ui.L(ctx).S("connect.ssh_none"),
-				Actions: terminalAction(ctx, m.Terminal), Test: "connect-no-ssh"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				Actions: terminalAction(ctx, m.Terminal, "no-ssh-terminal"), Test: "connect-no-ssh"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -551,8 +551,9 @@ func Shell(m ShellModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("connect.kubectl"),
-				Lead: ui.L(ctx).S("connect.kubectl_lead", "Namespace", m.Namespace), Actions: terminalAction(ctx, m.Terminal),
-				Test: "connect-kubectl"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+				Lead:    ui.L(ctx).S("connect.kubectl_lead", "Namespace", m.Namespace),
+				Actions: terminalAction(ctx, m.Terminal, "connect-terminal"),
+				Test:    "connect-kubectl"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -565,20 +566,21 @@ func Shell(m ShellModel) templ.Component {
 	})
 }
 
-func terminalAction(ctx context.Context, href string) []ui.ActionModel {
+func terminalAction(ctx context.Context, href, test string) []ui.ActionModel {
 	if href == "" {
 		return nil
 	}
 	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("connect.terminal"), Href: href,
-		Small: true, Test: "connect-terminal"}}}
+		Small: true, Test: test}}}
 }
 
 // sshActions lead to what one needs first: the program and a secret with one's key.
 func sshActions(ctx context.Context) []ui.ActionModel {
 	say := ui.L(ctx)
 	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("connect.get_gpuctl"),
-		Href: "/help/users#command-line", Small: true, Test: "get-gpuctl"}}, {Link: &ui.LinkButtonModel{Label: say.S("connect.add_key"),
-		Href: "/account/secrets", Icon: "key", Small: true, Test: "add-ssh-key"}}}
+		Href: "/help/users#command-line", Small: true, Test: "get-gpuctl"}},
+		{Link: &ui.LinkButtonModel{Label: say.S("connect.add_key"), Href: "/account/secrets", Icon: "key", Small: true,
+			Test: "add-ssh-key"}}}
 }
 
 func calls(list []CallModel) templ.Component {

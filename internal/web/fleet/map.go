@@ -409,9 +409,9 @@ func mapSum(say page.Words, s scheme, count []float64) string {
 	for i, class := range s.colors {
 		switch class {
 		case "free":
-			return say.S("fleet.map.free_sum", "Free", say.Number(rounded(count[i])), "Count", say.Number(rounded(total)))
+			return say.S("fleet.map.free_sum", "Free", say.Number(rounded(count[i])), "All", say.Number(rounded(total)))
 		case "fine":
-			return say.S("fleet.map.fine_sum", "Fine", say.Number(rounded(count[i])), "Count", say.Number(rounded(total)))
+			return say.S("fleet.map.fine_sum", "Fine", say.Number(rounded(count[i])), "All", say.Number(rounded(total)))
 		}
 	}
 	return ""

@@ -300,7 +300,7 @@ func (w *World) Add(b *Work) {
 func (w *World) embed(list []embed.Embed) {
 	for _, e := range list {
 		created := audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)
-		created.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", e.Subject, "ID", e.ID)
+		created.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", e.Title, "ID", e.ID)
 		if e.Panel == embed.Workload {
 			created.Workload = e.Subject
 		}

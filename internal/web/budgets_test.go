@@ -84,6 +84,7 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 		t.Errorf("want the forecast of the team's own page, %q, in the list too, got %q", ahead,
 			textOf(part(list, "budget-forecast")))
 	}
+	wantText(t, list, "budgets-without", "spent, no limit")
 	first := textOf(part(list, "budget-row").First())
 	if !strings.Contains(first, "Speech") || !strings.Contains(first, "Spent €") {
 		t.Errorf("want what a team without a budget has spent, got %q", first)

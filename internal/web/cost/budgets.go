@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -40,12 +41,12 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 	teams, m.List = page.RowsOf(say, page.ListOf(k, page.BudgetsPath, budgetOrders, "q"), say.S("budgets.title"),
 		teams, budgetKeys(byTeam))
 	m.Filter = blocks.TeamFilter(say, page.BudgetsPath, k.Get("q"))
-	ahead, err := w.forecasts(k, byTeam, teams)
+	ahead, unlimited, err := w.forecasts(k, byTeam, teams)
 	if err != nil {
 		return page.View{}, err
 	}
 	if k.Get("q") == "" {
-		m.Tiles = budgetTiles(say, standings, len(w.Site().Directory.Tenants))
+		m.Tiles = budgetTiles(say, standings, len(w.Site().Directory.Tenants), unlimited)
 	}
 	for _, t := range teams {
 		row := budgets.RowModel{Team: t.Display(), Href: page.BudgetPath(t.Name), Forecast: ahead[t.Name]}
@@ -64,8 +65,8 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 }
 
 // budgetTiles are what all teams have used of their budgets, those that are nearly used up, and those without one. Sums
-// are of one unit: where teams have several, none is told.
-func budgetTiles(say page.Words, standings []budget.Status, teams int) []ui.TileModel {
+// are of one unit: where teams have several, none is told. Unlimited is what those without a budget have spent.
+func budgetTiles(say page.Words, standings []budget.Status, teams int, unlimited usage.Money) []ui.TileModel {
 	var used, amount int64
 	var unit budget.Unit
 	set, near, mixed := 0, 0, false
@@ -93,8 +94,12 @@ func budgetTiles(say page.Words, standings []budget.Status, teams int) []ui.Tile
 	if near > 0 {
 		risk.Kind = ui.Warning
 	}
-	return append(tiles, risk, ui.TileModel{Label: say.S("budgets.without"), Value: say.Number(float64(teams - set)),
-		Detail: say.S("budgets.without_more"), Test: "budgets-without"})
+	without := ui.TileModel{Label: say.S("budgets.without"), Value: say.Number(float64(teams - set)),
+		Detail: say.S("budgets.without_more"), Test: "budgets-without"}
+	if unlimited.Minor > 0 {
+		without.Detail = say.S("budgets.without_spent", "Money", say.Money(unlimited))
+	}
+	return append(tiles, risk, without)
 }
 
 func withoutLeft(list []ui.SegmentModel) []ui.SegmentModel {

@@ -48,11 +48,12 @@ func (w *Pages) burned(st budget.Status, days []usage.DailyCost, whole usage.Spa
 
 // forecasts are what the teams of a list will have spent by the end of the month, by their names. Nobody knows it of a
 // budget in GPU-hours, nor of one of which nothing was spent; for readers who do not see all usage there are none.
+// Unlimited is what all without a budget have spent.
 func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
-	teams []tenant.Tenant) (map[string]budgets.ForecastModel, error) {
-	list := map[string]budgets.ForecastModel{}
+	teams []tenant.Tenant) (list map[string]budgets.ForecastModel, unlimited usage.Money, err error) {
+	list = map[string]budgets.ForecastModel{}
 	if !slices.Contains(usage.Scopes(k.Actor), usage.All) {
-		return list, nil
+		return list, unlimited, nil
 	}
 	var month usage.Statement
 	days := map[budget.Unit][]usage.DailyCost{} // budgets of one site may be in several currencies
@@ -65,7 +66,6 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 		if unit == "" || unit == budget.GPUHours || set && st.Budget.Amount <= 0 {
 			continue
 		}
-		var err error
 		if len(days) == 0 {
 			month, err = w.Usage.Statement(k.Ctx, k.Actor, usage.All, w.Usage.Month())
 		}
@@ -73,7 +73,7 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 			days[unit], err = w.Usage.Daily(k.Ctx, k.Actor, usage.All, month, "team", string(unit))
 		}
 		if err != nil {
-			return nil, err
+			return nil, unlimited, err
 		}
 		b, d, begun := w.burned(st, days[unit], month.Whole)
 		last := len(d.Ahead) - 1
@@ -93,7 +93,15 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 			list[t.Name] = budgets.ForecastModel{Words: k.Words.InUnit(unit, b.Amount-d.Ahead[last]), Short: d.Ahead[last] < 0}
 		}
 	}
-	return list, nil
+	unlimited.Currency = w.Site().Catalog.Currency()
+	for _, day := range days[budget.Unit(unlimited.Currency)] {
+		for name, cost := range day.Cost {
+			if !byTeam[name].Set() {
+				unlimited.Minor += cost.Minor
+			}
+		}
+	}
+	return list, unlimited, nil
 }
 
 // burndownModel is the chart of what was spent of an amount, with the sentence that it comes to and the table of what

@@ -41,6 +41,7 @@ func TestReplicasOnThePage(t *testing.T) {
 		}
 	}
 	wantText(t, doc, "reason", "1 of 2 replicas are ready", "Not ready: ranker-1.")
+	wantText(t, doc, "state", "Running, 1 of 2")
 	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
 		t.Errorf("want a way to the events, got %q", got)
 	}

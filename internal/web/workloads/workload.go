@@ -232,6 +232,8 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 	if m.Reason == "" {
 		if m.Reason = notAllReady(say, s); m.Reason != "" {
 			m.Events = page.WorkloadPath(s.ID) + "/events"
+			state.Word = say.S("replicas.badge", "State", state.Word, "Ready", s.Observed.ReadyReplicas(), "Wanted",
+				s.Replicas.Want()+s.Replicas.Surge)
 		}
 	}
 	m.State = state

@@ -227,23 +227,21 @@ func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 }
 
 // actOf counts the events, the latest first, that one click of a person wrote: a request, a rule that approved it at
-// once, and the workload made of it. 0 where they are no such act.
+// once, and the workload made of it. 0 where they are no such act: nothing is said of a decision that is not among them.
 func actOf(events []audit.Event) int {
-	last := events[0]
-	if last.Kind != audit.WorkloadCreated {
+	kinds := []audit.Kind{audit.WorkloadCreated, audit.RequestAutoApproved, audit.RequestSubmitted}
+	if len(events) < len(kinds) {
 		return 0
 	}
-	for i, e := range events[1:min(3, len(events))] {
-		switch {
-		case e.Request != last.Request || last.At.Sub(e.At) >= time.Second:
-			return 0
-		case e.Kind == audit.RequestSubmitted && (e.Request != "" || e.Workload == last.Workload):
-			return i + 2
-		case e.Kind != audit.RequestAutoApproved:
+	last := events[0]
+	for i, kind := range kinds {
+		e := events[i]
+		if e.Kind != kind || e.Request != last.Request || e.Workload != last.Workload && e.Workload != "" ||
+			last.At.Sub(e.At) >= time.Second {
 			return 0
 		}
 	}
-	return 0
+	return len(kinds)
 }
 
 // actRow makes one row of an act: who asked, and what came of it. What it opens names every entry.

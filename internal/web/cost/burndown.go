@@ -94,11 +94,12 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 		}
 	}
 	unlimited.Currency = w.Site().Catalog.Currency()
-	for _, day := range days[budget.Unit(unlimited.Currency)] {
-		for name, cost := range day.Cost {
-			if !byTeam[name].Set() {
-				unlimited.Minor += cost.Minor
-			}
+	for _, t := range w.Site().Directory.Tenants {
+		if byTeam[t.Name].Set() {
+			continue
+		}
+		for _, day := range days[budget.Unit(unlimited.Currency)] {
+			unlimited.Minor += day.Cost[t.Name].Minor
 		}
 	}
 	return list, unlimited, nil

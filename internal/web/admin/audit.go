@@ -227,7 +227,7 @@ func auditRow(say page.Words, e audit.Event, team string) auditview.RowModel {
 }
 
 // actOf counts the events, the latest first, that one click of a person wrote: a request, a rule that approved it at
-// once, and the workload made of it. 0 where they are no such act: nothing is said of a decision that is not among them.
+// once, and the workload made of it. 0 where they are no such act, or the decision is not among them.
 func actOf(events []audit.Event) int {
 	kinds := []audit.Kind{audit.WorkloadCreated, audit.RequestAutoApproved, audit.RequestSubmitted}
 	if len(events) < len(kinds) {

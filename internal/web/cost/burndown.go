@@ -90,7 +90,8 @@ func (w *Pages) forecasts(k page.Call, byTeam map[string]budget.Status,
 			list[t.Name] = budgets.ForecastModel{Words: k.Words.S("budgets.runs_out", "Day",
 				k.Words.Day(d.UsedUp, w.Usage.Zone)), Short: true}
 		default:
-			list[t.Name] = budgets.ForecastModel{Words: k.Words.InUnit(unit, b.Amount-d.Ahead[last]), Short: d.Ahead[last] < 0}
+			list[t.Name] = budgets.ForecastModel{Words: k.Words.InUnit(unit, b.Amount-d.Ahead[last]),
+				Short: d.Ahead[last] < 0}
 		}
 	}
 	unlimited.Currency = w.Site().Catalog.Currency()

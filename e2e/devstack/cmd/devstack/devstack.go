@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/ports"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/seed"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/stack"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
 )
 
 // devstack is one running world.
@@ -90,6 +91,7 @@ func (w *devstack) clients() (kubernetes.Interface, dynamic.Interface, error) {
 	}
 	config.QPS, config.Burst = 200, 400
 	config.UserAgent = "devstack"
+	config.Dial = world.Dial
 	custom, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -97,9 +98,22 @@ func serviceIPs(obj any) ([]string, error) {
 	return []string{ip}, nil
 }
 
-// Pod finds a pod by name; nil when there is none.
+// answersWithin is how long the API server may take to say whether there is a pod.
+const answersWithin = 5 * time.Second
+
+// Pod finds a pod by name; nil when there is none. The API server is asked for one that the cache does not know: whoever
+// was told of a pod may ask for it before the watch is back after an outage.
 func (c *Cluster) Pod(namespace, name string) *corev1.Pod {
-	return find[*corev1.Pod](c.pods, namespace+"/"+name)
+	if pod := find[*corev1.Pod](c.pods, namespace+"/"+name); pod != nil {
+		return pod
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answersWithin)
+	defer cancel()
+	pod, err := c.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return pod
 }
 
 // Node finds a node by name; nil when there is none.

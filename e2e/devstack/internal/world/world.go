@@ -101,7 +101,7 @@ func serviceIPs(obj any) ([]string, error) {
 // answersWithin is how long the API server may take to say whether there is a pod.
 const answersWithin = 5 * time.Second
 
-// Pod finds a pod by name; nil when there is none. The API server is asked for one that the cache does not know: whoever
+// Pod finds a pod by name; nil when there is none. One that the cache does not know is asked of the API server: whoever
 // was told of a pod may ask for it before the watch is back after an outage.
 func (c *Cluster) Pod(namespace, name string) *corev1.Pod {
 	if pod := find[*corev1.Pod](c.pods, namespace+"/"+name); pod != nil {

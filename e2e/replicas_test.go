@@ -38,7 +38,7 @@ func (c client) scales(id string, ready float64) map[string]any {
 
 // TestReplicasOverREST: an endpoint that may have two to seven replicas starts with two pods, which are counted, held
 // and metered as two; its owner adds one, and takes it back; what the quota has no room for is refused with the number
-// that it has room for.
+// that it has room for. When one crashes, the other serves on, and API and page say why the first does not.
 func TestReplicasOverREST(t *testing.T) {
 	dana := as(t, "dana")
 	before := dana.slices()
@@ -81,6 +81,19 @@ func TestReplicasOverREST(t *testing.T) {
 	if scaled != 2 {
 		t.Errorf("want both changes on record, got %v", h)
 	}
+	crash(t, dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id, nil))
+	now := dana.until("/workloads/"+id, "served by one, and told why not by two", 3*time.Minute,
+		func(w map[string]any) bool { return w["state"] == "running" && replicas(w)["unready"] != nil })
+	unready, _ := replicas(now)["unready"].([]any)
+	if len(unready) != 1 || !strings.Contains(str(unready[0].(map[string]any)["reason"]), "exited with error 1") {
+		t.Errorf("want the one that crashed with its error, got %v", replicas(now))
+	}
+	page := signIn(t, "dana", look{})
+	page.open("/workloads/" + id)
+	page.reads("[data-test=reason]", "1 of 2 replicas are ready")
+	page.reads("[data-test=reason]", "exited with error 1")
+	page.accessible()
+	page.shot("one-of-two")
 }
 
 // scalesNoFurther asks for more than the team may hold while another workload takes the rest, and for what is outside

@@ -23,6 +23,16 @@ type Replicas struct {
 	Trouble    string `json:"trouble,omitempty" doc:"With an autoscaler: its own words where it cannot scale"`
 
 	Reason string `json:"reason,omitempty" doc:"Why there are fewer than it needs: quota, license seats or budget; absent where there are enough"`
+
+	Unready []UnreadyReplica `json:"unready,omitempty" doc:"Those that do not answer while another one does"`
+	Missing string           `json:"missing,omitempty" doc:"Why the cluster refuses to make another pod, where there are fewer than wanted"`
+}
+
+// UnreadyReplica is a pod of an endpoint that does not answer.
+type UnreadyReplica struct {
+	Pod    string `json:"pod"`
+	Node   string `json:"node,omitempty" doc:"Absent while it waits for one"`
+	Reason string `json:"reason,omitempty" doc:"In plain words; absent where nobody knows"`
 }
 
 // Scaling is how the number of replicas of an endpoint follows its load.
@@ -82,6 +92,15 @@ func replicasView(w workload.Workload, l *i18n.Localizer) Replicas {
 	if w.Desired == workload.WantRunning {
 		v.Ready = w.Observed.ReadyReplicas()
 	}
+	if v.Ready == 0 {
+		return v // the workload's own reason says it
+	}
+	for _, p := range w.Observed.Pods {
+		if !p.Ready {
+			v.Unready = append(v.Unready, UnreadyReplica{Pod: p.Pod, Node: p.Node, Reason: l.Say(p.Reason)})
+		}
+	}
+	v.Missing = l.Say(w.Observed.Missing)
 	return v
 }
 

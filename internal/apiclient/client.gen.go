@@ -889,6 +889,9 @@ type Replicas struct {
 	Max     int64  `json:"max"`
 	Min     int64  `json:"min"`
 
+	// Missing Why the cluster refuses to make another pod, where there are fewer than wanted
+	Missing *string `json:"missing,omitempty"`
+
 	// Ready How many answer now
 	Ready int64 `json:"ready"`
 
@@ -897,6 +900,9 @@ type Replicas struct {
 
 	// Trouble With an autoscaler: its own words where it cannot scale
 	Trouble *string `json:"trouble,omitempty"`
+
+	// Unready Those that do not answer while another one does
+	Unready []UnreadyReplica `json:"unready,omitempty"`
 
 	// Wanted What its owner has set or what it scales to, between min and max; 0 while it sleeps
 	Wanted int64 `json:"wanted"`
@@ -1224,6 +1230,16 @@ type StepState string
 type TakeSnapshotInputBody struct {
 	// Name Small letters, digits and dashes, once for the volume
 	Name string `json:"name"`
+}
+
+// UnreadyReplica defines model for UnreadyReplica.
+type UnreadyReplica struct {
+	// Node Absent while it waits for one
+	Node *string `json:"node,omitempty"`
+	Pod  string  `json:"pod"`
+
+	// Reason In plain words; absent where nobody knows
+	Reason *string `json:"reason,omitempty"`
 }
 
 // Volume defines model for Volume.

@@ -101,6 +101,14 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
+// Missing is why the cluster refused to make another pod of what has some, from the events of its owner; zero where it
+// did not.
+func Missing(f Facts) i18n.Text {
+	f.Pod = nil
+	f.OwnerEvents, _, _ = f.relevant()
+	return refusedByOwner(f).reason
+}
+
 // requestedAt is RequestedAt or its default.
 func (f Facts) requestedAt() time.Time {
 	if !f.RequestedAt.IsZero() {

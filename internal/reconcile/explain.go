@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"slices"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +17,7 @@ import (
 // explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can
 // follow from it.
 func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedObjects, t applyError) {
-	e := explain.Explain(l.facts(*obs, w, m, t))
+	e := explain.Explain(l.facts(*obs, w, m, m.pod(), t))
 	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed
 	if w.Desired == workload.WantRunning {
 		obs.Steps = e.Steps
@@ -43,11 +45,36 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 	if t.terminal && w.Desired == workload.WantRunning && !obs.Ready {
 		obs.Failed = true
 	}
+	l.explainReplicas(obs, w, m, t)
 }
 
-// facts is everything that the caches hold of a workload.
-func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjects, t applyError) explain.Facts {
-	f := explain.Facts{Now: l.o.Now(), Workload: w, Pod: m.pod()}
+// mostExplained bounds the replicas of one endpoint whose reasons are kept; more have hardly ever more causes.
+const mostExplained = 10
+
+// explainReplicas says of an endpoint that answers why other replicas of it do not.
+func (l *loop) explainReplicas(obs *workload.Observation, w workload.Workload, m ownedObjects, t applyError) {
+	if m.deployment == nil || !obs.Ready || w.Desired != workload.WantRunning {
+		return
+	}
+	explained := 0
+	for i, r := range obs.Pods {
+		if r.Ready || explained == mostExplained {
+			continue
+		}
+		at := slices.IndexFunc(m.pods, func(p *corev1.Pod) bool { return p.Name == r.Pod })
+		alone := workload.Observation{At: obs.At, Node: r.Node}
+		obs.Pods[i].Reason = explain.Explain(l.facts(alone, w, m, m.pods[at], t)).Reason
+		explained++
+	}
+	if len(m.pods) < w.Replicas.Want() {
+		obs.Missing = explain.Missing(l.facts(workload.Observation{At: obs.At}, w, m, nil, t))
+	}
+}
+
+// facts is everything that the caches hold of a workload and one of its pods.
+func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjects, pod *corev1.Pod,
+	t applyError) explain.Facts {
+	f := explain.Facts{Now: l.o.Now(), Workload: w, Pod: pod}
 	switch {
 	case !t.any():
 		f.Generation = w.Generation // what was to be written has been, though the caches may not show it yet

@@ -40,7 +40,7 @@ func TestReplicasOnThePage(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
-	wantText(t, doc, "reason", "1 of 2 replicas are ready", "Not ready: ranker-1.")
+	wantText(t, doc, "reason", "1 of 2 replicas are ready", "ranker-1: The model server is starting and loads its model.")
 	wantText(t, doc, "state", "Running, 1 of 2")
 	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
 		t.Errorf("want a way to the events, got %q", got)

@@ -105,6 +105,8 @@ type Replica struct {
 	IP    string `json:"ip,omitempty"`
 	Node  string `json:"node,omitempty"` // where it holds its GPU; "" while it waits
 	Ready bool   `json:"ready"`
+	// Reason is why it does not answer while another replica does; zero where it does, or where none of them does.
+	Reason i18n.Text `json:"reason,omitzero"`
 	// Revision is what it runs.
 	Revision int `json:"revision,omitempty"`
 	// Worker: it works for the first pod of its group, and answers nobody.

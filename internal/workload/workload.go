@@ -177,6 +177,9 @@ type Observation struct {
 	// of an endpoint: its pods, those that are being deleted last; Pod, PodIP and Node are those of the first
 	Pods   []Replica `json:"pods,omitempty"`
 	Scaled bool      `json:"scaled,omitempty"` // the cluster has taken up how many there shall be
+	// Missing is why the cluster does not make another pod of an endpoint that has fewer than it shall have; zero where
+	// it has not refused one.
+	Missing i18n.Text `json:"missing,omitzero"`
 	// what KEDA has made of an endpoint; nil where it does not scale it
 	Autoscaler *Autoscaler `json:"autoscaler,omitempty"`
 	// what leads a gateway of the site to an endpoint; nil for none

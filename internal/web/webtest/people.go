@@ -105,8 +105,11 @@ func (b *Work) Endpoint() *Work {
 func (b *Work) Between(least, most, wanted, ready int) *Work {
 	b.Replicas = workload.Replicas{Range: workload.Range{Min: least, Max: most}, Wanted: wanted, Held: wanted}
 	for i := range wanted {
-		b.Observed.Pods = append(b.Observed.Pods, workload.Replica{Pod: fmt.Sprintf("%s-%d", b.Name, i), Node: "gpu-02",
-			Ready: i < ready})
+		r := workload.Replica{Pod: fmt.Sprintf("%s-%d", b.Name, i), Node: "gpu-02", Ready: i < ready}
+		if !r.Ready && ready > 0 {
+			r.Reason = i18n.T("explain.loading")
+		}
+		b.Observed.Pods = append(b.Observed.Pods, r)
 	}
 	return b
 }

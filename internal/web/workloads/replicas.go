@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -54,16 +55,24 @@ func notAllReady(say page.Words, s details) string {
 		return ""
 	}
 	words := say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
-	var waiting []string
+	waiting, reasons := map[string][]string{}, []string{}
 	for _, p := range s.Observed.Pods {
-		if !p.Ready {
-			waiting = append(waiting, p.Pod)
+		if p.Ready {
+			continue
 		}
+		reason := cmp.Or(say.Text(p.Reason), say.S("replicas.see_events"))
+		if waiting[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		waiting[reason] = append(waiting[reason], p.Pod)
 	}
-	if len(waiting) == 0 {
-		return words
+	for _, reason := range reasons {
+		words += " " + say.S("replicas.unready_pods", "Pods", strings.Join(waiting[reason], ", "), "Reason", reason)
 	}
-	return words + " " + say.S("replicas.unready_pods", "Pods", strings.Join(waiting, ", "))
+	if !s.Observed.Missing.IsZero() {
+		words += " " + say.S("replicas.missing", "Reason", say.Text(s.Observed.Missing))
+	}
+	return words
 }
 
 func times(m usage.Money, n int) usage.Money {

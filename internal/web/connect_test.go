@@ -57,7 +57,7 @@ func TestSSHGoesThroughThePortal(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK), "connect-ssh")
 	busy := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/connect"), http.StatusOK)
 	wantAbsent(t, busy, "connect-ssh")
-	wantText(t, busy, "connect-no-ssh", "The image of this workload has none", "The catalog has no such image")
+	wantText(t, busy, "connect-no-ssh", "This workload's image has none", "The catalog has no image with one")
 	wantAbsent(t, doc, "connect-no-ssh")
 }
 

@@ -34,7 +34,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := textOf(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 H100 80 GB are in use") {
+	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All H100 80 GB are in use (2 of 2)") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {
@@ -80,7 +80,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	}
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
-		"2 requests wait for your decision")
+		"2 requests wait for your decision", "Available now", "1 of 2")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "decided", "Carla Conti approved it",
 		"Carla Conti rejected it")
 	wantAbsent(t, doc, "decided") // the page is for something else

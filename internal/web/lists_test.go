@@ -92,7 +92,8 @@ var longLists = map[string]longList{
 		usual: "team", by: map[string]func(*webtest.World, int) int{"team": number, "amount": mixed(11, 50),
 			"left": mixed(11, 50)}},
 	"members": {seed: (*webtest.World).ManyPeople, who: webtest.Dora, path: "/team/vision", row: "member",
-		prefix: "members-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number}},
+		prefix: "members-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
+			"seen": func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 7) }}},
 	"tokens": {seed: (*webtest.World).ManyTokens, who: webtest.Dora, path: "/team/vision", row: "token",
 		prefix: "tokens-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
 			"expires": mixed(7, 60), "used": func(_ *webtest.World, i int) int {

@@ -33,3 +33,22 @@ func TestAMemberWithTwoRolesIsOneRow(t *testing.T) {
 		t.Errorf("want Ben in one row, got %d", seen)
 	}
 }
+
+// TestWhatMembersDo: how many workloads of the team each member runs is for all of the team to see; when somebody was
+// here is for those who manage it.
+func TestWhatMembersDo(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	row := func(who identity.Person) string {
+		doc := read(t, w.Get(who, "/team/vision"), http.StatusOK)
+		return textOf(part(doc, "member").FilterFunction(func(_ int, s *goquery.Selection) bool {
+			return strings.Contains(textOf(s), "Anna Albers")
+		}))
+	}
+	if got := row(webtest.Ben); !strings.Contains(got, "2") || !strings.Contains(got, "3 h ago") {
+		t.Errorf("want two running workloads and when she was seen, got %q", got)
+	}
+	if got := row(webtest.Anna); !strings.Contains(got, "2") || strings.Contains(got, "ago") {
+		t.Errorf("want no colleague to see when she was here, got %q", got)
+	}
+}

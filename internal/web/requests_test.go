@@ -43,7 +43,7 @@ func TestADecisionSaysWhatItTakes(t *testing.T) {
 	r.Spec.Replicas = workload.Range{Min: 2, Max: 2}
 	w.PutRequest(r)
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantText(t, doc, "quota", "1 of 2, 3 after")
+	wantText(t, doc, "quota", "1 of 2 used, 3 after")
 	wantText(t, doc, "capacity", "1 of 2 available, 0 after")
 	r = w.Request("r-anna1")
 	r.Kind = request.ExtendKind

@@ -192,6 +192,13 @@ func TestTheSearchPageHasAFewOfEachKind(t *testing.T) {
 	if n := doc.Find("[data-test=found-page] li").Length(); n != 3 {
 		t.Errorf("want three pages, got %d", n)
 	}
+	wantText(t, doc, "search-short", "at least 2 letters")
+	two := read(t, w.Get(webtest.Dora, "/search?q=an"), http.StatusOK)
+	wantAbsent(t, two, "search-short")
+	wantText(t, two, "found-person", "Anna Albers")
+	if marked := two.Find("[data-test=found-person] .gp-found__detail mark").First().Text(); marked != "an" {
+		t.Errorf("want what was typed marked in the address as well, got %q", marked)
+	}
 	more := part(doc, "more-page")
 	wantText(t, doc, "more-page", "more")
 	doc = read(t, w.Get(webtest.Dora, more.AttrOr("href", "")), http.StatusOK)

@@ -18,6 +18,7 @@ import './sort.js';
 import './submit.js';
 import './sizetable.js';
 import './summary.js';
+import './tabs.js';
 import './theme.js';
 import './time.js';
 import './toast.js';

@@ -1,4 +1,5 @@
-// A table of sizes that opens shows the chosen one: above the bar that stays at the foot of the window.
+// A table of sizes that opens shows the chosen one above the bar that stays at the foot of the window. What stands above
+// the table goes out of sight as a whole.
 import { onChange } from './page.js';
 
 let seen; // the table that was shown already: one scrolls it as one likes afterwards
@@ -11,6 +12,17 @@ onChange(() => {
   if (!row || !bar) return;
   const hidden = row.getBoundingClientRect().bottom - bar.getBoundingClientRect().top;
   if (hidden < 0) return;
+  const head = document.querySelector('.gp-masthead')?.getBoundingClientRect().bottom ?? 0, gap = 8;
+  const part = [...document.querySelectorAll('.gp-start__top, .gp-start__time, .gp-start__sizes')]
+    .find((part) => part.getBoundingClientRect().top - head - gap >= hidden + 24);
+  if (part) {
+    const { scrollHeight, clientHeight, scrollTop } = document.scrollingElement;
+    const missing = part.getBoundingClientRect().top - head - gap + scrollTop - (scrollHeight - clientHeight);
+    if (missing > 0) table.style.paddingBlockEnd = `${missing}px`;
+    part.style.scrollMarginBlockStart = `${head + gap}px`;
+    part.scrollIntoView({ block: 'start' });
+    return;
+  }
   row.style.scrollMarginBlockEnd = `${bar.offsetHeight + 24}px`;
   row.scrollIntoView({ block: 'nearest' });
 });

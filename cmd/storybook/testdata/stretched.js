@@ -51,6 +51,10 @@ function inspect(win, story, width) {
     const wide = [...doc.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > width + 1 && !e.closest(hidden)).slice(0, 3)
     say(`${over} px wider than the window: ${wide.map(path).join('; ')}`)
   }
+  for (const list of doc.querySelectorAll('.gp-tabs > .pf-v6-c-tabs__list')) {
+    const current = list.querySelector('.pf-m-current')?.getBoundingClientRect(), place = list.getBoundingClientRect()
+    if (current && place.width > current.width && (current.left < place.left - 1 || current.right > place.right + 1)) say(`the current tab is out of sight: ${path(list)}`)
+  }
   const told = new Set()
   const [clipped, cuts] = [clip(win, doc.body), remembered((e) => cut(win, e))]
   for (const e of doc.querySelectorAll('body *')) {
@@ -81,7 +85,7 @@ async function shown(story) {
   await frame.contentDocument.fonts.ready
   for (const width of widths) {
     frame.style.width = `${width}px`
-    await new Promise((done) => requestAnimationFrame(done))
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))) // scripts have seen it
     inspect(frame.contentWindow, story, width)
   }
 }

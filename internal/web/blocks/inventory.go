@@ -1,9 +1,12 @@
 package blocks
 
 import (
+	"context"
+
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -27,4 +30,13 @@ func (w *Blocks) Stock(s inventory.Snapshot) []usage.Stock {
 // Fit is capacity.Fit of a snapshot, which all pages share.
 func (w *Blocks) Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	return w.counted.fits.Fit(s, size)
+}
+
+// RequestFit is how many of a request's size its cluster has and has free; unknown where the cluster was not seen.
+func (w *Blocks) RequestFit(ctx context.Context, snapshots request.Snapshots, r request.Request) inventory.Fit {
+	snapshot, ok := snapshots.Snapshot(ctx, r.Spec.Cluster)
+	if !ok {
+		return inventory.Fit{}
+	}
+	return w.Fit(snapshot, r.Spec.Size)
 }

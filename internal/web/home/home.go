@@ -300,10 +300,19 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 	m := &home.DecideModel{Count: waiting, All: page.ApprovalsPath}
 	for _, r := range oldest {
 		m.Rows = append(m.Rows, home.DecideRowModel{ID: page.Slug(string(r.ID)), Asked: k.Words.Ago(r.CreatedAt),
-			Reason: r.Spec.Reason, Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
+			Reason: r.Spec.Reason, Free: w.freeOf(k, r), Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}})
 	}
 	return m, err
+}
+
+// freeOf is how much of a request's size is available now; zero where nobody knows, or where it takes none.
+func (w *Pages) freeOf(k page.Call, r request.Request) ui.StackModel {
+	fit := w.RequestFit(k.Ctx, w.Snapshots, r)
+	if !fit.Known || fit.Total == 0 || r.Kind != request.StartKind && r.Kind != request.ResumeKind {
+		return ui.StackModel{}
+	}
+	return ui.StackModel{Title: k.Words.S("requests.free_of", "Free", fit.Free, "Total", fit.Total)}
 }
 
 // decided are the last decisions of people about the newest requests that the reader may see: what was right lately

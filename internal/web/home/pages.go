@@ -17,6 +17,7 @@ type Pages struct {
 	Requests  *request.Service
 	Offers    *request.Offers
 	Idle      *idle.Service
+	Snapshots request.Snapshots
 
 	usages memo.Memo[int64, *uses]
 }

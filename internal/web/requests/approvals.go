@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
-	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -398,7 +396,7 @@ func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error
 	case request.ReachKind:
 		return requests.BarsModel{None: true}, nil
 	}
-	fit := w.fit(k.Ctx, r)
+	fit := w.RequestFit(k.Ctx, w.Snapshots, r)
 	m := requests.BarsModel{Stock: requests.StockModel{Known: fit.Known, Free: fit.Free, Total: fit.Total,
 		Takes: started(r)}}
 	var err error
@@ -417,14 +415,6 @@ func (w *Pages) takes(k page.Call, r request.Request) (requests.BarsModel, error
 		m.Seats = &bar
 	}
 	return m, err
-}
-
-func (w *Pages) fit(ctx context.Context, r request.Request) inventory.Fit {
-	snapshot, ok := w.Snapshots.Snapshot(ctx, r.Spec.Cluster)
-	if !ok {
-		return inventory.Fit{}
-	}
-	return w.Fit(snapshot, r.Spec.Size)
 }
 
 func (w *Pages) approve(c echo.Context) error { return w.decide(c, request.ApproveVerb) }

@@ -34,6 +34,9 @@ func (w *Pages) search(k page.Call) (page.View, error) {
 	}
 	m := search.PageModel{Header: ui.HeaderModel{Title: k.Words.S("search.title"), Lead: k.Words.S("search.lead")},
 		Path: page.SearchPath, Query: q.text, Longest: longest, Results: r}
+	if q.text != "" && !q.stored() {
+		m.Short = k.Words.S("search.short", "Fewest", fewestStored)
+	}
 	return page.View{Title: m.Header.Title, Body: search.Page(m)}, nil
 }
 

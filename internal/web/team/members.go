@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/account"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -30,16 +31,25 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 	if err != nil {
 		return page.View{}, err
 	}
+	running, err := w.runningBy(k, e.Name)
+	if err != nil {
+		return page.View{}, err
+	}
 	say, manages := k.Words, identity.Can(k.Actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: blocks.TeamTabs(k, e.Name, page.TeamPath(e.Name)),
 		Errors: page.FormErrors(say, problems), Disabled: e.Disabled,
 		Header: ui.HeaderModel{Title: e.Display(),
 			Crumbs: teamCrumbs(k, e, "")}}
 	people, list := page.RowsOf(say, page.ListIn(k, page.TeamPath(e.Name), "members", memberOrders, "q"),
-		say.S("team.members"), byPerson(members), memberKeys)
+		say.S("team.members"), byPerson(members), memberKeys(running, manages))
 	m.List = list
 	for _, roles := range people {
-		row := teamview.MemberModel{Name: roles[0].Person.Name, Email: roles[0].Person.Email}
+		row := teamview.MemberModel{Name: roles[0].Person.Name, Email: roles[0].Person.Email,
+			Running: say.Number(float64(running[roles[0].Person.ID]))}
+		if seen := roles[0].Person.SeenAt; manages && !seen.IsZero() {
+			ago := say.Ago(seen)
+			row.Seen = &ago
+		}
 		for _, member := range roles {
 			row.Roles = append(row.Roles, w.memberRole(k, e.Name, member, manages))
 		}
@@ -59,15 +69,34 @@ func (w *Pages) teamMembersView(k page.Call, e tenant.Entry, problems []fault.Fi
 
 // memberOrders and tokenOrders are what the lists of a team can be sorted by.
 var (
-	memberOrders = []string{"name", "role", "from"}
+	memberOrders = []string{"name", "role", "from", "-running", "-seen"}
 	tokenOrders  = []string{"name", "holder", "expires", "-used"}
 )
 
-// memberKeys sort people by the first of their roles.
-var memberKeys = map[string]page.Key[[]tenant.Membership]{
-	"name": page.ByText(func(m []tenant.Membership) string { return m[0].Person.Name }),
-	"role": page.ByNumber(func(m []tenant.Membership) int { return slices.Index(tenant.MemberRoles, m[0].Role) }),
-	"from": page.ByText(func(m []tenant.Membership) string { return page.OrElse(m[0].Group, m[0].By) }),
+// memberKeys sort people, by the first of their roles where one has several; when somebody was seen is known to those
+// who manage the team.
+func memberKeys(running map[identity.PersonID]int, manages bool) map[string]page.Key[[]tenant.Membership] {
+	return map[string]page.Key[[]tenant.Membership]{
+		"name":    page.ByText(func(m []tenant.Membership) string { return m[0].Person.Name }),
+		"role":    page.ByNumber(func(m []tenant.Membership) int { return slices.Index(tenant.MemberRoles, m[0].Role) }),
+		"from":    page.ByText(func(m []tenant.Membership) string { return page.OrElse(m[0].Group, m[0].By) }),
+		"running": page.ByNumber(func(m []tenant.Membership) int { return running[m[0].Person.ID] }),
+		"seen": page.ByKnown(func(m []tenant.Membership) (int64, bool) {
+			return m[0].Person.SeenAt.UnixMicro(), manages && !m[0].Person.SeenAt.IsZero()
+		}),
+	}
+}
+
+// runningBy is how many workloads of a team run, by owner.
+func (w *Pages) runningBy(k page.Call, team string) (map[identity.PersonID]int, error) {
+	living, err := w.Workloads.Living(k.Ctx, k.Actor, func(item *workload.Workload) bool {
+		return item.Tenant == team && item.State == workload.Running
+	})
+	counts := map[identity.PersonID]int{}
+	for _, item := range living {
+		counts[item.Owner]++
+	}
+	return counts, err
 }
 
 // byPerson are memberships by who has them, in the order of the first of each; a person may have several roles, and

@@ -28,7 +28,8 @@ var helpScenes = []Scene{
 
 var searchScenes = []Scene{
 	{"search", "a developer's", Anna, Busy, "/search?q=train", nil},
-	{"search", "an administrator's", Dora, Busy, "/search?q=a", nil},
+	{"search", "an administrator's", Dora, Busy, "/search?q=an", nil},
+	{"search", "one letter", Dora, Busy, "/search?q=a", nil},
 	{"search", "nothing typed", Dora, Busy, "/search", nil},
 	{"search", "nothing found", Anna, Busy, "/search?q=zzz", nil},
 }

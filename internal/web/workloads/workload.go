@@ -567,11 +567,13 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID),
 		Scan: w.Site().Scans.Of(item.Image.Reference)}
-	m.Volume = volumeWords(say, item)
+	if item.Result == nil { // the card of the result has it
+		m.Volume = volumeWords(say, item)
+	}
 	if item.Observed.Restarts > 0 {
 		m.Restarts = say.Number(float64(item.Observed.Restarts))
 	}
-	if !item.Observed.At.IsZero() {
+	if !item.Observed.At.IsZero() && item.Result == nil {
 		at := say.Ago(item.Observed.At)
 		m.Confirmed = &at
 	}

@@ -40,7 +40,8 @@ func sizingOffers(offers []Offer) (list []sizing.Offer) {
 		if problem.IsZero() && o.Verdict.Outcome == policy.Refuse {
 			problem = o.Verdict.Sentence
 		}
-		list = append(list, sizing.Offer{Size: o.Size, Fit: o.Fit, Now: o.StartsNow(), Problem: problem})
+		list = append(list, sizing.Offer{Size: o.Size, Fit: o.Fit, Now: o.StartsNow(),
+			Ahead: o.QueueDepth, Approve: o.Verdict.Outcome == policy.Approve, Problem: problem})
 	}
 	return list
 }

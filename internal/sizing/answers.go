@@ -141,6 +141,8 @@ type Offer struct {
 	Size    catalog.Size
 	Fit     inventory.Fit
 	Now     bool      // it would start at once
+	Ahead   int       // workloads that wait for it
+	Approve bool      // somebody has to approve it
 	Problem i18n.Text // why it cannot be asked for; zero when it can
 }
 

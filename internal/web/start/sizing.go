@@ -214,9 +214,12 @@ func estimateModel(say page.Words, e sizing.Estimate) views.EstimateModel {
 func (w *Pages) proposalModel(say page.Words, p sizing.Proposal, kept blocks.StartForm,
 	form SizingForm) views.ProposalModel {
 	s := p.Offer.Size
-	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit})
+	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit, QueueDepth: p.Offer.Ahead})
+	if p.Offer.Approve {
+		free.Detail = strings.TrimSpace(say.S("sizing.approval") + " " + free.Detail)
+	}
 	m := views.ProposalModel{Name: s.Name, Size: blocks.SizeModel(say, s), Free: ui.StateModel{Kind: free.Kind,
-		Word: freeWords(say, free)}, Price: say.MoneyPerHour(s.PricePerHour),
+		Word: freeWords(say, free), Detail: free.Detail}, Price: say.MoneyPerHour(s.PricePerHour),
 		Reasons: sayAll(say, p.Reasons), Beware: sayAll(say, p.Beware)}
 	m.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
 	if !p.Offer.Problem.IsZero() {

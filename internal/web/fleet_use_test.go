@@ -35,7 +35,7 @@ func TestTheMapShowsEachCard(t *testing.T) {
 		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × idle, 1 × available, 1 × up to 50 %", "Card 2: available",
 			"Card 3: no metrics"},
 		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: idle"},
-		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"cordoned"}, 4)}
+		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"unschedulable"}, 4)}
 	for _, node := range []string{"gpu-05", "gpu-06"} {
 		for i := range want[node] {
 			want[node][i] = fmt.Sprintf("Card %d: %s", i+1, want[node][i])

@@ -55,14 +55,14 @@ func (m *Map) Changes(before, now Paint, nodes []int) []Change {
 	return all
 }
 
-// Count is how often each color is there on some nodes, weighed by cards: a slice counts by its part of a card.
-func (m *Map) Count(p Paint, nodes []int, colors int) []float64 {
-	count := make([]float64, colors)
+// Count is how often each color is there on some nodes: cards and slices as they are drawn.
+func (m *Map) Count(p Paint, nodes []int, colors int) []int {
+	count := make([]int, colors)
 	for _, i := range nodes {
 		for j := range m.Nodes[i].Cards {
 			c := &m.Nodes[i].Cards[j]
-			for k, color := range p.Of(c) {
-				count[color] += float64(c.Parts[k].Size) / float64(max(1, c.Whole))
+			for _, color := range p.Of(c) {
+				count[color]++
 			}
 		}
 	}

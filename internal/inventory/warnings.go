@@ -122,7 +122,12 @@ func promised(f *facts, pattern string) bool {
 func unhealthy(f *facts) {
 	for _, r := range f.Resources {
 		if r.Capacity > r.Allocatable && r.Allocatable > 0 {
-			f.say("unhealthy", "Count", int(r.Capacity-r.Allocatable), "Resource", clip(r.Name))
+			count := int(r.Capacity - r.Allocatable)
+			if KindOf(f.Node, r.Name).Unit == Card {
+				f.say("gpus_unhealthy", "Count", count)
+			} else {
+				f.say("unhealthy", "Count", count, "Resource", clip(r.Name))
+			}
 		}
 	}
 }

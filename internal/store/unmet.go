@@ -14,12 +14,14 @@ var _ usage.UnmetStore = (*Store)(nil)
 type refusalRow struct {
 	At      timestamp
 	Actor   string
+	Tenant  string
 	Detail  document[i18n.Text]
 	Changes list[audit.Change]
 }
 
 type lapseRow struct {
 	Asker     string
+	Tenant    string
 	SizeName  string
 	State     string
 	CreatedAt timestamp
@@ -38,8 +40,8 @@ const givenUp = "kind = 'start' AND state IN ('withdrawn', 'expired')"
 func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetRequest, error) {
 	from, until := timestampOf(s.From), timestampOf(s.Until)
 	var refused []refusalRow
-	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? "+
-		"ORDER BY seq", string(audit.RequestRefused), from, until).
+	if err := v.at(ctx).Raw("SELECT at, actor, tenant, detail, changes FROM audit_events "+
+		"WHERE kind = ? AND at >= ? AND at < ? ORDER BY seq", string(audit.RequestRefused), from, until).
 		Scan(&refused).Error; err != nil {
 		return nil, failure(err)
 	}
@@ -48,17 +50,18 @@ func (v view) UnmetRequests(ctx context.Context, s usage.Span) ([]usage.UnmetReq
 		reason, ok := usage.UnmetReasonOf(r.Detail.is)
 		for _, c := range r.Changes {
 			if ok && c.Field == audit.AskedSize {
-				unmet = append(unmet, usage.UnmetRequest{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
+				unmet = append(unmet, usage.UnmetRequest{At: r.At.time(), Person: r.Actor, Tenant: r.Tenant, Size: c.New,
+					Reason: reason})
 			}
 		}
 	}
 	var gone []lapseRow
-	err := v.at(ctx).Raw(`SELECT asker, size_name, state, created_at, decided_at FROM requests
+	err := v.at(ctx).Raw(`SELECT asker, tenant, size_name, state, created_at, decided_at FROM requests
 		WHERE `+givenUp+` AND decided_at >= ? AND decided_at < ? ORDER BY decided_at, id`, from, until).Scan(&gone).Error
 	for _, r := range gone {
 		at := r.DecidedAt.time()
-		unmet = append(unmet, usage.UnmetRequest{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
-			Waited: at.Sub(r.CreatedAt.time())})
+		unmet = append(unmet, usage.UnmetRequest{At: at, Person: r.Asker, Tenant: r.Tenant, Size: r.SizeName,
+			Reason: lapsed[r.State], Waited: at.Sub(r.CreatedAt.time())})
 	}
 	return unmet, failure(err)
 }

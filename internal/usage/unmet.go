@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ func UnmetReasonOf(sentence i18n.Text) (UnmetReason, bool) {
 type UnmetRequest struct {
 	At     time.Time
 	Person string // id
+	Tenant string // for which it was asked; "" where nobody wrote it down
 	Size   string
 	Reason UnmetReason
 	Waited time.Duration // of what was withdrawn or expired
@@ -67,6 +69,7 @@ type UnmetDemand struct {
 	Count    int // further tries left out
 	Attempts int // every try
 	People   int
+	Tenants  []string      // that asked, by name
 	Longest  time.Duration // that somebody waited; 0 for what was refused at once
 }
 
@@ -81,7 +84,7 @@ func CountUnmet(misses []UnmetRequest) []UnmetDemand {
 		size   string
 		reason UnmetReason
 	}
-	found, people := map[key]*UnmetDemand{}, map[key]map[string]bool{}
+	found, people, tenants := map[key]*UnmetDemand{}, map[key]map[string]bool{}, map[key]map[string]bool{}
 	var counted UnmetRequest
 	for n, m := range list {
 		further := n > 0 && m.Size == counted.Size && m.Person == counted.Person && m.At.Sub(counted.At) < RetryWindow
@@ -91,6 +94,7 @@ func CountUnmet(misses []UnmetRequest) []UnmetDemand {
 		k := key{m.Size, counted.Reason}
 		if found[k] == nil {
 			found[k], people[k] = &UnmetDemand{Size: k.size, Reason: k.reason}, map[string]bool{}
+			tenants[k] = map[string]bool{}
 		}
 		u := found[k]
 		if !further {
@@ -99,10 +103,13 @@ func CountUnmet(misses []UnmetRequest) []UnmetDemand {
 		u.Attempts++
 		u.Longest = max(u.Longest, m.Waited)
 		people[k][m.Person] = true
+		if m.Tenant != "" {
+			tenants[k][m.Tenant] = true
+		}
 	}
 	unmet := make([]UnmetDemand, 0, len(found))
 	for k, u := range found {
-		u.People = len(people[k])
+		u.People, u.Tenants = len(people[k]), slices.Sorted(maps.Keys(tenants[k]))
 		unmet = append(unmet, *u)
 	}
 	order := UnmetReasons()

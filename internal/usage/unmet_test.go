@@ -15,7 +15,7 @@ func TestCountUnmet(t *testing.T) {
 		return UnmetRequest{At: start.Add(time.Duration(minutes) * time.Minute), Person: person, Size: size, Reason: reason}
 	}
 	waited := miss(300, "eve", "h100", UnmetWithdrawn)
-	waited.Waited = 3 * time.Hour
+	waited.Waited, waited.Tenant = 3*time.Hour, "vision"
 	got := CountUnmet([]UnmetRequest{
 		waited,
 		// one request, three tries
@@ -26,7 +26,8 @@ func TestCountUnmet(t *testing.T) {
 	})
 	want := []UnmetDemand{
 		{Size: "h100", Reason: UnmetQuota, Count: 3, Attempts: 5, People: 2},
-		{Size: "h100", Reason: UnmetWithdrawn, Count: 1, Attempts: 1, People: 1, Longest: 3 * time.Hour},
+		{Size: "h100", Reason: UnmetWithdrawn, Count: 1, Attempts: 1, People: 1, Tenants: []string{"vision"},
+			Longest: 3 * time.Hour},
 		{Size: "mig", Reason: UnmetQuota, Count: 1, Attempts: 1, People: 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -20,11 +20,30 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
 	if got := textOf(part(doc, "unmet")); !strings.Contains(got, "team quota is full") ||
-		!strings.Contains(got, "1 2 1") {
+		!strings.Contains(got, "1 2 attempts 1") {
 		t.Errorf("one request, two tries, one person; got %q", got)
+	}
+	if got := textOf(part(doc, "tile-total")); strings.Contains(got, "October") {
+		t.Errorf("nobody counted in October; got %q", got)
 	}
 	wantText(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty",
 		"All requests were met")
+}
+
+// TestUnmetDemandBesideTheMonthBefore: a row says who asked, how many it was a month ago, and that its size is gone.
+func TestUnmetDemandBesideTheMonthBefore(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Unmet(
+		usage.UnmetRequest{At: webtest.Now.Add(-time.Hour), Person: "p-1", Size: "gone", Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: webtest.Now.AddDate(0, -1, 0), Person: "p-1", Size: "gone", Reason: usage.UnmetQuota},
+		usage.UnmetRequest{At: webtest.Now.AddDate(0, -1, 0), Person: "p-2", Size: "gone", Reason: usage.UnmetQuota},
+	)
+	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
+	wantText(t, doc, "tile-total", "2 in October 2026")
+	wantText(t, doc, "unmet", "removed size")
+	wantText(t, doc, "unmet-teams", "Vision")
+	wantText(t, doc, "unmet-count", "2 in October 2026")
 }
 
 func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {

@@ -35,7 +35,7 @@ func TestTheMapShowsEachCard(t *testing.T) {
 		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × idle, 1 × available, 1 × up to 50 %", "Card 2: available",
 			"Card 3: no metrics"},
 		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: idle"},
-		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"cordoned"}, 4)}
+		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"unschedulable"}, 4)}
 	for _, node := range []string{"gpu-05", "gpu-06"} {
 		for i := range want[node] {
 			want[node][i] = fmt.Sprintf("Card %d: %s", i+1, want[node][i])
@@ -108,6 +108,30 @@ func parts(t *testing.T, w *webtest.World, who identity.Person) []string {
 		t.Fatalf("want the map in its parts, got %v", all)
 	}
 	return append(all, "/fleet/use/holders", "/fleet/use/holders?group=team", "/fleet/use/holders?group=model")
+}
+
+// TestAFaultIsSeenInEveryColoring: a node with a broken card is marked for those who may know, and what cannot be used
+// is so by what it costs too.
+func TestAFaultIsSeenInEveryColoring(t *testing.T) {
+	t.Parallel()
+	w := webtest.Mixed(t)
+	for _, by := range []string{"use", "money"} {
+		doc := read(t, w.Get(webtest.Dora, "/fleet/use?by="+by), http.StatusOK)
+		node := part(doc, "map-node").FilterFunction(func(_ int, s *goquery.Selection) bool {
+			return strings.HasPrefix(s.AttrOr("aria-label", ""), "gpu-01:")
+		})
+		if got := node.AttrOr("aria-label", ""); !node.HasClass("gp-map__node--danger") || !strings.Contains(got, "broken") {
+			t.Errorf("%s: want the node with a broken card marked, got %q", by, got)
+		}
+		if node.Find(".gp-map__part--broken").Length() == 0 || node.Find(".gp-map__part--closed").Length() == 0 {
+			t.Errorf("%s: want its broken and its quarantined card told apart from what is available", by)
+		}
+		doc.Find("[data-class] .gp-map__count").Each(func(_ int, s *goquery.Selection) {
+			if strings.Contains(s.Text(), ".") {
+				t.Errorf("%s: cards and slices are whole, got %s", by, s.Text())
+			}
+		})
+	}
 }
 
 // TestTheMapByTeam: an auditor sees every team, a developer the own one, and what belongs to no team is told apart.
@@ -292,9 +316,9 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	}
 	use := read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	wantAbsent(t, use, "legend-note")
-	wantText(t, use, "legend-sum", "GPUs available")
+	wantText(t, use, "legend-sum", "GPUs and slices available")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use?by=health"), http.StatusOK), "legend-sum",
-		"GPUs healthy")
+		"GPUs and slices healthy")
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {

@@ -84,7 +84,7 @@ type HealthRowModel struct {
 	Name  ui.StackModel
 	UUID  *ui.CopyModel
 	State HealthStateModel
-	// OfCards says that the state of a node counts its cards, which say it themselves.
+	// OfCards says that the state of a node counts its cards.
 	OfCards bool
 	// Quarantine says who quarantined it, when and why; empty for nobody.
 	Quarantine string
@@ -922,7 +922,7 @@ func healthName(r HealthRowModel) ui.StackModel {
 
 func healthRowModel(r HealthRowModel) ui.RowModel {
 	switch {
-	case r.Node && r.State.Kind == ui.Danger && !r.OfCards:
+	case r.Node && r.State.Kind == ui.Danger:
 		return ui.RowModel{Kind: ui.Danger, Test: "health-node"}
 	case r.Node:
 		return ui.RowModel{Test: "health-node"}

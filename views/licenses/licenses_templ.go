@@ -72,8 +72,9 @@ type FactsModel struct {
 	Until     string       // last day of what ends first; "" for none
 	UntilDays int          // 0 for today, or too far away to count
 	Peak      *PeakModel   // nil where it is not known
-	Forecast  string
-	Waiting   string // who waits for a seat; "" for nobody
+	// Forecast is when no seat will be left, ForecastWhy what that takes to be known.
+	Forecast, ForecastWhy string
+	Waiting               string // who waits for a seat; "" for nobody
 }
 
 // PeakModel is when most seats were taken.
@@ -373,7 +374,7 @@ func Pool(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 233, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 234, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -511,7 +512,7 @@ func counting(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.counting"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 273, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 274, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -856,9 +857,11 @@ func seats(p PoolModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: s.Lease, Label: ui.L(ctx).S("licenses.col_lease")}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
+					if p.Facts.Server {
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: s.Lease, Label: ui.L(ctx).S("licenses.col_lease")}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 					}
 					return nil
 				})
@@ -870,13 +873,12 @@ func seats(p PoolModel) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID, Caption: ui.L(ctx).S("licenses.seats"), Compact: true,
-			Columns: []ui.ColumnModel{
+			Columns: append([]ui.ColumnModel{
 				p.List.Head("team", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_team")}),
 				p.List.Head("workload", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_workload")}),
 				p.List.Head("owner", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_owner")}),
 				p.List.Head("state", ui.ColumnModel{Label: ui.L(ctx).S("home.col_state")}),
-				{Label: ui.L(ctx).S("licenses.col_lease")},
-			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			}, lease(ctx, p)...)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -886,6 +888,14 @@ func seats(p PoolModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// lease is the column of what the license server says; without a server there is nothing to say.
+func lease(ctx context.Context, p PoolModel) []ui.ColumnModel {
+	if !p.Facts.Server {
+		return nil
+	}
+	return []ui.ColumnModel{{Label: ui.L(ctx).S("licenses.col_lease")}}
 }
 
 // Machines is what every vGPU says of its license.
@@ -917,7 +927,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 345, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 355, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
@@ -1282,7 +1292,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var36 string
 				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 417, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 427, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {
@@ -1384,7 +1394,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 436, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 446, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -1529,23 +1539,25 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		list = append(list, ui.DefModel{Term: say.S("licenses.until"), Value: say.S("licenses.until_unknown"),
 			Test: "valid-until"})
 	}
-	list = append(list, ui.DefModel{Term: say.S("licenses.peak"), Value: peak(ctx, m.Peak), Test: "peak"},
-		ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast, Test: "forecast"})
+	list = append(list, peak(ctx, m.Peak), ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast,
+		About: m.ForecastWhy, Test: "forecast"})
 	if m.Waiting != "" {
 		list = append(list, ui.DefModel{Term: say.S("licenses.waiting"), Value: m.Waiting, Test: "waiting"})
 	}
 	return list
 }
 
-func peak(ctx context.Context, m *PeakModel) string {
-	if m == nil {
-		return ui.L(ctx).S("licenses.unknown")
+func peak(ctx context.Context, m *PeakModel) ui.DefModel {
+	say := ui.L(ctx)
+	d := ui.DefModel{Term: say.S("licenses.peak"), Value: say.S("licenses.unknown"), Test: "peak"}
+	if m != nil {
+		d.Value = say.S("licenses.seats_of", "Count", m.Seats)
+		d.About = m.When
+		if len(m.Holders) > 0 {
+			d.About += ": " + strings.Join(m.Holders, ", ")
+		}
 	}
-	words := ui.L(ctx).S("licenses.peak_was", "Seats", m.Seats, "When", m.When)
-	if len(m.Holders) > 0 {
-		words += ": " + strings.Join(m.Holders, ", ")
-	}
-	return words
+	return d
 }
 
 func teams(ctx context.Context, list []TeamModel) []ui.DefModel {

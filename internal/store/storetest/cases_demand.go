@@ -37,9 +37,11 @@ var demandCases = cases{
 			longer)
 		span := usage.Span{From: later(10), Until: later(40)}
 		equal(t, []usage.UnmetRequest{
-			{At: later(10), Person: "p-ada", Size: "h100", Reason: usage.UnmetQuota},
-			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.UnmetWithdrawn, Waited: later(30).Sub(later(0))},
-			{At: later(30), Person: "p-ada", Size: "mig-10gb", Reason: usage.UnmetExpired, Waited: later(30).Sub(later(0))},
+			{At: later(10), Person: "p-ada", Tenant: "vision", Size: "h100", Reason: usage.UnmetQuota},
+			{At: later(30), Person: "p-ada", Tenant: "vision", Size: "mig-10gb", Reason: usage.UnmetWithdrawn,
+				Waited: later(30).Sub(later(0))},
+			{At: later(30), Person: "p-ada", Tenant: "vision", Size: "mig-10gb", Reason: usage.UnmetExpired,
+				Waited: later(30).Sub(later(0))},
 		}, got(s.UnmetRequests(ctx, span))(t))
 	},
 }

@@ -28,7 +28,7 @@ var remedies = map[usage.UnmetReason]usageview.RemedyModel{
 }
 
 // demandTiles are how much was missed, of what, and how long somebody waited for nothing.
-func (w *Pages) demandTiles(say page.Words, unmet []usage.UnmetDemand) []ui.TileModel {
+func (w *Pages) demandTiles(say page.Words, unmet []usage.UnmetDemand, was earlier) []ui.TileModel {
 	var total int
 	var longest usage.UnmetDemand
 	bySize := map[string]int{}
@@ -45,7 +45,8 @@ func (w *Pages) demandTiles(say page.Words, unmet []usage.UnmetDemand) []ui.Tile
 	}
 	most := slices.MaxFunc(sizes, func(a, b string) int { return cmp.Compare(bySize[a], bySize[b]) })
 	tiles := []ui.TileModel{
-		{Label: say.S("demand.tile_total"), Value: say.Number(float64(total)), Test: "tile-total"},
+		{Label: say.S("demand.tile_total"), Value: say.Number(float64(total)), Detail: was.words(say, was.total),
+			Test: "tile-total"},
 		{Label: say.S("demand.tile_size"), Value: w.priceOf(say, usage.PriceSize, most).Title,
 			Detail: say.S("demand.tile_size_of", "Count", bySize[most], "Total", total), Test: "tile-size"},
 	}
@@ -55,6 +56,58 @@ func (w *Pages) demandTiles(say page.Words, unmet []usage.UnmetDemand) []ui.Tile
 			Detail: w.priceOf(say, usage.PriceSize, longest.Size).Title, Test: "tile-longest"})
 	}
 	return tiles
+}
+
+// earlier is what was missed in the month before, by size and reason.
+type earlier struct {
+	month usage.Month
+	total int
+	count map[usage.UnmetReason]map[string]int
+}
+
+// before is the month before; nothing where nothing was missed in it, which may be before anybody counted.
+func (w *Pages) before(k page.Call, month usage.Month) (earlier, error) {
+	was := earlier{month: month.Add(-1), count: map[usage.UnmetReason]map[string]int{}}
+	unmet, err := w.Usage.UnmetDemand(k.Ctx, k.Actor, was.month)
+	for _, u := range unmet {
+		if was.count[u.Reason] == nil {
+			was.count[u.Reason] = map[string]int{}
+		}
+		was.count[u.Reason][u.Size], was.total = u.Count, was.total+u.Count
+	}
+	return was, err
+}
+
+// words say how many it was; "" where nothing is known of the month.
+func (e earlier) words(say page.Words, count int) string {
+	if e.total == 0 {
+		return ""
+	}
+	return say.S("demand.was", "Number", say.Number(float64(count)), "Month", say.Month(e.month))
+}
+
+// unmetModel is one size and reason; most is the largest number of a row.
+func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most int) usageview.UnmetModel {
+	say := k.Words
+	row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
+		Reason: say.Say(i18n.T("demand.reason_" + string(u.Reason))),
+		Count:  say.Number(float64(u.Count)), Attempts: say.S("demand.attempts", "Count", u.Attempts),
+		Was: was.words(say, was.count[u.Reason][u.Size]), Share: float64(u.Count) / float64(max(1, most)),
+		People: say.Number(float64(u.People)), Longest: "–"}
+	row.Size.Detail = u.Size
+	if _, known := w.Site().Catalog.Size(u.Size); !known {
+		row.Size.Detail = say.S("demand.removed")
+	}
+	for _, t := range u.Tenants {
+		row.Teams = append(row.Teams, ui.StackModel{Title: w.TeamTitle(t), Href: page.TeamPath(t)})
+	}
+	if u.Longest > 0 {
+		row.Longest = say.Duration(u.Longest.Round(time.Minute))
+	}
+	if to := remedies[u.Reason]; identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
+		row.Remedy = &to
+	}
+	return row
 }
 
 // demand answers: what did people ask for and not get.
@@ -68,20 +121,13 @@ func (w *Pages) demand(k page.Call) (page.View, error) {
 	m := usageview.DemandModel{Header: ui.HeaderModel{Title: say.S("demand.title"), Lead: say.S("demand.lead", "Zone",
 		w.Usage.Zone.String())},
 		Months: w.monthSwitch(say, c, page.DemandPath)}
-	m.Tiles = w.demandTiles(say, unmet)
-	for _, u := range unmet {
-		row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
-			Reason: say.Say(i18n.T("demand.reason_" + string(u.Reason))),
-			Count:  say.Number(float64(u.Count)), Attempts: say.Number(float64(u.Attempts)),
-			People: say.Number(float64(u.People)), Longest: "–"}
-		row.Size.Detail = u.Size
-		if u.Longest > 0 {
-			row.Longest = say.Duration(u.Longest.Round(time.Minute))
-		}
-		if to := remedies[u.Reason]; identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
-			row.Remedy = &to
-		}
-		m.Rows = append(m.Rows, row)
+	was, err := w.before(k, c.month)
+	if err != nil {
+		return page.View{}, err
+	}
+	m.Tiles = w.demandTiles(say, unmet, was)
+	for _, u := range unmet { // most first
+		m.Rows = append(m.Rows, w.unmetModel(k, u, was, unmet[0].Count))
 	}
 	return page.View{Title: m.Header.Title, Nav: page.DemandPath, Wide: true, Body: usageview.Demand(m),
 		Parts: []page.Part{{ID: "usage-demand", Draw: func(page.Words) templ.Component { return usageview.Demand(m) }}}}, nil

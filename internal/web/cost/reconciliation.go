@@ -39,7 +39,7 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	m *usageview.ReconciliationModel) {
 	say, cluster, model := k.Words, k.Get("cluster"), k.Get("model")
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Cluster + "\x00" + d.Model }) {
-		row := fleetRow(say, d.Model, d.FleetTime)
+		row := fleetRow(say, say.Card(d.Model), d.FleetTime)
 		row.Name.Detail, row.Name.Href = d.Cluster, c.path(page.ReconciliationPath, "cluster", d.Cluster, "model", d.Model)
 		m.Models = append(m.Models, row)
 	}
@@ -51,7 +51,7 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	}
 	if len(some.Days) > 0 {
 		r = some
-		m.Only = &usageview.OnlyModel{Model: model, Cluster: cluster, All: c.path(page.ReconciliationPath)}
+		m.Only = &usageview.OnlyModel{Model: say.Card(model), Cluster: cluster, All: c.path(page.ReconciliationPath)}
 	}
 	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
@@ -70,7 +70,8 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 	}
 	for _, d := range r.ReconciledDays() {
 		of := row(d.Day, d)
-		of.Agrees = of.Gap == "0" && of.Doubt == "0" && of.Unseen == "0" && of.Rest == "0"
+		none := cardHours(say, 0)
+		of.Agrees = of.Gap == none && of.Doubt == none && of.Unseen == none && of.Rest == none
 		rows = append(rows, of)
 	}
 	total := row(say.S("reconciliation.matched_total"), r.ReconciledTotal())
@@ -78,12 +79,13 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 	return append(rows, total)
 }
 
-// cardHours are hours of whole cards; what is less than can be shown is 0.
+// cardHours are hours of whole cards, with tenths in every cell; what is less than can be shown is 0.0.
 func cardHours(say page.Words, t usage.CardTime) string {
-	if h := t.Hours(); h > -0.05 && h < 0.05 {
-		return "0"
+	h := t.Hours()
+	if h > -0.05 && h < 0.05 {
+		h = 0
 	}
-	return ui.Number(say.Localizer, t.Hours(), 1)
+	return ui.Number(say.Localizer, h, 1)
 }
 
 func fleetRow(say page.Words, name string, t usage.FleetTime) usageview.CardsModel {

@@ -166,7 +166,7 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 		if t.Total == 0 && t.Excess == 0 || t.Unit == inventory.Network || t.Unit == inventory.Quantity {
 			continue
 		}
-		title, list := cardName(say, t.Model), &groups
+		title, list := say.Card(t.Model), &groups
 		if t.Model == "" {
 			title, list = vendorName(say, t.Resource), &unnamed
 		}
@@ -179,8 +179,11 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 		label, profile := w.sliceTitle(say, t.Resource, t.Kind)
 		b := fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t, profile),
 			Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken}
-		if t.Warned > 0 {
+		switch { // what is unavailable is counted already
+		case t.Warned > t.Broken:
 			b.Warned = say.S("fleet.on_warned", "Count", t.Warned)
+		case t.Warned > 0:
+			b.Warned = say.S("fleet.show_warned")
 		}
 		g.Bars = append(g.Bars, b)
 	}
@@ -272,7 +275,7 @@ func kindWords(say page.Words, k inventory.Kind) string {
 func usable(n *inventory.Node) bool { return n.Usable() }
 
 // modelName is the card of a node; a node whose devices a DRA driver publishes may have no label that says it.
-func modelName(say page.Words, n *inventory.Node) string { return cardName(say, modelOf(n)) }
+func modelName(say page.Words, n *inventory.Node) string { return say.Card(modelOf(n)) }
 
 func modelOf(n *inventory.Node) string {
 	if n.Model == "" && len(n.Devices) > 0 {
@@ -280,16 +283,6 @@ func modelOf(n *inventory.Node) string {
 	}
 	return inventory.ParseProduct(n.Model).Card
 }
-
-// cardName is a card's name as people write it: GFD spells it with dashes.
-func cardName(say page.Words, model string) string {
-	if model == "" {
-		return say.S("fleet.model_unknown")
-	}
-	return strings.TrimPrefix(cardWords.Replace(model), "NVIDIA ")
-}
-
-var cardWords = strings.NewReplacer("-", " ", "_", " ")
 
 func (w *Pages) nodeModel(k page.Call, n *inventory.Node, names blocks.WorkloadNames) fleet.NodeModel {
 	say := k.Words
@@ -387,8 +380,8 @@ func (w *Pages) resourceWords(say page.Words, resource string, kind inventory.Ki
 	free, total int64) string {
 	title, _ := w.sliceTitle(say, resource, kind)
 	parts := []string{title}
-	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share ||
-		kind.Unit == inventory.VirtualCard {
+	if kind.Unit == inventory.Card && isolation != catalog.IsolationUnknown || kind.Unit == inventory.Slice ||
+		kind.Unit == inventory.Share || kind.Unit == inventory.VirtualCard {
 		parts = append(parts, say.S("web.isolation_"+string(isolation)))
 	}
 	return strings.Join(append(parts, say.S("fleet.free_of", "Free", free, "Total", total)), " · ")

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/fleetmap"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -94,7 +95,14 @@ func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterM
 				node(row.node) // cards stand under their node
 			}
 			card := healthCard(k, r.Cluster, row.node, row.card)
-			card.Open = cardHref(j, row.node.Name, row.card.UUID)
+			at := cardOnMap(j, row.node.Name, row.card.UUID)
+			card.Open = page.NodePath(row.node.Name)
+			if at >= 0 {
+				card.Open = nodeHref(j.Cluster, row.node.Name, at)
+			}
+			if row.card.Number == 0 && at >= 0 && !hasNumber(row.node, at+1) {
+				card.Name.Title = say.S("fleet.use.card", "Number", at+1)
+			}
 			withoutTodo(&card, m.Rows[indexOfNode(m.Rows)].Todo)
 			m.Rows = append(m.Rows, card)
 			continue
@@ -113,18 +121,19 @@ func indexOfNode(rows []fleet.HealthRowModel) int {
 	return i
 }
 
-// cardHref is the page of a card; its node's where the map does not name it.
-func cardHref(j *joined, node, uuid string) string {
+// cardOnMap is where the map has a card on its node; -1 where it does not name it.
+func cardOnMap(j *joined, node, uuid string) int {
 	if j != nil && uuid != "" {
 		if n, ok := j.Node(node); ok {
-			for i := range n.Cards {
-				if n.Cards[i].UUID == uuid {
-					return nodeHref(j.Cluster, node, i)
-				}
-			}
+			return slices.IndexFunc(n.Cards, func(c fleetmap.Card) bool { return c.UUID == uuid })
 		}
 	}
-	return page.NodePath(node)
+	return -1
+}
+
+// hasNumber reports whether an agent gives the number to one of the node's cards.
+func hasNumber(n *health.NodeHealth, number int) bool {
+	return slices.ContainsFunc(n.Cards, func(c health.CardHealth) bool { return int(c.Number) == number })
 }
 
 // sharedTodo is the remedy that begins with the node and that several of its cards need; "" for none.
@@ -214,22 +223,14 @@ func healthState(say page.Words, l health.Level) fleet.HealthStateModel {
 
 func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.Words, n.Level()
-	m := fleet.HealthRowModel{Node: true, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model)},
+	m := fleet.HealthRowModel{Node: true, Name: ui.StackModel{Title: n.Name, Detail: say.Card(n.Model)},
 		State:      healthState(say, level),
 		Quarantine: quarantineWords(say, n.Quarantine)}
-	calm, silent, worst := 0, 0, 0
+	var count health.LevelCount
 	for i := range n.Cards {
-		l := n.Cards[i].Level()
-		if l == level {
-			worst++
-		}
-		switch {
-		case l <= health.Noticed:
-			calm++
-		case l == health.Unknown:
-			silent++
-		}
+		count[n.Cards[i].Level()]++
 	}
+	silent := count[health.Unknown]
 	switch {
 	case n.Gone:
 		m.Calm = say.S("health.node_gone")
@@ -239,18 +240,30 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 		m.Calm = say.S("health.cards_fields", "All", len(n.Cards), "Fields", strings.Join(missingOf(n), ", "))
 	case silent == len(n.Cards):
 		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
-	case silent > 0:
-		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards)) + " " + say.S("health.cards_some_silent",
-			"Count", silent)
 	default:
-		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
+		m.Calm = cardsWords(say, count, len(n.Cards))
 	}
 	if n.Quarantine == nil && level > health.Unknown { // only its cards are counted above
-		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", worst, "State", m.State.Word), true
+		m.State.Word, m.OfCards = say.S("health.of_cards", "Count", count[level], "State", m.State.Word), true
 	}
 	m.Todo, m.Holders = sharedTodo(say, n), healthHolders(n.Holders)
 	m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
+}
+
+// cardsWords say how many of a node's cards are healthy, and what is the matter with the others.
+func cardsWords(say page.Words, count health.LevelCount, all int) string {
+	words := say.S("health.cards_healthy", "Calm", count[health.Fine]+count[health.Noticed], "All", all)
+	var others []string
+	for _, l := range []health.Level{health.Broken, health.Warned, health.Quarantined, health.Unknown} {
+		if count[l] > 0 {
+			others = append(others, say.S("health.cards_"+l.String(), "Count", count[l]))
+		}
+	}
+	if len(others) == 0 {
+		return words
+	}
+	return words + ": " + strings.Join(others, ", ")
 }
 
 // missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
@@ -302,14 +315,11 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 // healthCardName is the card's number on its node, where an agent tells it, and its model.
 func healthCardName(say page.Words, c *health.CardHealth) ui.StackModel {
 	m := ui.StackModel{Title: say.S("health.card")}
-	switch {
-	case c.Number > 0:
+	if c.Number > 0 {
 		m.Title = say.S("fleet.use.card", "Number", c.Number)
-	case c.UUID != "":
-		m.Title += " " + strings.TrimPrefix(shortUUID(c.UUID), "GPU-")
 	}
 	if c.Model != "" { // one that the driver has lost has none any more
-		m.Detail = cardName(say, c.Model)
+		m.Detail = say.Card(c.Model)
 	}
 	return m
 }

@@ -63,6 +63,20 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 	}
 }
 
+// TestANodeSaysHowItsCardsAre: how many are healthy, and what the others are.
+func TestANodeSaysHowItsCardsAre(t *testing.T) {
+	k := page.Call{Words: page.Words{Localizer: i18n.MustLoad().For("en")}}
+	broken := health.CardHealth{UUID: "GPU-1", Issues: []gpumetrics.Issue{{Severity: gpumetrics.Danger}}}
+	silent := health.CardHealth{UUID: "GPU-2"}
+	n := health.NodeHealth{Cards: []health.CardHealth{broken, silent, broken}}
+	if got := healthNode(k, "main", &n).Calm; got != "0 of 3 healthy: 2 broken, 1 without data" {
+		t.Errorf("got %q", got)
+	}
+	if got := healthCard(k, "main", &n, &silent).Name.Title; got != "Unnumbered card" {
+		t.Errorf("want no UUID for a name, got %q", got)
+	}
+}
+
 // TestANodeCountsItsCards: the tiles count cards, so their node has no such state of its own.
 func TestANodeCountsItsCards(t *testing.T) {
 	k := page.Call{Words: page.Words{Localizer: i18n.MustLoad().For("en")}}

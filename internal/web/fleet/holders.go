@@ -42,7 +42,7 @@ func heldOf(say page.Words, h *holders.Holder) held {
 var holderGroups = map[string]func(w *Pages, say page.Words, h *holders.Holder) string{
 	"team": func(w *Pages, _ page.Words, h *holders.Holder) string { return w.TeamTitle(h.Tenant) },
 	"model": func(_ *Pages, say page.Words, h *holders.Holder) string {
-		return cardName(say, h.Size.Accelerator.Model)
+		return say.Card(h.Size.Accelerator.Model)
 	},
 }
 

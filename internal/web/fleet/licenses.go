@@ -267,12 +267,12 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+w.TeamTitle(h.Tenant)+")")
 		}
 	}
-	m.Forecast = say.S("licenses.full_unknown", "Days", license.MinDays)
+	m.Forecast, m.ForecastWhy = say.S("licenses.full_unknown"), say.S("licenses.full_unknown_why", "Days", license.MinDays)
 	switch f := l.Forecast; {
 	case f.FullKnown && f.NotInSight:
-		m.Forecast = say.S("licenses.full_never")
+		m.Forecast, m.ForecastWhy = say.S("licenses.full_never"), ""
 	case f.FullKnown:
-		m.Forecast = say.S("licenses.full_in", "Count", f.FullIn)
+		m.Forecast, m.ForecastWhy = say.S("licenses.full_in", "Count", f.FullIn), ""
 	}
 	return m
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/fleetmap"
+	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -173,7 +174,7 @@ func (w *Pages) clusterMap(k page.Call, j *joined, drawn *int) fleet.MapModel {
 func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, paint fleetmap.Paint,
 	strip bool) fleet.MapGroupModel {
 	say := k.Words
-	title := []string{cardName(say, g.Model)}
+	title := []string{say.Card(g.Model)}
 	if g.Unit != inventory.Card && g.Unit != inventory.Other {
 		title = append(title, say.S("fleet.map.unit_"+string(g.Unit)))
 	}
@@ -190,7 +191,7 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 	q.Set("group", g.ID)
 	q.Set("cluster", j.Cluster)
 	m.Href = page.WithQuery(page.FleetUsePath, q)
-	words, at, sum := s.words(say), 0.0, 0.0
+	words, at, sum := s.words(say), 0.0, 0
 	count := w.countOf(j, g, s, paint)
 	for _, n := range count {
 		sum += n
@@ -200,12 +201,12 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 		if n == 0 {
 			continue
 		}
-		wide := n / sum * 1000
+		wide := float64(n) / float64(sum) * 1000
 		m.Strip.Parts = append(m.Strip.Parts, fleet.StripPartModel{Class: s.colors[i], At: int(math.Round(at)),
 			Wide: max(1, int(math.Round(at+wide))-int(math.Round(at)))})
-		all, at = append(all, words[i]+": "+say.Number(rounded(n))), at+wide
+		all, at = append(all, words[i]+": "+say.Number(float64(n))), at+wide
 		if slices.Contains(telling, s.colors[i]) {
-			m.Detail += " · " + words[i] + ": " + say.Number(rounded(n))
+			m.Detail += " · " + words[i] + ": " + say.Number(float64(n))
 		}
 	}
 	m.Strip.Words = strings.Join(all, ", ")
@@ -214,14 +215,6 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 
 // telling are the classes of which a strip says in words how many there are: what wants somebody.
 var telling = []string{"idle", "warned", "quarantined", "broken"}
-
-// rounded is a number of cards that people read: tenths where there are few.
-func rounded(n float64) float64 {
-	if n >= 10 {
-		return math.Round(n)
-	}
-	return math.Round(n*10) / 10
-}
 
 // chunks are the nodes of a group in stretches: the first of a page are drawn, the others when they come into view.
 func (w *Pages) chunks(k page.Call, j *joined, g fleetmap.Group, s scheme, paint fleetmap.Paint,
@@ -275,8 +268,12 @@ func mapNodes(say page.Words, j *joined, nodes []int, s scheme, paint fleetmap.P
 		n := &j.Nodes[i]
 		m := fleet.MapNodeModel{Name: cmp.Or(n.Name, say.S("fleet.use.no_node")), Wide: len(n.Cards) > mostInRow}
 		m.Words, m.Icon = nodeWords(say, n)
+		broken := 0
 		for at := range n.Cards {
 			c := &n.Cards[at]
+			if c.Level == health.Broken {
+				broken++
+			}
 			card := fleet.MapCardModel{ID: cardID(j.Cluster, i, at), Href: nodeHref(j.Cluster, n.Name, at)}
 			colors := paint.Of(c)
 			for p, color := range colors {
@@ -284,6 +281,10 @@ func mapNodes(say page.Words, j *joined, nodes []int, s scheme, paint fleetmap.P
 			}
 			card.Words = say.S("fleet.use.card", "Number", at+1) + ": " + summary(words, colors, len(s.colors)-1)
 			m.Cards = append(m.Cards, card)
+		}
+		if broken > 0 {
+			m.Words += ", " + say.S("health.of_cards", "Count", broken, "State", say.S("health.level_danger"))
+			m.Icon = "danger"
 		}
 		models = append(models, m)
 	}
@@ -347,7 +348,7 @@ func nodeWords(say page.Words, n *fleetmap.Node) (words, icon string) {
 
 // mapLegend counts over all clusters.
 func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
-	var count []float64
+	var count []int
 	var s scheme
 	for _, cluster := range w.Site().Clusters {
 		j := w.mapOf(k, cluster)
@@ -357,7 +358,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		var paint fleetmap.Paint
 		s, paint = w.painted(k, j)
 		if count == nil {
-			count = make([]float64, len(s.colors))
+			count = make([]int, len(s.colors))
 		}
 		for _, g := range j.Groups {
 			if k.Get("group") != "" && k.Get("group") != g.ID {
@@ -372,7 +373,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	if count == nil {
 		return m
 	}
-	if s.key == byMoney { // a slice has its own amount, and counts as its part of a GPU
+	if s.key == byMoney { // a slice has its own amount
 		m.Of = k.Words.S("fleet.map.legend_money")
 	}
 	words := s.words(k.Words)
@@ -381,7 +382,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 			continue
 		}
 		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i] == 0,
-			Count: k.Words.Number(rounded(count[i]))})
+			Count: k.Words.Number(float64(count[i]))})
 	}
 	if s.key == byMoney && k.Get("group") == "" {
 		if sum := w.idleMoney(k).sum; sum.Minor > 0 {
@@ -400,29 +401,33 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	return m
 }
 
-// mapSum is the map in one number: how many GPUs can be had, or are healthy; "" where the colors say neither.
-func mapSum(say page.Words, s scheme, count []float64) string {
-	total := 0.0
-	for _, n := range count {
-		total += n
+// mapSum is the map in one number: how many GPUs and slices can be had, or are healthy; "" where the colors say
+// neither. What no slice is cut from is none.
+func mapSum(say page.Words, s scheme, count []int) string {
+	total := 0
+	for i, n := range count {
+		if s.colors[i] != gapClass {
+			total += n
+		}
 	}
+	number := func(n int) string { return say.Number(float64(n)) }
 	for i, class := range s.colors {
 		switch class {
 		case "free":
-			return say.S("fleet.map.free_sum", "Free", say.Number(rounded(count[i])), "All", say.Number(rounded(total)))
+			return say.S("fleet.map.free_sum", "Free", number(count[i]), "All", number(total))
 		case "fine":
-			return say.S("fleet.map.fine_sum", "Fine", say.Number(rounded(count[i])), "All", say.Number(rounded(total)))
+			return say.S("fleet.map.fine_sum", "Fine", number(count[i]), "All", number(total))
 		}
 	}
 	return ""
 }
 
 // mostlyUnknown reports whether of more than half of what is held nobody knows what it cost for nothing.
-func mostlyUnknown(s scheme, count []float64) bool {
-	var held, unknown float64
+func mostlyUnknown(s scheme, count []int) bool {
+	var held, unknown int
 	for i, class := range s.colors {
 		switch class {
-		case "free", gapClass:
+		case "free", "closed", "broken", gapClass:
 		case "unpriced":
 			unknown = count[i]
 			fallthrough

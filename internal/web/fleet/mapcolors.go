@@ -83,7 +83,7 @@ func unusable(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
 	switch {
 	case !n.Ready || c.Level == health.Broken:
 		return "broken"
-	case !p.Held() && (!n.Usable() || c.Quarantined):
+	case !p.Held() && (!n.Usable() || c.Quarantined || c.Level == health.Quarantined):
 		return "closed"
 	}
 	return ""
@@ -263,7 +263,8 @@ func (w *Pages) largest(k page.Call, team map[string]string) []string {
 func (w *Pages) moneyScheme(k page.Call) scheme {
 	money := w.idleMoney(k)
 	spent, most := money.spent, money.most
-	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", gapClass}}
+	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", "closed", "broken",
+		gapClass}}
 	step := roundStep(most)
 	s.words = func(say page.Words) []string {
 		words := []string{say.S("fleet.map.money_none")}
@@ -271,14 +272,15 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 			words = append(words, say.S("fleet.map.money_to", "Money",
 				say.WholeMoney(usage.Money{Minor: step * (i + 1), Currency: most.Currency})))
 		}
-		return append(words, say.S("fleet.map.money_unpriced"), say.S("fleet.map.money_free"), say.S("fleet.map.use_gap"))
+		return append(words, say.S("fleet.map.money_unpriced"), say.S("fleet.map.money_free"),
+			say.S("fleet.map.use_closed"), say.S("fleet.map.use_broken"), say.S("fleet.map.use_gap"))
 	}
-	s.rule = func(_ *fleetmap.Node, _ *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
-		switch {
+	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
+		switch out := unusable(n, c, p); {
 		case p.Gap:
 			return s.color(gapClass)
 		case !p.Held():
-			return s.color("free")
+			return s.color(cmp.Or(out, "free"))
 		}
 		var sum int64
 		known := false

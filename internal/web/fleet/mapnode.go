@@ -66,7 +66,7 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 		return fleet.GPUModel{}, none
 	}
 	say, c := k.Words, &n.Cards[at]
-	m := fleet.GPUModel{Title: say.S("fleet.use.card", "Number", at+1), Model: cardName(say, c.Model), Node: n.Name,
+	m := fleet.GPUModel{Title: say.S("fleet.use.card", "Number", at+1), Model: say.Card(c.Model), Node: n.Name,
 		UUID: uuidModel(say, c.UUID), Age: w.heatAge(say, j.Cluster)}
 	m.NodeWords, m.NodeIcon = nodeWords(say, n)
 	w.gpuParts(k, j, n, c, &m)

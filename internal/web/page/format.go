@@ -98,6 +98,16 @@ func (w Words) marked(amount, currency string) string {
 	return amount + " " + currency
 }
 
+// Card is a card's name as people write it: GFD spells it with dashes.
+func (w Words) Card(model string) string {
+	if model == "" {
+		return w.S("fleet.model_unknown")
+	}
+	return strings.TrimPrefix(cardWords.Replace(model), "NVIDIA ")
+}
+
+var cardWords = strings.NewReplacer("-", " ", "_", " ")
+
 // SizeTitle is the title of a size in the reader's language.
 func (w Words) SizeTitle(s catalog.Size) string { return s.TitleIn(w.Lang()) }
 

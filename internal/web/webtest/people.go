@@ -366,8 +366,7 @@ func (w *World) cluster() {
 	closed := node("gpu-06", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"),
 		inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 3})
 	closed.Cordoned, closed.Warnings = true, []i18n.Text{i18n.T("inventory.cordoned"),
-		i18n.T("inventory.unhealthy", "Count", 1,
-			"Resource", "nvidia.com/gpu")}
+		i18n.T("inventory.gpus_unhealthy", "Count", 1)}
 	s := inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
 		node("cpu-01", "", nil),
 		node("gpu-01", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-1g.10gb", Capacity: 14,

@@ -176,6 +176,7 @@ func unmet(s Scope) *World {
 		usage.UnmetRequest{At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.UnmetWithdrawn,
 			Waited: 95 * time.Minute},
 		usage.UnmetRequest{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.UnmetRule},
+		usage.UnmetRequest{At: Now.AddDate(0, -1, 0), Person: "p-3", Size: "h100", Reason: usage.UnmetQuota},
 	)
 	return w
 }

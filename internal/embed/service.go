@@ -146,7 +146,7 @@ func (s *Service) Create(ctx context.Context, a identity.Actor, d Draft) (Embed,
 	if err != nil {
 		return Embed{}, "", err
 	}
-	return e, address, s.o.Store.CreateEmbed(ctx, e, Most, s.event(a, audit.EmbedCreated, e))
+	return e, address, s.o.Store.CreateEmbed(ctx, e, Most, s.event(ctx, a, audit.EmbedCreated, e))
 }
 
 func (s *Service) check(d Draft) []fault.Field {
@@ -170,13 +170,16 @@ func (s *Service) Address(e Embed) (string, error) {
 	return strings.TrimRight(s.o.URL, "/") + Path + "?token=" + url.QueryEscape(token), nil
 }
 
-func (s *Service) event(a identity.Actor, kind audit.Kind, e Embed) audit.Event {
+func (s *Service) event(ctx context.Context, a identity.Actor, kind audit.Kind, e Embed) audit.Event {
 	event := audit.By(a, kind, s.o.Now())
 	event.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", cmp.Or(e.Title, e.Subject),
 		"ID", e.ID)
 	switch e.Panel {
 	case Workload:
 		event.Workload = e.Subject
+		if item, err := s.o.Workloads.Get(ctx, a, workload.ID(e.Subject)); err == nil { // it may be gone when it is revoked
+			event.Tenant = item.Tenant
+		}
 	case Team:
 		event.Tenant = e.Subject
 	}
@@ -205,7 +208,7 @@ func (s *Service) Revoke(ctx context.Context, a identity.Actor, person identity.
 	if err != nil {
 		return err
 	}
-	return s.o.Store.RevokeEmbed(ctx, person, id, s.event(a, audit.EmbedRevoked, e))
+	return s.o.Store.RevokeEmbed(ctx, person, id, s.event(ctx, a, audit.EmbedRevoked, e))
 }
 
 func (s *Service) of(a identity.Actor, person identity.PersonID, action identity.Action) (identity.PersonID, error) {

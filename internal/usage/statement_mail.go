@@ -159,6 +159,16 @@ func (m Money) Text() i18n.Text {
 	return i18n.T("usage.monthly_amount", "Number", decimal(m.Amount()), "Currency", m.Currency)
 }
 
+// MoneyOf is the number and the currency of what Text made; ok is false for any other text.
+func MoneyOf(t i18n.Text) (number i18n.Text, currency string, ok bool) {
+	if t.ID != "usage.monthly_amount" {
+		return number, "", false
+	}
+	number, ok = t.Args["Number"].(i18n.Text)
+	currency, named := t.Args["Currency"].(string)
+	return number, currency, ok && named
+}
+
 // Number is "1,234.5" with the signs of the reader's language.
 func Number(v float64) i18n.Text { return decimal(strconv.FormatFloat(v, 'f', -1, 64)) }
 

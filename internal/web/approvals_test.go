@@ -195,7 +195,11 @@ func TestADelegation(t *testing.T) {
 		t.Errorf("from now to the end of the last day, got %v", p)
 	}
 	wantText(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "delegation-mine", "Ben Brandt", "now")
-	wantText(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "delegation-others", "Carla Conti")
+	others := read(t, w.Get(webtest.Ben, path), http.StatusOK)
+	wantText(t, others, "delegation-others", "Carla Conti", "ends in 1 d 12 h", "Times in UTC")
+	if to := part(others, "delegation-open").AttrOr("href", ""); to != "/approvals" {
+		t.Errorf("want the way to what may be decided, got %q", to)
+	}
 	wantText(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
 
 	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}, "seen": {"1"}}))

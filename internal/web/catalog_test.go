@@ -32,6 +32,13 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	if got := textOf(In(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
 		t.Errorf("want one in use, got %s", got)
 	}
+	if got := textOf(In(entry(doc, "cpu"), "in-use")); got != "0 +1 not running" {
+		t.Errorf("want a stopped workload told apart from those that run, got %s", got)
+	}
+	images := read(t, w.Get(webtest.Dora, "/admin/images"), http.StatusOK)
+	if got := textOf(In(entry(images, "vllm"), "reference")); got != "docker.io/vllm/vllm-openai:v0.11.0" {
+		t.Errorf("want where an image lies, without its digest, got %s", got)
+	}
 	wantText(t, doc, "history", "Version 0", "from the configuration", "current")
 	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")

@@ -86,15 +86,15 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	wantText(t, doc, "idle", "GPU idle for", "stops at", "stayed below 5 %", "peak 1 %")
 	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "one workload has been warned",
-		"train-resnet")
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "Workloads warned 1",
+		"Next stop unless used", "train-resnet", "Cost of idle GPUs")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
 	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
 	wantRedirect(t, w.Post(webtest.Anna, page+"/keep-alive", nil))
 	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantText(t, doc, "idle-kept", "Anna")
 	wantAbsent(t, doc, "idle")
-	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "no workload has been warned")
+	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "Workloads warned 0")
 
 	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
 	w.IdleLooked(webtest.Now.Add(-time.Hour))

@@ -37,13 +37,22 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	}
 	doc = read(t, w.Get(webtest.Eli, "/admin/prices"), http.StatusOK)
 	wantText(t, doc, "prices-effective", "MIG slice 10 GB", "/h")
+	if first := part(doc, "prices").Find("section").First(); first.AttrOr("data-test", "") != "prices-effective" {
+		t.Error("want what each size costs now before the list that makes it")
+	}
+	wantAbsent(t, doc, "prices-ended")
 	wantAbsent(t, doc, "price-form")
 	wantAbsent(t, doc, "price-end")
 
 	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList()[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
-	wantText(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "ended")
+	doc = read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
+	wantText(t, doc, "price", "ended")
+	fold := part(doc, "prices-ended")
+	if In(fold, "price").Length() != 1 || !strings.Contains(textOf(fold), "1 ended price") {
+		t.Errorf("want what is over folded, got %q", textOf(fold))
+	}
 	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"},
 		"amount": {"8"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)

@@ -29,6 +29,9 @@ func TestAQuotaIsATable(t *testing.T) {
 		!strings.Contains(got, "All other sizes") {
 		t.Errorf("want what counts without an entry beside the field, got %q", got)
 	}
+	if got := textOf(In(row, "limit-source")); got != "from configuration" {
+		t.Errorf("want where the limit comes from, got %q", got)
+	}
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"2"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/tenants/edit", form), http.StatusUnprocessableEntity)
 	wantText(t, doc, "form-errors", "“h100”")
@@ -66,5 +69,9 @@ func TestAQuotaSaysWhomItStops(t *testing.T) {
 	if e, err := w.Tenants.Entry(w.Actor(webtest.Dora), "speech"); err != nil || e.QuotaOf("h100") != 2 ||
 		e.QuotaOf("cpu") != 3 {
 		t.Errorf("want the limits saved, got %v %v", e.Quota, err)
+	}
+	doc = read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=speech"), http.StatusOK)
+	if got := textOf(In(part(doc, "limit-cpu").Closest("tr"), "limit-source")); got != "override; configuration: 2" {
+		t.Errorf("want it told apart from a limit of the configuration, got %q", got)
 	}
 }

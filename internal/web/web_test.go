@@ -185,6 +185,19 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	wantText(t, doc, "event-entries", "26, 27, 28")
 	wantText(t, doc, "event", "26–28")
 	wantText(t, doc, "outcome", "OK")
+	if part(doc, "outcome").HasClass("gp-state") {
+		t.Error("what went well stands out like a refusal")
+	}
+	made := url.Values{"panel": {"workload"}, "subject": {"w-train-resnet"}, "lasts": {"1d"}}
+	read(t, w.Post(webtest.Anna, "/embeds", made), http.StatusOK)
+	if e := w.Record(); e[len(e)-1].Kind != audit.EmbedCreated || e[len(e)-1].Tenant != "vision" {
+		t.Errorf("want the team of a workload with its embed address, got %+v", e[len(e)-1])
+	}
+	part(doc, "event").Each(func(_ int, row *goquery.Selection) {
+		if text := textOf(row); strings.Contains(text, "train-resnet (e-") && !strings.Contains(text, "Vision") {
+			t.Errorf("want the team of the workload, got %q", text)
+		}
+	})
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
 	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
 	wantText(t, none, "empty", "No matches for the filter")

@@ -24,7 +24,7 @@ func row(r RowModel) templ.Component {
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Head: true, Text: r.What, Label: say.S("workload.event_what")}, nil)
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("audit.col_outcome")}, ui.State(r.Outcome))
+			ui.WriteCell(h, ui.CellModel{Label: say.S("audit.col_outcome")}, r.outcome())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_detail")}, r.detail())
 			h.Raw(" ")
@@ -35,6 +35,20 @@ func row(r RowModel) templ.Component {
 		if r.more() {
 			r.writeMore(h)
 		}
+	})
+}
+
+// outcome stands out only where something was refused or failed.
+func (r RowModel) outcome() templ.Component {
+	if r.Outcome.Kind != ui.OK {
+		return ui.State(r.Outcome)
+	}
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-subtle"`)
+		h.Attr("data-test", r.Outcome.Test)
+		h.Raw(">")
+		h.Text(r.Outcome.Word)
+		h.Raw("</span>")
 	})
 }
 

@@ -41,7 +41,9 @@ type DelegationModel struct {
 	From  ui.TimeModel
 	Until ui.TimeModel
 	Now   bool   // it counts; else it comes later
+	Left  string // how long until it begins or ends
 	End   string // address that ends it; "" for somebody else's
+	Open  string // page of what one decides in that place; "" for one's own, and before it counts
 }
 
 // header has a button that unfolds the form.
@@ -116,7 +118,7 @@ func Delegations(m DelegationsModel) templ.Component {
 					var templ_7745c5c3_Var4 string
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(m.Why)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 56, Col: 49}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 58, Col: 49}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -272,7 +274,7 @@ func periods(id, title, none string, rows []DelegationModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(none)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 85, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/delegations.templ`, Line: 87, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -406,6 +408,17 @@ func periods(id, title, none string, rows []DelegationModel) templ.Component {
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
+								if r.Open != "" {
+									templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("delegation.review"), Href: r.Open,
+										Kind: ui.Secondary, Small: true, Test: "delegation-open"}).Render(ctx, templ_7745c5c3_Buffer)
+									if templ_7745c5c3_Err != nil {
+										return templ_7745c5c3_Err
+									}
+								}
+								templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
+								if templ_7745c5c3_Err != nil {
+									return templ_7745c5c3_Err
+								}
 								if r.End != "" {
 									templ_7745c5c3_Err = ui.PostButton(ui.PostButtonModel{Action: r.End, Button: ui.ButtonModel{
 										Label: ui.L(ctx).S("delegation.end"), Kind: ui.DangerSecondary, Small: true,
@@ -440,12 +453,20 @@ func periods(id, title, none string, rows []DelegationModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: title, Fill: true, Test: id}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: title, Actions: zone(len(rows)), Fill: true, Test: id}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+// zone says whose clocks the times of rows are by; nothing where there are none.
+func zone(rows int) []ui.ActionModel {
+	if rows == 0 {
+		return nil
+	}
+	return []ui.ActionModel{{Other: ui.Zone()}}
 }
 
 func nameForm(m NameModel, path, find string) templ.Component {
@@ -486,7 +507,7 @@ func nameForm(m NameModel, path, find string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -495,7 +516,7 @@ func nameForm(m NameModel, path, find string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -504,7 +525,7 @@ func nameForm(m NameModel, path, find string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " <div class=\"gp-actions\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " <div class=\"gp-actions\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -513,7 +534,7 @@ func nameForm(m NameModel, path, find string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -530,9 +551,11 @@ func nameForm(m NameModel, path, find string) templ.Component {
 
 func periodState(ctx context.Context, d DelegationModel) ui.StateModel {
 	if d.Now {
-		return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("delegation.now"), Test: "state"}
+		return ui.StateModel{Kind: ui.OK, Word: ui.L(ctx).S("delegation.now"), Test: "state",
+			Detail: ui.L(ctx).S("delegation.ends_in", "Time", d.Left)}
 	}
-	return ui.StateModel{Kind: ui.Waiting, Word: ui.L(ctx).S("delegation.later"), Test: "state"}
+	return ui.StateModel{Kind: ui.Waiting, Word: ui.L(ctx).S("delegation.later"), Test: "state",
+		Detail: ui.L(ctx).S("delegation.begins_in", "Time", d.Left)}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -9,7 +9,6 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -35,12 +34,12 @@ type LimitModel struct {
 	Code  string // what programs call it; "" for every other size
 	Used  int
 	Limit int // that counts now
-	// InForce is that limit in words; "" where there is none.
-	InForce string
-	Value   string
-	Error   string
-	From    string // who set the limit that counts
-	Held    bool   // what is held can be told
+	Value string
+	Error string
+	From  string // where the limit that counts comes from
+	// Overrides says that it is another than that of the configuration.
+	Overrides bool
+	Held      bool // what is held can be told
 }
 
 // Quota is the part of the form that says how many.
@@ -72,7 +71,7 @@ func Quota(m QuotaModel) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.field_quota"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 41, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 40, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -97,7 +96,7 @@ func Quota(m QuotaModel) templ.Component {
 			var templ_7745c5c3_Var3 string
 			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.quota_lead"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 47, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 46, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -163,7 +162,7 @@ func Quota(m QuotaModel) templ.Component {
 					var templ_7745c5c3_Var6 string
 					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("tenants.quota_clusters_lead"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 56, Col: 83}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 55, Col: 83}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {
@@ -245,7 +244,7 @@ func moreLimits(test, title string, open bool) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.ResolveAttributeValue(test)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 70, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 69, Col: 73}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var8)
 		if templ_7745c5c3_Err != nil {
@@ -266,7 +265,7 @@ func moreLimits(test, title string, open bool) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 75, Col: 39}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 74, Col: 39}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -411,16 +410,8 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if !fresh {
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Text: cmp.Or(r.InForce, "–"), Label: ui.L(ctx).S("tenants.col_in_force"),
-							Test: "in-force"}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, " ")
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Subtle: true, Text: r.From, Label: ui.L(ctx).S("tenants.col_source")}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Subtle: !r.Overrides, Text: r.From, Label: ui.L(ctx).S("tenants.col_source"),
+							Test: "limit-source"}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -449,8 +440,7 @@ func limitColumns(ctx context.Context, fresh bool) []ui.ColumnModel {
 		{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"},
 	}
 	if !fresh {
-		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_in_force")},
-			ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source")})
+		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source"), Width: "wide"})
 	}
 	return list
 }

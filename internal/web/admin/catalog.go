@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/sizes"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
@@ -55,9 +56,11 @@ func (w *Pages) catalogView(k page.Call, list offer.List, problem error) (page.V
 	}
 	m.Findings = findings(say, o, list, may)
 	if list == offer.Sizes {
-		m.Table.Rows, m.Table.Part = w.sizeRows(k, o, may)
+		if m.Table.Rows, m.Table.Part, err = w.sizeRows(k, o, may); err != nil {
+			return page.View{}, err
+		}
 	} else {
-		m.Table.Rows, m.Table.Part = imageRows(k, o, may)
+		m.Table.Rows, m.Table.Part = w.imageRows(k, o, may)
 	}
 	if here := page.ListOf(k, catalogPath(list), entryOrders, "q").Here(); here != catalogPath(list) {
 		for _, row := range m.Table.Rows {
@@ -175,7 +178,7 @@ func partOf[T any](k page.Call, list offer.List, all []T, text func(T) string, k
 		k.Words.S("sizes.title_"+string(list)), rows, keys)
 }
 
-func sizeKeys(say page.Words) map[string]page.Key[placed[offer.SizeState]] {
+func sizeKeys(say page.Words, running map[string]int) map[string]page.Key[placed[offer.SizeState]] {
 	type row = placed[offer.SizeState]
 	return map[string]page.Key[row]{
 		"entry": page.ByText(func(p row) string { return say.SizeTitle(p.entry.Size) }),
@@ -185,7 +188,7 @@ func sizeKeys(say page.Words) map[string]page.Key[placed[offer.SizeState]] {
 		}),
 		"price": page.ByNumber(func(p row) int64 { return p.entry.Size.PricePerHour.Minor }),
 		"free":  page.ByKnown(func(p row) (int, bool) { return p.entry.Fit.Free, p.entry.Fit.Known }),
-		"held":  page.ByNumber(func(p row) int { return p.entry.InUse }),
+		"held":  page.ByNumber(func(p row) int { return running[p.entry.Size.Name] }),
 	}
 }
 
@@ -201,11 +204,25 @@ func imageKeys(say page.Words) map[string]page.Key[placed[offer.ImageState]] {
 	}
 }
 
-func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel) {
+// runningBySize counts the workloads that hold their size now; those that are stopped keep it without taking anything.
+func (w *Pages) runningBySize(k page.Call) (map[string]int, error) {
+	items, err := w.Workloads.Living(k.Ctx, k.Actor, func(i *workload.Workload) bool { return i.Holds() })
+	running := map[string]int{}
+	for _, item := range items {
+		running[item.Size.Name]++
+	}
+	return running, err
+}
+
+func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel, error) {
 	say := k.Words
+	running, err := w.runningBySize(k)
+	if err != nil {
+		return nil, ui.ListModel{}, err
+	}
 	part, list := partOf(k, offer.Sizes, o.Sizes, func(s offer.SizeState) string {
 		return strings.Join([]string{s.Size.Name, say.SizeTitle(s.Size), s.Size.Accelerator.Resource}, " ")
-	}, sizeKeys(say))
+	}, sizeKeys(say, running))
 	var rows []sizes.RowModel
 	for _, p := range part {
 		s := p.entry
@@ -217,7 +234,10 @@ func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowMo
 			What: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)), Isolation: string(s.Size.Isolation),
 			Price: say.MoneyPerHour(s.Size.PricePerHour),
 			Teams: strings.Join(s.Size.Tenants, ", "), Clusters: strings.Join(s.Size.Clusters, ", "),
-			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
+			NoTeam: !w.anyQuota(s.Size), Free: free, InUse: strconv.Itoa(running[s.Size.Name])}
+		if more := s.InUse - running[s.Size.Name]; more > 0 {
+			row.Stopped = say.S("sizes.stopped", "Count", more)
+		}
 		if a := s.Size.Accelerator; a.Model != "" && a.MemoryGiB > 0 {
 			row.Card = a.Model + ", " + say.Number(a.MemoryGiB) + " GiB"
 		} else {
@@ -233,7 +253,7 @@ func (w *Pages) sizeRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowMo
 		}
 		rows = append(rows, row)
 	}
-	return rows, list
+	return rows, list, nil
 }
 
 // anyQuota reports whether anybody could start a size: quotas are by size.
@@ -241,7 +261,7 @@ func (w *Pages) anyQuota(s catalog.Size) bool {
 	return slices.ContainsFunc(w.Site().Directory.Tenants, func(t tenant.Tenant) bool { return t.QuotaOf(s.Name) > 0 })
 }
 
-func imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel) {
+func (w *Pages) imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.ListModel) {
 	say := k.Words
 	part, list := partOf(k, offer.Images, o.Images, func(s offer.ImageState) string {
 		return strings.Join([]string{s.Image.Name, say.ImageTitle(s.Image), s.Image.Reference}, " ")
@@ -250,7 +270,8 @@ func imageRows(k page.Call, o offer.Overview, may bool) ([]sizes.RowModel, ui.Li
 	for _, p := range part {
 		s := p.entry
 		row := sizes.RowModel{Slug: page.Slug(s.Image.Name), Name: s.Image.Name, Title: say.ImageTitle(s.Image),
-			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Short: blocks.ShortReference(s.Image.Reference),
+			What: say.Say(i18n.T("kind." + string(s.Image.Kind))), Reference: s.Image.Reference,
+			Short: blocks.TaggedReference(s.Image.Reference), Scan: w.Site().Scans.Of(s.Image.Reference),
 			Teams: strings.Join(s.Image.Tenants, ", "), InUse: strconv.Itoa(s.InUse)}
 		row.State, row.Successor = entryState(s.Image.Hidden, s.Image.Deprecated)
 		if successor, ok := o.Catalog.Image(row.Successor); ok {

@@ -127,12 +127,8 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	v, m := w.idleView(k, r, idleFormFor(r), nil, nil)
-	if r.Settings.Any() {
-		ahead, err := w.Idle.Ahead(k.Ctx, k.Actor)
-		if err != nil {
-			return page.View{}, err
-		}
-		m.Now, m.Warned = aheadWords(k.Words, ahead), w.warned(k, ahead)
+	if m.Now, m.Warned, err = w.idleNow(k, r.Settings.Any()); err != nil {
+		return page.View{}, err
 	}
 	v.Body = idleview.Page(m)
 	return v, nil
@@ -140,6 +136,54 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 
 // mostWarned is how many of the warned workloads are named.
 const mostWarned = 5
+
+// idleNow is what idle GPUs cost, and whom the settings reach now. Who sees only a part of the workloads is told no
+// cost.
+func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.StackModel, err error) {
+	say := k.Words
+	m = &ui.TilesModel{Label: say.S("idle.title"), Lead: true}
+	if k.Actor.SeesAll() {
+		day, err := w.IdleCost(k)
+		if err != nil {
+			return nil, nil, err
+		}
+		cost := ui.TileModel{Label: say.S("platform.idle_day"), Href: page.FleetUsePath, Test: "idle-cost",
+			Unknown: day.Held == day.Unknown}
+		cost.Value, cost.Detail = day.Say(say)
+		m.Items = append(m.Items, cost)
+	}
+	if set {
+		ahead, err := w.Idle.Ahead(k.Ctx, k.Actor)
+		if err != nil {
+			return nil, nil, err
+		}
+		warned = w.warned(k, ahead)
+		m.Items = append(m.Items, warnedTiles(say, ahead, warned)...)
+	}
+	if len(m.Items) == 0 {
+		return nil, nil, nil
+	}
+	if len(warned) < 2 {
+		warned = nil // the tiles name it
+	}
+	return m, warned, nil
+}
+
+// warnedTiles are how many were warned, and which of them stops next.
+func warnedTiles(say page.Words, n idle.Ahead, warned []ui.StackModel) []ui.TileModel {
+	count := ui.TileModel{Label: say.S("idle.tile_warned"), Value: say.Number(float64(n.Warned)), Test: "idle-warned"}
+	if n.Next.IsZero() {
+		if len(warned) == 1 {
+			count.Detail, count.Href = warned[0].Title, warned[0].Href
+		}
+		return []ui.TileModel{count}
+	}
+	next := ui.TileModel{Label: say.S("idle.tile_next"), Value: page.ClockOn(say, n.Next), Test: "idle-next"}
+	if len(warned) > 0 {
+		next.Detail, next.Href = warned[0].Title+" · "+warned[0].Detail, warned[0].Href
+	}
+	return []ui.TileModel{count, next}
+}
 
 // warned names the workloads that were warned, the next to stop first.
 func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel) {
@@ -150,18 +194,6 @@ func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel) {
 		}
 	}
 	return list
-}
-
-// aheadWords say whom the settings reach now.
-func aheadWords(say page.Words, n idle.Ahead) string {
-	switch {
-	case n.Warned == 0:
-		return say.S("idle.ahead_none")
-	case n.Stopped == 0:
-		return say.S("idle.ahead", "Count", n.Warned)
-	}
-	return say.S("idle.ahead", "Count", n.Warned) + " " + say.S("idle.ahead_stop", "Count", n.Stopped, "At",
-		page.ClockOn(say, n.Next))
 }
 
 func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) (page.View,

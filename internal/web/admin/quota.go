@@ -95,18 +95,17 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 		limit := e.QuotaOf(name)
 		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
 			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
-			InForce: limitWords(say, limit), From: limitSource(say, e, name)}
+			From: limitSource(say, e, name), Overrides: overrides(e, name)}
 		if _, cluster := tenant.ParseQuotaKey(name); cluster != "" { // without an entry there is no limit there
 			_, l.Held = held[name]
 			if _, listed := e.Quota[name]; !listed {
-				l.Limit, l.InForce, l.From = l.Used, "", say.S("tenants.limit_unlimited")
+				l.Limit, l.From = l.Used, say.S("tenants.limit_unlimited")
 			}
 		}
 		return l
 	}
 	every := row(tenant.EverySize, say.S("tenants.every_size"))
 	every.Code, every.Held, every.Limit = "", false, 0
-	every.InForce = limitWords(say, e.Quota[tenant.EverySize])
 	m.Rows = []tenants.LimitModel{every}
 	add := func(list []ui.OptionModel, rest *[]tenants.LimitModel) {
 		for _, s := range list {
@@ -165,24 +164,37 @@ func (w *Pages) quotaSizes(say page.Words, f tenantForm) (sizes, onClusters []ui
 	return sizes, onClusters
 }
 
-// limitSource says who set the limit that counts.
-func limitSource(say page.Words, e tenant.Entry, size string) string {
-	n, listed := e.Quota[size]
-	configured, inConfig := 0, false
+// configuredLimit is the limit of a size that the configuration has.
+func configuredLimit(e tenant.Entry, size string) (n int, there bool) {
 	if e.Configured != nil {
-		configured, inConfig = e.Configured.Quota[size]
+		n, there = e.Configured.Quota[size]
 	}
+	return n, there
+}
+
+// overrides reports whether the limit of a size is another than that of the configuration. Only such limits are saved:
+// one that is typed as the configuration has it follows its later changes.
+func overrides(e tenant.Entry, size string) bool {
+	n, listed := e.Quota[size]
+	configured, there := configuredLimit(e, size)
+	return listed && there && n != configured
+}
+
+// limitSource says where the limit that counts comes from, and what it is where the field beside it is empty.
+func limitSource(say page.Words, e tenant.Entry, size string) string {
+	configured, there := configuredLimit(e, size)
+	_, listed := e.Quota[size]
 	switch {
-	case listed && inConfig && n == configured:
-		return say.S("tenants.from_config")
-	case listed && inConfig:
-		return say.S("tenants.limit_over", "Limit", configured)
+	case overrides(e, size):
+		return say.S("tenants.limit_over", "Limit", limitWords(say, configured))
+	case listed && there:
+		return say.S("tenants.limit_config")
 	case listed:
 		return say.S("tenants.limit_here")
 	case size == tenant.EverySize:
 		return say.S("tenants.limit_none")
 	}
-	return say.S("tenants.every_size")
+	return say.S("tenants.limit_rest", "Limit", limitWords(say, e.QuotaOf(size)))
 }
 
 // limitWords is a limit, and that none is allowed where it is zero.

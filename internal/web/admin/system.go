@@ -39,6 +39,10 @@ func systemBody(say page.Words, s doctor.Status) systemview.BodyModel {
 	if !s.CheckedAt.IsZero() {
 		m.Checked = new(say.Ago(s.CheckedAt))
 	}
+	if m.Counts != nil && m.Checked != nil && !s.Checking {
+		last := &m.Counts.Items[len(m.Counts.Items)-1]
+		last.Rests = &ui.AgeModel{Source: say.S("system.checked"), Time: *m.Checked}
+	}
 	if s.Checking {
 		m.Busy = &ui.BusyModel{Words: say.S("system.checking"), ID: "system-busy"}
 	}
@@ -127,10 +131,14 @@ func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
 	if f.Process != "" {
 		where = strings.Trim(where+" · "+say.S("system.in_process", "Name", f.Process), " ·")
 	}
-	return systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
+	m := systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
 		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
 		Detail: where}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
 		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
+	if f.Check == "series" && m.Bad {
+		m.More = &systemview.LinkModel{Label: say.S("system.more_series"), Href: page.MetricsPath}
+	}
+	return m
 }
 
 func processModel(say page.Words, r doctor.Report) systemview.ProcessModel {

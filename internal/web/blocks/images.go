@@ -15,6 +15,12 @@ func ImageTitle(say page.Words, i catalog.Image) string {
 	return say.ImageTitle(i)
 }
 
+// TaggedReference leaves the digest out: a registry, a repository and a tag.
+func TaggedReference(reference string) string {
+	name, _, _ := strings.Cut(reference, "@")
+	return name
+}
+
 // ShortReference leaves the digest out, and the registry: the copy button has it all.
 func ShortReference(reference string) string {
 	name, _, _ := strings.Cut(reference, "@")

@@ -213,7 +213,10 @@ func (w *Pages) made(say page.Words, list usage.PriceList, h heldSize, at time.T
 	return strings.Join(words, " + ")
 }
 
-// partOf is how often a price counts: "" once, " / 7" for a seventh.
+// parts is into how many parts a card is cut at most.
+const parts = 16
+
+// partOf is how often a price counts: "" once, " / 7" for a seventh, " × 3 / 7" for three of them.
 func partOf(say page.Words, n float64) string {
 	whole := func(n float64) bool { return n > 0 && math.Abs(n-math.Round(n)) < 1e-4 }
 	switch {
@@ -223,6 +226,11 @@ func partOf(say page.Words, n float64) string {
 		return " / " + strconv.Itoa(int(math.Round(1/n)))
 	case whole(n):
 		return " × " + strconv.Itoa(int(math.Round(n)))
+	}
+	for of := 2; of <= parts; of++ {
+		if whole(n * float64(of)) {
+			return " × " + strconv.Itoa(int(math.Round(n*float64(of)))) + " / " + strconv.Itoa(of)
+		}
 	}
 	return " × " + ui.Number(say.Localizer, n, 3)
 }

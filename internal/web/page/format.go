@@ -208,6 +208,9 @@ func (w Words) Text(t i18n.Text) string {
 func (w Words) argument(name string, value any) any {
 	switch v := value.(type) {
 	case i18n.Text:
+		if number, currency, is := usage.MoneyOf(v); is {
+			return w.marked(w.Say(number), currency)
+		}
 		return w.Text(v)
 	case float64:
 		if name == "Count" {

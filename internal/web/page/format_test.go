@@ -88,6 +88,8 @@ func TestTextsOfRulesBecomeReadable(t *testing.T) {
 			"Enter a duration with its unit, such as 8h, 90m or 2d."},
 		"a text in a text": {i18n.T("workload.moved", "From", i18n.T("state.queued"), "To",
 			i18n.T("state.running")), "Queued → Running"},
+		"money in a text": {i18n.T("budget.removed", "Before", usage.Money{Minor: 50_000, Currency: "EUR"}.Text()),
+			"Was €500.00 per month."},
 		"nothing":                     {i18n.Text{}, ""},
 		"an administrator's own word": {i18n.Literal("Ask Carla first."), "Ask Carla first."},
 	}

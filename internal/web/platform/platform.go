@@ -39,9 +39,7 @@ const overviewEvery = 15 * time.Second
 type overview struct {
 	at     time.Time
 	month  usage.Sum // of everybody
-	idle   usage.Money
-	held   int // workloads on GPUs
-	unsaid int // of them, those whose use nobody knows
+	idle   blocks.IdleDay
 	levels health.LevelCount
 	books  []budget.Status
 	pools  []license.PoolOverview
@@ -75,17 +73,8 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 		return o, err
 	}
 	o.month = statement.Total()
-	holders, err := w.HoldersSeen(k)
-	if err != nil {
+	if o.idle, err = w.IdleCost(k); err != nil {
 		return o, err
-	}
-	for _, h := range holders {
-		o.held++
-		if money, known := h.Unused(); known {
-			o.idle = o.idle.Add(money)
-		} else {
-			o.unsaid++
-		}
 	}
 	for _, name := range w.Site().Clusters {
 		r, err := w.Quarantine.Report(k.Ctx, k.Actor, name)
@@ -309,17 +298,9 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 }
 
 func moneyModel(say page.Words, o overview) platformview.MoneyModel {
-	m := platformview.MoneyModel{Title: say.S("platform.idle_day"), Value: say.Money(o.idle), Href: page.FleetUsePath,
-		Detail: say.S("platform.idle_day_detail", "Count", o.held), Month: say.S("platform.month"),
-		Cost: say.Monies(o.month.Cost), Idle: "–", Mean: "–", MonthHref: page.UsageAllPath}
-	switch {
-	case o.held == 0:
-		m.Value, m.Detail = "–", say.S("platform.nothing_held")
-	case o.unsaid == o.held:
-		m.Value, m.Detail = say.S("web.unknown"), say.S("platform.no_metrics")
-	case o.unsaid > 0:
-		m.Detail = say.S("platform.idle_day_part", "Count", o.held, "Unknown", o.unsaid)
-	}
+	m := platformview.MoneyModel{Title: say.S("platform.idle_day"), Href: page.FleetUsePath,
+		Month: say.S("platform.month"), Cost: say.Monies(o.month.Cost), Idle: "–", Mean: "–", MonthHref: page.UsageAllPath}
+	m.Value, m.Detail = o.idle.Say(say)
 	if use := blocks.CardUse(say, o.month); use != nil { // nil: no GPU was allocated this month
 		m.Idle, m.Mean, m.Note = use.Idle, use.Mean, use.Note
 		if !o.month.Use.Known() {

@@ -67,7 +67,11 @@ func (w *Pages) delegationsView(k page.Call, form delegationForm, problems []fau
 		m.Mine = append(m.Mine, row)
 	}
 	for _, p := range others {
-		m.Others = append(m.Others, periodModel(say, p, p.Name))
+		row := periodModel(say, p, p.Name)
+		if row.Now {
+			row.Open = page.ApprovalsPath
+		}
+		m.Others = append(m.Others, row)
 	}
 	if may := w.Delegations.May(k.Actor); may != nil {
 		m.Why = say.Text(fault.As(may).Sentence)
@@ -96,7 +100,13 @@ func (w *Pages) nameForm(k page.Call, form delegationForm, problems []fault.Fiel
 }
 
 func periodModel(say page.Words, p delegation.Delegation, name string) requests.DelegationModel {
-	return requests.DelegationModel{Name: name, From: say.At(p.From), Until: say.At(p.Until), Now: p.Counts(say.Now)}
+	m := requests.DelegationModel{Name: name, From: say.At(p.From), Until: say.At(p.Until), Now: p.Counts(say.Now)}
+	next := p.From
+	if m.Now {
+		next = p.Until
+	}
+	m.Left = say.Duration(next.Sub(say.Now))
+	return m
 }
 
 func (w *Pages) delegationCreate(c echo.Context) error {

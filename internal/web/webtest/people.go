@@ -304,8 +304,11 @@ func (w *World) embed(list []embed.Embed) {
 	for _, e := range list {
 		created := audit.By(w.Actor(Anna), audit.EmbedCreated, e.CreatedAt)
 		created.Detail = i18n.T("embed.audit", "Panel", string(e.Panel), "Subject", e.Title, "ID", e.ID)
-		if e.Panel == embed.Workload {
-			created.Workload = e.Subject
+		switch e.Panel {
+		case embed.Workload:
+			created.Workload, created.Tenant = e.Subject, w.Work(workload.ID(e.Subject)).Tenant
+		case embed.Team:
+			created.Tenant = e.Subject
 		}
 		check(w.CreateEmbed(bg, e, len(embeds), created))
 	}

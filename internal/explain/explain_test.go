@@ -742,7 +742,7 @@ func TestSentencesSayTheSizeInBothLanguages(t *testing.T) {
 	text := i18n.T("explain.in_use", "Size", "MIG slice 10 GB", "Count", 56)
 	want := map[string]string{
 		"en": "All MIG slice 10 GB are in use (56 of 56). It starts when one is released.",
-		"de": "Alle 56 MIG slice 10 GB sind vergeben. Er startet, sobald eines frei wird.",
+		"de": "Alle 56 MIG slice 10 GB sind belegt. Der Workload startet, sobald eine frei wird.",
 	}
 	for lang, words := range want {
 		if diff := cmp.Diff(words, say[lang].Say(text)); diff != "" {

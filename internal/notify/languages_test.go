@@ -341,8 +341,8 @@ func TestNumbersAndTimesAreThoseOfTheLanguage(t *testing.T) {
 	for lang, want := range map[string][]string{
 		"en": {"November 2026", "1,234.56 EUR of 12,345.67 EUR", "for 1 d 2 h.", "at 21 Nov 2026, 14:02 UTC",
 			"ends at 21 Nov 2026, 12:00 UTC"},
-		"de": {"November 2026", "1.234,56 EUR von 12.345,67 EUR", "seit 1 T. 2 Std. nicht", "um 21. Nov. 2026, 14:02 Uhr UTC",
-			"endet um 21. Nov. 2026, 12:00 Uhr UTC"},
+		"de": {"November 2026", "1.234,56 EUR von 12.345,67 EUR", "seit 1 d 2 h ungenutzt", "um 21. Nov. 2026, 14:02 UTC",
+			"endet um 21. Nov. 2026, 12:00 UTC"},
 		"zh": {"2026 年 11 月的预算", "12,345.67 EUR 中还剩 1,234.56 EUR", "已有 1 天 2 小时 没有", "于 2026 年 11 月 21 日 14:02 UTC 停止",
 			"于 2026 年 11 月 21 日 12:00 UTC 结束"},
 		"ko": {"2026년 11월 예산", "12,345.67 EUR 중 1,234.56 EUR", "1일 2시간 동안", "2026년 11월 21일 14:02 UTC에 중지",

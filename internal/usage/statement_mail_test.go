@@ -208,8 +208,8 @@ func TestTotalsInWords(t *testing.T) {
 		"GPUs, half of their use known": {[]Line{line(whole, 8, measured), line(slice, 2, measured)},
 			"1,234.50 EUR for 2026-02. GPU time: 8.0 h H100 80GB · Whole GPU, 2.0 h H100 80GB · MIG 1g.10gb. Cost of idle " +
 				"GPUs: 308.63 EUR, based on 50 % of the time with known utilization.",
-			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. Kosten " +
-				"ungenutzter GPUs: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
+			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. " +
+				"Leerlaufkosten: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
 		"no GPU": {[]Line{line(Kind{Technology: "cpu", Known: true}, 1, cpu)}, "123.45 EUR for 2026-02.",
 			"123,45 EUR für 2026-02."},
 		"storage and seats": {[]Line{line(Kind{Technology: StorageSize, Known: true}, 730, storage),
@@ -219,7 +219,7 @@ func TestTotalsInWords(t *testing.T) {
 		"two currencies, of which one is for nothing idle": {[]Line{line(whole, 1, measured), line(whole, 1, dollars)},
 			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, " +
 				"based on 25 % of the time with known utilization.",
-			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Kosten ungenutzter GPUs: 30,86 EUR, " +
+			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Leerlaufkosten: 30,86 EUR, " +
 				"soweit die Auslastung bekannt ist, nämlich für 25 % der Zeit."},
 		"a site without prices, and a size that is gone": {[]Line{line(Kind{}, 3, free)},
 			"Nothing is charged for 2026-02. GPU time: 3.0 h Unknown type.",

@@ -183,7 +183,7 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 		t.Error("what was answered is not kept")
 	}
 	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, ask, nil)), http.StatusOK)
-	wantText(t, german, "ways", "empfohlen", "hier nicht", "Ein Instanztyp mit eigenen Karten")
+	wantText(t, german, "ways", "empfohlen", "ungeeignet", "Ein Instanztyp mit eigenen Karten")
 	if part(read(t, w.Get(webtest.Anna, "/start/size?work=inference"), http.StatusOK), "ways").Length() != 0 {
 		t.Error("nobody asked for a platform")
 	}

@@ -25,15 +25,15 @@ func TestDuration(t *testing.T) {
 		d      time.Duration
 		en, de string
 	}{
-		"nothing":                     {0, "0 s", "0 Sek."},
-		"seconds":                     {45 * time.Second, "45 s", "45 Sek."},
-		"almost a minute is a minute": {59*time.Second + 700*time.Millisecond, "1 min", "1 Min."},
-		"minutes":                     {12*time.Minute + 10*time.Second, "12 min", "12 Min."},
-		"hours and minutes":           {2*time.Hour + 10*time.Minute, "2 h 10 min", "2 Std. 10 Min."},
-		"whole hours":                 {8 * time.Hour, "8 h", "8 Std."},
-		"days and hours":              {76 * time.Hour, "3 d 4 h", "3 T. 4 Std."},
-		"more than a week is days":    {12*24*time.Hour + 5*time.Hour, "12 d", "12 T."},
-		"59 min 40 s is a whole hour": {59*time.Minute + 40*time.Second, "1 h", "1 Std."},
+		"nothing":                     {0, "0 s", "0\u00a0s"},
+		"seconds":                     {45 * time.Second, "45 s", "45\u00a0s"},
+		"almost a minute is a minute": {59*time.Second + 700*time.Millisecond, "1 min", "1\u00a0min"},
+		"minutes":                     {12*time.Minute + 10*time.Second, "12 min", "12\u00a0min"},
+		"hours and minutes":           {2*time.Hour + 10*time.Minute, "2 h 10 min", "2\u00a0h 10\u00a0min"},
+		"whole hours":                 {8 * time.Hour, "8 h", "8\u00a0h"},
+		"days and hours":              {76 * time.Hour, "3 d 4 h", "3\u00a0d 4\u00a0h"},
+		"more than a week is days":    {12*24*time.Hour + 5*time.Hour, "12 d", "12\u00a0d"},
+		"59 min 40 s is a whole hour": {59*time.Minute + 40*time.Second, "1 h", "1\u00a0h"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTimes(t *testing.T) {
 			At(english, noon.Add(130*time.Minute), noon, time.UTC),
 		},
 		"in the past, in German": {
-			TimeModel{"2026-11-21T11:48:00Z", "21. Nov. 2026, 11:48 Uhr UTC", "vor 12 Min.", TimeRelative},
+			TimeModel{"2026-11-21T11:48:00Z", "21. Nov. 2026, 11:48 UTC", "vor 12\u00a0min", TimeRelative},
 			At(german, noon.Add(-12*time.Minute), noon, time.UTC),
 		},
 		"just now": {

@@ -32,7 +32,7 @@ type Replicas struct {
 type UnreadyReplica struct {
 	Pod    string `json:"pod"`
 	Node   string `json:"node,omitempty" doc:"Absent while it waits for one"`
-	Reason string `json:"reason,omitempty" doc:"In plain words; absent where nobody knows"`
+	Reason string `json:"reason,omitempty" doc:"In plain words; absent where nobody knows, and beyond the first ten"`
 }
 
 // Scaling is how the number of replicas of an endpoint follows its load.
@@ -92,15 +92,12 @@ func replicasView(w workload.Workload, l *i18n.Localizer) Replicas {
 	if w.Desired == workload.WantRunning {
 		v.Ready = w.Observed.ReadyReplicas()
 	}
-	if v.Ready == 0 {
-		return v // the workload's own reason says it
+	for _, p := range w.Unready() {
+		v.Unready = append(v.Unready, UnreadyReplica{Pod: p.Pod, Node: p.Node, Reason: l.Say(p.Reason)})
 	}
-	for _, p := range w.Observed.Pods {
-		if !p.Ready {
-			v.Unready = append(v.Unready, UnreadyReplica{Pod: p.Pod, Node: p.Node, Reason: l.Say(p.Reason)})
-		}
+	if v.Ready > 0 { // else the workload's own reason says it
+		v.Missing = l.Say(w.Observed.Missing)
 	}
-	v.Missing = l.Say(w.Observed.Missing)
 	return v
 }
 

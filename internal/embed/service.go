@@ -177,9 +177,11 @@ func (s *Service) event(ctx context.Context, a identity.Actor, kind audit.Kind, 
 	switch e.Panel {
 	case Workload:
 		event.Workload = e.Subject
-		if item, err := s.o.Workloads.Get(ctx, a, workload.ID(e.Subject)); err == nil { // it may be gone when it is revoked
-			event.Tenant = item.Tenant
+		item, err := s.o.Workloads.Get(ctx, a, workload.ID(e.Subject))
+		if err != nil { // ended, or no longer the maker's to see: the address is revoked all the same, without its team
+			return event
 		}
+		event.Tenant = item.Tenant
 	case Team:
 		event.Tenant = e.Subject
 	}

@@ -55,14 +55,21 @@ func (m *Map) Changes(before, now Paint, nodes []int) []Change {
 	return all
 }
 
-// Count is how often each color is there on some nodes: cards and slices as they are drawn.
-func (m *Map) Count(p Paint, nodes []int, colors int) []int {
-	count := make([]int, colors)
+// Tally is how much there is of one color.
+type Tally struct {
+	Drawn int     // cards and slices
+	GPUs  float64 // the same weighed by cards: a slice is its part of one
+}
+
+// Count is how much there is of each color on some nodes.
+func (m *Map) Count(p Paint, nodes []int, colors int) []Tally {
+	count := make([]Tally, colors)
 	for _, i := range nodes {
 		for j := range m.Nodes[i].Cards {
 			c := &m.Nodes[i].Cards[j]
-			for _, color := range p.Of(c) {
-				count[color]++
+			for k, color := range p.Of(c) {
+				count[color].Drawn++
+				count[color].GPUs += float64(c.Parts[k].Size) / float64(max(1, c.Whole))
 			}
 		}
 	}

@@ -45,29 +45,34 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedOb
 	if t.terminal && w.Desired == workload.WantRunning && !obs.Ready {
 		obs.Failed = true
 	}
-	l.explainReplicas(obs, w, m, t)
 }
 
 // mostExplained bounds the replicas of one endpoint whose reasons are kept; more have hardly ever more causes.
 const mostExplained = 10
 
-// explainReplicas says of an endpoint that answers why other replicas of it do not.
-func (l *loop) explainReplicas(obs *workload.Observation, w workload.Workload, m ownedObjects, t applyError) {
+// explainReplicas says of an endpoint that answers why other replicas of it do not, and why there are too few.
+func (l *loop) explainReplicas(obs *workload.Observation, w workload.Workload, m ownedObjects) {
 	if m.deployment == nil || !obs.Ready || w.Desired != workload.WantRunning {
 		return
 	}
-	explained := 0
+	staying, explained := 0, 0
 	for i, r := range obs.Pods {
+		if r.Leaving {
+			continue
+		}
+		staying++
 		if r.Ready || explained == mostExplained {
 			continue
 		}
 		at := slices.IndexFunc(m.pods, func(p *corev1.Pod) bool { return p.Name == r.Pod })
+		// what the API server has against a change of the workload explains no pod of before
 		alone := workload.Observation{At: obs.At, Node: r.Node}
-		obs.Pods[i].Reason = explain.Explain(l.facts(alone, w, m, m.pods[at], t)).Reason
+		obs.Pods[i].Reason = explain.Explain(l.facts(alone, w, m, m.pods[at], applyError{})).Reason
 		explained++
 	}
-	if len(m.pods) < w.Replicas.Want() {
-		obs.Missing = explain.Missing(l.facts(workload.Observation{At: obs.At}, w, m, nil, t))
+	if staying < w.Replicas.Want()+w.Replicas.Surge {
+		obs.Missing = explain.Missing(explain.Facts{Now: l.o.Now(), Workload: w,
+			OwnerEvents: l.eventsAbout(w.Namespace, m.uids()...)})
 	}
 }
 

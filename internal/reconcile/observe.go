@@ -141,7 +141,7 @@ func (m ownedObjects) replicas(w workload.Workload) (list []workload.Replica, sc
 	first := m.pod()
 	for _, p := range m.pods {
 		r := workload.Replica{Pod: p.Name, IP: p.Status.PodIP, Node: nodeOf(p), Ready: answers(p),
-			Revision: revisionOf(p.Labels), Worker: kube.Works(p.Labels)}
+			Revision: revisionOf(p.Labels), Worker: kube.Works(p.Labels), Leaving: p.DeletionTimestamp != nil || over(p)}
 		if p == first {
 			list = slices.Insert(list, 0, r)
 		} else {
@@ -199,6 +199,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects,
 	obs.Edits, obs.Route = l.edits.of(w, obs.At), l.routeOf(w)
 	obs.Autoscaler = l.autoscaler(w, m)
 	l.explain(&obs, w, m, t)
+	l.explainReplicas(&obs, w, m)
 	obs.Rollout = l.rollout(w, m, t)
 	return obs, true
 }
@@ -214,7 +215,7 @@ func describe(obs *workload.Observation, p *corev1.Pod) {
 
 // nodeOf is where a pod holds its GPU; "" for nowhere, also when it has ended.
 func nodeOf(p *corev1.Pod) string {
-	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+	if over(p) {
 		return ""
 	}
 	return p.Spec.NodeName

@@ -58,9 +58,11 @@ func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{Kind: "ReplicaSet", Name: set.Name, Namespace: namespace, UID: set.UID},
 		Reason:         "FailedCreate", Type: corev1.EventTypeWarning, LastTimestamp: metav1.NewTime(time.Now()),
 		Message: `pods "ep-a-1-x" is forbidden: exceeded quota: gpu-portal, requested: cpu=4, used: cpu=12, limited: cpu=12`}
-	add(set, pod("ep-a-1-answers"), pulls, crashes, refused)
+	evicted := pod("ep-a-1-evicted") // a ReplicaSet leaves it there, and it counts no more
+	evicted.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}
+	add(set, pod("ep-a-1-answers"), pulls, crashes, evicted, refused)
 	want := map[string]string{"ep-a-1-answers": "", "ep-a-1-pulls": "explain.registry_limit",
-		"ep-a-1-crashes": "explain.crash_code"}
+		"ep-a-1-crashes": "explain.crash_code", "ep-a-1-evicted": ""}
 	waittest.Until(t, "a reason for each", func() error {
 		o := w.store.Get(ep.ID).Observed
 		got := map[string]string{}
@@ -72,6 +74,9 @@ func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 		}
 		return nil
 	})
+	if got := w.store.Get(ep.ID).Unready(); len(got) != 2 {
+		t.Errorf("want the two that shall answer, got %+v", got)
+	}
 	if got := w.store.Get(ep.ID); got.State != workload.Running {
 		t.Errorf("want it to run with one replica, got %s %+v", got.State, got.Reason)
 	}

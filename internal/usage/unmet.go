@@ -52,7 +52,7 @@ func UnmetReasonOf(sentence i18n.Text) (UnmetReason, bool) {
 type UnmetRequest struct {
 	At     time.Time
 	Person string // id
-	Tenant string // for which it was asked; "" where nobody wrote it down
+	Tenant string // for which it was asked; "" where the asker was no member of it
 	Size   string
 	Reason UnmetReason
 	Waited time.Duration // of what was withdrawn or expired

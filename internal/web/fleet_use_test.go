@@ -316,9 +316,9 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	}
 	use := read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	wantAbsent(t, use, "legend-note")
-	wantText(t, use, "legend-sum", "GPUs and slices available")
+	wantText(t, use, "legend-sum", "GPUs available")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use?by=health"), http.StatusOK), "legend-sum",
-		"GPUs and slices healthy")
+		"GPUs healthy")
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {

@@ -81,8 +81,8 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision", "Available now", "1 of 2")
-	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "decided", "Carla Conti approved it",
-		"Carla Conti rejected it")
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "decided", "You approved it.",
+		"You rejected it.")
 	wantAbsent(t, doc, "decided") // the page is for something else
 }
 

@@ -188,3 +188,21 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 		t.Error("nobody asked for a platform")
 	}
 }
+
+// TestAProposalSaysWhatItTakes: a size that needs an approval, or for which others wait, says so as the start page does.
+func TestAProposalSaysWhatItTakes(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna,
+		"/start/size?tenant=vision&work=inference&model=Llama+3.1+8B&precision=fp16&sharing=tenants&lease=8h"), http.StatusOK)
+	whole := textOf(doc.Find("#advice li").FilterFunction(func(_ int, s *goquery.Selection) bool {
+		return strings.Contains(textOf(s), "Whole H100")
+	}))
+	for _, want := range []string{"Needs approval.", "1 workload ahead in the queue"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("want %q, got %q", want, whole)
+		}
+	}
+	if slice := textOf(doc.Find("#advice li").First()); strings.Contains(slice, "Needs approval") {
+		t.Errorf("want nothing of an approval at what starts at once, got %q", slice)
+	}
+}

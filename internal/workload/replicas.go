@@ -105,7 +105,10 @@ type Replica struct {
 	IP    string `json:"ip,omitempty"`
 	Node  string `json:"node,omitempty"` // where it holds its GPU; "" while it waits
 	Ready bool   `json:"ready"`
-	// Reason is why it does not answer while another replica does; zero where it does, or where none of them does.
+	// Leaving: it is being deleted or has ended, and counts no more.
+	Leaving bool `json:"leaving,omitempty"`
+	// Reason is why it does not answer while another replica of its endpoint does; zero where it does, where it leaves,
+	// and beyond the first ten that do not.
 	Reason i18n.Text `json:"reason,omitzero"`
 	// Revision is what it runs.
 	Revision int `json:"revision,omitempty"`
@@ -137,6 +140,19 @@ func (o Observation) ReadyReplicas() (n int) {
 		}
 	}
 	return n
+}
+
+// Unready are the pods of an endpoint that shall answer and do not, while another one does.
+func (w Workload) Unready() (list []Replica) {
+	if w.Kind != catalog.Endpoint || w.Desired != WantRunning || w.Observed.ReadyReplicas() == 0 {
+		return nil
+	}
+	for _, p := range w.Observed.Pods {
+		if !p.Ready && !p.Leaving && !p.Worker {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // Metered is how many replicas hold their GPU now. A pod that stands in for one that is being deleted is not charged

@@ -108,3 +108,22 @@ func TestAStoppedEndpointScales(t *testing.T) {
 		t.Errorf("want two, got %+v %v", w.Replicas, err)
 	}
 }
+
+// TestUnready: of an endpoint that answers, the pods that shall answer and do not; nothing of what leaves, of workers, of
+// jobs, or while nobody answers.
+func TestUnready(t *testing.T) {
+	w := workload.Workload{Kind: catalog.Endpoint, Desired: workload.WantRunning}
+	w.Observed.Pods = []workload.Replica{{Pod: "a", Ready: true}, {Pod: "b"}, {Pod: "c", Leaving: true},
+		{Pod: "d", Worker: true}}
+	if got := w.Unready(); len(got) != 1 || got[0].Pod != "b" {
+		t.Errorf("want b alone, got %+v", got)
+	}
+	job, stopped, silent := w, w, w
+	job.Kind, stopped.Desired = catalog.Job, workload.WantStopped
+	silent.Observed.Pods = w.Observed.Pods[1:]
+	for name, other := range map[string]workload.Workload{"a job": job, "stopped": stopped, "silent": silent} {
+		if got := other.Unready(); len(got) > 0 {
+			t.Errorf("%s: want none, got %+v", name, got)
+		}
+	}
+}

@@ -3,11 +3,16 @@
 import { onChange } from './page.js';
 
 let seen; // the table that was shown already: one scrolls it as one likes afterwards
+let room = ''; // below it, which a new form from the server does not have
 
 onChange(() => {
   const table = document.querySelector('.gp-start__all');
-  if (!table || table === seen) return;
-  seen = table;
+  if (!table) return;
+  if (table === seen) {
+    table.style.paddingBlockEnd = room;
+    return;
+  }
+  [seen, room] = [table, ''];
   const row = table.querySelector('tr:has(:checked)'), bar = document.querySelector('[data-summary-bar]');
   if (!row || !bar) return;
   const hidden = row.getBoundingClientRect().bottom - bar.getBoundingClientRect().top;
@@ -18,7 +23,8 @@ onChange(() => {
   if (part) {
     const { scrollHeight, clientHeight, scrollTop } = document.scrollingElement;
     const missing = part.getBoundingClientRect().top - head - gap + scrollTop - (scrollHeight - clientHeight);
-    if (missing > 0) table.style.paddingBlockEnd = `${missing}px`;
+    room = missing > 0 ? `${missing}px` : '';
+    table.style.paddingBlockEnd = room;
     part.style.scrollMarginBlockStart = `${head + gap}px`;
     part.scrollIntoView({ block: 'start' });
     return;

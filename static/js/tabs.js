@@ -2,11 +2,15 @@
 import { onChange } from './page.js';
 
 const seen = new ResizeObserver((entries) => entries.forEach(({ target }) => reveal(target)));
+const watched = new WeakSet();
 
 onChange(() => {
   for (const list of document.querySelectorAll('.gp-tabs > .pf-v6-c-tabs__list')) {
-    if (list.dataset.watched) continue;
-    list.dataset.watched = 'yes';
+    if (watched.has(list)) {
+      edges(list); // a new page from the server lacks them
+      continue;
+    }
+    watched.add(list);
     list.addEventListener('scroll', () => edges(list), { passive: true });
     seen.observe(list); // tells at once, and when the window changes
   }

@@ -266,7 +266,7 @@ func Prices(m PricesModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if ended := m.inState(true); len(ended) > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<details class=\"gp-fold gp-prices__ended\" data-test=\"prices-ended\"><summary>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<details class=\"gp-fold\" data-test=\"prices-ended\"><summary>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

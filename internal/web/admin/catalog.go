@@ -204,9 +204,9 @@ func imageKeys(say page.Words) map[string]page.Key[placed[offer.ImageState]] {
 	}
 }
 
-// runningBySize counts the workloads that hold their size now; those that are stopped keep it without taking anything.
+// runningBySize counts the workloads that have their size on a node now; the others keep it without taking anything.
 func (w *Pages) runningBySize(k page.Call) (map[string]int, error) {
-	items, err := w.Workloads.Living(k.Ctx, k.Actor, func(i *workload.Workload) bool { return i.Holds() })
+	items, err := w.Workloads.Living(k.Ctx, k.Actor, func(i *workload.Workload) bool { return i.Metered() > 0 })
 	running := map[string]int{}
 	for _, item := range items {
 		running[item.Size.Name]++

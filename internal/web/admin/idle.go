@@ -157,7 +157,9 @@ func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.St
 		if err != nil {
 			return nil, nil, err
 		}
-		warned = w.warned(k, ahead)
+		if warned, err = w.warned(k, ahead); err != nil {
+			return nil, nil, err
+		}
 		m.Items = append(m.Items, warnedTiles(say, ahead, warned)...)
 	}
 	if len(m.Items) == 0 {
@@ -180,20 +182,25 @@ func warnedTiles(say page.Words, n idle.Ahead, warned []ui.StackModel) []ui.Tile
 	}
 	next := ui.TileModel{Label: say.S("idle.tile_next"), Value: page.ClockOn(say, n.Next), Test: "idle-next"}
 	if len(warned) > 0 {
-		next.Detail, next.Href = warned[0].Title+" · "+warned[0].Detail, warned[0].Href
+		next.Detail, next.Href = strings.Trim(warned[0].Title+" · "+warned[0].Detail, " ·"), warned[0].Href
 	}
 	return []ui.TileModel{count, next}
 }
 
-// warned names the workloads that were warned, the next to stop first.
-func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel) {
+// warned names the workloads that were warned, the next to stop first. One that is gone since has its id for a name.
+func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel, err error) {
 	for _, id := range n.Workloads[:min(mostWarned, len(n.Workloads))] {
-		if item, err := w.Workloads.Get(k.Ctx, k.Actor, id); err == nil {
-			list = append(list, ui.StackModel{Title: item.Name, Href: page.WorkloadPath(id),
-				Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)})
+		item, err := w.Workloads.Get(k.Ctx, k.Actor, id)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, err
 		}
+		m := ui.StackModel{Title: string(id), Href: page.WorkloadPath(id)}
+		if err == nil {
+			m.Title, m.Detail = item.Name, item.OwnerName+" · "+w.TeamTitle(item.Tenant)
+		}
+		list = append(list, m)
 	}
-	return list
+	return list, nil
 }
 
 func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) (page.View,
@@ -355,7 +362,7 @@ func (w *Pages) idlePreviewModel(say page.Words, p idle.Preview) *idleview.Previ
 	}
 	if p.Recorded.Idle > 0 {
 		m.Past.Items = append(m.Past.Items, say.S("idle.recorded", "Since", page.DayOf(say, p.Since), "For",
-			say.Duration(p.Recorded.Idle), "Cost", say.Say(p.Recorded.Cost.Text())))
+			say.Duration(p.Recorded.Idle), "Cost", say.Money(p.Recorded.Cost)))
 	}
 	if p.Capped {
 		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))

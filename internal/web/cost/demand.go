@@ -86,6 +86,9 @@ func (e earlier) words(say page.Words, count int) string {
 	return say.S("demand.was", "Number", say.Number(float64(count)), "Month", say.Month(e.month))
 }
 
+// mostTeams is how many of the teams that asked are named.
+const mostTeams = 5
+
 // unmetModel is one size and reason; most is the largest number of a row.
 func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most int) usageview.UnmetModel {
 	say := k.Words
@@ -98,8 +101,15 @@ func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most i
 	if _, known := w.Site().Catalog.Size(u.Size); !known {
 		row.Size.Detail = say.S("demand.removed")
 	}
-	for _, t := range u.Tenants {
-		row.Teams = append(row.Teams, ui.StackModel{Title: w.TeamTitle(t), Href: page.TeamPath(t)})
+	for _, t := range u.Tenants[:min(mostTeams, len(u.Tenants))] {
+		team := ui.StackModel{Title: w.TeamTitle(t)}
+		if _, there := w.Site().Directory.ByName(t); there {
+			team.Href = page.TeamPath(t)
+		}
+		row.Teams = append(row.Teams, team)
+	}
+	if more := len(u.Tenants) - mostTeams; more > 0 {
+		row.Teams = append(row.Teams, ui.StackModel{Title: "+" + say.Number(float64(more))})
 	}
 	if u.Longest > 0 {
 		row.Longest = say.Duration(u.Longest.Round(time.Minute))

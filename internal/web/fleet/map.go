@@ -191,22 +191,22 @@ func (w *Pages) groupModel(k page.Call, j *joined, g fleetmap.Group, s scheme, p
 	q.Set("group", g.ID)
 	q.Set("cluster", j.Cluster)
 	m.Href = page.WithQuery(page.FleetUsePath, q)
-	words, at, sum := s.words(say), 0.0, 0
+	words, at, sum := s.words(say), 0.0, 0.0
 	count := w.countOf(j, g, s, paint)
 	for _, n := range count {
-		sum += n
+		sum += n.GPUs
 	}
 	var all []string
 	for i, n := range count {
-		if n == 0 {
+		if n.Drawn == 0 {
 			continue
 		}
-		wide := float64(n) / float64(sum) * 1000
+		wide := n.GPUs / sum * 1000
 		m.Strip.Parts = append(m.Strip.Parts, fleet.StripPartModel{Class: s.colors[i], At: int(math.Round(at)),
 			Wide: max(1, int(math.Round(at+wide))-int(math.Round(at)))})
-		all, at = append(all, words[i]+": "+say.Number(float64(n))), at+wide
+		all, at = append(all, words[i]+": "+say.Number(float64(n.Drawn))), at+wide
 		if slices.Contains(telling, s.colors[i]) {
-			m.Detail += " · " + words[i] + ": " + say.Number(float64(n))
+			m.Detail += " · " + words[i] + ": " + say.Number(float64(n.Drawn))
 		}
 	}
 	m.Strip.Words = strings.Join(all, ", ")
@@ -348,7 +348,7 @@ func nodeWords(say page.Words, n *fleetmap.Node) (words, icon string) {
 
 // mapLegend counts over all clusters.
 func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
-	var count []int
+	var count []fleetmap.Tally
 	var s scheme
 	for _, cluster := range w.Site().Clusters {
 		j := w.mapOf(k, cluster)
@@ -358,14 +358,15 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		var paint fleetmap.Paint
 		s, paint = w.painted(k, j)
 		if count == nil {
-			count = make([]int, len(s.colors))
+			count = make([]fleetmap.Tally, len(s.colors))
 		}
 		for _, g := range j.Groups {
 			if k.Get("group") != "" && k.Get("group") != g.ID {
 				continue
 			}
 			for i, n := range w.countOf(j, g, s, paint) {
-				count[i] += n
+				count[i].Drawn += n.Drawn
+				count[i].GPUs += n.GPUs
 			}
 		}
 	}
@@ -378,11 +379,11 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	}
 	words := s.words(k.Words)
 	for i, class := range s.colors {
-		if class == gapClass && count[i] == 0 {
+		if class == gapClass && count[i].Drawn == 0 {
 			continue
 		}
-		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i] == 0,
-			Count: k.Words.Number(float64(count[i]))})
+		m.Items = append(m.Items, fleet.LegendItemModel{Class: class, Words: words[i], None: count[i].Drawn == 0,
+			Count: k.Words.Number(float64(count[i].Drawn))})
 	}
 	if s.key == byMoney && k.Get("group") == "" {
 		if sum := w.idleMoney(k).sum; sum.Minor > 0 {
@@ -401,38 +402,35 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	return m
 }
 
-// mapSum is the map in one number: how many GPUs and slices can be had, or are healthy; "" where the colors say
-// neither. What no slice is cut from is none.
-func mapSum(say page.Words, s scheme, count []int) string {
-	total := 0
-	for i, n := range count {
-		if s.colors[i] != gapClass {
-			total += n
-		}
+// mapSum is the map in one number: how many GPUs can be had, or are healthy; "" where the colors say neither.
+func mapSum(say page.Words, s scheme, count []fleetmap.Tally) string {
+	total := 0.0
+	for _, n := range count {
+		total += n.GPUs
 	}
-	number := func(n int) string { return say.Number(float64(n)) }
+	number := func(gpus float64) string { return say.Number(math.Round(gpus)) }
 	for i, class := range s.colors {
 		switch class {
 		case "free":
-			return say.S("fleet.map.free_sum", "Free", number(count[i]), "All", number(total))
+			return say.S("fleet.map.free_sum", "Free", number(count[i].GPUs), "All", number(total))
 		case "fine":
-			return say.S("fleet.map.fine_sum", "Fine", number(count[i]), "All", number(total))
+			return say.S("fleet.map.fine_sum", "Fine", number(count[i].GPUs), "All", number(total))
 		}
 	}
 	return ""
 }
 
 // mostlyUnknown reports whether of more than half of what is held nobody knows what it cost for nothing.
-func mostlyUnknown(s scheme, count []int) bool {
+func mostlyUnknown(s scheme, count []fleetmap.Tally) bool {
 	var held, unknown int
 	for i, class := range s.colors {
 		switch class {
 		case "free", "closed", "broken", gapClass:
 		case "unpriced":
-			unknown = count[i]
+			unknown = count[i].Drawn
 			fallthrough
 		default:
-			held += count[i]
+			held += count[i].Drawn
 		}
 	}
 	return unknown > held/2

@@ -51,7 +51,7 @@ type joined struct {
 	at          time.Time
 
 	paints map[string]fleetmap.Paint
-	counts map[drawnKey][]int
+	counts map[drawnKey][]fleetmap.Tally
 	drawn  map[drawnKey]string
 }
 
@@ -97,7 +97,7 @@ func (w *Pages) mapOf(k page.Call, cluster string) *joined {
 		}
 	}
 	j.Map, j.paints, j.drawn = fleetmap.Join(sources), map[string]fleetmap.Paint{}, map[drawnKey]string{}
-	j.counts = map[drawnKey][]int{}
+	j.counts = map[drawnKey][]fleetmap.Tally{}
 	w.maps.joined[key] = j
 	return j
 }
@@ -193,7 +193,7 @@ func (w *Pages) drawnOnce(j *joined, key drawnKey, draw func() string) string {
 }
 
 // countOf is how much of a group has which color.
-func (w *Pages) countOf(j *joined, g fleetmap.Group, s scheme, paint fleetmap.Paint) []int {
+func (w *Pages) countOf(j *joined, g fleetmap.Group, s scheme, paint fleetmap.Paint) []fleetmap.Tally {
 	key := drawnKey{scheme: s.key, what: g.ID}
 	w.maps.Lock()
 	defer w.maps.Unlock()

@@ -300,7 +300,8 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 	m := &home.DecideModel{Count: waiting, All: page.ApprovalsPath}
 	for _, r := range oldest {
 		m.Rows = append(m.Rows, home.DecideRowModel{ID: page.Slug(string(r.ID)), Asked: k.Words.Ago(r.CreatedAt),
-			Reason: r.Spec.Reason, Free: w.freeOf(k, r), Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
+			Reason: r.Spec.Reason, Free: w.freeOf(k, r),
+			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}})
 	}
 	return m, err
@@ -323,11 +324,26 @@ func (w *Pages) decided(k page.Call) ([]home.DecidedModel, error) {
 	slices.SortStableFunc(last, func(a, b request.Request) int { return b.DecidedAt.Compare(a.DecidedAt) })
 	var rows []home.DecidedModel
 	for _, r := range last[:min(decidedShown, len(last))] {
-		rows = append(rows, home.DecidedModel{State: blocks.RequestState(k.Words, r, true), At: k.Words.Ago(r.DecidedAt),
+		rows = append(rows, home.DecidedModel{State: w.decidedState(k, r), At: k.Words.Ago(r.DecidedAt),
 			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
 				Detail: blocks.RequestTerms(k.Words, r), Href: page.RequestPath(r.ID)}})
 	}
 	return rows, err
+}
+
+// decidedState says who decided; the reader is not told their own name.
+func (w *Pages) decidedState(k page.Call, r request.Request) ui.StateModel {
+	state := blocks.RequestState(k.Words, r, true)
+	if r.Decision.By != k.Actor.Person.ID {
+		return state
+	}
+	switch r.State {
+	case request.Approved:
+		state.Detail = k.Words.S("home.you_approved")
+	case request.Rejected:
+		state.Detail = k.Words.S("home.you_rejected")
+	}
+	return state
 }
 
 // alarms reports whether it failed and its owner is told so above the list.

@@ -215,7 +215,7 @@ func (w *Pages) proposalModel(say page.Words, p sizing.Proposal, kept blocks.Sta
 	form SizingForm) views.ProposalModel {
 	s := p.Offer.Size
 	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit, QueueDepth: p.Offer.Ahead})
-	if p.Offer.Approve {
+	if p.Offer.Approve && p.Offer.Problem.IsZero() {
 		free.Detail = strings.TrimSpace(say.S("sizing.approval") + " " + free.Detail)
 	}
 	m := views.ProposalModel{Name: s.Name, Size: blocks.SizeModel(say, s), Free: ui.StateModel{Kind: free.Kind,

@@ -51,15 +51,12 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 // notAllReady says how many replicas of a running endpoint answer, where that is not all of them.
 func notAllReady(say page.Words, s details) string {
 	ready, want := s.Observed.ReadyReplicas(), s.Replicas.Want()+s.Replicas.Surge
-	if s.State != workload.Running || s.Kind != catalog.Endpoint || !s.Replicas.Can() || ready >= want {
+	if s.State != workload.Running || s.Kind != catalog.Endpoint || s.Replicas.Most() < 2 || ready >= want {
 		return ""
 	}
 	words := say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
 	waiting, reasons := map[string][]string{}, []string{}
-	for _, p := range s.Observed.Pods {
-		if p.Ready {
-			continue
-		}
+	for _, p := range s.Unready() {
 		reason := cmp.Or(say.Text(p.Reason), say.S("replicas.see_events"))
 		if waiting[reason] == nil {
 			reasons = append(reasons, reason)

@@ -1238,7 +1238,7 @@ type UnreadyReplica struct {
 	Node *string `json:"node,omitempty"`
 	Pod  string  `json:"pod"`
 
-	// Reason In plain words; absent where nobody knows
+	// Reason In plain words; absent where nobody knows, and beyond the first ten
 	Reason *string `json:"reason,omitempty"`
 }
 

@@ -161,6 +161,7 @@ func TestDevstackRights(t *testing.T) {
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.WatchListClient, false)
 	r.start(r.adjust)
 	r.life("again-")
+	labelled := reconciletest.Refused(r.calls())
 	if _, err := r.admin.Client.CoreV1().Namespaces().Patch(t.Context(), r.namespace, types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -172,7 +173,10 @@ func TestDevstackRights(t *testing.T) {
 	})
 	calls := r.calls()
 	for _, call := range reconciletest.Refused(calls) {
-		if !strings.Contains(call, r.namespace+"?") { // the namespace without its label is not taken back, see below
+		// the namespace without its label is not taken back, see below; what the caches still call the portal's may be
+		// written to it once more
+		late := !slices.Contains(labelled, call) && strings.Contains(call, "/namespaces/"+r.namespace+"/")
+		if !strings.Contains(call, r.namespace+"?") && !late {
 			t.Error("refused: ", call)
 		}
 	}

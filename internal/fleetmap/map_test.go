@@ -161,7 +161,8 @@ func TestChangesAreTheCardsThatLookDifferent(t *testing.T) {
 		t.Errorf("want one version for the same colors and another one for others, got %s and %s", before.Version,
 			now.Version)
 	}
-	if diff := cmp.Diff([]fleetmap.Tally{{Drawn: 2, GPUs: 2}, {Drawn: 1, GPUs: 1}}, m.Count(now, []int{0}, 2)); diff != "" {
+	want := []fleetmap.Tally{{Drawn: 2, GPUs: 2}, {Drawn: 1, GPUs: 1}}
+	if diff := cmp.Diff(want, m.Count(now, []int{0}, 2)); diff != "" {
 		t.Errorf("cards by color (-want +got):\n%s", diff)
 	}
 }

@@ -189,7 +189,8 @@ func TestTheWaysOnAPlatform(t *testing.T) {
 	}
 }
 
-// TestAProposalSaysWhatItTakes: a size that needs an approval, or for which others wait, says so as the start page does.
+// TestAProposalSaysWhatItTakes: a size that needs an approval, or for which others wait, says so as the start page
+// does.
 func TestAProposalSaysWhatItTakes(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna,

@@ -109,8 +109,8 @@ func TestAStoppedEndpointScales(t *testing.T) {
 	}
 }
 
-// TestUnready: of an endpoint that answers, the pods that shall answer and do not; nothing of what leaves, of workers, of
-// jobs, or while nobody answers.
+// TestUnready: of an endpoint that answers, the pods that shall answer and do not; nothing of what leaves, of workers,
+// of jobs, or while nobody answers.
 func TestUnready(t *testing.T) {
 	w := workload.Workload{Kind: catalog.Endpoint, Desired: workload.WantRunning}
 	w.Observed.Pods = []workload.Replica{{Pod: "a", Ready: true}, {Pod: "b"}, {Pod: "c", Leaving: true},

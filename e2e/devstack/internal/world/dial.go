@@ -12,8 +12,8 @@ import (
 const between = 200 * time.Millisecond
 
 // Dial connects to the API server, and while nothing listens there, waits for it, until ctx ends where it does. A
-// refused connection never reaches the watches, which would pause up to a minute after an outage (client-go's reflector backs off) and
-// leave the caches old while the next test already uses them.
+// refused connection never reaches the watches, which would pause up to a minute after an outage (client-go's reflector
+// backs off) and leave the caches old while the next test already uses them.
 func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	for {

@@ -178,7 +178,7 @@ func (s *Service) event(ctx context.Context, a identity.Actor, kind audit.Kind, 
 	case Workload:
 		event.Workload = e.Subject
 		item, err := s.o.Workloads.Get(ctx, a, workload.ID(e.Subject))
-		if err != nil { // ended, or no longer the maker's to see: the address is revoked all the same, without its team
+		if err != nil { // ended, or no longer for this person to see: recorded without its team
 			return event
 		}
 		event.Tenant = item.Tenant

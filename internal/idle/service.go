@@ -126,9 +126,8 @@ func (s *Service) Settings(ctx context.Context, a identity.Actor) (Revision, err
 
 // Ahead is what the settings that count lead to now.
 type Ahead struct {
-	Warned  int // workloads whose owners were warned
-	Stopped int // of these, those with an announced end
-	Next    time.Time
+	Warned int       // workloads whose owners were warned
+	Next   time.Time // when the first of those with an announced end stops; zero where none has one
 	// Workloads are those that were warned, the next to stop first.
 	Workloads []workload.ID
 }
@@ -150,7 +149,6 @@ func (s *Service) Ahead(ctx context.Context, a identity.Actor) (n Ahead, err err
 		if m.StopsAt.IsZero() {
 			continue
 		}
-		n.Stopped++
 		if n.Next.IsZero() || m.StopsAt.Before(n.Next) {
 			n.Next = m.StopsAt
 		}

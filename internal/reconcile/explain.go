@@ -56,6 +56,7 @@ func (l *loop) explainReplicas(obs *workload.Observation, w workload.Workload, m
 		return
 	}
 	staying, explained := 0, 0
+	var waiting *explain.Facts // of a pod without a node: what nodes have room for is the same for all
 	for i, r := range obs.Pods {
 		if r.Leaving {
 			continue
@@ -67,7 +68,14 @@ func (l *loop) explainReplicas(obs *workload.Observation, w workload.Workload, m
 		at := slices.IndexFunc(m.pods, func(p *corev1.Pod) bool { return p.Name == r.Pod })
 		// what the API server has against a change of the workload explains no pod of before
 		alone := workload.Observation{At: obs.At, Node: r.Node}
-		obs.Pods[i].Reason = explain.Explain(l.facts(alone, w, m, m.pods[at], applyError{})).Reason
+		var f explain.Facts
+		if r.Node == "" && waiting != nil {
+			f = *waiting
+			f.Pod, f.PodEvents = m.pods[at], l.eventsAbout(w.Namespace, string(m.pods[at].UID))
+		} else if f = l.facts(alone, w, m, m.pods[at], applyError{}); r.Node == "" {
+			waiting = &f
+		}
+		obs.Pods[i].Reason = explain.Explain(f).Reason
 		explained++
 	}
 	if staying < w.Replicas.Want()+w.Replicas.Surge {

@@ -137,21 +137,17 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 // mostWarned is how many of the warned workloads are named.
 const mostWarned = 5
 
-// idleNow is what idle GPUs cost, and whom the settings reach now. Who sees only a part of the workloads is told no
-// cost.
+// idleNow is what idle GPUs cost, and, where settings are on, whom they reach now.
 func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.StackModel, err error) {
 	say := k.Words
-	m = &ui.TilesModel{Label: say.S("idle.title"), Lead: true}
-	if k.Actor.SeesAll() {
-		day, err := w.IdleCost(k)
-		if err != nil {
-			return nil, nil, err
-		}
-		cost := ui.TileModel{Label: say.S("platform.idle_day"), Href: page.FleetUsePath, Test: "idle-cost",
-			Unknown: day.Held == day.Unknown}
-		cost.Value, cost.Detail = day.Say(say)
-		m.Items = append(m.Items, cost)
+	day, err := w.IdleCost(k)
+	if err != nil {
+		return nil, nil, err
 	}
+	cost := ui.TileModel{Label: say.S("platform.idle_day"), Href: page.FleetUsePath, Test: "idle-cost",
+		Unknown: day.Held == day.Unknown}
+	cost.Value, cost.Detail = day.Say(say)
+	m = &ui.TilesModel{Label: say.S("idle.title"), Lead: true, Items: []ui.TileModel{cost}}
 	if set {
 		ahead, err := w.Idle.Ahead(k.Ctx, k.Actor)
 		if err != nil {
@@ -161,9 +157,6 @@ func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.St
 			return nil, nil, err
 		}
 		m.Items = append(m.Items, warnedTiles(say, ahead, warned)...)
-	}
-	if len(m.Items) == 0 {
-		return nil, nil, nil
 	}
 	if len(warned) < 2 {
 		warned = nil // the tiles name it

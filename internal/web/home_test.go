@@ -67,7 +67,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
-	wantText(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
+	wantText(t, doc, "attention-failed", "vlm-test cannot start", "exited with error 1")
 	if got := In(part(doc, "attention-failed"), "start-again").AttrOr("href", ""); !strings.Contains(got,
 		"replaces=w-vlm-test") {
 		t.Errorf("want the start page for one in its place, got %q", got)

@@ -27,12 +27,17 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	if got := part(doc, "storage").AttrOr("value", ""); got != "0" {
 		t.Errorf("want no storage for an endpoint, got %q", got)
 	}
-	if got := textOf(part(doc, "model-fits")); !strings.HasSuffix(got, "selected: MIG slice 10 GB (10 GiB).") {
+	got := textOf(part(doc, "model-fits"))
+	if !strings.HasSuffix(got, "selected: MIG slice 10 GB (10 GiB).") {
 		t.Errorf("want it to have room, got %q", got)
+	}
+	if !strings.HasPrefix(got, "Qwen/Qwen2.5-1.5B-Instruct needs about ") {
+		t.Errorf("want the usual model named, since none is typed, got %q", got)
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct")),
 		http.StatusOK)
-	if got := textOf(part(doc, "model-fits")); !strings.Contains(got, "has only 10 GiB") {
+	if got := textOf(part(doc, "model-fits")); !strings.HasPrefix(got, "The model needs about ") ||
+		!strings.Contains(got, "has only 10 GiB") {
 		t.Errorf("want it to be too large, got %q", got)
 	}
 	if got := part(doc, "model-size").AttrOr("value", ""); got != "mig-3g.40gb" {

@@ -161,3 +161,23 @@ func TestTheScaleOfAChart(t *testing.T) {
 		t.Errorf("a script knows gaps, got %q", got)
 	}
 }
+
+// TestAGapInAChartIsMarked: what is not known between two readings is an area of its own; before the first and after
+// the last there is nothing to mark.
+func TestAGapInAChartIsMarked(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		chart ChartModel
+		want  string
+	}{
+		"between":       {ChartModel{Values: []float64{1, nan, nan, 2, 3}}, "M0.0 0H450.0V160H0.0Z"},
+		"two":           {ChartModel{Values: []float64{1, nan, 2, nan, 3}}, "M0.0 0H300.0V160H0.0ZM300.0 0H600.0V160H300.0Z"},
+		"at the ends":   {ChartModel{Values: []float64{nan, 1, 2, nan}}, ""},
+		"what is ahead": {ChartModel{Values: []float64{1, nan, 2}, Ahead: []float64{3, 4}}, "M0.0 0H300.0V160H0.0Z"},
+		"none known":    {ChartModel{Values: []float64{nan, nan}}, ""},
+	} {
+		if got := c.chart.gaps(); got != c.want {
+			t.Errorf("%s: want %q, got %q", name, c.want, got)
+		}
+	}
+}

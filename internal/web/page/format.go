@@ -221,13 +221,15 @@ func (w Words) argument(name string, value any) any {
 		if at, err := time.Parse(time.RFC3339, v); err == nil {
 			return w.At(at).Exact
 		}
-		if name != "Least" && name != "Most" {
-			return v
+		switch name {
+		case "For", "Left", "Lease", "Least", "Most":
+			if d, err := catalog.ParseDuration(v); err == nil {
+				return w.Duration(d.Std())
+			}
 		}
-		if d, err := catalog.ParseDuration(v); err == nil {
-			return w.Duration(d.Std())
+		if name == "Least" || name == "Most" {
+			return w.Quantity(v)
 		}
-		return w.Quantity(v)
 	}
 	return value
 }

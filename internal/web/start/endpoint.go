@@ -20,7 +20,7 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 	if form.Kind != string(catalog.Endpoint) {
 		return nil
 	}
-	m := &start.EndpointModel{Fit: fitModel(k.Words, form, fit),
+	m := &start.EndpointModel{
 		Min: start.FieldModel{Value: page.OrElse(form.Min, "1"), Error: wrong("replicas")},
 		Max: start.FieldModel{Value: page.OrElse(form.Max, page.OrElse(form.Min, "1"))}}
 	m.Scaling = w.scalingFields(k.Words, form, wrong)
@@ -39,6 +39,11 @@ func (w *Pages) endpointFields(k page.Call, form blocks.StartForm, fit *request.
 	if m.Model == nil && wrong("model.name") != "" { // it was typed for another runtime
 		m.Model = modelFields(k.Words, form, catalog.Runtime{}, wrong)
 	}
+	usual := ""
+	if form.Model == "" && m.Model != nil {
+		usual = m.Model.Usual
+	}
+	m.Fit = fitModel(k.Words, form, usual, fit)
 	return m
 }
 
@@ -100,23 +105,27 @@ func modelFields(say page.Words, form blocks.StartForm, r catalog.Runtime,
 	return m
 }
 
-// fitModel says whether the model has room on the size that is chosen, and which is the smallest that has.
-func fitModel(say page.Words, form blocks.StartForm, f *request.ModelFit) *start.FitModel {
+// fitModel says whether the model has room on the size that is chosen, and which is the smallest that has. The usual
+// model of the runtime is named: the field of the form is empty.
+func fitModel(say page.Words, form blocks.StartForm, usual string, f *request.ModelFit) *start.FitModel {
 	if f == nil {
 		return nil
 	}
 	need := say.GiB(math.Ceil(f.Estimate.GiB*10) / 10)
-	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Need", need, "Room", say.GiB(f.RoomGiB))}
+	model := page.OrElse(usual, say.S("start.model_the"))
+	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Model", model, "Need", need, "Room", say.GiB(f.RoomGiB))}
 	switch {
 	case f.Fits() && f.Smallest.Name == form.Size:
-		m.Words = say.S("start.model_chosen", "Need", need, "Size", say.SizeTitle(f.Smallest), "Room", say.GiB(f.RoomGiB))
+		m.Words = say.S("start.model_chosen", "Model", model, "Need", need, "Size", say.SizeTitle(f.Smallest), "Room",
+			say.GiB(f.RoomGiB))
 	case f.Fits():
 	case f.Smallest.Name == "":
-		m.Kind, m.Words = ui.Warning, say.S("start.model_fits_nowhere", "Need", need)
+		m.Kind, m.Words = ui.Warning, say.S("start.model_fits_nowhere", "Model", model, "Need", need)
 	case f.RoomGiB == 0:
-		m.Kind, m.Words = ui.Warning, say.S("start.model_needs_gpu", "Need", need)
+		m.Kind, m.Words = ui.Warning, say.S("start.model_needs_gpu", "Model", model, "Need", need)
 	default:
-		m.Kind, m.Words = ui.Warning, say.S("start.model_too_large", "Need", need, "Room", say.GiB(f.RoomGiB))
+		m.Kind, m.Words = ui.Warning, say.S("start.model_too_large", "Model", model, "Need", need, "Room",
+			say.GiB(f.RoomGiB))
 	}
 	if small := f.Smallest; small.Name != "" && small.Name != form.Size {
 		m.Smallest = &start.InsteadModel{Label: say.S("start.model_smallest", "Size", say.SizeTitle(small)), Size: small.Name}

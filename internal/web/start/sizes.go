@@ -243,18 +243,18 @@ func freeModel(say page.Words, o request.Offer) start.FreeModel {
 	return m
 }
 
-// needs is what has to happen before it starts: nothing, an approval, a license seat.
+// needs is what has to happen before it starts: nothing, an approval, a free license seat.
 func needs(say page.Words, o request.Offer) ui.StateModel {
 	switch {
 	case o.Verdict.Outcome == policy.Approve:
 		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By",
 			o.Verdict.Who())}
 	case o.Seats != nil:
-		kind := ui.Info
 		if !o.Seats.Has(o.AdditionalSeats) {
-			kind = ui.Warning
+			return ui.StateModel{Kind: ui.Warning, Word: say.S("start.needs_seat"), Detail: blocks.SeatsFree(say, *o.Seats)}
 		}
-		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: blocks.SeatsFree(say, *o.Seats)}
+		return ui.StateModel{Kind: ui.OK, Word: say.S("start.needs_nothing"), Detail: say.S("start.seats_left", "Left",
+			o.Seats.Free(), "Seats", o.Seats.Pool.Seats)}
 	}
 	return ui.StateModel{Kind: ui.OK, Word: say.S("start.needs_nothing")}
 }

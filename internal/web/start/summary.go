@@ -29,7 +29,7 @@ func (w *Pages) summary(k page.Call, form blocks.StartForm, offers []request.Off
 	}
 	if doubtful(p) && m.Verdict.Kind != ui.Danger && m.Verdict.Kind != ui.Warning {
 		m.Verdict = start.VerdictModel{Kind: ui.Warning, Title: say.S("start.no_room"), Doubtful: true}
-		m.Instead = fitModel(say, form, p.Model).Smallest
+		m.Instead = fitModel(say, form, "", p.Model).Smallest
 	} else if instead := p.Alternatives.Offer; instead.Size.Name != "" && !mistyped(p) {
 		m.Instead = &start.InsteadModel{Label: blocks.InsteadLabel(say, "start.instead", p.Alternatives),
 			Size: instead.Size.Name}

@@ -80,6 +80,9 @@ func PodPast() gpumetrics.Ranges {
 	return r
 }
 
+// wave is the utilization at each half minute of an hour that ends with 63 %.
+func wave(i int) float64 { return 55 + 35*math.Sin(float64(i)/9-0.54) }
+
 // Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an
 // error.
 func Past() gpumetrics.Ranges {
@@ -91,7 +94,7 @@ func Past() gpumetrics.Ranges {
 		unit  gpumetrics.Unit
 		value func(i int) float64
 	}{
-		{"engine", gpumetrics.Percent, func(i int) float64 { return 55 + 35*math.Sin(float64(i)/9-0.54) }},
+		{"engine", gpumetrics.Percent, wave},
 		{"memory", gpumetrics.MiB, func(i int) float64 { return 4870 + 20*float64(i) }},
 		{"power", gpumetrics.Watt, func(i int) float64 { return 280 + 90*math.Sin(float64(i)/9-0.4) }},
 		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 6*math.Sin(float64(i)/12-0.58) }},

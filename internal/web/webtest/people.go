@@ -3,7 +3,6 @@ package webtest
 import (
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -45,8 +44,7 @@ func (w *World) workingDay() {
 	w.embed(embeds[1:])
 	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
 	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
-	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
-		"another image."))
+	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed(i18n.T("explain.crash_code", "Code", 1)))
 	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size",
 		"H100 80 GB", "Count", 2)))
 	w.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
@@ -193,7 +191,7 @@ func reading(pod, node string, size catalog.Size) Reading {
 	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
 	for i := range 61 {
 		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute),
-			Value: 55 + 18*math.Sin(float64(i)/6+3.2), Known: i < 20 || i > 26}) // the last one is near what is read now
+			Value: wave(2 * i), Known: i < 20 || i > 29}) // the same hour as Past, a reading each minute
 	}
 	return r
 }
@@ -237,8 +235,8 @@ func (b *Work) ChangedByOthers(refused bool) *Work {
 }
 
 // Failed cannot go on by itself.
-func (b *Work) Failed(reason string) *Work {
-	b.Queued(reason, 25*time.Minute)
+func (b *Work) Failed(reason i18n.Text) *Work {
+	b.Queued("", 25*time.Minute).Because(reason)
 	b.State, b.Observed.Failed, b.Observed.Node = workload.Failed, true, "gpu-05"
 	b.PlacedAt = Now.Add(-12 * time.Minute)
 	b.Observed.Detail = "Back-off restarting failed container notebook in pod " + b.Name + "-0"

@@ -64,7 +64,7 @@ func livedIn(s Scope) *World {
 		anna(audit.TerminalOpened, 110*time.Minute, i18n.T("terminal.opened", "Container", "main")),
 		anna(audit.FileUploaded, 105*time.Minute, i18n.T("files.passed", "Path", "/home/jovyan/train.py", "Bytes",
 			4096)),
-		anna(audit.TerminalClosed, 90*time.Minute, i18n.T("terminal.closed", "Container", "main", "For", "20m0s", "End",
+		anna(audit.TerminalClosed, 90*time.Minute, i18n.T("terminal.closed", "Container", "main", "For", "20m", "End",
 			i18n.T("terminal.end_left"))),
 		warned,
 		anna(audit.WorkloadExtended, 35*time.Minute, i18n.T("workload.lease_until", "Until",

@@ -81,3 +81,53 @@ func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 		t.Errorf("want it to run with one replica, got %s %+v", got.State, got.Reason)
 	}
 }
+
+// Replicas without a node are explained from one look at the nodes, and each from its own events.
+func TestWhyReplicasWaitForANode(t *testing.T) {
+	w := newWorld(t)
+	ep := notebook("ep-w")
+	ep.Kind = catalog.Endpoint
+	ep.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 4}, Wanted: 4, Held: 4}
+	w.store.Put(ep)
+	w.run()
+	var d *appsv1.Deployment
+	waittest.Until(t, "the Deployment", func() (err error) {
+		d, err = w.cluster.AppsV1().Deployments(namespace).Get(t.Context(), ep.Name, metav1.GetOptions{})
+		return err
+	})
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: ep.Name + "-1", Namespace: namespace,
+		UID: "set-" + d.UID, Labels: d.Spec.Template.Labels, OwnerReferences: controlled("Deployment", d.Name, d.UID)}}
+	objects := []runtime.Object{set, w.cluster.podOf("ep-w-1-answers", "ReplicaSet", set.Name, set.UID, d.Spec.Template)}
+	for _, name := range []string{"ep-w-1-a", "ep-w-1-b"} {
+		p := w.cluster.podOf(name, "ReplicaSet", set.Name, set.UID, d.Spec.Template)
+		p.Spec.NodeName = ""
+		p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: "0/1 nodes are available: 1 Insufficient cpu."}}}
+		objects = append(objects, p)
+	}
+	unclaimed := w.cluster.podOf("ep-w-1-claim", "ReplicaSet", set.Name, set.UID, d.Spec.Template)
+	unclaimed.Spec.NodeName = ""
+	unclaimed.Status = corev1.PodStatus{Phase: corev1.PodPending}
+	objects = append(objects, unclaimed, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: unclaimed.Name + ".claim",
+		Namespace: namespace}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: unclaimed.Name, Namespace: namespace,
+		UID: unclaimed.UID}, Reason: "FailedScheduling", Type: corev1.EventTypeWarning,
+		LastTimestamp: metav1.NewTime(time.Now()), Message: `persistentvolumeclaim "models" not found`})
+	for _, o := range objects {
+		if err := w.cluster.Tracker().Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{"ep-w-1-answers": "", "ep-w-1-a": "explain.node_full", "ep-w-1-b": "explain.node_full",
+		"ep-w-1-claim": "explain.cluster_says"}
+	waittest.Until(t, "a reason for each", func() error {
+		got := map[string]string{}
+		for _, r := range w.store.Get(ep.ID).Observed.Pods {
+			got[r.Pod] = r.Reason.ID
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			return fmt.Errorf("want %v, got %v", want, got)
+		}
+		return nil
+	})
+}

@@ -66,8 +66,8 @@ type LogModel struct {
 	Compact bool
 }
 
-// LogLineModel is one line, in pieces of which some were searched for. Note marks one that the portal says; Level is the
-// one that the program wrote itself, "" for none.
+// LogLineModel is one line, in pieces of which some were searched for. Note marks one that the portal says; Level is
+// how grave the program itself calls it, "" where it says nothing.
 type LogLineModel struct {
 	Level  ui.Kind
 	Time   *ui.TimeModel

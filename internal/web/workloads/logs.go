@@ -286,8 +286,8 @@ func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
 			words = k.Words.Text(e.Words)
 		}
 		m.Events = append(m.Events, workloadview.ClusterEventModel{Last: k.Words.Ago(e.Last), First: k.Words.Ago(e.First),
-			Warning: e.Warning, Words: page.UpperFirst(words), Reason: e.Reason, Message: e.Message, Object: e.Kind + " " + e.Name,
-			Count: k.Words.Number(float64(e.Count))})
+			Warning: e.Warning, Words: page.UpperFirst(words), Reason: e.Reason, Message: e.Message,
+			Object: e.Kind + " " + e.Name, Count: k.Words.Number(float64(e.Count))})
 	}
 	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Events: m}), nil
 }

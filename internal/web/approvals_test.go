@@ -196,7 +196,10 @@ func TestADelegation(t *testing.T) {
 	}
 	wantText(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "delegation-mine", "Ben Brandt", "now")
 	others := read(t, w.Get(webtest.Ben, path), http.StatusOK)
-	wantText(t, others, "delegation-others", "Carla Conti", "ends in 1 d 12 h", "Times in UTC")
+	wantText(t, others, "delegation-others", "Carla Conti", "Until 23 Nov 2026", "ends in 1 d 12 h", "Times in UTC")
+	if got := textOf(part(others, "delegation-others")); strings.Contains(got, "21 Nov") {
+		t.Errorf("a beginning that has passed says nothing, got %q", got)
+	}
 	if to := part(others, "delegation-open").AttrOr("href", ""); to != "/approvals" {
 		t.Errorf("want the way to what may be decided, got %q", to)
 	}

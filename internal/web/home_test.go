@@ -81,7 +81,21 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
 		"2 requests wait for your decision", "Available now", "1 of 2")
-	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "decided", "You approved it.",
+	approver := read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK)
+	for i, want := range []struct {
+		quota   string
+		full    int
+		primary bool
+	}{{"1 of 1", 1, true}, {"1 of 2", 0, false}} {
+		line := part(approver, "decide-row").Eq(i)
+		if got := In(line, "quota-full").Length(); got != want.full || !strings.Contains(textOf(line), want.quota) {
+			t.Errorf("row %d: want the quota %s with %d warnings, got %q", i, want.quota, want.full, textOf(line))
+		}
+		if In(line, "decide").HasClass("pf-m-primary") != want.primary {
+			t.Errorf("row %d: want one filled button, at the first", i)
+		}
+	}
+	wantText(t, approver, "decided", "You approved it.",
 		"You rejected it.")
 	wantAbsent(t, doc, "decided") // the page is for something else
 }
@@ -97,6 +111,12 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 		t.Error("it is not shared, so it cannot be opened")
 	}
 	ben := read(t, webtest.Busy(t).Get(webtest.Ben, "/?scope=team"), http.StatusOK)
+	wantText(t, ben, "attention-ending", "llm-chat (Anna Albers) stops in 38 min")
+	wantText(t, ben, "attention-failed", "vlm-test (Anna Albers) cannot start")
+	if own := textOf(In(row(ben, "render-farm"), "name")); !strings.Contains(own, "Ben Brandt") {
+		t.Errorf("want the rows of a team to say alike whose each is, got %q", own)
+	}
+	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Ben, "/"), http.StatusOK), "attention-ending", "attention-failed")
 	if In(row(ben, "llm-chat"), "open").Length() != 1 {
 		t.Error("what is shared can be opened by a colleague")
 	}

@@ -28,6 +28,9 @@ func TestTheLogIsShown(t *testing.T) {
 		t.Errorf("followed at %q", follow)
 	}
 	wantAbsent(t, doc, "log-container") // there is only one
+	if got := doc.Find(".gp-log__line--warning"); got.Length() != 1 || !strings.Contains(textOf(got), "[W ServerApp]") {
+		t.Errorf("want the line marked that the program calls a warning, got %q", textOf(got))
+	}
 
 	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/logs?q=EPOCH&tail=2000&since=15m&previous=true"),
 		http.StatusOK)
@@ -147,8 +150,11 @@ func TestEventsAreInPlainWords(t *testing.T) {
 			t.Errorf("%q is missing: %s", want, textOf(first))
 		}
 	}
+	if !strings.Contains(textOf(first), "8 min ago") || !first.HasClass("gp-row--warning") {
+		t.Errorf("want both times told alike, and a warning as one: %s", textOf(first))
+	}
 	if last := rows.Last(); !strings.Contains(textOf(last), "RevisionKept") ||
-		textOf(part(doc, "event-words").Last()) != "kept 2 revisions" {
+		textOf(part(doc, "event-words").Last()) != "Kept 2 revisions" {
 		t.Errorf("%s", textOf(last))
 	}
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),

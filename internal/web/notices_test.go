@@ -28,6 +28,9 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
+	if _, ok := part(doc, "notices-form").Attr("data-marks-changes"); !ok {
+		t.Error("the button to save stands over the list while nothing has changed")
+	}
 	for _, want := range []string{"A monthly statement is available",
 		"For team owners: the team's usage and cost",
 		"Under your workload or one of your team's"} {

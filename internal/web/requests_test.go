@@ -33,6 +33,46 @@ func TestARequestIsASentence(t *testing.T) {
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
 	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
+	wantText(t, rejected, "decided-by", "Carla Conti", "15 Nov 2026")
+	wantAbsent(t, rejected, "approval-steps") // one person decided, which is said already
+	if In(part(rejected, "request-verdict"), "again").Length() != 1 {
+		t.Error("want the way on beside what was said")
+	}
+	instead, _ := part(rejected, "instead").Attr("href")
+	if q, _ := url.Parse(instead); q.Path != "/start" || q.Query().Get("size") != "mig-3g.40gb" {
+		t.Errorf("want the start page with a size that starts now, got %s", instead)
+	}
+}
+
+// TestWhatHasEndedIsRequestedAgain: of a workload that is over there is nothing to see; one wants another.
+func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	w := sceneWorld(t, "requests", "one, approved")
+	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
+	wantText(t, doc, "became", "Ended")
+	again := part(doc, "again")
+	if href := again.AttrOr("href", ""); !strings.HasPrefix(href, "/start?") || !again.HasClass("pf-m-primary") {
+		t.Errorf("want it asked again first, got %q", href)
+	}
+	if part(doc, "to-workload").HasClass("pf-m-primary") {
+		t.Error("the way to what has ended is the main one")
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Carla, "/requests/r-anna2"), http.StatusOK), "again")
+}
+
+// TestPendingRequestsAreToldApart: by the reason that each was made for, in a list of several people.
+func TestPendingRequestsAreToldApart(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	all := read(t, w.Get(webtest.Carla, "/requests?scope=all"), http.StatusOK).Find("#request-r-anna1")
+	if got := textOf(all); !strings.Contains(textOf(In(all, "pending-reason")), "street scenes") ||
+		strings.Contains(got, "To decide") {
+		t.Errorf("want the reason in place of who decides, got %q", got)
+	}
+	mine := read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK).Find("#request-r-anna1")
+	if got := textOf(mine); In(mine, "pending-reason").Length() != 0 || !strings.Contains(got, "To decide") {
+		t.Errorf("they know why they asked, and want to know who decides, got %q", got)
+	}
 }
 
 // TestADecisionSaysWhatItTakes: all replicas of a start count; an extension takes nothing that is not held already.
@@ -130,6 +170,12 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
 	if got := textOf(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
 		t.Errorf("who waits longest comes first, got %q", got)
+	}
+	for id, full := range map[string]int{"r-olaf1": 1, "r-anna1": 0} {
+		row := doc.Find("[id^=inbox-" + id + "]")
+		if got := In(row, "quota-full").Length(); row.Length() != 1 || got != full {
+			t.Errorf("%s: want %d warnings that the quota is full, got %d", id, full, got)
+		}
 	}
 	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantText(t, anna, "approval", "Anna Albers requests Whole H100", "street scenes", "€15.60", "Olaf Oster, team Speech")

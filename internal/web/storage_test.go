@@ -15,6 +15,12 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
 	wantText(t, doc, "volume-row", "deleted on")
+	wantText(t, doc, "storage-soon", "datasets-kept is deleted on 27 Nov 2026", "200 GiB")
+	if to, _ := In(part(doc, "storage-soon"), "soon-keep").Closest("form").Attr(
+		"action"); to != "/storage/datasets-kept/keep" {
+		t.Errorf("want it kept from there, got %q", to)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/storage?scope=team"), http.StatusOK), "storage-soon")
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
 		t.Errorf("want a button where something ends, got %d", n)
 	}

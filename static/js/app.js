@@ -1,4 +1,5 @@
 // Loads what improves a page that already works; each module says what for.
+import './changed.js';
 import './chart.js';
 import './copy.js';
 import './dialog.js';

@@ -4,6 +4,10 @@ import { write } from './time.js';
 const most = 5000; // lines that are kept
 let following; // { button, log, stop }
 
+// what programs write of their own at the head of a line, as internal/web/workloads/logs.go reads it too
+const failures = /^.{0,40}?(?:\[[EC] |\b(?:ERROR|CRITICAL|FATAL)\b|"?level"?[=:] ?"?(?:error|fatal)\b)/;
+const warnings = /^.{0,40}?(?:\[W |\bWARN(?:ING)?\b|"?level"?[=:] ?"?warn(?:ing)?\b)/;
+
 function marked(text, find) {
   const span = document.createElement('span');
   span.className = 'gp-log__text';
@@ -25,6 +29,8 @@ function lineOf(text, find) {
   const line = document.createElement('div');
   line.className = stamp ? 'gp-log__line' : 'gp-log__line gp-log__line--note';
   line.dataset.test = 'line';
+  if (stamp && failures.test(rest)) line.classList.add('gp-log__line--danger');
+  else if (stamp && warnings.test(rest)) line.classList.add('gp-log__line--warning');
   if (stamp) {
     const time = document.createElement('time');
     time.className = 'gp-time';

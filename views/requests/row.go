@@ -37,10 +37,21 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 				ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_tick")}, r.tick())
 				h.Raw(" ")
 			}
-			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, ui.Stack(r.Name))
+			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, r.name())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
 		})
+	})
+}
+
+// name warns where the quota stands against a yes.
+func (r InboxRowModel) name() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Put(ui.Stack(r.Name))
+		if r.Full {
+			h.Put(ui.State(ui.StateModel{Kind: ui.Warning, Word: ui.L(h.Context()).S("home.quota_full"),
+				Test: "quota-full"}))
+		}
 	})
 }
 
@@ -60,7 +71,7 @@ func (r InboxRowModel) tick() templ.Component {
 	})
 }
 
-// state says why it was rejected.
+// state says why it was rejected, or for what it waits.
 func (r RowModel) state() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Raw(`<div class="gp-request-state">`)
@@ -70,6 +81,13 @@ func (r RowModel) state() templ.Component {
 			h.Always("title", r.Note)
 			h.Raw(` data-test="rejected-note">`)
 			h.Text(r.Note)
+			h.Raw("</div>")
+		}
+		if r.Reason != "" {
+			h.Raw(`<div class="gp-request-note"`)
+			h.Always("title", r.Reason)
+			h.Raw(` data-test="pending-reason">`)
+			h.Text(r.Reason)
 			h.Raw("</div>")
 		}
 		h.Raw("</div>")

@@ -197,7 +197,7 @@ func Images(m ImagesModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.images"), Lead: ui.L(ctx).S("team.images_lead"), Fill: true,
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Lead: ui.L(ctx).S("team.images_lead"), Fill: true,
 				Test: "images", Actions: toImageForm(ctx, m.Change)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -578,7 +578,7 @@ func reference(whole, short, scan string) templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"gp-reference\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

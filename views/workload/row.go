@@ -192,5 +192,5 @@ func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 			Small: true, Test: "forecast-instead", Attrs: templ.Attributes{"title": f.Instead.Label}}}
 	}
 	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.details"), Href: m.Name.Href,
-		Kind: ui.LinkLike, Small: true, Test: "details"}}
+		Small: true, Test: "details"}}
 }

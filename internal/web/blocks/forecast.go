@@ -126,6 +126,11 @@ func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.Fo
 	return forecastModel(k.Words, e)
 }
 
+// StartsInstead leads to the nearest size that would start now in place of what came to nothing; nil for none.
+func (w *Blocks) StartsInstead(k page.Call, spec request.Spec) *workloadview.InsteadModel {
+	return w.startsInstead(k, spec, "")
+}
+
 // startsInstead leads to the nearest size that would start now; nil for none.
 func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) *workloadview.InsteadModel {
 	instead, ok := w.Offers.AlternativeTo(k.Ctx, k.Actor, spec)

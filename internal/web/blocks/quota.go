@@ -42,6 +42,23 @@ func (w *Blocks) QuotaParts(k page.Call, t tenant.Tenant) (bars, others []ui.Met
 	return bars, others, nil
 }
 
+// RequestQuotas are the quotas of the teams of several requests: a team is looked up once.
+type RequestQuotas map[string]map[string]request.Quota
+
+// Of is what the team of a start may hold of its size and holds; ok is false of what takes nothing of a quota.
+func (q RequestQuotas) Of(k page.Call, w *Blocks, r request.Request) (of request.Quota, ok bool, err error) {
+	t, known := w.Site().Directory.ByName(r.Spec.Tenant)
+	if !known || r.Kind != request.StartKind {
+		return of, false, nil
+	}
+	if q[t.Name] == nil {
+		if q[t.Name], err = w.Quotas.Of(k.Ctx, t); err != nil {
+			return of, false, err
+		}
+	}
+	return q[t.Name][r.Spec.Size.Name], true, nil
+}
+
 func quotaBar(say page.Words, title string, q request.Quota) ui.MeterModel {
 	fill := ui.FillUsed
 	if q.Full() {

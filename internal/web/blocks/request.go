@@ -31,7 +31,7 @@ func RequestState(say page.Words, r request.Request, detailed bool) ui.StateMode
 // ListedRequestState is the same for a list that has a column of when it was asked.
 func ListedRequestState(say page.Words, r request.Request) ui.StateModel {
 	m := RequestState(say, r, true)
-	if waitsForPeople(r) {
+	if WaitsForPeople(r) {
 		m.Detail = say.S("requests.listed_row", "By", r.Waits())
 	}
 	return m
@@ -39,13 +39,14 @@ func ListedRequestState(say page.Words, r request.Request) ui.StateModel {
 
 // rowSentence is the sentence beside a state that already says that it waits.
 func rowSentence(say page.Words, r request.Request) string {
-	if waitsForPeople(r) {
+	if WaitsForPeople(r) {
 		return say.S("requests.pending_row", "By", r.Waits(), "Duration", say.Duration(say.Now.Sub(r.CreatedAt)))
 	}
 	return RequestSentence(say, r)
 }
 
-func waitsForPeople(r request.Request) bool {
+// WaitsForPeople reports whether somebody has to decide it.
+func WaitsForPeople(r request.Request) bool {
 	return r.State == request.Pending && r.Kind != request.ResumeKind && !r.WaitsForSeat() && r.Decision.Deferred == nil
 }
 

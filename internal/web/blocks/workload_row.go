@@ -95,11 +95,15 @@ func rowKind(w workload.Workload) ui.Kind {
 }
 
 func (w *Blocks) rowDetail(k page.Call, item workload.Workload) string {
-	kind := k.Words.Say(i18n.T("kind." + string(item.Kind)))
 	if item.Owner != k.Actor.Person.ID { // of somebody else's workload one wants to know whose it is
-		return kind + " · " + item.OwnerName
+		return OwnerDetail(k.Words, item)
 	}
-	return kind + " · " + k.Words.ImageTitle(item.Image)
+	return k.Words.Say(i18n.T("kind."+string(item.Kind))) + " · " + k.Words.ImageTitle(item.Image)
+}
+
+// OwnerDetail is the line under the name of a workload that says whose it is.
+func OwnerDetail(say page.Words, item workload.Workload) string {
+	return say.Say(i18n.T("kind."+string(item.Kind))) + " · " + item.OwnerName
 }
 
 // OpenPath is the address at which a workload opens: for what speaks the routes of OpenAI, whose server has no page,

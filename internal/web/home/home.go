@@ -57,6 +57,9 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
+	if chosen == page.ScopeTeam {
+		w.attendOthers(k, p.items, &attention)
+	}
 	waiting := attention.Waiting()
 	if attention.Decide != nil {
 		attention.Decide.Brief = list.Empty == nil && list.Welcome == nil
@@ -176,6 +179,9 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		if alarms(k, item) {
 			row.State.Detail = "" // it stands above the list
 		}
+		if chosen != page.ScopeMine { // the rows of a list of several people say the same of each
+			row.Name.Detail = blocks.OwnerDetail(k.Words, item)
+		}
 		m.Rows = append(m.Rows, row)
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
@@ -283,6 +289,31 @@ func (w *Pages) attention(k page.Call, items []workload.Workload) (home.Attentio
 	return m, err
 }
 
+// othersShown is how many of what wants a decision about workloads of others stand above the list of a team.
+const othersShown = 3
+
+// attendOthers adds what the reader can do for others of the team: an owner extends and looks after their workloads.
+func (w *Pages) attendOthers(k page.Call, items []workload.Workload, m *home.AttentionModel) {
+	left := othersShown
+	for _, item := range items {
+		if left == 0 || item.Owner == k.Actor.Person.ID ||
+			!identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) {
+			continue
+		}
+		whose := item.Name + " (" + item.OwnerName + ")"
+		if n := w.EndingModel(k, item); n != nil {
+			n.Name = whose
+			m.Ending = append(m.Ending, *n)
+			left--
+		}
+		if item.State == workload.Failed && !item.Over() {
+			m.Failed = append(m.Failed, home.FailedModel{Name: whose, Why: k.Words.Text(item.Reason),
+				Href: page.WorkloadPath(item.ID)})
+			left--
+		}
+	}
+}
+
 // decideShown is how many of the requests that wait for the reader are named.
 const decideShown = 3
 
@@ -297,14 +328,25 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 	}
 	oldest, _, err := w.Requests.List(k.Ctx, k.Actor, request.ScopeInbox,
 		request.Filter{Sort: request.Oldest, Limit: decideShown})
-	m := &home.DecideModel{Count: waiting, All: page.ApprovalsPath}
+	if err != nil {
+		return nil, err
+	}
+	m, quotas := &home.DecideModel{Count: waiting, All: page.ApprovalsPath}, blocks.RequestQuotas{}
 	for _, r := range oldest {
-		m.Rows = append(m.Rows, home.DecideRowModel{ID: page.Slug(string(r.ID)), Asked: k.Words.Ago(r.CreatedAt),
+		row := home.DecideRowModel{ID: page.Slug(string(r.ID)), Asked: k.Words.Ago(r.CreatedAt),
 			Reason: r.Spec.Reason, Free: w.freeOf(k, r),
 			Name: ui.StackModel{Title: r.AskerName + " · " + w.TeamTitle(r.Spec.Tenant),
-				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}})
+				Detail: blocks.RequestTerms(k.Words, r), Href: page.ApprovalPath(r.ID)}}
+		q, ok, err := quotas.Of(k, w.Blocks, r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			row.Quota, row.Full = k.Words.S("web.used_of", "Used", q.Used, "Limit", q.Limit), q.Full()
+		}
+		m.Rows = append(m.Rows, row)
 	}
-	return m, err
+	return m, nil
 }
 
 // freeOf is how much of a request's size is available now; zero where nobody knows, or where it takes none.

@@ -66,9 +66,15 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 		return page.View{}, err
 	}
 	m.List.Rows = make([]requests.InboxRowModel, 0, len(items))
+	quotas := blocks.RequestQuotas{}
 	for _, r := range items {
-		m.List.Rows = append(m.List.Rows, w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
-			slices.Contains(ticked, string(r.ID))))
+		row := w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID)))
+		q, ok, err := quotas.Of(k, w.Blocks, r)
+		if err != nil {
+			return page.View{}, err
+		}
+		row.Full = ok && q.Full()
+		m.List.Rows = append(m.List.Rows, row)
 	}
 	if len(items) > 1 {
 		m.List.Bulk = bulkModel(k)

@@ -55,7 +55,7 @@ func keptOf(k page.Call, names ...string) string {
 // filterModel is what is chosen from a list in a usual order, and what can be.
 func (w *Pages) filterModel(k page.Call, usual request.Sort) requests.FilterModel {
 	m := requests.FilterModel{Text: k.Get("q"), Team: k.Get("team"), Sort: string(filterOf(k, usual).Sort),
-		SortOrder: ids(request.Sorts())}
+		Usual: string(usual), SortOrder: ids(request.Sorts())}
 	teams := w.OwnTeams(k)
 	if k.Actor.SeesAll() || k.Actor.Is(identity.Approver) {
 		teams = w.Site().Directory.Tenants

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -40,6 +41,9 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 		row.Size.Detail, row.Name.Detail = blocks.RequestKind(k.Words, r), w.TeamTitle(r.Spec.Tenant)
 		if chosen != request.ScopeMine {
 			row.Name.Detail = r.AskerName + " · " + row.Name.Detail
+			if row.Reason = pendingReason(r); row.Reason != "" {
+				row.State.Detail = "" // many wait for the same people, and each for a reason of its own
+			}
 		}
 		row.Again = again(k, r)
 		if r.State == request.Approved && r.Asker == k.Actor.Person.ID && r.Workload != "" {
@@ -129,7 +133,19 @@ func rejectedNote(r request.Request) string {
 	if r.State != request.Rejected {
 		return ""
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(r.Decision.Note), "\n")
+	return firstLine(r.Decision.Note)
+}
+
+// pendingReason is the first line of why a request was made that people have to decide; "" for others.
+func pendingReason(r request.Request) string {
+	if !blocks.WaitsForPeople(r) {
+		return ""
+	}
+	return firstLine(r.Spec.Reason)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line)
 }
 
@@ -178,7 +194,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
 	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
-		m.Steps[0].Explanation = ""
+		m.Steps, m.Decided = nil, decidedModel(k.Words, r)
 	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
@@ -194,8 +210,22 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		m.Edit = path + "/edit"
 	}
 	m.Again = again(k, r)
+	if m.Again != "" && r.State != request.Withdrawn {
+		m.Instead = w.StartsInstead(k, r.Spec)
+	}
 	if r.State == request.Approved && r.Workload != "" {
 		m.Workload = page.WorkloadPath(r.Workload)
+	}
+	if m.Became != nil && m.Became.Ended && r.Kind == request.StartKind && r.Asker == k.Actor.Person.ID {
+		m.Again = againURL(r)
+	}
+	return m
+}
+
+func decidedModel(say page.Words, r request.Request) *requests.DecidedModel {
+	m := &requests.DecidedModel{Verb: requests.Approve, Name: r.Decision.ByName, At: say.At(r.DecidedAt)}
+	if r.State == request.Rejected {
+		m.Verb = requests.Reject
 	}
 	return m
 }
@@ -209,8 +239,8 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	if err != nil {
 		return nil
 	}
-	return &requests.BecameModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
-		Icon: string(item.Kind)}, State: blocks.StateModel(k.Words, item)}
+	return &requests.BecameModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID)},
+		State: blocks.StateModel(k.Words, item), Ended: item.State == workload.Ended || item.Over()}
 }
 
 // again is where the asker of a start that came to nothing asks for another one; "" for others.

@@ -2,6 +2,7 @@ package team
 
 import (
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -28,7 +29,8 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Tiles: w.storageTiles(say, volumes)}
+	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Tiles: w.storageTiles(say, volumes),
+		Soon: w.deletedSoon(k, volumes)}
 	if m.Text != "" {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
@@ -61,6 +63,32 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
 		Parts: []page.Part{{ID: "storage-list", Draw: func(page.Words) templ.Component { return storage.List(m) }}}}, nil
+}
+
+// deletedSoon is what is deleted first of what the reader was told of and can keep; nil for nothing.
+func (w *Pages) deletedSoon(k page.Call, volumes []workload.OwnVolume) *storage.SoonModel {
+	var first workload.OwnVolume
+	var next time.Time
+	more := -1
+	for _, v := range volumes {
+		until := w.Workloads.Retention.Until(v.Volume)
+		if until.IsZero() || v.OfTeam() || v.Deleted || v.WarnedAt.IsZero() ||
+			!identity.Can(k.Actor, identity.KeepVolume, v.Resource()) {
+			continue
+		}
+		if more++; next.IsZero() || until.Before(next) {
+			first, next = v, until
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	m := &storage.SoonModel{Name: first.Name, Size: k.Words.GiB(float64(first.GiB)), Time: k.Words.At(next).Exact,
+		Keep: "/storage/" + first.Name + "/keep", More: more}
+	if first.IsPersonal() {
+		m.Name = ownTitle(first.Volume)
+	}
+	return m
 }
 
 // volumeOrders are what the list of storage can be sorted by; "until" is what goes next.

@@ -584,8 +584,26 @@ func answered(verb request.Verb, ids ...request.ID) func(Scope) *World {
 // crowded is a world with more requests than fit on a page, most of them decided by a rule.
 func crowded(s Scope) *World {
 	w := Busy(s)
+	asked := []struct {
+		of     string // whose request it is like
+		name   string
+		hours  int64
+		reason string
+	}{
+		{"r-anna1", "detector-night", 8, "The night shots lose every third pedestrian."},
+		{"r-olaf1", "asr-dialects", 4, "Dialect recordings arrived, the decoder needs another pass."},
+		{"r-anna1", "depth-sweep", 4, "Six learning rates for the depth head."},
+		{"r-anna1", "export-check", 2, "Comparing the exported model with the checkpoint."},
+		{"r-olaf1", "tts-voices", 6, "Two new voices for the reading app."},
+		{"r-anna1", "label-review", 2, "Reviewing labels of the autumn set with the model beside."},
+		{"r-anna1", "segment-large", 8, "A batch of 32 does not fit a slice."},
+	}
 	for i := range 80 {
-		r := w.Request("r-anna1")
+		a := asked[i/4%len(asked)]
+		r := w.Request(request.ID(a.of))
+		hour := r.Spec.Size.PricePerHour.For(time.Hour)
+		r.Spec.Name, r.Spec.Reason, r.Spec.Lease = a.name, a.reason, catalog.Duration(a.hours)*catalog.Duration(time.Hour)
+		r.Estimate.Minor = hour.Minor * a.hours
 		r.ID, r.Key, r.Fingerprint = request.ID(fmt.Sprintf("r-crowd-%02d", i)), "", ""
 		r.CreatedAt = r.CreatedAt.Add(-time.Duration(i) * time.Hour)
 		if i%4 > 0 {

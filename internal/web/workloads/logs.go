@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,6 +165,9 @@ func logLines(say page.Words, lines []podlogs.Line, find string) []workloadview.
 			text += " […" + say.Text(i18n.T("podlogs.cut", "Bytes", l.Cut)) + "]"
 		}
 		m := workloadview.LogLineModel{Pieces: pieces(text, find), Note: !l.Note.IsZero()}
+		if !m.Note {
+			m.Level = levelOf(text)
+		}
 		if !l.At.IsZero() {
 			at := say.At(l.At)
 			at.Words, at.Mode, at.Machine = ui.ClockSeconds(l.At), ui.TimeSeconds, l.At.Format(time.RFC3339Nano)
@@ -172,6 +176,24 @@ func logLines(say page.Words, lines []podlogs.Line, find string) []workloadview.
 		all = append(all, m)
 	}
 	return all
+}
+
+// What programs write of their own at the head of a line, as static/js/logs.js reads it too: "[W ServerApp]", "ERROR:",
+// "level=warn". A word in the text itself says nothing.
+var (
+	failures = regexp.MustCompile(`^.{0,40}?(?:\[[EC] |\b(?:ERROR|CRITICAL|FATAL)\b|"?level"?[=:] ?"?(?:error|fatal)\b)`)
+	warnings = regexp.MustCompile(`^.{0,40}?(?:\[W |\bWARN(?:ING)?\b|"?level"?[=:] ?"?warn(?:ing)?\b)`)
+)
+
+// levelOf is how grave a program says that a line is; "" where it does not.
+func levelOf(line string) ui.Kind {
+	switch {
+	case failures.MatchString(line):
+		return ui.Danger
+	case warnings.MatchString(line):
+		return ui.Warning
+	}
+	return ""
 }
 
 // pieces are the parts of a text between what is looked for. Where lower case has another length, nothing is marked.
@@ -263,9 +285,9 @@ func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
 		if !e.Words.IsZero() {
 			words = k.Words.Text(e.Words)
 		}
-		m.Events = append(m.Events, workloadview.ClusterEventModel{Last: k.Words.Ago(e.Last), First: k.Words.At(e.First),
-			Warning: e.Warning, Words: words, Reason: e.Reason, Message: e.Message, Object: e.Kind + " " + e.Name,
-			Count: k.Words.Number(float64(e.Count))})
+		m.Events = append(m.Events, workloadview.ClusterEventModel{Last: k.Words.Ago(e.Last), First: k.Words.Ago(e.First),
+			Warning: e.Warning, Words: page.UpperFirst(words), Reason: e.Reason, Message: e.Message,
+			Object: e.Kind + " " + e.Name, Count: k.Words.Number(float64(e.Count))})
 	}
 	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Events: m}), nil
 }

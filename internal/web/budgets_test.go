@@ -80,14 +80,14 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 		t.Errorf("want nothing else that is left, got %q", text)
 	}
 	list := read(t, w.Get(webtest.Dora, "/admin/budgets"), http.StatusOK)
-	if ahead := amount("budget-forecast"); textOf(part(list, "budget-forecast").Last()) != ahead || ahead == "" {
+	if ahead := amount("budget-forecast"); textOf(part(list, "budget-forecast").First()) != ahead || ahead == "" {
 		t.Errorf("want the forecast of the team's own page, %q, in the list too, got %q", ahead,
 			textOf(part(list, "budget-forecast")))
 	}
 	wantText(t, list, "budgets-without", "spent, no limit")
-	first := textOf(part(list, "budget-row").First())
-	if !strings.Contains(first, "Speech") || !strings.Contains(first, "Spent €") {
-		t.Errorf("want what a team without a budget has spent, got %q", first)
+	last := textOf(part(list, "budget-row").Last())
+	if !strings.Contains(last, "Speech") || !strings.Contains(last, "Spent €") {
+		t.Errorf("want what a team without a budget has spent, below those that have one, got %q", last)
 	}
 	if bar := textOf(part(list, "budget-bar")); bar != "Spent "+spent+" Committed "+held {
 		t.Errorf("want the parts without what is left, which has a column, got %q", bar)

@@ -39,6 +39,10 @@ func TestTheCatalogShowsWhatIsOnOffer(t *testing.T) {
 	if got := textOf(In(entry(images, "vllm"), "reference")); got != "docker.io/vllm/vllm-openai:v0.11.0" {
 		t.Errorf("want where an image lies, without its digest, got %s", got)
 	}
+	if offered := textOf(entry(images, "vllm")); !strings.Contains(offered, "all teams") ||
+		strings.Contains(offered, "offered") {
+		t.Errorf("want the usual case without a mark, got %q", offered)
+	}
 	wantText(t, doc, "history", "Version 0", "from the configuration", "current")
 	if part(doc, "edit").Length() != 1 || part(doc, "do-hide").Length() == 0 {
 		t.Error("an administrator can change it")

@@ -126,6 +126,12 @@ func TestAFaultIsSeenInEveryColoring(t *testing.T) {
 		if node.Find(".gp-map__part--broken").Length() == 0 || node.Find(".gp-map__part--closed").Length() == 0 {
 			t.Errorf("%s: want its broken and its quarantined card told apart from what is available", by)
 		}
+		silent := part(doc, "map-node").FilterFunction(func(_ int, s *goquery.Selection) bool {
+			return strings.HasPrefix(s.AttrOr("aria-label", ""), "a100-4:")
+		})
+		if broken := silent.Find(".gp-map__part--broken").Length(); broken != 8 {
+			t.Errorf("%s: want all 8 cards of a node that is not ready broken, those that are held too, got %d", by, broken)
+		}
 		doc.Find("[data-class] .gp-map__count").Each(func(_ int, s *goquery.Selection) {
 			if strings.Contains(s.Text(), ".") {
 				t.Errorf("%s: cards and slices are whole, got %s", by, s.Text())
@@ -272,6 +278,10 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	}
 	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
 	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown")
+	wantText(t, teams, "holder", "27 % busy", "73 % idle")
+	if title := textOf(teams.Find("h1")); title != "GPU map" {
+		t.Errorf("want the title of the menu, got %q", title)
+	}
 	wantText(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
 		"A40")
 }
@@ -289,7 +299,7 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 	if url, ok := still.Find("body").Attr("data-live-url"); ok && url != "" {
 		t.Errorf("a paused page follows %s", url)
 	}
-	wantText(t, still, "stream", "Paused at 12:00 UTC")
+	wantText(t, still, "stream", "Paused since 12:00 UTC")
 	if back, _ := part(still, "go-on").Attr("href"); back != "/fleet/use" {
 		t.Errorf("want back to the live page, got %q", back)
 	}

@@ -89,8 +89,13 @@ var longLists = map[string]longList{
 		usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
 			"seen": func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 7) }}},
 	"budgets": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/budgets?q=row", row: "budget-row",
-		usual: "team", by: map[string]func(*webtest.World, int) int{"team": number, "amount": mixed(11, 50),
-			"left": mixed(11, 50)}},
+		usual: "-used", by: map[string]func(*webtest.World, int) int{"team": number, "amount": mixed(11, 50),
+			"left": mixed(11, 50), "used": func(_ *webtest.World, i int) int {
+				if i < 50 {
+					return 0
+				}
+				return last
+			}}},
 	"members": {seed: (*webtest.World).ManyPeople, who: webtest.Dora, path: "/team/vision", row: "member",
 		prefix: "members-", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
 			"seen": func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 7) }}},

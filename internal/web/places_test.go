@@ -80,6 +80,10 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		!strings.Contains(got, "is unhealthy") {
 		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
 	}
+	if closed := part(doc, "cell-blocked").Length(); closed != 3 || part(doc, "cell-broken").Length() != 1 {
+		t.Errorf("want three cards of the cordoned node closed and the ill one broken, got %d and %d", closed,
+			part(doc, "cell-broken").Length())
+	}
 	if n := doc.Find("#node-gpu-01").Find(`[data-test="cell-used"]`).Length(); n != 2 {
 		t.Errorf("want two cells held, got %d", n)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -78,6 +80,21 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantText(t, doc, "price", "scheduled")
 	wantText(t, doc, "price-next-row", "9.00", "catalog price", "price of the size")
+	row := part(doc, "price-effective-row").FilterFunction(func(_ int, s *goquery.Selection) bool {
+		return strings.Contains(textOf(s), "MIG slice 10 GB")
+	})
+	if got := textOf(row); !strings.Contains(got, "€9.00/h 23 Nov 2026, 12:00 UTC") {
+		t.Errorf("want what comes beside what holds, got %q", got)
+	}
+	address, _, _ := strings.Cut(In(row, "price-change").AttrOr("href", ""), "#")
+	change := read(t, w.Get(webtest.Dora, address), http.StatusOK)
+	if chosen := part(change, "price-what").Find("[selected]").AttrOr("value", ""); chosen != "size:mig-1g.10gb" {
+		t.Errorf("want the form of this size, got %q", chosen)
+	}
+	if _, open := part(change, "price-enter").Attr("open"); !open {
+		t.Error("want the form open without scripts too")
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/admin/prices"), http.StatusOK), "price-change")
 }
 
 func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {

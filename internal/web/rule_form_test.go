@@ -45,8 +45,19 @@ func TestARuleIsBuiltOfRows(t *testing.T) {
 	if part(doc, "term").Length() != 3 {
 		t.Errorf("want its rows, got %d", part(doc, "term").Length())
 	}
-	wantText(t, doc, "sentence-whole", "When Whole GPUs ≥ 1 and ", "Hour of the day ≥ 22): ")
+	wantText(t, doc, "sentence-whole", "When Whole GPUs is at least 1 and ", "Hour of the day is at least 22): ")
 	wantText(t, doc, "fact-0", "Share of a card")
+	form.Set("fact-3", "request.isolation")
+	form.Set("op-3", "==")
+	form.Set("value-3", "own-word")
+	offered := read(t, w.Post(webtest.Dora, rulePath, withAction(form, "more")), http.StatusOK)
+	if value := part(offered, "value-3"); value.AttrOr("value", "") != "own-word" ||
+		offered.Find("#"+value.AttrOr("list", "none")+" option[value=hard]").Length() != 1 {
+		t.Error("want the values of the fact to choose from, and what was typed kept")
+	}
+	form.Del("fact-3")
+	form.Del("op-3")
+	form.Del("value-3")
 	doc = read(t, w.Post(webtest.Dora, rulePath, withAction(form, "remove-1")), http.StatusOK)
 	if part(doc, "term").Length() != 2 || part(doc, "fact-1").Find("[selected]").AttrOr("value", "") != "request.hour" ||
 		part(doc, "value-1").AttrOr("value", "") != "22" {

@@ -123,6 +123,10 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 		t.Errorf("without scripts a button of the form asks for the table, got %q", action)
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", form("all", "1", "size", "gpu-shared")), http.StatusOK)
+	if first := part(doc, "size-row").First().AttrOr("data-size", ""); first != "h100" ||
+		doc.Find("#sizes th[aria-sort=descending]").Length() != 1 {
+		t.Errorf("want the most GPU memory first, and its column marked, got %q", first)
+	}
 	whole := doc.Find(`tr[data-size="h100"]`)
 	for name, want := range map[string]string{"free": "1 of 2 1 workload ahead in the queue.", "price": "€3.90/h",
 		"needs": "approval by: approver"} {

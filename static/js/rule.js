@@ -30,5 +30,12 @@ function say(event) {
   line.querySelector('output').textContent = sentence.replace('{when}', () => when).replace('{then}', () => then);
 }
 
+// What is offered while one types is of the fact that the server knew.
+function forget(event) {
+  const row = event.target.closest?.('.gp-term');
+  if (row && event.target.name?.startsWith('fact-')) row.querySelector('[name^="value-"]')?.removeAttribute('list');
+}
+
+document.addEventListener('change', forget);
 document.addEventListener('input', say);
 document.addEventListener('change', say);

@@ -219,12 +219,10 @@ func Page(m PageModel) templ.Component {
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: empty(ctx, m), Compact: true,
 				Columns: []ui.ColumnModel{
-					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
 					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"},
-					{Label: ui.L(ctx).S("workload.event_who"), Width: "name"},
-					{Label: ui.L(ctx).S("workload.event_what"), Width: "state"},
-					{Label: ui.L(ctx).S("audit.col_outcome"), Width: "fit"}, {Label: ui.L(ctx).S("workload.event_detail")},
-					{Label: ui.L(ctx).S("start.team")}, {Label: ui.L(ctx).S("audit.more"), Hidden: true, Width: "fit"},
+					{Label: ui.L(ctx).S("workload.event_what"), Width: "wide"}, {Label: ui.L(ctx).S("start.team")},
+					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
+					{Label: ui.L(ctx).S("audit.more"), Hidden: true, Width: "fit"},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -15,20 +15,14 @@ func row(r RowModel) templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "event-" + r.Seq, Test: "event"}, func() {
-			ui.WriteCell(h, ui.CellModel{Numeric: true, Subtle: true, Text: cmp.Or(r.Numbers, r.Seq),
-				Label: say.S("audit.col_seq")}, nil)
+			ui.WriteCell(h, ui.CellModel{Subtle: true, Label: say.S("workload.event_time")}, ui.Time(r.Time))
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_time")}, ui.Time(r.Time))
-			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_who")}, ui.Stack(ui.StackModel{Title: r.Who}))
-			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Head: true, Text: r.What, Label: say.S("workload.event_what")}, nil)
-			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("audit.col_outcome")}, r.outcome())
-			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("workload.event_detail")}, r.detail())
+			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("workload.event_what")}, r.event())
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Text: r.Team, Label: say.S("start.team")}, nil)
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Numeric: true, Subtle: true, Text: cmp.Or(r.Numbers, r.Seq),
+				Label: say.S("audit.col_seq")}, nil)
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Actions: true, Label: say.S("audit.more")}, r.opens())
 		})
@@ -38,28 +32,22 @@ func row(r RowModel) templ.Component {
 	})
 }
 
-// outcome stands out only where something was refused or failed.
-func (r RowModel) outcome() templ.Component {
-	if r.Outcome.Kind != ui.OK {
-		return ui.State(r.Outcome)
-	}
+// event is who did what, then the sentence, the rule that said so, and the first id. The outcome is told only where
+// something was refused or failed.
+func (r RowModel) event() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		h.Raw(`<span class="gp-subtle"`)
-		h.Attr("data-test", r.Outcome.Test)
-		h.Raw(">")
-		h.Text(r.Outcome.Word)
-		h.Raw("</span>")
-	})
-}
-
-// detail is the sentence, the rule that said so, and the first id.
-func (r RowModel) detail() templ.Component {
-	return markup.Component(func(h *markup.Writer) {
-		h.Raw(`<span class="gp-audit-line">`)
+		h.Raw(`<span class="gp-audit-line"><span><strong>`)
+		h.Text(r.Who)
+		h.Raw("</strong> ")
+		h.Text(r.What)
+		h.Raw("</span> ")
+		if r.Outcome.Kind != "" && r.Outcome.Kind != ui.OK {
+			h.Put(ui.State(r.Outcome))
+			h.Raw(" ")
+		}
 		if r.Detail != "" {
-			h.Raw("<span>")
-			h.Text(r.Detail)
-			h.Raw("</span> ")
+			h.Element("span", "gp-stack__detail", r.Detail)
+			h.Raw(" ")
 		}
 		if r.Rule != "" {
 			h.Element("span", "gp-stack__detail", ui.L(h.Context()).S("audit.by_rule", "Name", r.Rule))
@@ -99,7 +87,7 @@ func (r RowModel) more() bool { return len(r.Facts)+len(r.Changes) > 0 || len(r.
 
 // writeMore is a row of its own below the event, as wide as the table; the sheet shows it while the event is open.
 func (r RowModel) writeMore(h *markup.Writer) {
-	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="8" role="cell">`)
+	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="5" role="cell">`)
 	h.Put(ui.DefList(ui.DefListModel{Items: r.facts(ui.L(h.Context())), Columns: true}))
 	if len(r.Changes) > 0 {
 		id := "event-" + r.Seq + "-changes"

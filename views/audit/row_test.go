@@ -12,9 +12,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// TestRowsAreWhatTheTemplateWrote: testdata/rows.html is what a template made of the same rows before they were written
-// by hand.
-func TestRowsAreWhatTheTemplateWrote(t *testing.T) {
+// TestRowsAreAsRead: testdata/rows.html is what somebody has read and found right, each value escaped, and an outcome
+// told only where it is not OK.
+func TestRowsAreAsRead(t *testing.T) {
 	t.Parallel()
 	bundle, err := i18n.Load()
 	if err != nil {
@@ -33,6 +33,8 @@ func TestRowsAreWhatTheTemplateWrote(t *testing.T) {
 		{Seq: "5", Who: "A", Facts: []FactModel{{"rule", "r"}}, Changes: []ChangeModel{{"f", "a", "b"}, {"<g>", "", "&"},
 			{"h", "'", ""}, {"i", "", ""}}},
 		{Seq: "6", Changes: []ChangeModel{{"f", "a", "b"}}},
+		{Seq: "7", Who: "A", What: "did", Outcome: ui.StateModel{Kind: ui.OK, Word: "OK", Test: "outcome"}},
+		{Seq: "8", Who: "A", What: "did", Outcome: ui.StateModel{Kind: ui.Warning, Word: "refused", Test: "outcome"}},
 	} {
 		if err := row(r).Render(ctx, &out); err != nil {
 			t.Fatal(err)

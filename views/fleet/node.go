@@ -79,6 +79,7 @@ func (c CellModel) write(h *markup.Writer) {
 	h.Raw(`</title><rect class="gp-fill--`)
 	h.Text(string(c.Kind))
 	h.Raw(`" width="18" height="18" rx="3"></rect> `)
-	h.RawIf(c.Kind == Blocked, `<path class="gp-cells__cross" d="M5 5l8 8M13 5l-8 8"></path>`)
+	h.RawIf(c.Kind == Broken, `<path class="gp-cells__cross" d="M5 5l8 8M13 5l-8 8"></path>`)
+	h.RawIf(c.Kind == Blocked, `<path class="gp-cells__stripes" d="M0 5h18M0 9h18M0 13h18"></path>`)
 	h.Raw("</svg></li>")
 }

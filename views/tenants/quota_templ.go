@@ -372,15 +372,56 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Text: held(r), Label: ui.L(ctx).S("tenants.col_used"), Test: "used"}).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
 					templ_7745c5c3_Var14 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+						if !templ_7745c5c3_IsBuffer {
+							defer func() {
+								templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+								if templ_7745c5c3_Err == nil {
+									templ_7745c5c3_Err = templ_7745c5c3_BufErr
+								}
+							}()
+						}
+						ctx = templ.InitializeContext(ctx)
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div class=\"gp-quota__used\">")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						if r.Held && r.Limit > 0 {
+							templ_7745c5c3_Err = ui.Meter(usedBar(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<span data-test=\"used\">")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						var templ_7745c5c3_Var15 string
+						templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(held(ctx, r))
+						if templ_7745c5c3_Err != nil {
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 106, Col: 43}
+						}
+						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</span></div>")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						return nil
+					})
+					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Label: ui.L(ctx).S("tenants.col_used")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 						if !templ_7745c5c3_IsBuffer {
@@ -401,11 +442,11 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("tenants.col_limit")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("tenants.col_limit")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -436,11 +477,11 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 
 func limitColumns(ctx context.Context, fresh bool) []ui.ColumnModel {
 	list := []ui.ColumnModel{
-		{Label: ui.L(ctx).S("tenants.col_size")}, {Label: ui.L(ctx).S("tenants.col_used"), Numeric: true},
+		{Label: ui.L(ctx).S("tenants.col_size")}, {Label: ui.L(ctx).S("tenants.col_used"), Numeric: true, Width: "wide"},
 		{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"},
 	}
 	if !fresh {
-		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source"), Width: "wide"})
+		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source")})
 	}
 	return list
 }
@@ -452,11 +493,23 @@ func limitKind(r LimitModel) ui.Kind {
 	return ""
 }
 
-func held(r LimitModel) string {
-	if !r.Held {
+func held(ctx context.Context, r LimitModel) string {
+	switch {
+	case !r.Held:
 		return "–"
+	case r.Limit == 0:
+		return strconv.Itoa(r.Used)
 	}
-	return strconv.Itoa(r.Used)
+	return ui.L(ctx).S("tenants.used_of", "Used", r.Used, "Limit", r.Limit)
+}
+
+func usedBar(ctx context.Context, r LimitModel) ui.MeterModel {
+	s := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(r.Used) / float64(r.Limit)}
+	if r.Used >= r.Limit {
+		s.Fill = ui.FillWarning
+	}
+	return ui.MeterModel{Label: ui.L(ctx).S("tenants.col_used"), Value: held(ctx, r), Bare: true,
+		Segments: []ui.SegmentModel{s}}
 }
 
 var _ = templruntime.GeneratedTemplate

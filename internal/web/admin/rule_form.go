@@ -3,11 +3,13 @@ package admin
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -242,7 +244,7 @@ func (w *Pages) ruleView(k page.Call, f typedRule, problems []fault.Field, tried
 			Value: f.When, Error: page.WrongIn(say, problems, "when"), Test: "when"},
 		Note: ui.FieldModel{Name: "note", Label: say.S("rules.note"), Value: f.note, MaxLength: 300,
 			Error: page.WrongIn(say, problems, "note"), Autocomplete: "off", Test: "note"},
-		Rows: termModels(say, f, problems), Facts: []ui.OptionModel{{Label: say.S("sizes.choose")}}}
+		Rows: w.termModels(say, f, problems), Facts: []ui.OptionModel{{Label: say.S("sizes.choose")}}}
 	for _, fact := range policy.FactNames() {
 		m.Facts = append(m.Facts, ui.OptionModel{Value: fact.Name,
 			Label: factLabel(say, fact.Name), Hint: say.Text(fact.Meaning)})
@@ -315,12 +317,40 @@ func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
 	return s
 }
 
-func termModels(say page.Words, f typedRule, problems []fault.Field) []rules.TermModel {
+// knownValues are what a fact can be, to choose from: others can be typed, for the text may have them.
+func (w *Pages) knownValues() map[string][]string {
+	known := map[string][]string{
+		"request.kind":         {"start", "extend", "more-quota", "external-reach"},
+		"request.workload":     {string(catalog.Notebook), string(catalog.Endpoint), string(catalog.Job)},
+		"request.model.source": {"hub", "storage", "s3", "oci"}}
+	for _, i := range []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone,
+		catalog.IsolationUnknown} {
+		known["request.isolation"] = append(known["request.isolation"], string(i))
+	}
+	for _, s := range w.Site().Catalog.Sizes {
+		known["request.size"] = append(known["request.size"], s.Name)
+		if t := string(s.Technology); t != "" && !slices.Contains(known["request.technology"], t) {
+			known["request.technology"] = append(known["request.technology"], t)
+		}
+	}
+	for _, t := range w.Site().Directory.Tenants {
+		known["request.tenant"] = append(known["request.tenant"], t.Name)
+	}
+	for _, f := range policy.FactNames() {
+		if f.Type == "bool" {
+			known[f.Name] = []string{"true", "false"}
+		}
+	}
+	return known
+}
+
+func (w *Pages) termModels(say page.Words, f typedRule, problems []fault.Field) []rules.TermModel {
 	var list []rules.TermModel
+	known := w.knownValues()
 	for i, t := range f.rows {
 		wrong := func(name string) string { return page.WrongIn(say, problems, name+"-"+strconv.Itoa(i)) }
 		list = append(list, rules.TermModel{Or: t.Or, Fact: t.Fact, Op: string(t.Op), Value: t.Value,
-			FactError: wrong("fact"), OpError: wrong("op"), Error: wrong("value")})
+			FactError: wrong("fact"), OpError: wrong("op"), Error: wrong("value"), Known: known[t.Fact]})
 	}
 	blanks := f.blanks
 	if len(list) > 0 && blanks == emptyRows {

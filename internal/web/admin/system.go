@@ -115,6 +115,12 @@ func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeMo
 		tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, works), tile(doctor.OK, "")}}, ui.NoticeModel{}
 }
 
+// checkPages are where one sees more of what a check found.
+var checkPages = map[string]struct{ text, path string }{"series": {"series", page.MetricsPath},
+	"prometheus": {"metrics", page.MetricsPath}, "nodes": {"nodes", page.FleetPath},
+	"cluster": {"clusters", page.ClustersPath}, "licenses": {"licenses", page.LicensesPath},
+	"admins": {"people", page.PeoplePath}}
+
 var checkKinds = map[doctor.State]ui.Kind{doctor.OK: ui.OK, doctor.Warning: ui.Warning, doctor.Failed: ui.Danger,
 	doctor.NotApplicable: ui.Off}
 
@@ -135,8 +141,8 @@ func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
 		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
 		Detail: where}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
 		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
-	if f.Check == "series" && m.Bad {
-		m.More = &systemview.LinkModel{Label: say.S("system.more_series"), Href: page.MetricsPath}
+	if more, ok := checkPages[f.Check]; ok && m.Bad {
+		m.More = &systemview.LinkModel{Label: say.S("system.more_" + more.text), Href: more.path}
 	}
 	return m
 }

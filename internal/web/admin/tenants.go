@@ -347,19 +347,19 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 
 // roleModels are the roles of a person by team, then those everywhere.
 func (w *Pages) roleModels(say page.Words, a identity.Actor) []tenants.RoleModel {
-	words := func(roles []identity.Role) string {
+	words := func(roles []identity.Role) []string {
 		list := make([]string, len(roles))
 		for i, r := range roles {
-			list[i] = say.Say(page.RoleWord(r))
+			list[i] = page.UpperFirst(say.Say(page.RoleWord(r)))
 		}
-		return strings.Join(list, ", ")
+		return list
 	}
 	var list []tenants.RoleModel
 	for _, t := range a.TenantNames() {
-		list = append(list, tenants.RoleModel{Team: w.TeamTitle(t), Href: page.TeamPath(t), Words: words(a.Tenants[t])})
+		list = append(list, tenants.RoleModel{Team: w.TeamTitle(t), Href: page.TeamPath(t), Roles: words(a.Tenants[t])})
 	}
 	if len(a.Global) > 0 {
-		list = append(list, tenants.RoleModel{Words: words(a.Global)})
+		list = append(list, tenants.RoleModel{Roles: words(a.Global)})
 	}
 	return list
 }

@@ -106,8 +106,8 @@ func withoutLeft(list []ui.SegmentModel) []ui.SegmentModel {
 	return slices.DeleteFunc(list, func(s ui.SegmentModel) bool { return s.Fill == ui.FillFree })
 }
 
-// budgetOrders are what the list of budgets can be sorted by.
-var budgetOrders = []string{"team", "-amount", "-used", "left"}
+// budgetOrders are what the list of budgets can be sorted by; it opens with those that are nearly used up.
+var budgetOrders = []string{"-used", "team", "-amount", "left"}
 
 // budgetKeys sort teams by their budgets; those without one come last.
 func budgetKeys(byTeam map[string]budget.Status) map[string]page.Key[tenant.Tenant] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,11 @@ import (
 
 // prices answers: what costs how much, since when, and what changes for what runs.
 func (w *Pages) prices(k page.Call) (page.View, error) {
-	return w.pricesView(k, typedPrices{drafts: []usage.PriceDraft{{}}})
+	var d usage.PriceDraft
+	if s, ok := w.Site().Catalog.Size(k.Get("size")); ok {
+		d.Kind, d.Subject = string(usage.PriceSize), s.Name
+	}
+	return w.pricesView(k, typedPrices{drafts: []usage.PriceDraft{d}})
 }
 
 // typedPrices are prices to add as they were typed: one in the form, or several as text.
@@ -59,7 +64,7 @@ func (w *Pages) pricesView(k page.Call, d typedPrices) (page.View, error) {
 	slices.SortStableFunc(m.Rows, func(a, b usageview.PriceModel) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
-	m.Sizes = w.effective(say, list)
+	m.Sizes = w.effective(say, list, changes)
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return page.View{}, err
 	}
@@ -149,10 +154,17 @@ func (w *Pages) pricesNext(k page.Call, list usage.PriceList) ([]usageview.NextM
 }
 
 // effective is what an hour of each size costs everyone now, and what that is made of.
-func (w *Pages) effective(say page.Words, list usage.PriceList) (rows []usageview.EffectiveModel) {
+func (w *Pages) effective(say page.Words, list usage.PriceList, changes bool) (rows []usageview.EffectiveModel) {
 	for _, s := range w.Site().Catalog.Sizes {
-		rows = append(rows, usageview.EffectiveModel{What: ui.StackModel{Title: say.SizeTitle(s)},
-			Price: say.MoneyPerHour(list.PerHour(s.SKU(), "", say.Now)), How: w.made(say, list, heldSize{size: s}, say.Now)})
+		m := usageview.EffectiveModel{What: ui.StackModel{Title: say.SizeTitle(s)},
+			Price: say.MoneyPerHour(list.PerHour(s.SKU(), "", say.Now)), How: w.made(say, list, heldSize{size: s}, say.Now)}
+		if at, then := list.Next(s.SKU(), "", say.Now); !at.IsZero() {
+			m.Next, m.From = say.MoneyPerHour(then), w.priceTime(say, at)
+		}
+		if changes {
+			m.Change = page.WithQuery(page.PricesPath, url.Values{"size": {s.Name}}) + "#price-enter"
+		}
+		rows = append(rows, m)
 	}
 	return rows
 }

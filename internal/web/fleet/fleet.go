@@ -346,7 +346,11 @@ func (w *Pages) resourceModel(k page.Call, n *inventory.Node, r inventory.Resour
 		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)
 		rest -= h.Count
 	}
-	m.fill(say, could, max(0, rest-could))
+	broken := max(0, rest-could)
+	if n.Ready { // the device plugin takes the devices away that are ill
+		broken = min(broken, max(0, r.Present()-r.Allocatable))
+	}
+	m.fill(say, could, max(0, rest-could)-broken, broken)
 	return m.model(say)
 }
 
@@ -371,7 +375,11 @@ func (w *Pages) devicesModel(k page.Call, n *inventory.Node, t inventory.Total,
 		}
 	}
 	m.words = w.resourceWords(say, t.Resource, t.Kind, isolation, t.Free, t.Total)
-	m.fill(say, t.Free, t.Broken)
+	if n.Ready {
+		m.fill(say, t.Free, t.Broken, 0)
+	} else {
+		m.fill(say, t.Free, 0, t.Broken)
+	}
 	return m.model(say)
 }
 
@@ -404,9 +412,11 @@ func (c *cells) add(cell fleet.CellModel, count int64) {
 	}
 }
 
-func (c *cells) fill(say page.Words, free, broken int64) {
+// fill adds what nobody holds. What is out of order looks as on the map, and so does what is only closed.
+func (c *cells) fill(say page.Words, free, closed, broken int64) {
 	c.add(fleet.CellModel{Kind: fleet.Free, Words: say.S("fleet.cell_free")}, free)
-	c.add(fleet.CellModel{Kind: fleet.Blocked, Words: say.S("fleet.cell_blocked")}, broken)
+	c.add(fleet.CellModel{Kind: fleet.Blocked, Words: say.S("fleet.map.use_closed")}, closed)
+	c.add(fleet.CellModel{Kind: fleet.Broken, Words: say.S("fleet.map.use_broken")}, broken)
 }
 
 func (c *cells) model(say page.Words) fleet.ResourceModel {

@@ -163,6 +163,12 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 		m.Use = say.Percent(mean)
 		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
+		if grouped { // of a group one asks how much lies idle
+			m.Bar.Legend = true
+			m.Bar.Segments[0].Words = say.S("fleet.use.busy_share", "Share", say.Percent(mean))
+			m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: ui.FillIdle, Share: 1 - mean/100,
+				Words: say.S("fleet.use.idle_share", "Share", say.Percent(100-mean))})
+		}
 		if usage.Idle(mean) && h.longest > time.Hour {
 			m.Kind = ui.Warning
 		}

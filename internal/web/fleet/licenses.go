@@ -267,7 +267,8 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+w.TeamTitle(h.Tenant)+")")
 		}
 	}
-	m.Forecast, m.ForecastWhy = say.S("licenses.full_unknown"), say.S("licenses.full_unknown_why", "Days", license.MinDays)
+	m.Forecast, m.ForecastWhy = say.S("licenses.full_unknown"), say.S("licenses.full_unknown_why", "Days", license.MinDays,
+		"Have", l.Forecast.Days)
 	switch f := l.Forecast; {
 	case f.FullKnown && f.NotInSight:
 		m.Forecast, m.ForecastWhy = say.S("licenses.full_never"), ""

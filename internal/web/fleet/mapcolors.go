@@ -279,6 +279,8 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 		switch out := unusable(n, c, p); {
 		case p.Gap:
 			return s.color(gapClass)
+		case out == "broken": // as in the map by utilization: it does not stand idle, it is out of order
+			return s.color(out)
 		case !p.Held():
 			return s.color(cmp.Or(out, "free"))
 		}

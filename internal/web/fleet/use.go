@@ -35,10 +35,10 @@ func (w *Pages) fleetHolders(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := fleet.HoldersPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.tab_holders")},
+	m := fleet.HoldersPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title")},
 		Tabs: fleetTabs(k, holdersPath), Stream: page.StreamModel(k, holdersPath),
 		Holders: w.holdersTable(k, held)}
-	v := page.View{Title: m.Header.Title, Nav: page.FleetUsePath, Wide: true, Paused: page.Paused(k)}
+	v := page.View{Title: say.S("fleet.use.tab_holders"), Nav: page.FleetUsePath, Wide: true, Paused: page.Paused(k)}
 	v.Parts = []page.Part{{ID: m.Holders.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 		k.Words = say
 		return fleet.Holders(w.holdersTable(k, held))

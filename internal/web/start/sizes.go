@@ -1,6 +1,7 @@
 package start
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,10 @@ func (w *Pages) allSizes(k page.Call, form blocks.StartForm, offers []request.Of
 		m.Fewer["hx-vals"] = `{"fewer": "1"}`
 	}
 	var requestable []request.Offer
+	offers = slices.Clone(offers) // the tiles keep the order of the catalog
+	slices.SortStableFunc(offers, func(a, b request.Offer) int {
+		return cmp.Compare(b.Size.Accelerator.MemoryGiB, a.Size.Accelerator.MemoryGiB)
+	})
 	for _, o := range offers {
 		if why := whyNot(say, o); why != "" {
 			m.Refused = append(m.Refused, start.RefusedModel{Name: o.Size.Name, Title: say.SizeTitle(o.Size),

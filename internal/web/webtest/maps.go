@@ -65,11 +65,8 @@ func Mixed(s Scope) *World {
 			}
 		}
 	}
-	report.Health = append(report.Health, gpumetrics.Card{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01",
-		At: Now, TellsErrors: true, ECCUncorrected: known(0, gpumetrics.Count)})
 	w.Reports["local"] = report
-	past := Past()
-	w.Pasts["GPU-h100-1-0"], w.Pasts["GPU-0"] = past, past
+	w.Pasts["GPU-h100-1-0"], w.Pasts["GPU-0"] = Past(), cutPast()
 	w.Hours = pastHour(&fleet)
 	return w
 }

@@ -23,7 +23,9 @@ func Ill(s Scope) *World {
 		Throttle: known(0x20, gpumetrics.Count),
 		Reasons:  []gpumetrics.Reason{{Name: "heat", Severity: gpumetrics.Warning}},
 		Issues: []gpumetrics.Issue{{Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.throttle.heat"),
-			Todo: i18n.T("gpumetrics.todo.throttle_heat")}}})
+			Todo: i18n.T("gpumetrics.todo.throttle_heat")}}},
+		gpumetrics.Card{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01", At: Now, TellsErrors: true,
+			ECCUncorrected: known(0, gpumetrics.Count)})
 	w.Reports["local"] = report
 	corrected := uint64(12)
 	known := w.Inventory("local")

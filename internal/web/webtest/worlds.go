@@ -197,6 +197,8 @@ func priced(s Scope) *World {
 		{ID: "p-3", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Tenant: "vision", Rate: 60_000,
 			From: Now.Add(10 * 24 * time.Hour), AuthorName: "Dora Dahl"},
 		{ID: "p-4", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-time.Hour), AuthorName: "Dora Dahl"},
+		{ID: "p-5", Kind: usage.PriceSize, Subject: "h100", Rate: 275_000, From: Now.Add(40 * 24 * time.Hour),
+			AuthorName: "Dora Dahl"},
 	}...)
 	return w
 }

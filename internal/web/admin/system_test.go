@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/doctor"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales" // the messages
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+)
+
+// A check leads to the page that says more of what it found; one that is well, or that no page says more of, does not.
+func TestAFindingLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	bundle, err := i18n.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := page.Words{Localizer: bundle.For("en")}
+	for check, want := range map[string]string{"nodes": page.FleetPath, "series": page.MetricsPath,
+		"prometheus": page.MetricsPath, "cluster": page.ClustersPath, "licenses": page.LicensesPath,
+		"admins": page.PeoplePath, "signin": ""} {
+		got := ""
+		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.Warning}); m.More != nil {
+			got = m.More.Href
+		}
+		if got != want {
+			t.Errorf("%s: want %q, got %q", check, want, got)
+		}
+		if m := findingModel(say, doctor.Finding{Check: check, State: doctor.OK}); m.More != nil {
+			t.Errorf("%s is well and leads to %s", check, m.More.Href)
+		}
+	}
+}

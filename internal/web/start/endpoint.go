@@ -113,7 +113,8 @@ func fitModel(say page.Words, form blocks.StartForm, usual string, f *request.Mo
 	}
 	need := say.GiB(math.Ceil(f.Estimate.GiB*10) / 10)
 	model := page.OrElse(usual, say.S("start.model_the"))
-	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Model", model, "Need", need, "Room", say.GiB(f.RoomGiB))}
+	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Model", model, "Need", need, "Room",
+		say.GiB(f.RoomGiB))}
 	switch {
 	case f.Fits() && f.Smallest.Name == form.Size:
 		m.Words = say.S("start.model_chosen", "Model", model, "Need", need, "Size", say.SizeTitle(f.Smallest), "Room",

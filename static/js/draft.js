@@ -1,6 +1,8 @@
 // Keeps what was typed when the session has ended: the page stays, a dialog offers to sign in again, and the forms are
 // filled as they were when the same person comes back to the same page in the same tab. Forms with data-draft are kept
 // over a reload as well, until they are sent. Fields with data-secret are kept nowhere.
+import { released } from './page.js';
+
 const key = 'gp-draft';
 const person = document.body.dataset.person;
 const kept = 'input:not([type="hidden"]:not([data-kept]), [type="password"], [type="file"], [type="submit"], [data-secret]), '
@@ -14,23 +16,10 @@ if (person) document.addEventListener('DOMContentLoaded', () => setTimeout(resto
 document.addEventListener('htmx:before:response', (event) => {
   if (event.detail?.ctx?.response?.status !== 401) return;
   event.preventDefault();
-  if (pressing) waiting = true;
-  else ended();
+  released().then(ended); // pressing something leaves the field before, which is asked about at once
 });
 
-// Pressing something leaves the field before, which is asked about at once: a dialog that opened before the button is
-// let go would take the press away from what it was for.
-let pressing = false;
-let waiting = false;
-for (const type of ['pointerdown', 'pointerup', 'pointercancel']) {
-  document.addEventListener(type, () => {
-    pressing = type === 'pointerdown';
-    if (!pressing && waiting) setTimeout(ended);
-  }, true);
-}
-
 function ended() {
-  waiting = false;
   keep(true);
   const dialog = document.getElementById('gp-session-ended');
   if (!dialog?.open) dialog?.showModal();

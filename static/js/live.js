@@ -1,6 +1,6 @@
 // Keeps the page as it is on the server while it is open: one event stream brings changed parts, which are morphed in
 // place, so that focus, typed text, open details and scroll stay. views/layout/doc.go says what the stream carries.
-import { changed, clock, say, word } from './page.js';
+import { changed, clock, released, say, word } from './page.js';
 
 const url = document.body.dataset.liveUrl;
 const silence = 60_000; // beats come every 25 s or sooner
@@ -81,12 +81,15 @@ async function replaceAll(fragments) {
 async function replace({ id, html, into, at }) {
   const element = document.getElementById(id);
   if (element && html) await morph(element, html);
-  else if (element) remove(element);
-  else if (into && html) await insert(document.getElementById(into), html, at, id);
+  else if (element) {
+    await released();
+    remove(element);
+  } else if (into && html) await insert(document.getElementById(into), html, at, id);
 }
 
 // morph gives the focus back when something in the new part has taken it, an autofocus for example: nobody asked for this change
 async function morph(element, html) {
+  await released();
   const focused = document.activeElement;
   await htmx.swap({ text: html, target: element, swap: 'outerMorph', sourceElement: document.body });
   if (focused !== document.activeElement && focused !== document.body && focused?.isConnected) focused.focus({ preventScroll: true });
@@ -94,6 +97,7 @@ async function morph(element, html) {
 
 async function insert(list, html, at, id) {
   if (!list) return;
+  await released();
   await htmx.swap({ text: html, target: list, swap: at === 'start' ? 'afterbegin' : 'beforeend', sourceElement: document.body });
   const added = document.getElementById(id);
   added?.classList.add('gp-changed');

@@ -26,6 +26,25 @@ export function onChange(run) {
   document.addEventListener('htmx:after:swap', run);
 }
 
+/* Whatever moves or goes between press and release takes the click away from what it was for. */
+let pressed = false;
+const afterRelease = [];
+addEventListener('pointerdown', () => { pressed = true; }, true);
+for (const type of ['pointerup', 'pointercancel', 'blur']) {
+  addEventListener(type, (event) => {
+    if (type === 'blur' && event.target !== window) return;
+    setTimeout(() => {
+      pressed = false;
+      for (const run of afterRelease.splice(0)) run();
+    });
+  }, true);
+}
+
+/** released resolves at once, or when what is pressed was let go and its click has arrived. */
+export function released() {
+  return pressed ? new Promise((run) => { afterRelease.push(run); }) : Promise.resolve();
+}
+
 /** locale writes dates as the server does: day first, and 24 hours. */
 export const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
 

@@ -1028,7 +1028,7 @@ func noImages(ctx context.Context, list []ImageModel) *ui.EmptyStateModel {
 		return nil
 	}
 	return &ui.EmptyStateModel{Icon: "image", Title: ui.L(ctx).S("team.images_none"),
-		Lines: []string{ui.L(ctx).S("team.images_none_why")}, Level: 3, Test: "empty"}
+		Lines: []string{ui.L(ctx).S("team.images_none_why")}, Test: "empty"}
 }
 
 func imageState(ctx context.Context, state ImageState) ui.StateModel {

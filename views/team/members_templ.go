@@ -896,7 +896,7 @@ func nobody(ctx context.Context, list []MemberModel) *ui.EmptyStateModel {
 		return nil
 	}
 	return &ui.EmptyStateModel{Icon: "team", Title: ui.L(ctx).S("team.nobody"),
-		Lines: []string{ui.L(ctx).S("team.nobody_why")}, Level: 3, Test: "empty"}
+		Lines: []string{ui.L(ctx).S("team.nobody_why")}, Test: "empty"}
 }
 
 func noTokens(ctx context.Context, list []TokenModel) *ui.EmptyStateModel {

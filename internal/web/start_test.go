@@ -140,7 +140,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 		t.Errorf("the slice says %q", got)
 	}
 	wantText(t, doc, "isolation-levels", "Hardware: own memory and compute")
-	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "instant 3 of 4 licenses free" {
+	if got := textOf(In(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "instant 3 of 4 licenses" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
 	if chosen(doc) != "gpu-shared" || tile(doc, "gpu-shared").Length() != 0 {

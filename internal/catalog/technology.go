@@ -22,6 +22,9 @@ type making struct {
 
 var isolations = []Isolation{IsolationHard, IsolationMemory, IsolationNone, IsolationUnknown}
 
+// Isolations lists every isolation, the strongest first.
+func Isolations() []Isolation { return slices.Clone(isolations) }
+
 // technologies is the table of those that need more than a list of names; the others are in technologies.yaml. Sources:
 // resource and label names of NVIDIA's device plugin and GPU feature discovery v0.20.
 var technologies = map[Technology]making{

@@ -15,6 +15,27 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
+// replicated is an endpoint of four replicas with its ReplicaSet, and what makes a pod of that.
+func (w *world) replicated(t *testing.T, name string) (workload.Workload, *appsv1.ReplicaSet,
+	func(name string) *corev1.Pod) {
+	t.Helper()
+	ep := notebook(name)
+	ep.Kind = catalog.Endpoint
+	ep.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 4}, Wanted: 4, Held: 4}
+	w.store.Put(ep)
+	w.run()
+	var d *appsv1.Deployment
+	waittest.Until(t, "the Deployment", func() (err error) {
+		d, err = w.cluster.AppsV1().Deployments(namespace).Get(t.Context(), ep.Name, metav1.GetOptions{})
+		return err
+	})
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: ep.Name + "-1", Namespace: namespace,
+		UID: "set-" + d.UID, Labels: d.Spec.Template.Labels, OwnerReferences: controlled("Deployment", d.Name, d.UID)}}
+	return ep, set, func(name string) *corev1.Pod {
+		return w.cluster.podOf(name, "ReplicaSet", set.Name, set.UID, d.Spec.Template)
+	}
+}
+
 // An endpoint that answers says of each replica that does not why, and why the cluster makes no further one.
 func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 	w := newWorld(t)
@@ -28,21 +49,7 @@ func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 		}
 	}
 	add(node)
-	ep := notebook("ep-a")
-	ep.Kind = catalog.Endpoint
-	ep.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 4}, Wanted: 4, Held: 4}
-	w.store.Put(ep)
-	w.run()
-	var d *appsv1.Deployment
-	waittest.Until(t, "the Deployment", func() (err error) {
-		d, err = w.cluster.AppsV1().Deployments(namespace).Get(t.Context(), ep.Name, metav1.GetOptions{})
-		return err
-	})
-	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: ep.Name + "-1", Namespace: namespace,
-		UID: "set-" + d.UID, Labels: d.Spec.Template.Labels, OwnerReferences: controlled("Deployment", d.Name, d.UID)}}
-	pod := func(name string) *corev1.Pod {
-		return w.cluster.podOf(name, "ReplicaSet", set.Name, set.UID, d.Spec.Template)
-	}
+	ep, set, pod := w.replicated(t, "ep-a")
 	pulls, crashes := pod("ep-a-1-pulls"), pod("ep-a-1-crashes")
 	waits := func(p *corev1.Pod, state corev1.ContainerStatus) {
 		p.Status.Phase, p.Status.Conditions = corev1.PodPending, nil
@@ -85,28 +92,17 @@ func TestWhyAReplicaDoesNotAnswer(t *testing.T) {
 // Replicas without a node are explained from one look at the nodes, and each from its own events.
 func TestWhyReplicasWaitForANode(t *testing.T) {
 	w := newWorld(t)
-	ep := notebook("ep-w")
-	ep.Kind = catalog.Endpoint
-	ep.Replicas = workload.Replicas{Range: workload.Range{Min: 1, Max: 4}, Wanted: 4, Held: 4}
-	w.store.Put(ep)
-	w.run()
-	var d *appsv1.Deployment
-	waittest.Until(t, "the Deployment", func() (err error) {
-		d, err = w.cluster.AppsV1().Deployments(namespace).Get(t.Context(), ep.Name, metav1.GetOptions{})
-		return err
-	})
-	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: ep.Name + "-1", Namespace: namespace,
-		UID: "set-" + d.UID, Labels: d.Spec.Template.Labels, OwnerReferences: controlled("Deployment", d.Name, d.UID)}}
-	objects := []runtime.Object{set, w.cluster.podOf("ep-w-1-answers", "ReplicaSet", set.Name, set.UID, d.Spec.Template)}
+	ep, set, pod := w.replicated(t, "ep-w")
+	objects := []runtime.Object{set, pod("ep-w-1-answers")}
 	for _, name := range []string{"ep-w-1-a", "ep-w-1-b"} {
-		p := w.cluster.podOf(name, "ReplicaSet", set.Name, set.UID, d.Spec.Template)
+		p := pod(name)
 		p.Spec.NodeName = ""
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 			Message: "0/1 nodes are available: 1 Insufficient cpu."}}}
 		objects = append(objects, p)
 	}
-	unclaimed := w.cluster.podOf("ep-w-1-claim", "ReplicaSet", set.Name, set.UID, d.Spec.Template)
+	unclaimed := pod("ep-w-1-claim")
 	unclaimed.Spec.NodeName = ""
 	unclaimed.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	objects = append(objects, unclaimed, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: unclaimed.Name + ".claim",

@@ -44,21 +44,14 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 		m.Channels = append(m.Channels, account.ChannelModel{ID: string(c), Reachable: w.reachable(k, s, c)})
 	}
 	for _, kind := range notify.Kinds() {
-		m.Kinds = append(m.Kinds, account.NoticeKindModel{ID: string(kind), Chosen: ids(s.Preferences.By(kind))})
+		m.Kinds = append(m.Kinds, account.NoticeKindModel{ID: string(kind), Chosen: page.IDs(s.Preferences.By(kind))})
 	}
 	for _, a := range s.Addresses {
 		m.Addresses = append(m.Addresses, account.AddressModel{Channel: string(a.Channel), Host: a.Host,
-			Team: w.TeamTitle(a.Tenant), Kinds: ids(a.Kinds), Remove: "/account/notifications/addresses/" + a.ID + "/remove"})
+			Team: w.TeamTitle(a.Tenant), Kinds: page.IDs(a.Kinds),
+			Remove: "/account/notifications/addresses/" + a.ID + "/remove"})
 	}
 	return page.View{Title: m.Header.Title, Nav: "/account/notifications", Body: account.Notices(m)}, nil
-}
-
-func ids[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, id := range list {
-		out[i] = string(id)
-	}
-	return out
 }
 
 func triedModel(say page.Words, d *notify.Delivery) *account.TriedModel {
@@ -82,7 +75,7 @@ func (w *Pages) reachable(k page.Call, s notify.Settings, c notify.Channel) bool
 
 func (w *Pages) entryModel(k page.Call, x noticesExtra) account.EntryModel {
 	m := account.EntryModel{Channel: string(x.entry.Channel), URLError: page.WrongIn(k.Words, x.problems, "url"),
-		Schemes: strings.Join(notify.ChatServices(), ", "), Tenant: x.entry.Tenant, Kinds: ids(x.entry.Kinds)}
+		Schemes: strings.Join(notify.ChatServices(), ", "), Tenant: x.entry.Tenant, Kinds: page.IDs(x.entry.Kinds)}
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.Actor, identity.ChangeNotices, identity.Resource{Tenant: t.Name}) {
 			m.Teams = append(m.Teams, ui.OptionModel{Value: t.Name, Label: t.Display()})
@@ -212,7 +205,7 @@ func (w *Pages) deliveries(k page.Call) (page.View, error) {
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("notices.test"), Href: "/account/notifications",
 			Test: "to-test"}}}},
 		Mail: w.Notify.HasMail(), Hosts: strings.Join(w.Notify.Hosts(), ", "), State: string(state),
-		States: ids(deliveryStates), NextURL: page.NextURL("/admin/notifications", k.Query, next)}
+		States: page.IDs(deliveryStates), NextURL: page.NextURL("/admin/notifications", k.Query, next)}
 	retries := identity.Can(k.Actor, identity.RetryDelivery, identity.Resource{})
 	for _, d := range list {
 		row := account.DeliveryModel{Time: say.At(d.CreatedAt), Who: d.Name, ID: d.ID, Kind: string(d.Kind),

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/rules"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -320,13 +321,11 @@ func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
 // knownValues are what a fact can be, to choose from: others can be typed, for the text may have them.
 func (w *Pages) knownValues() map[string][]string {
 	known := map[string][]string{
-		"request.kind":         {"start", "extend", "more-quota", "external-reach"},
-		"request.workload":     {string(catalog.Notebook), string(catalog.Endpoint), string(catalog.Job)},
-		"request.model.source": {"hub", "storage", "s3", "oci"}}
-	for _, i := range []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone,
-		catalog.IsolationUnknown} {
-		known["request.isolation"] = append(known["request.isolation"], string(i))
-	}
+		"request.kind": page.IDs([]request.Kind{request.StartKind, request.ExtendKind, request.QuotaKind,
+			request.ReachKind}),
+		"request.workload":     page.IDs(catalog.WorkloadKinds()),
+		"request.model.source": page.IDs(catalog.ModelSources()),
+		"request.isolation":    page.IDs(catalog.Isolations())}
 	for _, s := range w.Site().Catalog.Sizes {
 		known["request.size"] = append(known["request.size"], s.Name)
 		if t := string(s.Technology); t != "" && !slices.Contains(known["request.technology"], t) {

@@ -266,6 +266,15 @@ func (w Words) Amount(r gpumetrics.Reading) string {
 // UpperFirst begins a sentence with a word that stands in the middle of others.
 func UpperFirst(s string) string { return ui.UpperFirst(s) }
 
+// IDs are the values of a list as texts.
+func IDs[T ~string](list []T) []string {
+	ids := make([]string, len(list))
+	for i, id := range list {
+		ids[i] = string(id)
+	}
+	return ids
+}
+
 // OrElse is value, or otherwise where value is empty.
 func OrElse(value, otherwise string) string {
 	if value != "" {

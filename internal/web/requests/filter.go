@@ -55,7 +55,7 @@ func keptOf(k page.Call, names ...string) string {
 // filterModel is what is chosen from a list in a usual order, and what can be.
 func (w *Pages) filterModel(k page.Call, usual request.Sort) requests.FilterModel {
 	m := requests.FilterModel{Text: k.Get("q"), Team: k.Get("team"), Sort: string(filterOf(k, usual).Sort),
-		Usual: string(usual), SortOrder: ids(request.Sorts())}
+		Usual: string(usual), SortOrder: page.IDs(request.Sorts())}
 	teams := w.OwnTeams(k)
 	if k.Actor.SeesAll() || k.Actor.Is(identity.Approver) {
 		teams = w.Site().Directory.Tenants
@@ -69,14 +69,6 @@ func (w *Pages) filterModel(k page.Call, usual request.Sort) requests.FilterMode
 		m.Teams = append(m.Teams, ui.OptionModel{Value: teams[i].Name, Label: teams[i].Display()})
 	}
 	return m
-}
-
-func ids[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, id := range list {
-		out[i] = string(id)
-	}
-	return out
 }
 
 // heads are the orders of a list by column: the first click on a head, and the second.

@@ -106,7 +106,7 @@ func (w *Pages) decidedByRules(k page.Call, chosen request.Scope, f request.Filt
 
 func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) requests.FilterModel {
 	m := w.filterModel(k, request.Newest)
-	m.Scope, m.State, m.States, m.Decider = requests.Scope(chosen), k.Get("state"), ids(request.States()), by
+	m.Scope, m.State, m.States, m.Decider = requests.Scope(chosen), k.Get("state"), page.IDs(request.States()), by
 	m.Deciders = []string{anybody, string(request.NotRule), string(request.DeciderPerson), string(request.DeciderRule)}
 	if filtered(k) {
 		m.Clear = "/requests" + keptOf(k, "scope", "sort")

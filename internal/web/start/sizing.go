@@ -126,27 +126,20 @@ func sizingFields(say page.Words, f SizingForm, problems []fault.Field) views.Fi
 		wrong[p.Name] = say.Text(p.Reason)
 	}
 	typed := func(name, value string) views.FieldModel { return views.FieldModel{Value: value, Error: wrong[name]} }
-	m := views.FieldsModel{Work: typed("work", page.OrElse(f.Work, string(sizing.Explore))), Works: ids(sizing.Works()),
+	m := views.FieldsModel{Work: typed("work", page.OrElse(f.Work, string(sizing.Explore))),
+		Works:    page.IDs(sizing.Works()),
 		Sharing:  typed("sharing", page.OrElse(f.Sharing, string(sizing.Team))),
-		Sharings: ids(sizing.Sharings()), Lease: typed("lease", page.OrElse(f.Lease, "8h")),
+		Sharings: page.IDs(sizing.Sharings()), Lease: typed("lease", page.OrElse(f.Lease, "8h")),
 		Latency: typed("latency", ""), Steady: f.Latency != "", Platform: typed("platform", f.Platform),
-		Platforms: ids(sizing.Platforms()), Model: typed("model", f.Model),
+		Platforms: page.IDs(sizing.Platforms()), Model: typed("model", f.Model),
 		Precision:  typed("precision", page.OrElse(f.Precision, string(sizing.FP16))),
-		Precisions: ids(sizing.Precisions()), Billions: typed("billions", f.Billions), Memory: typed("memory", f.Memory),
+		Precisions: page.IDs(sizing.Precisions()), Billions: typed("billions", f.Billions), Memory: typed("memory", f.Memory),
 		Tokens: typed("tokens", f.Tokens), Batch: typed("batch", f.Batch), Open: f.Tokens != "" || f.Batch != ""}
 	for _, known := range sizing.Models() {
 		m.Models = append(m.Models, known.Name)
 	}
 	m.Leases = leases(say, m.Lease.Value)
 	return m
-}
-
-func ids[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, id := range list {
-		out[i] = string(id)
-	}
-	return out
 }
 
 // leases are the usual lengths of time, and the one that was typed on the start page.

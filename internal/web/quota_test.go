@@ -32,6 +32,9 @@ func TestAQuotaIsATable(t *testing.T) {
 	if got := textOf(In(row, "limit-source")); got != "from configuration" {
 		t.Errorf("want where the limit comes from, got %q", got)
 	}
+	if got := textOf(doc.Find("#quota-limits tbody tr").Last()); !strings.Contains(got, "All other sizes") {
+		t.Errorf("want what applies to the rest last, got %q", got)
+	}
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"2"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/tenants/edit", form), http.StatusUnprocessableEntity)
 	wantText(t, doc, "form-errors", "“h100”")

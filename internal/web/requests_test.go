@@ -69,6 +69,10 @@ func TestPendingRequestsAreToldApart(t *testing.T) {
 		strings.Contains(got, "To decide") {
 		t.Errorf("want the reason in place of who decides, got %q", got)
 	}
+	heads := read(t, w.Get(webtest.Carla, "/requests?scope=all"), http.StatusOK).Find("#requests thead")
+	if !strings.Contains(textOf(heads), "Reason") {
+		t.Errorf("want a column for it, got %q", textOf(heads))
+	}
 	mine := read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK).Find("#request-r-anna1")
 	if got := textOf(mine); In(mine, "pending-reason").Length() != 0 || !strings.Contains(got, "To decide") {
 		t.Errorf("they know why they asked, and want to know who decides, got %q", got)

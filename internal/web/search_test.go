@@ -199,6 +199,13 @@ func TestTheSearchPageHasAFewOfEachKind(t *testing.T) {
 	if marked := two.Find("[data-test=found-person] .gp-found__detail mark").First().Text(); marked != "an" {
 		t.Errorf("want what was typed marked in the address as well, got %q", marked)
 	}
+	// two letters inside a word are no answer
+	wantAbsent(t, two, "do-quarantine", "hit-demand")
+	wantText(t, two, "found-page", "Usage and cost")
+	if text := textOf(part(two, "found-person")); strings.Contains(text, "Ben Brandt") {
+		t.Errorf("Brandt does not begin with it, got %q", text)
+	}
+	wantText(t, read(t, w.Get(webtest.Dora, "/search?q=rand"), http.StatusOK), "found-person", "Ben Brandt")
 	more := part(doc, "more-page")
 	wantText(t, doc, "more-page", "more")
 	doc = read(t, w.Get(webtest.Dora, more.AttrOr("href", "")), http.StatusOK)

@@ -24,7 +24,7 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
 		t.Errorf("want a button where something ends, got %d", n)
 	}
-	if label, _ := doc.Find("[data-test=volume-keep]").Attr("aria-label"); label != "Keep datasets-kept longer" {
+	if label, _ := doc.Find("[data-test=volume-keep]").Attr("aria-label"); label != "Keep longer: datasets-kept" {
 		t.Errorf("want the button to name what it keeps, got %q", label)
 	}
 	if n := read(t, w.Get(webtest.Dora, "/storage?scope=team"),
@@ -58,7 +58,11 @@ func TestStorageSumsUp(t *testing.T) {
 	for _, path := range []string{"/storage", "/storage?q=old-notes"} {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 		wantText(t, doc, "storage-total", "260 GiB", "3 volumes")
-		wantText(t, doc, "storage-unused", "1", "next deleted on 27 Nov 2026")
+		wantText(t, doc, "storage-soon", "27 Nov 2026") // told once
+		wantText(t, doc, "storage-unused", "1", "200 GiB")
+		if text := textOf(part(doc, "storage-unused")); strings.Contains(text, "27 Nov") {
+			t.Errorf("the date stands in the notice already, got %q", text)
+		}
 		wantAbsent(t, doc, "storage-cost")
 	}
 	w.PutPrices(usage.Price{ID: "p-1", Kind: usage.PriceStorage, Rate: 10_000, From: webtest.Now.Add(-100 * time.Hour)})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -34,4 +35,26 @@ func TestTheGroupsOfATeamAreInTheList(t *testing.T) {
 			t.Errorf("%s: want the groups %q, got %q", name, want, got)
 		}
 	}
+}
+
+// TestHowATeamIsDoingStandsAboveItsForm: who is in it, what runs, and its budget, each with the way there.
+func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=vision"), http.StatusOK)
+	wantText(t, doc, "members", "2")
+	wantText(t, doc, "running", "3", "1 queued")
+	wantText(t, doc, "budget", "No budget: no limit")
+	for test, want := range map[string]string{"members": "/team/vision", "budget": "/admin/budgets/vision"} {
+		if got := part(doc, test).Find("a").AttrOr("href", ""); got != want {
+			t.Errorf("%s leads to %q", test, got)
+		}
+	}
+	draft := budget.Draft{Unit: "EUR", Amount: 500_00, AtLimit: budget.Approval}
+	if _, err := w.BudgetService.Set(context.Background(), w.Actor(webtest.Dora), "vision", draft); err != nil {
+		t.Fatal(err)
+	}
+	doc = read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=vision"), http.StatusOK)
+	wantText(t, doc, "budget", "November 2026", "of €500.00 spent or committed")
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/tenants/edit"), http.StatusOK), "standing") // a new one
 }

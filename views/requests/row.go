@@ -8,8 +8,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// Row is one line. A page has dozens, so it is written by hand.
-func Row(r RowModel) templ.Component {
+// Row is one line, with a column of its own for the reason where people have to tell many apart by it. A page has
+// dozens, so it is written by hand.
+func Row(r RowModel, reasons bool) templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "request-" + r.ID, Test: "request-row"}, func() {
@@ -17,7 +18,13 @@ func Row(r RowModel) templ.Component {
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_size")}, workload.Size(r.Size))
 			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_state")}, r.state())
+			if state := (ui.CellModel{Label: say.S("requests.col_state")}); reasons {
+				ui.WriteCell(h, ui.CellModel{Label: say.S("home.col_reason")}, r.why())
+				h.Raw(" ")
+				ui.WriteCell(h, state, ui.State(r.State.Hook("state")))
+			} else {
+				ui.WriteCell(h, state, r.stateAndWhy())
+			}
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
 			h.Raw(" ")
@@ -71,25 +78,28 @@ func (r InboxRowModel) tick() templ.Component {
 	})
 }
 
-// state says why it was rejected, or for what it waits.
-func (r RowModel) state() templ.Component {
+// why says why it was rejected, or what it is for.
+func (r RowModel) why() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		for _, n := range []struct{ words, test string }{{r.Note, "rejected-note"}, {r.Reason, "pending-reason"}} {
+			if n.words != "" {
+				h.Raw(`<div class="gp-request-note"`)
+				h.Always("title", n.words)
+				h.Always("data-test", n.test)
+				h.Raw(">")
+				h.Text(n.words)
+				h.Raw("</div>")
+			}
+		}
+	})
+}
+
+// stateAndWhy is both in one cell, for a list that has few reasons.
+func (r RowModel) stateAndWhy() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Raw(`<div class="gp-request-state">`)
 		h.Put(ui.State(r.State.Hook("state")))
-		if r.Note != "" {
-			h.Raw(`<div class="gp-request-note"`)
-			h.Always("title", r.Note)
-			h.Raw(` data-test="rejected-note">`)
-			h.Text(r.Note)
-			h.Raw("</div>")
-		}
-		if r.Reason != "" {
-			h.Raw(`<div class="gp-request-note"`)
-			h.Always("title", r.Reason)
-			h.Raw(` data-test="pending-reason">`)
-			h.Text(r.Reason)
-			h.Raw("</div>")
-		}
+		h.Put(r.why())
 		h.Raw("</div>")
 	})
 }

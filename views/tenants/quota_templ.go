@@ -19,7 +19,7 @@ import (
 type QuotaModel struct {
 	AsText bool
 	Text   FieldModel
-	Rows   []LimitModel // every other size first, then those with a limit of their own and those in use
+	Rows   []LimitModel // those with a limit of their own and those in use, every other size last
 	Rest   []LimitModel // those that follow every other size
 	// Clusters are limits on one cluster that nobody set.
 	Clusters []LimitModel
@@ -401,7 +401,7 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 						var templ_7745c5c3_Var15 string
 						templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(held(ctx, r))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 106, Col: 43}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 109, Col: 43}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 						if templ_7745c5c3_Err != nil {
@@ -413,7 +413,7 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Numeric: true, Label: ui.L(ctx).S("tenants.col_used")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("tenants.col_used")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -433,10 +433,55 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"gp-quota__limit\">")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
 						templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "quota." + r.Name, Name: "quota." + r.Name, Kind: ui.TextField, HideLabel: true,
 							Label: ui.L(ctx).S("tenants.limit_of", "Size", r.Title), Value: r.Value, Error: r.Error,
 							InputMode: "numeric", Autocomplete: "off", MaxLength: 6, Short: true,
 							Test: "limit-" + r.Name}).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						if !fresh {
+							var templ_7745c5c3_Var17 = []any{templ.KV("gp-subtle", !r.Overrides)}
+							templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var17...)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<span class=\"")
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							var templ_7745c5c3_Var18 string
+							templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue(templ.CSSClasses(templ_7745c5c3_Var17).String())
+							if templ_7745c5c3_Err != nil {
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 1, Col: 0}
+							}
+							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var18)
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "\" data-test=\"limit-source\">")
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							var templ_7745c5c3_Var19 string
+							templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(r.From)
+							if templ_7745c5c3_Err != nil {
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `tenants/quota.templ`, Line: 119, Col: 92}
+							}
+							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</span>")
+							if templ_7745c5c3_Err != nil {
+								return templ_7745c5c3_Err
+							}
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</div>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -445,17 +490,6 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 					templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("tenants.col_limit")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, " ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					if !fresh {
-						templ_7745c5c3_Err = ui.Cell(ui.CellModel{Subtle: !r.Overrides, Text: r.From, Label: ui.L(ctx).S("tenants.col_source"),
-							Test: "limit-source"}).Render(ctx, templ_7745c5c3_Buffer)
-						if templ_7745c5c3_Err != nil {
-							return templ_7745c5c3_Err
-						}
 					}
 					return nil
 				})
@@ -467,23 +501,15 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: ui.L(ctx).S("tenants.field_quota"), Compact: true,
-			Columns: limitColumns(ctx, fresh)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			Columns: []ui.ColumnModel{
+				{Label: ui.L(ctx).S("tenants.col_size"), Width: "name"}, {Label: ui.L(ctx).S("tenants.col_used")},
+				{Label: ui.L(ctx).S("tenants.col_limit")},
+			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
-}
-
-func limitColumns(ctx context.Context, fresh bool) []ui.ColumnModel {
-	list := []ui.ColumnModel{
-		{Label: ui.L(ctx).S("tenants.col_size")}, {Label: ui.L(ctx).S("tenants.col_used"), Numeric: true, Width: "wide"},
-		{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"},
-	}
-	if !fresh {
-		list = append(list, ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_source")})
-	}
-	return list
 }
 
 func limitKind(r LimitModel) ui.Kind {

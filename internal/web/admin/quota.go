@@ -106,7 +106,6 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 	}
 	every := row(tenant.EverySize, say.S("tenants.every_size"))
 	every.Code, every.Held, every.Limit = "", false, 0
-	m.Rows = []tenants.LimitModel{every}
 	add := func(list []ui.OptionModel, rest *[]tenants.LimitModel) {
 		for _, s := range list {
 			l := row(s.Value, s.Label)
@@ -119,6 +118,7 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 	}
 	sizes, onClusters := w.quotaSizes(say, f)
 	add(sizes, &m.Rest)
+	m.Rows = append(m.Rows, every)
 	add(onClusters, &m.Clusters)
 	return m, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/rules"
 	"github.com/gpu-portal/gpu-portal/views/tenants"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -143,7 +144,10 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 			return page.View{}, err
 		}
 		title = e.Display()
-		m.Members, m.Shut, m.Compared = page.TeamPath(e.Name), e.Disabled, compared
+		m.Shut, m.Compared = e.Disabled, compared
+		if m.Standing, err = w.tenantStanding(k, e); err != nil {
+			return page.View{}, err
+		}
 		if e.Configured != nil {
 			lead += " " + say.S("tenants.over_config")
 		}
@@ -160,6 +164,47 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 	m.Header = ui.HeaderModel{Title: title, Lead: lead,
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: page.TenantsPath}, {Label: title}}}
 	return page.View{Title: title, Nav: page.TenantsPath, Body: tenants.Edit(m)}, nil
+}
+
+// tenantStanding is how a team is doing: who is in it, what runs, and what is left of its budget.
+func (w *Pages) tenantStanding(k page.Call, e tenant.Entry) (ui.TilesModel, error) {
+	say, m := k.Words, ui.TilesModel{Label: e.Display()}
+	members, err := w.Tenants.Members(k.Ctx, k.Actor, e.Name)
+	if err != nil {
+		return m, err
+	}
+	people := map[identity.PersonID]bool{}
+	for _, member := range members {
+		people[member.Person.ID] = true
+	}
+	states, err := w.Workloads.Count(k.Ctx, k.Actor, false, workload.Filter{Tenants: []string{e.Name}})
+	if err != nil {
+		return m, err
+	}
+	running := ui.TileModel{Label: say.S("tenants.running"), Value: say.Number(float64(states[workload.Running])),
+		Test: "running"}
+	if n := states[workload.Queued]; n > 0 {
+		running.Detail = say.S("tenants.queued", "Count", n)
+	}
+	st, err := w.Budgets.Of(k.Ctx, k.Actor, e.Name)
+	if err != nil {
+		return m, err
+	}
+	budget := ui.TileModel{Label: say.S("budgets.of", "Team", e.Display()), Value: say.S("budgets.unlimited"),
+		Unknown: true, Href: page.BudgetPath(e.Name), Test: "budget"}
+	if st.Set() {
+		u := st.Budget.Unit
+		budget.Label = blocks.BudgetBar(say, st).Label
+		budget.Value, budget.Unknown = say.InUnit(u, st.Budget.Amount-st.Balance.Left), false
+		budget.Detail = say.S("tenants.budget_of", "Amount", say.InUnit(u, st.Budget.Amount), "Percent",
+			say.Percent(float64(st.Used())))
+		if st.Used() >= blocks.BudgetAtRisk {
+			budget.Kind = ui.Warning
+		}
+	}
+	m.Items = []ui.TileModel{{Label: say.S("team.members"), Value: say.Number(float64(len(people))),
+		Href: page.TeamPath(e.Name), Test: "members"}, running, budget}
+	return m, nil
 }
 
 func formModel(say page.Words, f tenantForm, quota tenants.QuotaModel, problems []fault.Field) tenants.FormModel {

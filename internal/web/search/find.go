@@ -154,11 +154,11 @@ func (w *Pages) people(k page.Call, q query, most int) ([]hit, error) {
 	if !identity.Can(k.Actor, identity.ReadPeople, identity.Resource{}) {
 		return nil, nil
 	}
-	found, err := w.Tenants.FindPeople(k.Ctx, k.Actor, q.text, most)
+	found, err := w.Tenants.FindPeople(k.Ctx, k.Actor, q.text, max(most, candidates))
 	var hits []hit
 	for _, p := range found {
-		hits = append(hits, hit{search.HitModel{Kind: search.Person, Title: p.Name, Detail: p.Email,
-			Href: page.PersonPath(p.ID)}, max(1, q.score(p.Name))})
+		hits = matching(hits, q, search.HitModel{Kind: search.Person, Title: p.Name, Detail: p.Email,
+			Href: page.PersonPath(p.ID)})
 	}
 	return hits, err
 }

@@ -15,6 +15,7 @@ const (
 	longest       = 100 // characters
 	mostWords     = 5
 	fewestStored  = 2
+	fewestInside  = 3
 	mostInPalette = 5 // of each kind
 	mostOnPage    = 20
 	fewOnPage     = 3 // of each kind, until one is chosen
@@ -70,7 +71,7 @@ func (q query) scoreLower(title, rest string) int {
 	sum := 0
 	for _, word := range q.words {
 		found := place(title, word)
-		if found == 0 && strings.Contains(rest, word) {
+		if found == 0 && (long(word) && strings.Contains(rest, word) || place(rest, word) > 0) {
 			found = foundElsewhere
 		}
 		if found == 0 {
@@ -84,8 +85,14 @@ func (q query) scoreLower(title, rest string) int {
 	return sum
 }
 
+// place says where a word stands in a title. One or two letters inside another word are no answer: "an" means no
+// demand.
 func place(title, word string) int {
 	best := 0
+	inside := foundInside
+	if !long(word) {
+		inside = 0
+	}
 	for from := 0; ; {
 		at := strings.Index(title[from:], word)
 		if at < 0 {
@@ -98,11 +105,19 @@ func place(title, word string) int {
 		case !endsInWord(title[:at]):
 			best = max(best, beginsWord)
 		default:
-			best = max(best, foundInside)
+			best = max(best, inside)
 		}
 		from = at + len(word)
 	}
 }
+
+// long reports whether a word is an answer also inside of another one.
+func long(word string) bool {
+	return utf8.RuneCountInString(word) >= fewestInside || strings.ContainsFunc(word, ideograph)
+}
+
+// ideograph reports whether a character is of a script that does not separate its words.
+func ideograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) }
 
 // endsInWord reports whether the last character is a letter or a digit.
 func endsInWord(text string) bool {

@@ -29,8 +29,8 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Tiles: w.storageTiles(say, volumes),
-		Soon: w.deletedSoon(k, volumes)}
+	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Soon: w.deletedSoon(k, volumes)}
+	m.Tiles = w.storageTiles(say, volumes, m.Soon != nil)
 	if m.Text != "" {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}

@@ -219,12 +219,13 @@ func (w *Pages) monthlyCost(say page.Words, v workload.Volume) usage.Money {
 		usage.Span{From: say.Now, Until: say.Now.Add(month)}, w.Site().Catalog.Currency()).Storage
 }
 
-// storageTiles sum up all storage of a list, whatever its filter leaves; none where there is none.
-func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume) []ui.TileModel {
+// storageTiles sum up all storage of a list, whatever its filter leaves; none where there is none. What is deleted next
+// is told there unless a notice has told it.
+func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume, told bool) []ui.TileModel {
 	if len(volumes) == 0 {
 		return nil
 	}
-	var gib, unused int
+	var gib, unused, unusedGiB int
 	var cost usage.Money
 	var next time.Time
 	for _, v := range volumes {
@@ -233,7 +234,7 @@ func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume) []ui.
 			cost = usage.Money{Minor: cost.Minor + c.Minor, Currency: c.Currency}
 		}
 		if until := w.Workloads.Retention.Until(v.Volume); !until.IsZero() && !v.OfTeam() {
-			unused++
+			unused, unusedGiB = unused+1, unusedGiB+v.GiB
 			if next.IsZero() || until.Before(next) {
 				next = until
 			}
@@ -246,7 +247,9 @@ func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume) []ui.
 			Detail: say.S("storage.tile_cost_detail"), Test: "storage-cost"})
 	}
 	idle := ui.TileModel{Label: say.S("storage.tile_unused"), Value: say.Number(float64(unused)), Test: "storage-unused"}
-	if !next.IsZero() {
+	if told {
+		idle.Detail = say.GiB(float64(unusedGiB))
+	} else if !next.IsZero() {
 		idle.Detail = say.S("storage.tile_next", "Time", say.At(next).Exact)
 	}
 	return append(tiles, idle)

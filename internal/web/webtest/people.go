@@ -292,6 +292,10 @@ func (w *World) Add(b *Work) {
 	created := audit.By(identity.System(), audit.WorkloadCreated, b.CreatedAt).For(owner)
 	created.Rule = "shares-and-slices"
 	approved := audit.ByRule(created.Rule, owner, audit.RequestAutoApproved, b.CreatedAt)
+	if b.Size.Name == "h100" {
+		created.Rule = "whole-gpus"
+		approved = audit.By(w.Actor(Carla), audit.RequestApproved, b.CreatedAt)
+	}
 	for _, e := range []audit.Event{asked, approved, created} {
 		e.Tenant, e.Request, e.Workload = b.Tenant, b.Request, string(b.ID)
 		check(w.Append(bg, e))

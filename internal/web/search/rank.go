@@ -117,7 +117,9 @@ func long(word string) bool {
 }
 
 // ideograph reports whether a character is of a script that does not separate its words.
-func ideograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) }
+func ideograph(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana)
+}
 
 // endsInWord reports whether the last character is a letter or a digit.
 func endsInWord(text string) bool {

@@ -202,6 +202,9 @@ func TestTheSearchPageHasAFewOfEachKind(t *testing.T) {
 	// two letters inside a word are no answer
 	wantAbsent(t, two, "do-quarantine", "hit-demand")
 	wantText(t, two, "found-page", "Usage and cost")
+	if n := two.Find("[data-test=found-page] .gp-found__detail mark").Length(); n != 0 {
+		t.Errorf("nothing of Organization is an answer, got %d marked", n)
+	}
 	if text := textOf(part(two, "found-person")); strings.Contains(text, "Ben Brandt") {
 		t.Errorf("Brandt does not begin with it, got %q", text)
 	}

@@ -75,7 +75,10 @@ func (w *Pages) results(c echo.Context) error {
 }
 
 func results(k page.Call, q query, groups []group) search.ResultsModel {
-	m := search.ResultsModel{Words: q.words}
+	m := search.ResultsModel{}
+	for _, word := range q.words {
+		m.Words = append(m.Words, search.WordModel{Text: word, Inside: long(word)})
+	}
 	n := 0
 	for _, g := range groups {
 		gm := search.GroupModel{Kind: g.kind}

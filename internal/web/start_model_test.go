@@ -21,7 +21,7 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start?kind=endpoint&size=mig-1g.10gb"), http.StatusOK)
-	if got := part(doc, "model").AttrOr("placeholder", ""); got != "Qwen/Qwen2.5-1.5B-Instruct" {
+	if got := part(doc, "model").AttrOr("placeholder", ""); got != "Default: Qwen/Qwen2.5-1.5B-Instruct" {
 		t.Errorf("want the usual model of the runtime, got %q", got)
 	}
 	if got := part(doc, "storage").AttrOr("value", ""); got != "0" {

@@ -113,7 +113,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantText(t, doc, "reason", "All H100 80 GB are in use (2 of 2)")
+	wantText(t, doc, "reason", "All 2 H100 80 GB are in use")
 	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Assign a node") ||
 		!strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with how long, got %q", got)

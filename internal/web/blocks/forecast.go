@@ -153,6 +153,6 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if q.Has("replaces") {
 		less = strings.TrimPrefix(less+" · "+k.Words.S("forecast.replaces"), " · ")
 	}
-	return &workloadview.InsteadModel{Label: k.Words.S("forecast.instead", "Size",
-		k.Words.SizeTitle(instead.Offer.Size)), Less: less, Href: "/start?" + q.Encode()}
+	return &workloadview.InsteadModel{Label: k.Words.S("home.start_size", "Size", k.Words.SizeTitle(instead.Offer.Size),
+		"Price", k.Words.MoneyPerHour(instead.Offer.Size.PricePerHour)), Less: less, Href: "/start?" + q.Encode()}
 }

@@ -80,13 +80,13 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	}
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
-		"2 requests wait for your decision", "Available now", "1 of 2")
+		"2 requests wait for your decision", "Available now", "1 free of 2")
 	approver := read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK)
 	for i, want := range []struct {
 		quota   string
 		full    int
 		primary bool
-	}{{"1 of 1", 1, true}, {"1 of 2", 0, false}} {
+	}{{"1 used of 1", 1, true}, {"1 used of 2", 0, false}} {
 		line := part(approver, "decide-row").Eq(i)
 		if got := In(line, "quota-full").Length(); got != want.full || !strings.Contains(textOf(line), want.quota) {
 			t.Errorf("row %d: want the quota %s with %d warnings, got %q", i, want.quota, want.full, textOf(line))
@@ -113,6 +113,14 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	ben := read(t, webtest.Busy(t).Get(webtest.Ben, "/?scope=team"), http.StatusOK)
 	wantText(t, ben, "attention-ending", "llm-chat (Anna Albers) stops in 38 min")
 	wantText(t, ben, "attention-failed", "vlm-test (Anna Albers) failed")
+	if got := textOf(In(row(ben, "vlm-test"), "state")); got != "Failed" {
+		t.Errorf("want the failure of a colleague told once, above the list, got %q", got)
+	}
+	for name, out := range map[string]bool{"render-farm": true, "llm-chat": false} {
+		if got := In(row(ben, name), "open").Find("svg").Length() > 0; got != out {
+			t.Errorf("%s: want a sign where Open leads out of the portal, got %v", name, got)
+		}
+	}
 	if own := textOf(In(row(ben, "render-farm"), "name")); !strings.Contains(own, "Ben Brandt") {
 		t.Errorf("want the rows of a team to say alike whose each is, got %q", own)
 	}

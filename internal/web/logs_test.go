@@ -126,6 +126,9 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
 	wantText(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
+	wantText(t, doc, "cause", "The NVIDIA driver of the node is too old", "ask an administrator to update the driver")
+	wantText(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test"), http.StatusOK), "cause", "exited with error 1")
+	w.Get(webtest.Anna, "/workloads/w-vlm-test")
 	if w.Logs.Asked.Tail != 8 || part(doc, "log-all").Length() != 1 {
 		t.Errorf("asked for %+v", w.Logs.Asked)
 	}

@@ -70,6 +70,18 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 }
 
+// TestOtherWorkBeginsWithWhatStartsAtOnce: the size of the last notebook needs an approval and waits, so a job does not
+// begin with it; the next notebook does.
+func TestOtherWorkBeginsWithWhatStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"job": "mig-1g.10gb", "notebook": "h100"} {
+		doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start?kind="+kind), http.StatusOK)
+		if got := chosen(doc); got != want {
+			t.Errorf("%s: want %s, got %q", kind, want, got)
+		}
+	}
+}
+
 // TestNothingIsInstantThatWaitsForAGPU: without an approval, and not at once.
 func TestNothingIsInstantThatWaitsForAGPU(t *testing.T) {
 	t.Parallel()

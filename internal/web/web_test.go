@@ -182,8 +182,8 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 		t.Errorf("want %d events in %d rows, got %d", len(record), rows, n)
 	}
 	wantText(t, doc, "event", "requested, auto-approved")
-	wantText(t, doc, "event-entries", "26, 27, 28")
-	wantText(t, doc, "event", "26–28")
+	wantText(t, doc, "event-entries", "27, 28, 29")
+	wantText(t, doc, "event", "27–29")
 	wantAbsent(t, doc, "outcome") // it is told where something was refused or failed
 	made := url.Values{"panel": {"workload"}, "subject": {"w-train-resnet"}, "lasts": {"1d"}}
 	read(t, w.Post(webtest.Anna, "/embeds", made), http.StatusOK)

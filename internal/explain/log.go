@@ -11,12 +11,14 @@ import (
 // JAX, vLLM and the operating system put it.
 var logLines = []row{
 	{[]string{"NVIDIA driver on your system is too old", "CUDA driver version is insufficient",
-		"cudaErrorInsufficientDriver", "forward compatibility was attempted on non supported HW"}, "explain.log_driver", true},
+		"cudaErrorInsufficientDriver", "forward compatibility was attempted on non supported HW"}, "explain.log_driver",
+		true},
 	{[]string{"CUDA out of memory", "CUDA error: out of memory", "OutOfMemoryError: CUDA", "cudaErrorMemoryAllocation",
 		"CUDA_ERROR_OUT_OF_MEMORY", "No available memory for the cache blocks"}, "explain.log_gpu_memory", true},
-	{[]string{"no kernel image is available for execution", "cudaErrorNoKernelImageForDevice"}, "explain.log_kernel", true},
-	{[]string{"No CUDA GPUs are available", "no CUDA-capable device is detected", "cudaErrorNoDevice"}, "explain.log_no_gpu",
+	{[]string{"no kernel image is available for execution", "cudaErrorNoKernelImageForDevice"}, "explain.log_kernel",
 		true},
+	{[]string{"No CUDA GPUs are available", "no CUDA-capable device is detected", "cudaErrorNoDevice"},
+		"explain.log_no_gpu", true},
 	{[]string{"No space left on device"}, "explain.log_disk", true},
 	{[]string{"MemoryError", "std::bad_alloc", "DefaultCPUAllocator: can't allocate memory"}, "explain.log_memory", true},
 }

@@ -649,8 +649,8 @@ func serving(m EndpointModel, image ChoiceModel, again templ.Attributes) templ.C
 		}
 		if m.Model != nil {
 			templ_7745c5c3_Err = ui.Field(ui.FieldModel{Name: "model.name", Label: ui.L(ctx).S("model.title"), Value: m.Model.Name.Value,
-				Error: m.Model.Name.Error, Hint: m.Model.Hint, Placeholder: usualModel(ctx, m.Model.Usual), List: m.Model.Known, MaxLength: 500,
-				Required: m.Model.Needed, Autocomplete: "off", Attrs: again, Test: "model"}).Render(ctx, templ_7745c5c3_Buffer)
+				Error: m.Model.Name.Error, Hint: m.Model.Hint, Placeholder: usualModel(ctx, m.Model.Usual),
+				List: m.Model.Known, MaxLength: 500, Required: m.Model.Needed, Autocomplete: "off", Attrs: again, Test: "model"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -124,8 +124,8 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, []request.Offer, e
 	return w.Settle(form, offers), offers, nil
 }
 
-// sizeLike is the size that was used last. Other work begins with it only where it would start at once, and a model says
-// itself how much it needs.
+// sizeLike is the size that was used last. Other work begins with it only where it would start at once, and a model
+// says itself how much it needs.
 func sizeLike(offers []request.Offer, last request.Spec, kind string) string {
 	if string(last.Kind) != kind && (kind == string(catalog.Endpoint) ||
 		!blocks.OfferNamed(offers, last.Size.Name).StartsNow()) {

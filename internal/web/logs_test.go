@@ -138,6 +138,18 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK), "log-tail")
 }
 
+// TestAFailedJobSaysWhatItsLogNames in its head, where its exit code says nothing.
+func TestAFailedJobSaysWhatItsLogNames(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Add(w.Workload("pretrain", webtest.Anna, "mig-1g.10gb").Job().Ran(1, 12*time.Minute, 3))
+	at := "/workloads/w-pretrain"
+	wantText(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "reason", "exited with code 1")
+	w.Logs.Written["w-pretrain"] = webtest.LinesUntil(webtest.Now,
+		"epoch 1/3 loss 0.934\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+	wantText(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "reason", "The GPU ran out of memory.")
+}
+
 // TestEventsAreInPlainWords with the cluster's own behind; a reason that nobody knows stands as it is.
 func TestEventsAreInPlainWords(t *testing.T) {
 	t.Parallel()

@@ -741,7 +741,7 @@ func TestEverySentenceHasACase(t *testing.T) {
 func TestSentencesSayTheSizeInBothLanguages(t *testing.T) {
 	text := i18n.T("explain.in_use", "Size", "MIG slice 10 GB", "Count", 56)
 	want := map[string]string{
-		"en": "All MIG slice 10 GB are in use (56 of 56). It starts when one is released.",
+		"en": "All 56 MIG slice 10 GB are in use. It starts when one is released.",
 		"de": "Alle 56 MIG slice 10 GB sind belegt. Der Workload startet, sobald eine frei wird.",
 	}
 	for lang, words := range want {

@@ -34,7 +34,7 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		t.Errorf("want a time that a script puts into the reader's zone, got %q", textOf(forecast))
 	}
 	wantText(t, doc, "forecast", "Queue position 1", "Ready at about 15:01 UTC",
-		"1 other lease ends by then", "Start ")
+		"1 other lease ends by then", "Start MIG slice 40 GB now, €1.65/h")
 	if href, _ := In(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
@@ -61,6 +61,8 @@ func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	w := webtest.Busy(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
 		"Usually ready in about 12 s", "7 starts of this size", "P90 40 s")
+	wantText(t, read(t, w.Get(webtest.Anna, "/start?kind=endpoint&size=mig-1g.10gb"), http.StatusOK), "verdict",
+		"ready in about 12 s, model loaded") // what counts as ready is another thing there
 	w = webtest.Empty(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast",
 		"too old for an estimate")

@@ -34,7 +34,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := textOf(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All H100 80 GB are in use (2 of 2)") {
+	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {
@@ -67,7 +67,7 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
-	wantText(t, doc, "attention-failed", "vlm-test cannot start", "exited with error 1")
+	wantText(t, doc, "attention-failed", "vlm-test failed", "exited with error 1")
 	if got := In(part(doc, "attention-failed"), "start-again").AttrOr("href", ""); !strings.Contains(got,
 		"replaces=w-vlm-test") {
 		t.Errorf("want the start page for one in its place, got %q", got)
@@ -80,13 +80,13 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	}
 	wantAbsent(t, doc, "attention-approvals")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
-		"2 requests wait for your decision", "Available now", "1 of 2")
+		"2 requests wait for your decision", "Available now", "1 free of 2")
 	approver := read(t, webtest.Busy(t).Get(webtest.Carla, "/"), http.StatusOK)
 	for i, want := range []struct {
 		quota   string
 		full    int
 		primary bool
-	}{{"1 of 1", 1, true}, {"1 of 2", 0, false}} {
+	}{{"1 used of 1", 1, true}, {"1 used of 2", 0, false}} {
 		line := part(approver, "decide-row").Eq(i)
 		if got := In(line, "quota-full").Length(); got != want.full || !strings.Contains(textOf(line), want.quota) {
 			t.Errorf("row %d: want the quota %s with %d warnings, got %q", i, want.quota, want.full, textOf(line))
@@ -112,7 +112,15 @@ func TestTheTeamsViewShowsColleagues(t *testing.T) {
 	}
 	ben := read(t, webtest.Busy(t).Get(webtest.Ben, "/?scope=team"), http.StatusOK)
 	wantText(t, ben, "attention-ending", "llm-chat (Anna Albers) stops in 38 min")
-	wantText(t, ben, "attention-failed", "vlm-test (Anna Albers) cannot start")
+	wantText(t, ben, "attention-failed", "vlm-test (Anna Albers) failed")
+	if got := textOf(In(row(ben, "vlm-test"), "state")); got != "Failed" {
+		t.Errorf("want the failure of a colleague told once, above the list, got %q", got)
+	}
+	for name, out := range map[string]bool{"render-farm": true, "llm-chat": false} {
+		if got := In(row(ben, name), "open").Find("svg").Length() > 0; got != out {
+			t.Errorf("%s: want a sign where Open leads out of the portal, got %v", name, got)
+		}
+	}
 	if own := textOf(In(row(ben, "render-farm"), "name")); !strings.Contains(own, "Ben Brandt") {
 		t.Errorf("want the rows of a team to say alike whose each is, got %q", own)
 	}

@@ -339,6 +339,6 @@ func TestWhatWantsADecisionStandsOnEveryPage(t *testing.T) {
 	w.Many()
 	for _, path := range []string{"/", "/?p=3", "/?sort=name&p=2", "/?q=row-01", "/?scope=team"} {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-		wantText(t, doc, "attention-failed", "vlm-test cannot start")
+		wantText(t, doc, "attention-failed", "vlm-test failed")
 	}
 }

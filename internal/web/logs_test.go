@@ -126,6 +126,9 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
 	wantText(t, doc, "log-tail", "The NVIDIA driver on your system is too old")
+	wantText(t, doc, "cause", "The NVIDIA driver of the node is too old", "ask an administrator to update the driver")
+	wantText(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test"), http.StatusOK), "cause", "exited with error 1")
+	w.Get(webtest.Anna, "/workloads/w-vlm-test")
 	if w.Logs.Asked.Tail != 8 || part(doc, "log-all").Length() != 1 {
 		t.Errorf("asked for %+v", w.Logs.Asked)
 	}
@@ -133,6 +136,18 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "log-tail")
 	w.Logs.Refusal = fault.New(fault.Unavailable, i18n.T("podlogs.away", "Cluster", "local"))
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK), "log-tail")
+}
+
+// TestAFailedJobSaysWhatItsLogNames in its head, where its exit code says nothing.
+func TestAFailedJobSaysWhatItsLogNames(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Add(w.Workload("pretrain", webtest.Anna, "mig-1g.10gb").Job().Ran(1, 12*time.Minute, 3))
+	at := "/workloads/w-pretrain"
+	wantText(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "reason", "exited with code 1")
+	w.Logs.Written["w-pretrain"] = webtest.LinesUntil(webtest.Now,
+		"epoch 1/3 loss 0.934\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+	wantText(t, read(t, w.Get(webtest.Anna, at), http.StatusOK), "reason", "The GPU ran out of memory.")
 }
 
 // TestEventsAreInPlainWords with the cluster's own behind; a reason that nobody knows stands as it is.

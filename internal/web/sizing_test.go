@@ -198,7 +198,7 @@ func TestAProposalSaysWhatItTakes(t *testing.T) {
 	whole := textOf(doc.Find("#advice li").FilterFunction(func(_ int, s *goquery.Selection) bool {
 		return strings.Contains(textOf(s), "Whole H100")
 	}))
-	for _, want := range []string{"Needs approval.", "1 workload ahead in the queue"} {
+	for _, want := range []string{"Needs approval.", "1 of 2, 1 waiting"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("want %q, got %q", want, whole)
 		}

@@ -21,7 +21,7 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start?kind=endpoint&size=mig-1g.10gb"), http.StatusOK)
-	if got := part(doc, "model").AttrOr("placeholder", ""); got != "Qwen/Qwen2.5-1.5B-Instruct" {
+	if got := part(doc, "model").AttrOr("placeholder", ""); got != "Default: Qwen/Qwen2.5-1.5B-Instruct" {
 		t.Errorf("want the usual model of the runtime, got %q", got)
 	}
 	if got := part(doc, "storage").AttrOr("value", ""); got != "0" {
@@ -31,7 +31,7 @@ func TestTheModelOfAnEndpoint(t *testing.T) {
 	if !strings.HasSuffix(got, "selected: MIG slice 10 GB (10 GiB).") {
 		t.Errorf("want it to have room, got %q", got)
 	}
-	if !strings.HasPrefix(got, "Qwen/Qwen2.5-1.5B-Instruct needs about ") {
+	if !strings.HasPrefix(got, "The default model Qwen/Qwen2.5-1.5B-Instruct needs about ") {
 		t.Errorf("want the usual model named, since none is typed, got %q", got)
 	}
 	doc = read(t, w.Post(webtest.Anna, "/start/form", endpointForm("model.name", "Qwen/Qwen2.5-14B-Instruct")),

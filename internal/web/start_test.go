@@ -40,7 +40,7 @@ func chosen(doc *goquery.Document) string {
 func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
-	want := []string{"CPU only", "Up to 10 GB", "10 to 24 GB", "24 to 80 GB"}
+	want := []string{"No GPU", "Up to 10 GB", "10 to 24 GB", "24 to 80 GB"}
 	titles := doc.Find("[data-test=size-tile] label")
 	if got := titles.Map(func(_ int, s *goquery.Selection) string { return textOf(s) }); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
@@ -48,7 +48,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
 		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2, 1 waiting", "approval"},
-		"cpu":         {"2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
+		"cpu":         {"CPU only", "2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
 			if got := textOf(tile(doc, size)); !strings.Contains(got, text) {
@@ -67,6 +67,18 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 	if tile(doc, "mig-3g.40gb").Length() != 1 {
 		t.Error("want the slice with memory of its own for up to 80 GB, not the cheaper card that is shared in turns")
+	}
+}
+
+// TestOtherWorkBeginsWithWhatStartsAtOnce: the size of the last notebook needs an approval and waits, so a job does not
+// begin with it; the next notebook does.
+func TestOtherWorkBeginsWithWhatStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"job": "mig-1g.10gb", "notebook": "h100"} {
+		doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start?kind="+kind), http.StatusOK)
+		if got := chosen(doc); got != want {
+			t.Errorf("%s: want %s, got %q", kind, want, got)
+		}
 	}
 }
 
@@ -128,7 +140,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 		t.Errorf("want the most GPU memory first, and its column marked, got %q", first)
 	}
 	whole := doc.Find(`tr[data-size="h100"]`)
-	for name, want := range map[string]string{"free": "1 of 2 1 workload ahead in the queue.", "price": "€3.90/h",
+	for name, want := range map[string]string{"free": "1 of 2, 1 waiting", "price": "€3.90/h",
 		"needs": "approval by: approver"} {
 		if got := textOf(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
@@ -280,7 +292,7 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 	}{
 		"all held": {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") },
 			[]string{"Waits for a free GPU", "in use"}},
-		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that accept no new pods"}},
+		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"unschedulable nodes"}},
 		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable },
 			[]string{"no CPU left"}},
 	}

@@ -15,9 +15,11 @@ func TestAnEndpointIsTriedOnItsPage(t *testing.T) {
 	w := webtest.Busy(t)
 	const path = "/workloads/w-llm-chat/try"
 	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
-	if href, _ := part(doc, "open").Attr("href"); href != path {
+	overview := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)
+	if href, _ := part(overview, "open").Attr("href"); href != path {
 		t.Errorf("want Open to lead here, got %q", href)
 	}
+	wantAbsent(t, doc, "open", "base-url") // one is there, and its programs have the address
 	if action, _ := part(doc, "try-form").Attr("data-try"); action != path {
 		t.Errorf("want calls sent to %s, got %q", path, action)
 	}

@@ -182,8 +182,8 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 		t.Errorf("want %d events in %d rows, got %d", len(record), rows, n)
 	}
 	wantText(t, doc, "event", "requested, auto-approved")
-	wantText(t, doc, "event-entries", "23, 24, 25")
-	wantText(t, doc, "event", "23–25")
+	wantText(t, doc, "event-entries", "24, 25, 26")
+	wantText(t, doc, "event", "24–26")
 	wantAbsent(t, doc, "outcome") // it is told where something was refused or failed
 	made := url.Values{"panel": {"workload"}, "subject": {"w-train-resnet"}, "lasts": {"1d"}}
 	read(t, w.Post(webtest.Anna, "/embeds", made), http.StatusOK)

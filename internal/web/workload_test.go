@@ -113,7 +113,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantText(t, doc, "reason", "All H100 80 GB are in use (2 of 2)")
+	wantText(t, doc, "reason", "All 2 H100 80 GB are in use")
 	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Assign a node") ||
 		!strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with how long, got %q", got)
@@ -333,4 +333,18 @@ func TestWhatFailedCanBeStartedAgainWithChanges(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Anna, href), http.StatusOK), "start-replaces", "vlm-test")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "start-again")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test"), http.StatusOK), "start-again")
+}
+
+// TestWhatIsStoppedSaysSinceWhen, and offers no more lease in its card; what is charged meanwhile stands at its price.
+func TestWhatIsStoppedSaysSinceWhen(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-old-notes"), http.StatusOK)
+	wantText(t, doc, "reason", "Stopped by Anna Albers.", "21 Nov 2026, 11:00")
+	wantText(t, doc, "price", "nothing while it is stopped")
+	wantAbsent(t, doc, "extensions", "volume") // the storage is what the stop left
+	wantText(t, doc, "kept-storage", "old-notes-home")
+	running := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	if part(running, "extensions").Length() != 1 || part(running, "volume").Length() != 1 {
+		t.Error("want both of what runs")
+	}
 }

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	"github.com/gpu-portal/gpu-portal/views/workload"
@@ -128,6 +129,11 @@ func (m AttentionModel) Waiting() int {
 		return 0
 	}
 	return m.Decide.Count
+}
+
+// Tells reports whether the failure of the workload at an address is told here.
+func (m AttentionModel) Tells(href string) bool {
+	return slices.ContainsFunc(m.Failed, func(f FailedModel) bool { return f.Href == href })
 }
 
 // IdleModel is a workload that does not use its GPU.
@@ -488,7 +494,7 @@ func Quotas(m QuotasModel) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("home.quota_others", "Count", len(t.Others)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 225, Col: 73}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `home/home.templ`, Line: 231, Col: 73}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {

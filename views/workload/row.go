@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -181,8 +182,11 @@ func rowTest(m RowModel) string {
 func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 	switch {
 	case m.Open != "":
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.open"), Href: m.Open,
-			Icon: "external", Small: true, Test: "open"}}
+		open := ui.LinkButtonModel{Label: ui.L(ctx).S("workload.open"), Href: m.Open, Small: true, Test: "open"}
+		if !strings.HasPrefix(m.Open, "/") { // out of the portal
+			open.Icon = "external"
+		}
+		return ui.ActionModel{Link: &open}
 	case m.Resume != "":
 		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
 			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}

@@ -15,7 +15,7 @@ import (
 )
 
 // forecastModel puts an estimate into words; nil where nothing is awaited.
-func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastModel {
+func forecastModel(say page.Words, e forecast.Estimate, kind catalog.WorkloadKind) *workloadview.ForecastModel {
 	if !e.Awaited() {
 		return nil
 	}
@@ -28,7 +28,11 @@ func forecastModel(say page.Words, e forecast.Estimate) *workloadview.ForecastMo
 	case m.None:
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.none")}}
 	case e.Basis == forecast.Starts:
-		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual", "Usual", say.Duration(e.Length()))}}
+		usual := "forecast.usual"
+		if kind == catalog.Endpoint { // it is ready once its server answers
+			usual = "forecast.usual_model"
+		}
+		m.Words = []workloadview.ForecastPart{{Words: say.S(usual, "Usual", say.Duration(e.Length()))}}
 		m.Brief = []workloadview.ForecastPart{{Words: say.S("forecast.usual_brief", "Usual", say.Duration(e.Length()))}}
 	case e.Basis == forecast.Placed:
 		m.Words = []workloadview.ForecastPart{{Words: say.S("forecast.usual_placed", "Usual", say.Duration(e.Length()))}}
@@ -74,7 +78,7 @@ func (w *Blocks) Outlook(k page.Call, item workload.Workload) *workloadview.Fore
 	if err != nil {
 		return nil
 	}
-	m := forecastModel(k.Words, e)
+	m := forecastModel(k.Words, e, item.Kind)
 	late := e.Missing == forecast.Overdue && item.State == workload.Queued
 	if m != nil && late {
 		// how long starts take says nothing of one that has no node; its step says what is in the way
@@ -107,7 +111,7 @@ func (w *Blocks) RequestOutlook(k page.Call, r request.Request) *workloadview.Fo
 	if err != nil {
 		return nil
 	}
-	m := forecastModel(k.Words, e)
+	m := forecastModel(k.Words, e, r.Spec.Kind)
 	if m != nil && r.Asker == k.Actor.Person.ID {
 		m.Instead = w.startsInstead(k, r.Spec, "")
 	}
@@ -123,7 +127,7 @@ func (w *Blocks) PreviewOutlook(k page.Call, p request.Preview) *workloadview.Fo
 	if err != nil {
 		return nil
 	}
-	return forecastModel(k.Words, e)
+	return forecastModel(k.Words, e, p.Spec.Kind)
 }
 
 // StartsInstead leads to the nearest size that would start now in place of what came to nothing; nil for none.
@@ -149,6 +153,6 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 	if q.Has("replaces") {
 		less = strings.TrimPrefix(less+" · "+k.Words.S("forecast.replaces"), " · ")
 	}
-	return &workloadview.InsteadModel{Label: k.Words.S("forecast.instead", "Size",
-		k.Words.SizeTitle(instead.Offer.Size)), Less: less, Href: "/start?" + q.Encode()}
+	return &workloadview.InsteadModel{Label: k.Words.S("home.start_size", "Size", k.Words.SizeTitle(instead.Offer.Size),
+		"Price", k.Words.MoneyPerHour(instead.Offer.Size.PricePerHour)), Less: less, Href: "/start?" + q.Encode()}
 }

@@ -50,14 +50,14 @@ func StateModel(say page.Words, w workload.Workload) ui.StateModel {
 	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.Text(w.Reason)}
 }
 
-// firstSentence is what a row has room for of a reason.
-func firstSentence(reason string) string {
+// FirstSentence is what a row has room for of a reason: what is the case. The rest is what to do about it.
+func FirstSentence(reason string) (first, rest string) {
 	for _, end := range []string{". ", "。"} {
-		if first, _, more := strings.Cut(reason, end); more {
-			return first + strings.TrimSpace(end)
+		if first, rest, more := strings.Cut(reason, end); more {
+			return first + strings.TrimSpace(end), rest
 		}
 	}
-	return reason
+	return reason, ""
 }
 
 // WorkloadRow is the line of a workload in a list.
@@ -74,7 +74,7 @@ func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Mon
 		Cost:  say.Money(cost), Price: say.MoneyPerHour(item.Size.PricePerHour),
 	}
 	if item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed {
-		row.State.Detail = firstSentence(row.State.Detail) // what to do about it stands on its page
+		row.State.Detail, _ = FirstSentence(row.State.Detail) // what to do about it stands on its page
 	}
 	row.Forecast, row.Open = BriefOutlook(w.Outlook(k, item)), w.OpenPath(k, item)
 	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&

@@ -45,10 +45,6 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	list, err := w.homeList(k, chosen, p, pending)
-	if err != nil {
-		return page.View{}, err
-	}
 	own, err := w.own(k, chosen, p)
 	if err != nil {
 		return page.View{}, err
@@ -59,6 +55,10 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 	}
 	if chosen == page.ScopeTeam {
 		w.attendOthers(k, p.items, &attention)
+	}
+	list, err := w.homeList(k, chosen, p, pending, attention)
+	if err != nil {
+		return page.View{}, err
 	}
 	waiting := attention.Waiting()
 	if attention.Decide != nil {
@@ -150,7 +150,8 @@ func (w *Pages) homeParts(k page.Call, m home.PageModel, items []workload.Worklo
 	return parts
 }
 
-func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []request.Request) (home.ListModel, error) {
+func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []request.Request,
+	above home.AttentionModel) (home.ListModel, error) {
 	costs, err := w.Workloads.Costs(k.Ctx, p.items...)
 	if err != nil {
 		return home.ListModel{}, err
@@ -176,7 +177,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 			m.Rows, pending = append(m.Rows, w.pendingRows(k, pending)...), nil
 		}
 		row := w.WorkloadRow(k, item, costs[item.ID])
-		if alarms(k, item) {
+		if above.Tells(row.Name.Href) {
 			row.State.Detail = "" // it stands above the list
 		}
 		if chosen != page.ScopeMine { // the rows of a list of several people say the same of each
@@ -342,7 +343,7 @@ func (w *Pages) decide(k page.Call) (*home.DecideModel, error) {
 			return nil, err
 		}
 		if ok {
-			row.Quota, row.Full = k.Words.S("web.used_of", "Used", q.Used, "Limit", q.Limit), q.Full()
+			row.Quota, row.Full = k.Words.S("home.quota_used", "Used", q.Used, "Limit", q.Limit), q.Full()
 		}
 		m.Rows = append(m.Rows, row)
 	}
@@ -355,7 +356,7 @@ func (w *Pages) freeOf(k page.Call, r request.Request) ui.StackModel {
 	if !fit.Known || fit.Total == 0 || r.Kind != request.StartKind && r.Kind != request.ResumeKind {
 		return ui.StackModel{}
 	}
-	return ui.StackModel{Title: k.Words.S("requests.free_of", "Free", fit.Free, "Total", fit.Total)}
+	return ui.StackModel{Title: k.Words.S("home.free_of", "Free", fit.Free, "Total", fit.Total)}
 }
 
 // decided are the last decisions of people about the newest requests that the reader may see: what was right lately

@@ -112,7 +112,10 @@ func fitModel(say page.Words, form blocks.StartForm, usual string, f *request.Mo
 		return nil
 	}
 	need := say.GiB(math.Ceil(f.Estimate.GiB*10) / 10)
-	model := page.OrElse(usual, say.S("start.model_the"))
+	model := say.S("start.model_the")
+	if usual != "" {
+		model = say.S("start.model_default", "Model", usual)
+	}
 	m := &start.FitModel{Kind: ui.OK, Words: say.S("start.model_fits", "Model", model, "Need", need, "Room",
 		say.GiB(f.RoomGiB))}
 	switch {

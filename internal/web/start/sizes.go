@@ -41,7 +41,7 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
 	if m.Size == m.Title { // CPU only, both the class and the size
-		m.Size = ""
+		m.Title = say.S("start.class_none")
 	}
 	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
 		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
@@ -232,13 +232,13 @@ func freeModel(say page.Words, o request.Offer) start.FreeModel {
 	if !o.Why.IsZero() {
 		m.Detail = say.Text(o.Why)
 	}
-	if o.QueueDepth > 0 {
-		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.QueueDepth))
-	}
 	if !o.Fit.Known {
 		return m
 	}
 	m.Kind, m.Words = ui.OK, say.S("start.free_of", "Free", o.Fit.Free, "Total", o.Fit.Total)
+	if o.QueueDepth > 0 { // beside the number: a line of its own would make rows differ in height
+		m.Words = say.S("start.available_waiting", "Free", o.Fit.Free, "Total", o.Fit.Total, "Count", o.QueueDepth)
+	}
 	switch {
 	case o.Fit.Total == 0:
 		m.Kind, m.Words = ui.Off, say.S("start.free_none")

@@ -116,7 +116,7 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, []request.Offer, e
 		form.Kind = page.OrElse(string(last.Kind), string(catalog.Notebook))
 	}
 	if form.Size == "" {
-		form.Size = blocks.DefaultSize(offers, sizeLike(last, form.Kind))
+		form.Size = blocks.DefaultSize(offers, sizeLike(offers, last, form.Kind))
 	}
 	if form.Image == "" && string(last.Kind) == form.Kind {
 		form.Image = last.Image.Like() // a reference of one's own is named anew
@@ -124,9 +124,11 @@ func (w *Pages) startDefaults(k page.Call) (blocks.StartForm, []request.Offer, e
 	return w.Settle(form, offers), offers, nil
 }
 
-// sizeLike is the size that was used last; "" where it was for other work: a model says itself how much it needs.
-func sizeLike(last request.Spec, kind string) string {
-	if kind == string(catalog.Endpoint) && string(last.Kind) != kind {
+// sizeLike is the size that was used last. Other work begins with it only where it would start at once, and a model
+// says itself how much it needs.
+func sizeLike(offers []request.Offer, last request.Spec, kind string) string {
+	if string(last.Kind) != kind && (kind == string(catalog.Endpoint) ||
+		!blocks.OfferNamed(offers, last.Size.Name).StartsNow()) {
 		return ""
 	}
 	return last.Size.Name

@@ -300,6 +300,11 @@ func (w *World) Add(b *Work) {
 		e.Tenant, e.Request, e.Workload = b.Tenant, b.Request, string(b.ID)
 		check(w.Append(bg, e))
 	}
+	if b.State == workload.Stopped && len(b.meters) > 0 {
+		stopped := audit.By(w.Actor(owner), audit.WorkloadStopped, b.meters[len(b.meters)-1].Until)
+		stopped.Tenant, stopped.Workload = b.Tenant, string(b.ID)
+		check(w.Append(bg, stopped))
+	}
 }
 
 func (w *World) embed(list []embed.Embed) {

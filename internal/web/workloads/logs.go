@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/explain"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -250,21 +251,29 @@ const (
 )
 
 // logTail is the end of the log of what failed or hangs; nil where there is none, where it is not for this reader, or
-// where the cluster does not say it at once.
-func (w *Pages) logTail(k page.Call, s details) *workloadview.LogTailModel {
+// where the cluster does not say it at once. With it comes the cause that it names, where the reason leaves it to the
+// log.
+func (w *Pages) logTail(k page.Call, s details) (tail *workloadview.LogTailModel, cause string) {
 	if s.Result == nil && (s.Reason.IsZero() || s.Observed.Node == "") || s.Observed.Pod == "" ||
 		!identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
-		return nil
+		return nil, ""
 	}
 	ctx, cancel := context.WithTimeout(k.Ctx, tailWithin)
 	defer cancel()
 	lines, err := w.Logs.Read(ctx, k.Actor, s.ID, podlogs.Query{Tail: tailLines})
 	if err != nil || len(lines) == 0 {
-		return nil
+		return nil, ""
+	}
+	if explain.InLog(s.Reason) {
+		texts := make([]string, len(lines))
+		for i, l := range lines {
+			texts[i] = l.Text
+		}
+		cause = k.Words.Text(explain.FromLog(texts))
 	}
 	return &workloadview.LogTailModel{Log: workloadview.LogModel{ID: "log-tail",
 		Title: k.Words.S("workload.logs_last"), Lines: logLines(k.Words, lines, ""), Compact: true},
-		All: page.WorkloadPath(s.ID) + "/logs"}
+		All: page.WorkloadPath(s.ID) + "/logs"}, cause
 }
 
 // workloadEvents answers: what did the cluster say of it.

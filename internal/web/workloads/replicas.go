@@ -48,13 +48,14 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	return m
 }
 
-// notAllReady says how many replicas of a running endpoint answer, where that is not all of them.
-func notAllReady(say page.Words, s details) string {
+// notAllReady says how many replicas of a running endpoint answer, where that is not all of them, and what keeps the
+// others.
+func notAllReady(say page.Words, s details) (some, others string) {
 	ready, want := s.Observed.ReadyReplicas(), s.Replicas.Want()+s.Replicas.Surge
 	if s.State != workload.Running || s.Kind != catalog.Endpoint || s.Replicas.Most() < 2 || ready >= want {
-		return ""
+		return "", ""
 	}
-	words := say.S("replicas.some_ready", "Ready", ready, "Wanted", want)
+	var words []string
 	waiting, reasons := map[string][]string{}, []string{}
 	for _, p := range s.Unready() {
 		reason := cmp.Or(say.Text(p.Reason), say.S("replicas.see_events"))
@@ -64,12 +65,13 @@ func notAllReady(say page.Words, s details) string {
 		waiting[reason] = append(waiting[reason], p.Pod)
 	}
 	for _, reason := range reasons {
-		words += " " + say.S("replicas.unready_pods", "Pods", strings.Join(waiting[reason], ", "), "Reason", reason)
+		words = append(words, say.S("replicas.unready_pods", "Pods", strings.Join(waiting[reason], ", "), "Reason",
+			reason))
 	}
 	if !s.Observed.Missing.IsZero() {
-		words += " " + say.S("replicas.missing", "Reason", say.Text(s.Observed.Missing))
+		words = append(words, say.S("replicas.missing", "Reason", say.Text(s.Observed.Missing)))
 	}
-	return words
+	return say.S("replicas.some_ready", "Ready", ready, "Wanted", want), strings.Join(words, " ")
 }
 
 func times(m usage.Money, n int) usage.Money {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
 	"github.com/gpu-portal/gpu-portal/internal/explain"
@@ -27,6 +28,7 @@ type details struct {
 	reader    identity.Actor
 	mayChange bool             // whether the reader may stop, extend or delete it
 	warnings  []notify.Warning // of its end, once that was announced
+	stoppedAt time.Time        // zero where it is not stopped, or where that is not recorded
 }
 
 func (w *Pages) details(k page.Call) (details, error) {
@@ -36,13 +38,37 @@ func (w *Pages) details(k page.Call) (details, error) {
 	if err == nil && item.Ending() {
 		s.warnings, err = w.Notify.Warnings(k.Ctx, k.Actor, item.ID)
 	}
+	if err == nil && item.State == workload.Stopped {
+		s.stoppedAt, err = w.stoppedAt(k, item)
+	}
 	return s, err
+}
+
+// stoppedAt is when a workload was last stopped.
+func (w *Pages) stoppedAt(k page.Call, item workload.Workload) (time.Time, error) {
+	events, err := w.Workloads.History(k.Ctx, k.Actor, item.ID)
+	for _, e := range events {
+		switch e.Kind {
+		case audit.WorkloadStopped, audit.WorkloadIdleStopped, audit.ScheduleStopped, audit.WorkloadExited:
+			return e.At, nil
+		}
+	}
+	return time.Time{}, err
 }
 
 // workloadView puts a tab under the head that all tabs share.
 func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m workloadview.PageModel) page.View {
 	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), w.workloadTabs(k, s.Workload, tab), tab
 	m.Head.Forecast = m.Overview.Forecast
+	if m.Overview.Cause != "" {
+		m.Head.Reason = m.Overview.Cause
+	}
+	if tab == workloadview.Try { // the page that Open leads to, with the address in its programs
+		m.Head.Base = ""
+		if m.Head.Actions.Try {
+			m.Head.Actions.Open = ""
+		}
+	}
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
 		AsOf: s.Observed.At,
@@ -111,12 +137,15 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	if s.State == workload.Stopped && s.CanStart() {
 		o.Start.Hidden, o.Start.Stopped = false, stopped(k.Words, s)
 	} else if !o.Start.Hidden {
-		o.Start.Log = w.logTail(k, s)
+		o.Start.Log, o.Cause = w.logTail(k, s)
 		o.Forecast = w.Outlook(k, s.Workload)
 	}
 	if s.Result != nil {
 		o.Start = result(k.Words, s.Workload, o.Lease)
-		o.Start.Log = w.logTail(k, s)
+		o.Start.Log, o.Cause = w.logTail(k, s)
+	}
+	if o.Start.Failed && o.Cause != "" {
+		o.Start.Cause, o.Start.Remedy = blocks.FirstSentence(o.Cause)
 	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
 	v.Parts = append(v.Parts, w.overviewParts(k, s, o, leaseCard, hours)...)
@@ -230,13 +259,17 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		Lead:   headLead(say, s.Answering())}}
 	m.Reason, state.Detail = state.Detail, ""
 	if m.Reason == "" {
-		if m.Reason = notAllReady(say, s); m.Reason != "" {
+		if m.Reason, m.Particulars = notAllReady(say, s); m.Reason != "" {
 			m.Events = page.WorkloadPath(s.ID) + "/events"
 			state.Word = say.S("replicas.badge", "State", state.Word, "Ready", s.Observed.ReadyReplicas(), "Wanted",
 				s.Replicas.Want()+s.Replicas.Surge)
 		}
 	}
 	m.State = state
+	if !s.stoppedAt.IsZero() {
+		at := say.At(s.stoppedAt)
+		m.Since = &at
+	}
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
 	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)
 	if m.Ending != nil {
@@ -324,12 +357,15 @@ func (w *Pages) workloadDialogs(k page.Call, s details) *workloadview.DialogsMod
 // startSteps is how far the start has come; once it runs they are no news and are left out.
 func startSteps(say page.Words, item workload.Workload) workloadview.StartModel {
 	m := workloadview.StartModel{ID: "workload-start", Detail: item.Observed.Detail,
-		Queued: item.State == workload.Queued, Failed: item.State == workload.Failed}
+		Failed: item.State == workload.Failed}
 	starting := item.Desired == workload.WantRunning &&
 		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
 	if !starting {
 		m.Hidden = true
 		return m
+	}
+	if m.Failed {
+		m.Cause, m.Remedy = blocks.FirstSentence(say.Text(item.Reason))
 	}
 	reached := map[workload.StepName]time.Time{}
 	for _, step := range item.Observed.Steps {
@@ -351,7 +387,7 @@ func startSteps(say page.Words, item workload.Workload) workloadview.StartModel 
 		case current:
 			current = false
 			step.State = currentStep(item, before, say.Now)
-			if item.State != workload.Queued { // the head says it, with the place in the queue
+			if item.State == workload.Starting { // else the head says it, or the cause above
 				step.Explanation = say.Text(item.Reason)
 			}
 			if !before.IsZero() {
@@ -452,6 +488,16 @@ func (w *Pages) seatPrice(say page.Words, item workload.Workload) string {
 	return say.S("workload.seat_price", "Price", say.MoneyPerHour(seats))
 }
 
+// priceStopped is what is charged while a workload is stopped.
+func (w *Pages) priceStopped(say page.Words, item workload.Workload) string {
+	hour := usage.Span{From: say.Now, Until: say.Now.Add(time.Hour)}
+	if item.Volume != "" && w.Prices.List().ExtraCosts(item.Tenant, int64(item.StorageGiB), usage.Seats{}, hour,
+		item.Size.PricePerHour.Currency).Storage.Minor > 0 {
+		return say.S("workload.price_stopped_storage")
+	}
+	return say.S("workload.price_stopped")
+}
+
 // leaseCard is what is left of the lease, with the extension that somebody asked for and nobody has decided.
 func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Money,
 	longer request.Request) workloadview.LeaseCardModel {
@@ -467,6 +513,9 @@ func (w *Pages) leaseCard(say page.Words, item workload.Workload, cost usage.Mon
 	}
 	m.InResult = item.Result != nil
 	m.Over, m.Failed, m.Stopped = item.Over(), item.State == workload.Failed, item.State == workload.Stopped
+	if m.Stopped {
+		m.PriceStopped = w.priceStopped(say, item)
+	}
 	if item.Size.MaxLease > 0 && !m.Over {
 		m.Longest = say.Duration(item.Size.MaxLease.Std())
 	}
@@ -567,7 +616,10 @@ func (w *Pages) facts(k page.Call, item workload.Workload) workloadview.FactsMod
 		Git: blocks.GitWords(item.Git), Pod: item.Observed.Pod, Namespace: item.Namespace, Cluster: item.Cluster,
 		Reference: item.Image.Reference, Short: blocks.ShortReference(item.Image.Reference), Workload: string(item.ID),
 		Scan: w.Site().Scans.Of(item.Image.Reference)}
-	if item.Result == nil { // the card of the result has it
+	if item.Size.Accelerator.MemoryGiB > 0 { // what keeps neighbours apart is a fact of its own
+		m.Size.Detail = say.GiB(item.Size.Accelerator.MemoryGiB)
+	}
+	if item.Result == nil && item.State != workload.Stopped { // the card above has it
 		m.Volume = volumeWords(say, item)
 	}
 	if item.Observed.Restarts > 0 {

@@ -50,7 +50,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want %d days of one model, got %d", all, n)
 	}
 	first := part(one, "reconciliation-day").First()
-	if got := textOf(first.Find("[data-test=difference]")); got != "24.0" {
+	if got := textOf(first.Find("[data-test=difference]")); got != "24" {
 		t.Errorf("want the card that nobody offers, got %q", got)
 	}
 	if part(one, "reconciliation-matched-day").Length() != 0 {

@@ -149,7 +149,7 @@ func inPlace(c *Card, agent inventory.PhysicalCard) {
 }
 
 func (s slicesOf) agentCard(a inventory.PhysicalCard) Card {
-	c := Card{UUID: a.UUID, Model: a.Model, Whole: 1}
+	c := Card{UUID: a.UUID, Model: a.Model, Unhealthy: a.Lost, Whole: 1}
 	if len(a.Slices) > 0 {
 		c.Whole = s.of(a.Model)
 	}

@@ -96,7 +96,7 @@ func TestABudgetHasOneNumberThatIsLeft(t *testing.T) {
 	tile := func(doc *goquery.Document, name string) string {
 		return textOf(part(doc, name).Find(".gp-tile__value"))
 	}
-	if used, none := tile(list, "budgets-used"), tile(list, "budgets-without"); used != "€81.14" || none != "1" ||
+	if used, none := tile(list, "budgets-used"), tile(list, "budgets-without"); used == "€81.14" || none != "1" ||
 		tile(list, "budgets-near") != "0" {
 		t.Errorf("want what all budgets have used, and one team without, got %q and %q", used, none)
 	}

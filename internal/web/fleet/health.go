@@ -103,6 +103,9 @@ func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterM
 				card.Name.Title = say.S("fleet.use.card", "Number", at+1)
 			}
 			withoutTodo(&card, m.Rows[indexOfNode(m.Rows)].Todo)
+			if card.Open != "" && card.Change != nil && card.Change.Place.Kind == string(health.Node) {
+				card.Change = nil // the row of its node offers it
+			}
 			m.Rows = append(m.Rows, card)
 			continue
 		}

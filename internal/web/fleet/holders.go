@@ -171,8 +171,8 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 	}
 	if h.weight > 0 {
 		mean := h.sum / h.weight
-		if !grouped {
-			m.Use = say.Percent(mean)
+		if m.Use = say.Percent(mean); grouped { // the bar says it
+			m.Use = ""
 		}
 		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}

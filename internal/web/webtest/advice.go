@@ -33,7 +33,7 @@ func advised(s Scope) *World {
 	w.Add(w.Workload("tokens", Anna, "mig-1g.10gb").Running("gpu-01", 9*day, 3*day))
 	w.DidDaily("tokens", 9, 9900, 42, 77, 5*time.Hour)
 	w.Add(w.Workload("segment", Ben, "mig-3g.40gb").Running("gpu-01", 12*day, 3*day))
-	w.DidDaily("segment", 12, 7*1024, 18, 46, 0)
+	w.DidDaily("segment", 12, 7*1024, 8, 21, 0)
 	return w
 }
 

@@ -27,6 +27,10 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
+	wantText(t, doc, "reconciliation-terms", "never counted as available")
+	if text := textOf(part(doc, "reconciliation-model")); strings.Contains(text, ".0") {
+		t.Errorf("want hours without tenths, got %q", text)
+	}
 	if n := part(doc, "reconciliation-model").Length(); n != 2 {
 		t.Errorf("want two models, got %d", n)
 	}

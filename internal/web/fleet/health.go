@@ -246,7 +246,7 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 	case len(n.Cards) == 0:
 		m.Calm = say.S("health.no_cards_named")
 	case silent == len(n.Cards) && len(missingOf(n)) > 0:
-		m.Calm = say.S("health.cards_fields", "All", len(n.Cards), "Fields", strings.Join(missingOf(n), ", "))
+		m.Calm, m.Missing = say.S("health.cards_fields"), strings.Join(missingOf(n), ", ")
 	case silent == len(n.Cards):
 		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
 	default:
@@ -340,9 +340,9 @@ func shortUUID(uuid string) string {
 	return uuid[:12] + "…"
 }
 
-// troubleState says how bad a trouble is; nothing where the card is broken, which its state says already.
+// troubleState says how bad a trouble is; nothing where it is as bad as the state of its card, which says so already.
 func troubleState(say page.Words, level health.Level, s gpumetrics.Severity) *ui.StateModel {
-	if level == health.Broken && s == gpumetrics.Danger {
+	if level == health.Broken && s == gpumetrics.Danger || level == health.Warned && s == gpumetrics.Warning {
 		return nil
 	}
 	return new(severityState(say, s))

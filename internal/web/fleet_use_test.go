@@ -308,8 +308,8 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 		"A40")
 }
 
-// TestWhatIsOutOfOrderLooksSo: as many cards as the device plugin has taken away are broken on the map as in the list of
-// nodes, and so is a card that the driver has lost.
+// TestWhatIsOutOfOrderLooksSo: as many cards as the device plugin has taken away are broken on the map as in the list
+// of nodes, and so is a card that the driver has lost.
 func TestWhatIsOutOfOrderLooksSo(t *testing.T) {
 	t.Parallel()
 	w := webtest.Ill(t)

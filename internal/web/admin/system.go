@@ -137,7 +137,7 @@ func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
 		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
 		Detail: f.Subject}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
 		Copy: f.Value,
-		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
+		Bad:  f.State == doctor.Warning || f.State == doctor.Failed}
 	if f.Process != "" {
 		m.Only = say.S("system.in_process", "Name", f.Process)
 	}

@@ -82,6 +82,7 @@ func (s slicesOf) join(n *inventory.Node, unit inventory.Unit, measured *gpumetr
 		out.Cards = s.deviceCards(n.Devices)
 	default:
 		out.Cards = s.resourceCards(n)
+		takenAway(n, out.Cards)
 	}
 	out.Cards = out.Cards[:min(len(out.Cards), mostCards)]
 	if unit == inventory.Share {
@@ -148,7 +149,7 @@ func inPlace(c *Card, agent inventory.PhysicalCard) {
 }
 
 func (s slicesOf) agentCard(a inventory.PhysicalCard) Card {
-	c := Card{UUID: a.UUID, Model: a.Model, Whole: 1}
+	c := Card{UUID: a.UUID, Model: a.Model, Unhealthy: a.Lost, Whole: 1}
 	if len(a.Slices) > 0 {
 		c.Whole = s.of(a.Model)
 	}
@@ -244,6 +245,19 @@ func (s slicesOf) resourceCards(n *inventory.Node) []Card {
 		return cards
 	}
 	return packed(parts, model, whole, max(count, (units+whole-1)/whole))
+}
+
+// takenAway marks as many cards as the device plugin says are ill, the last ones: nobody names any.
+func takenAway(n *inventory.Node, cards []Card) {
+	ill := int64(0)
+	for _, r := range n.Resources {
+		if inventory.KindOf(*n, r.Name).Unit == inventory.Card {
+			ill += max(0, r.Present()-r.Allocatable)
+		}
+	}
+	for i := len(cards) - int(min(ill, int64(len(cards)))); i < len(cards); i++ {
+		cards[i].Unhealthy = true
+	}
 }
 
 // packed spreads slices over cards, the largest first; what no card has room for begins another one.

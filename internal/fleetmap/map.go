@@ -57,6 +57,7 @@ func (n *Node) Usable() bool { return n.Ready && !n.Cordoned && !n.Quarantined }
 type Card struct {
 	UUID, Model string
 	Quarantined bool
+	Unhealthy   bool         // the driver has lost it, or the device plugin has taken away as many of its node
 	Level       health.Level // Unknown where nobody has looked, or the caller may not know
 	Whole       int          // of how many units it is; parts have so many together, or fewer
 	First       int          // place of its first part in a Paint

@@ -268,6 +268,9 @@ func (p parts) join() Report {
 			card.DCGM, card.Model = c, cmp.Or(card.Model, c.Model)
 		}
 	}
+	for _, h := range nodes {
+		h.nameLost()
+	}
 	delete(nodes, "")
 	for i := range p.quarantines {
 		m := &p.quarantines[i]
@@ -348,6 +351,29 @@ func (h *NodeHealth) addCards(n *inventory.Node) {
 	}
 }
 
+// nameLost makes one of a card that the agent's driver has lost, which has a number and no UUID, and the card that DCGM
+// alone still names. NVML lists every other card with its UUID; of two lost ones nobody knows which is which.
+func (h *NodeHealth) nameLost() {
+	lost, named := -1, -1
+	for i, c := range h.Cards {
+		switch {
+		case c.Lost && c.UUID == "" && lost < 0:
+			lost = i
+		case c.DCGM != nil && c.Number == 0 && named < 0:
+			named = i
+		case c.Number == 0 || c.Lost && c.UUID == "":
+			return
+		}
+	}
+	if lost < 0 || named < 0 {
+		return
+	}
+	c := h.Cards[named]
+	c.Number, c.Lost = h.Cards[lost].Number, true
+	h.Cards[lost] = c
+	h.Cards = slices.Delete(h.Cards, named, named+1)
+}
+
 // holders puts who holds something beside the node, and beside each card of which it is known.
 func (p parts) holders(h *NodeHealth) {
 	u := p.users[h.Name]
@@ -364,7 +390,7 @@ func (p parts) holders(h *NodeHealth) {
 // issues are DCGM's, and what the agent says beyond them.
 func issues(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Issue {
 	var out []gpumetrics.Issue
-	if c.Lost {
+	if c.Lost && !c.offBus() {
 		out = append(out, gpumetrics.Issue{Severity: gpumetrics.Danger, What: i18n.T("health.lost"),
 			Todo: i18n.T("gpumetrics.todo.bus")})
 	}
@@ -376,6 +402,13 @@ func issues(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Issu
 	}
 	slices.SortStableFunc(out, func(a, b gpumetrics.Issue) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out
+}
+
+// offBus reports whether DCGM says already that the card does not respond.
+func (c *CardHealth) offBus() bool {
+	return c.DCGM != nil && slices.ContainsFunc(c.DCGM.Issues, func(i gpumetrics.Issue) bool {
+		return i.Todo.ID == "gpumetrics.todo.bus"
+	})
 }
 
 func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent time.Duration) []gpumetrics.Issue {

@@ -67,6 +67,38 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	}
 }
 
+// TestALostCardIsNamed: a card that the driver has lost has a number and no UUID, and DCGM still names it: it is one
+// card. Where several could be meant they stay apart.
+func TestALostCardIsNamed(t *testing.T) {
+	dcgm := func(uuid string) CardHealth {
+		c := brokenCard(uuid, "node-1")
+		return CardHealth{UUID: uuid, DCGM: &c}
+	}
+	fine, lost := CardHealth{UUID: "GPU-1", Number: 1}, CardHealth{Number: 3, Lost: true}
+	for name, c := range map[string]struct {
+		cards []CardHealth
+		want  int
+	}{
+		"one of each":     {[]CardHealth{fine, lost, dcgm("GPU-9")}, 2},
+		"two lost":        {[]CardHealth{fine, lost, {Number: 4, Lost: true}, dcgm("GPU-9")}, 4},
+		"two from DCGM":   {[]CardHealth{fine, lost, dcgm("GPU-8"), dcgm("GPU-9")}, 4},
+		"none lost":       {[]CardHealth{fine, dcgm("GPU-9")}, 2},
+		"no agent at all": {[]CardHealth{dcgm("GPU-9")}, 1},
+	} {
+		h := NodeHealth{Cards: c.cards}
+		h.nameLost()
+		if len(h.Cards) != c.want {
+			t.Errorf("%s: want %d cards, got %+v", name, c.want, h.Cards)
+		}
+		if name != "one of each" {
+			continue
+		}
+		if got := h.Cards[1]; got.UUID != "GPU-9" || got.Number != 3 || !got.Lost || len(issues(got, noon, 0)) != 1 {
+			t.Errorf("want one card with one problem, got %+v with %v", got, issues(got, noon, 0))
+		}
+	}
+}
+
 func TestWhatTells(t *testing.T) {
 	nodes := func(levels ...Level) (list []NodeHealth) {
 		for _, l := range levels {

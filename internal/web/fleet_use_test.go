@@ -33,9 +33,10 @@ func TestTheMapShowsEachCard(t *testing.T) {
 	})
 	want := map[string][]string{
 		"gpu-01": {"Card 1: 1 × up to 75 %, 1 × idle, 1 × available, 1 × up to 50 %", "Card 2: available",
-			"Card 3: no metrics"},
+			"Card 3: broken"},
 		"gpu-02": {"Card 1: over 75 %"}, "gpu-03": {"Card 1: no metrics"}, "gpu-04": {"Card 1: idle"},
 		"gpu-05": slices.Repeat([]string{"no metrics"}, 8), "gpu-06": slices.Repeat([]string{"unschedulable"}, 4)}
+	want["gpu-06"][3] = "broken" // as many as the device plugin has taken away
 	for _, node := range []string{"gpu-05", "gpu-06"} {
 		for i := range want[node] {
 			want[node][i] = fmt.Sprintf("Card %d: %s", i+1, want[node][i])
@@ -278,12 +279,77 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	}
 	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
 	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown")
-	wantText(t, teams, "holder", "27 % busy", "73 % idle")
+	wantText(t, teams, "holder", "73 % idle")
+	if n := strings.Count(textOf(part(teams, "holders"))+textOf(part(teams, "tile-use")), "27 %"); n != 1 {
+		t.Errorf("want the mean told once, got it %d times", n)
+	}
+	href := part(teams, "show-workloads").First().AttrOr("href", "")
+	vision := read(t, w.Get(webtest.Dora, href), http.StatusOK)
+	wantText(t, vision, "chip-team", "Vision")
+	part(vision, "holder").Each(func(_ int, s *goquery.Selection) {
+		if !strings.Contains(textOf(s), "Vision") {
+			t.Errorf("want Vision's workloads alone, got %q", textOf(s))
+		}
+	})
+	if n := part(vision, "holder").Length(); n != 3 {
+		t.Errorf("want three workloads, got %d", n)
+	}
+	all := read(t, w.Get(webtest.Dora, part(vision, "chip-team").AttrOr("href", "")), http.StatusOK)
+	if n := part(all, "holder").Length(); n != len(rows) {
+		t.Errorf("want all again, got %d of %d", n, len(rows))
+	}
+	if href := part(vision, "group-team").AttrOr("href", ""); strings.Contains(href, "team=vision") {
+		t.Errorf("want all teams, got %q", href)
+	}
 	if title := textOf(teams.Find("h1")); title != "GPU map" {
 		t.Errorf("want the title of the menu, got %q", title)
 	}
 	wantText(t, read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=model"), http.StatusOK), "holder", "H100 80GB",
 		"A40")
+}
+
+// TestWhatIsOutOfOrderLooksSo: as many cards as the device plugin has taken away are broken on the map as in the list
+// of nodes, and so is a card that the driver has lost.
+func TestWhatIsOutOfOrderLooksSo(t *testing.T) {
+	t.Parallel()
+	w := webtest.Ill(t)
+	for _, who := range []identity.Person{webtest.Dora, webtest.Anna} {
+		doc := read(t, w.Get(who, "/fleet/use"), http.StatusOK)
+		for _, node := range []string{"gpu-06", "gpu-01"} {
+			cards := doc.Find(`[data-test=map-node][aria-label^="` + node + `"]`)
+			if n := cards.Find(".gp-map__part--broken").Length(); n != 1 {
+				t.Errorf("%s, %s: want one broken, got %d", who.Name, node, n)
+			}
+		}
+	}
+	row := read(t, w.Get(webtest.Anna, "/fleet?q=gpu-06"), http.StatusOK)
+	if n := row.Find("[data-test=cell-broken]").Length(); n != 1 {
+		t.Errorf("want one broken in the list, got %d", n)
+	}
+}
+
+// TestALostCardLeadsToItsPage: the agent has its number, DCGM its UUID and its error; it is one card, and its page
+// says what is the matter with it.
+func TestALostCardLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	w := webtest.Ill(t)
+	doc := read(t, w.Get(webtest.Dora, "/fleet/health"), http.StatusOK)
+	if text := textOf(part(doc, "health-cluster")); strings.Contains(text, "Unnumbered") {
+		t.Errorf("want every card numbered, got %q", text)
+	}
+	row := part(doc, "health-card").First()
+	wantIn := []string{"Card 3", "GPU-5f0f7a41…", "XID 79"}
+	for _, want := range wantIn {
+		if !strings.Contains(textOf(row), want) {
+			t.Errorf("want %q, got %q", want, textOf(row))
+		}
+	}
+	href := In(row, "open-card").AttrOr("href", "")
+	card := read(t, w.Get(webtest.Dora, href), http.StatusOK)
+	if text := textOf(card.Find("main")); !strings.Contains(text, "XID 79") ||
+		!strings.Contains(text, "Card broken") {
+		t.Errorf("want its page to say so, got %q", text)
+	}
 }
 
 // TestAPausedPageStaysAsItIs: there is no stream, and a way to go on.
@@ -319,16 +385,17 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
 	wantAbsent(t, doc, "legend-sum") // nothing is known to be wasted
 	wantText(t, read(t, webtest.Mixed(t).Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK), "legend-sum", "€",
-		"idle cost in 24 h")
+		"idle cost in 24 h · most: gpu-02, €")
 	wantText(t, doc, "legend-note", "their idle cost is unknown")
 	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
 		t.Errorf("want the way to the health of metrics, got %q", href)
 	}
 	use := read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	wantAbsent(t, use, "legend-note")
-	wantText(t, use, "legend-sum", "GPUs available")
+	wantText(t, use, "legend-sum", "GPUs and slices available")
+	wantText(t, use, "legend-sum", textOf(use.Find("[data-class=free] .gp-map__count"))+" of ")
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Dora, "/fleet/use?by=health"), http.StatusOK), "legend-sum",
-		"GPUs healthy")
+		"GPUs and slices healthy")
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use/holders"), http.StatusOK)
 	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
 		if !strings.Contains(textOf(s), "unknown") || s.Find("[data-test=mean]").Text() != "unknown" {

@@ -88,6 +88,17 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "Workloads warned 1",
 		"Next stop unless used", "train-resnet", "Cost of idle GPUs")
+	now := read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK)
+	if href := part(now, "idle-next").Find("a").AttrOr("href", ""); href != page {
+		t.Errorf("want the way to what stops next, got %q", href)
+	}
+	form := part(now, "idle-form")
+	if _, marks := form.Attr("data-marks-changes"); !marks || In(form, "save").Length() != 1 {
+		t.Error("want a button that saves, which a script shows once there is something to save")
+	}
+	if href := part(now, "idle-another").AttrOr("href", ""); now.Find("details"+href).Length() != 1 {
+		t.Errorf("want a link that opens the group of another setting, got %q", href)
+	}
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
 	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
 	wantRedirect(t, w.Post(webtest.Anna, page+"/keep-alive", nil))

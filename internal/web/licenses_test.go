@@ -287,3 +287,21 @@ func TestTheLeaseStandsBesideTheSeat(t *testing.T) {
 		t.Errorf("the server told that there is none, got %q", got)
 	}
 }
+
+// TestOneSeatHasNoOrder: columns are sorted, and seats counted by team, only where there is more than one.
+func TestOneSeatHasNoOrder(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	one := part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "pool").First()
+	if n := In(one, "seat").Length(); n != 1 {
+		t.Fatalf("want one seat, got %d", n)
+	}
+	if n := one.Find("a.gp-sort").Length() + In(one, "seats-by-team").Length(); n > 0 {
+		t.Errorf("want nothing to sort and no sum of one seat, got %d", n)
+	}
+	w.Add(w.Workload("render-two", webtest.Ben, "vgpu-12q").Running("gpu-04", time.Hour, time.Hour))
+	two := part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "pool").First()
+	if In(two, "seat").Length() != 2 || two.Find("a.gp-sort").Length() == 0 {
+		t.Errorf("want two seats in an order, got %q", textOf(two))
+	}
+}

@@ -80,6 +80,11 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		!strings.Contains(got, "is unhealthy") {
 		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
 	}
+	reasons := doc.Find("#node-gpu-06 [data-test=warning]")
+	if folded := reasons.ParentsFiltered("details").Find("[data-test=warning]"); reasons.Length() != 2 ||
+		folded.Length() != 1 {
+		t.Errorf("want one reason in view and one folded, got %d and %d", reasons.Length(), folded.Length())
+	}
 	if closed := part(doc, "cell-blocked").Length(); closed != 3 || part(doc, "cell-broken").Length() != 1 {
 		t.Errorf("want three cards of the cordoned node closed and the ill one broken, got %d and %d", closed,
 			part(doc, "cell-broken").Length())

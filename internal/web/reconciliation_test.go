@@ -27,6 +27,10 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
+	wantText(t, doc, "reconciliation-terms", "never counted as available")
+	if text := textOf(part(doc, "reconciliation-model")); strings.Contains(text, ".0") {
+		t.Errorf("want hours without tenths, got %q", text)
+	}
 	if n := part(doc, "reconciliation-model").Length(); n != 2 {
 		t.Errorf("want two models, got %d", n)
 	}
@@ -50,7 +54,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want %d days of one model, got %d", all, n)
 	}
 	first := part(one, "reconciliation-day").First()
-	if got := textOf(first.Find("[data-test=difference]")); got != "24.0" {
+	if got := textOf(first.Find("[data-test=difference]")); got != "24" {
 		t.Errorf("want the card that nobody offers, got %q", got)
 	}
 	if part(one, "reconciliation-matched-day").Length() != 0 {

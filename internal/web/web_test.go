@@ -184,6 +184,14 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	wantText(t, doc, "event", "requested, auto-approved")
 	wantText(t, doc, "event-entries", "24, 25, 26")
 	wantText(t, doc, "event", "24–26")
+	first := part(doc, "event").First()
+	if at := first.Find("time"); at.AttrOr("title", "") != "21 Nov 2026, 11:48:00 UTC" ||
+		textOf(at) != "21 Nov 2026, 11:48 UTC" {
+		t.Errorf("want the second in the title alone, got %q and %q", at.AttrOr("title", ""), textOf(at))
+	}
+	if id := textOf(first.Find("td[data-label=Object] a")); id != "w-sweep-lr" {
+		t.Errorf("want what it is about in a column of its own, got %q", id)
+	}
 	wantAbsent(t, doc, "outcome") // it is told where something was refused or failed
 	made := url.Values{"panel": {"workload"}, "subject": {"w-train-resnet"}, "lasts": {"1d"}}
 	read(t, w.Post(webtest.Anna, "/embeds", made), http.StatusOK)

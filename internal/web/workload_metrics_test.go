@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -41,6 +42,31 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	if url := weeks.Find("body").AttrOr("data-live-url", ""); url != "" {
 		t.Errorf("a paused page follows %s", url)
 	}
+}
+
+// TestPowerIsTheWholeCards: of a slice or a share, power and temperature are the card's, and the charts say so; what is
+// measured of the slice itself does not, and neither do the charts of a whole card.
+func TestPowerIsTheWholeCards(t *testing.T) {
+	t.Parallel()
+	const note = "Of the whole card"
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
+	wantText(t, doc, "chart-power", note)
+	wantText(t, doc, "chart-temperature", note)
+	if text := textOf(part(doc, "chart-engine")) + textOf(part(doc, "chart-memory")); strings.Contains(text, note) {
+		t.Errorf("utilization and memory are the slice's own, got %q", text)
+	}
+	whole := w.Work("w-train-resnet")
+	whole.Size.Technology, whole.Size.Accelerator.Profile = catalog.Full, ""
+	w.PutWork(whole)
+	if text := textOf(part(read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK),
+		"chart-power")); strings.Contains(text, note) {
+		t.Errorf("a whole card has its power for itself, got %q", text)
+	}
+	shared := w.Work("w-train-resnet")
+	shared.Size.Technology = catalog.TimeSlicing
+	w.PutWork(shared)
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK), "chart-power", note)
 }
 
 // TestCPUAndNetworkAreDrawn beside the GPU, and alone where there is none: what decides whether such a workload idles.

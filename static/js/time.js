@@ -2,7 +2,6 @@
 import { clock, locale, onChange, word } from './page.js';
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
-const precise = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
 
 // The server's clock counts, not one that is set wrong here.
@@ -42,8 +41,6 @@ function words(mode, at) {
     case 'clock':
       if (today(at)) return clock(at);
       break;
-    case 'precise':
-      return precise.format(at);
     case 'seconds':
       return today(at) ? seconds.format(at) : dated.format(at);
   }
@@ -68,7 +65,7 @@ function tick() {
   let nearest = Infinity;
   for (const element of document.querySelectorAll('time[data-time]')) {
     const distance = write(element);
-    if (!['local', 'clock', 'precise'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
+    if (!['local', 'clock'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
   }
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }

@@ -19,6 +19,10 @@ func row(r RowModel) templ.Component {
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("workload.event_what")}, r.event())
 			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Label: say.S("audit.col_object")}, r.object())
+			h.Raw(" ")
+			ui.WriteCell(h, ui.CellModel{Subtle: true, Label: say.S("audit.col_about")}, r.about())
+			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Text: r.Team, Label: say.S("start.team")}, nil)
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Numeric: true, Subtle: true, Text: cmp.Or(r.Numbers, r.Seq),
@@ -32,8 +36,7 @@ func row(r RowModel) templ.Component {
 	})
 }
 
-// event is who did what, then the sentence, the rule that said so, and the first id. The outcome is told only where
-// something was refused or failed.
+// event is who did what. The outcome is told only where something was refused or failed.
 func (r RowModel) event() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Raw(`<span class="gp-audit-line"><span><strong>`)
@@ -45,16 +48,30 @@ func (r RowModel) event() templ.Component {
 			h.Put(ui.State(r.Outcome))
 			h.Raw(" ")
 		}
-		if r.Detail != "" {
-			h.Element("span", "gp-stack__detail", r.Detail)
-			h.Raw(" ")
-		}
-		if r.Rule != "" {
-			h.Element("span", "gp-stack__detail", ui.L(h.Context()).S("audit.by_rule", "Name", r.Rule))
-			h.Raw(" ")
-		}
-		writeLinks(h, r.Links[:min(1, len(r.Links))])
 		h.Raw("</span>")
+	})
+}
+
+// object is the first id that the event is about.
+func (r RowModel) object() templ.Component {
+	if len(r.Links) == 0 {
+		return nil
+	}
+	return markup.Component(func(h *markup.Writer) {
+		h.Raw(`<span class="gp-audit-line">`)
+		writeLinks(h, r.Links[:1])
+		h.Raw("</span>")
+	})
+}
+
+// about is the sentence, and the rule that said so.
+func (r RowModel) about() templ.Component {
+	return markup.Component(func(h *markup.Writer) {
+		h.Text(r.Detail)
+		if r.Rule != "" {
+			h.RawIf(r.Detail != "", " ")
+			h.Text(ui.L(h.Context()).S("audit.by_rule", "Name", r.Rule))
+		}
 	})
 }
 
@@ -87,7 +104,7 @@ func (r RowModel) more() bool { return len(r.Facts)+len(r.Changes) > 0 || len(r.
 
 // writeMore is a row of its own below the event, as wide as the table; the sheet shows it while the event is open.
 func (r RowModel) writeMore(h *markup.Writer) {
-	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="5" role="cell">`)
+	h.Raw(`<tr class="gp-audit-more" role="row" data-test="event-facts"><td colspan="7" role="cell">`)
 	h.Put(ui.DefList(ui.DefListModel{Items: r.facts(ui.L(h.Context())), Columns: true}))
 	if len(r.Changes) > 0 {
 		id := "event-" + r.Seq + "-changes"

@@ -15,8 +15,12 @@ func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 		columns = append(columns, head("owner", ui.ColumnModel{Label: l.S("fleet.use.col_owner")}),
 			head("size", ui.ColumnModel{Label: l.S("requests.col_size")}))
 	}
-	return append(columns, head("held", ui.ColumnModel{Label: m.HeldHead, Numeric: true}),
+	columns = append(columns, head("held", ui.ColumnModel{Label: m.HeldHead, Numeric: true}),
 		head("use", ui.ColumnModel{Label: m.Window}),
 		head("cost", ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true}),
 		head("idle", ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true}))
+	if len(m.Rows) > 0 && m.Rows[0].Workloads != "" {
+		columns = append(columns, ui.ColumnModel{Label: l.S("home.col_actions"), Hidden: true, Width: "fit"})
+	}
+	return columns
 }

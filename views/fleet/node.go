@@ -31,12 +31,25 @@ func (n NodeModel) state() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		h.Put(ui.State(ui.StateModel{Kind: conditionKinds[n.Condition],
 			Word: ui.L(h.Context()).S("fleet." + string(n.Condition)), Test: "state"}))
-		for _, warning := range n.Warnings {
-			h.Raw(`<span class="gp-why" data-test="warning">`)
-			h.Text(warning)
-			h.Raw("</span>")
+		writeWarnings(h, n.Warnings[:min(1, len(n.Warnings))])
+		if more := len(n.Warnings) - 1; more > 0 {
+			h.Raw(`<details class="gp-audit"><summary class="gp-audit__summary">`)
+			h.Text(ui.L(h.Context()).S("fleet.more_warnings", "Count", more))
+			h.Raw(` <span class="pf-v6-screen-reader">`)
+			h.Text(n.Name)
+			h.Raw("</span></summary>")
+			writeWarnings(h, n.Warnings[1:])
+			h.Raw("</details>")
 		}
 	})
+}
+
+func writeWarnings(h *markup.Writer, list []string) {
+	for _, warning := range list {
+		h.Raw(`<span class="gp-why" data-test="warning">`)
+		h.Text(warning)
+		h.Raw("</span>")
+	}
 }
 
 func (n NodeModel) gpus() templ.Component {

@@ -410,7 +410,7 @@ func Pool(p PoolModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: append(facts(ctx, p.Facts), teams(ctx, p.Teams)...), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: append(facts(ctx, p.Facts), teams(ctx, p)...), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -872,12 +872,12 @@ func seats(p PoolModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID, Caption: ui.L(ctx).S("licenses.seats"), Compact: true,
+		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: p.TableID, Caption: ui.L(ctx).S("licenses.seats"), ShowCaption: true, Compact: true,
 			Columns: append([]ui.ColumnModel{
-				p.List.Head("team", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_team")}),
-				p.List.Head("workload", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_workload")}),
-				p.List.Head("owner", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_owner")}),
-				p.List.Head("state", ui.ColumnModel{Label: ui.L(ctx).S("home.col_state")}),
+				p.head("team", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_team")}),
+				p.head("workload", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_workload")}),
+				p.head("owner", ui.ColumnModel{Label: ui.L(ctx).S("licenses.col_owner")}),
+				p.head("state", ui.ColumnModel{Label: ui.L(ctx).S("home.col_state")}),
 			}, lease(ctx, p)...)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -888,6 +888,14 @@ func seats(p PoolModel) templ.Component {
 		}
 		return nil
 	})
+}
+
+// head is the head of a column of the seats. One seat alone has no order.
+func (p PoolModel) head(column string, c ui.ColumnModel) ui.ColumnModel {
+	if len(p.Seats) < 2 && p.List.Whole {
+		return c
+	}
+	return p.List.Head(column, c)
 }
 
 // lease is the column of what the license server says; without a server there is nothing to say.
@@ -927,7 +935,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 355, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 363, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
@@ -1292,7 +1300,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var36 string
 				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 427, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 435, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {
@@ -1394,7 +1402,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 446, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 454, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -1516,9 +1524,10 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.SourceAge != nil {
 		source.Value, source.Component = "", ui.Age(*m.SourceAge)
 	}
-	var list []ui.DefModel
-	if m.Source != "" {
-		list = append(list, source)
+	list := []ui.DefModel{{Term: say.S("licenses.forecast"), Value: m.Forecast, About: m.ForecastWhy, Test: "forecast"},
+		peak(ctx, m.Peak)}
+	if m.Waiting != "" {
+		list = append(list, ui.DefModel{Term: say.S("licenses.waiting"), Value: m.Waiting, Test: "waiting"})
 	}
 	if m.Server {
 		server := ui.DefModel{Term: say.S("licenses.in_use"), Test: "server"}
@@ -1539,10 +1548,8 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		list = append(list, ui.DefModel{Term: say.S("licenses.until"), Value: say.S("licenses.until_unknown"),
 			Test: "valid-until"})
 	}
-	list = append(list, peak(ctx, m.Peak), ui.DefModel{Term: say.S("licenses.forecast"), Value: m.Forecast,
-		About: m.ForecastWhy, Test: "forecast"})
-	if m.Waiting != "" {
-		list = append(list, ui.DefModel{Term: say.S("licenses.waiting"), Value: m.Waiting, Test: "waiting"})
+	if m.Source != "" {
+		list = append(list, source)
 	}
 	return list
 }
@@ -1560,8 +1567,10 @@ func peak(ctx context.Context, m *PeakModel) ui.DefModel {
 	return d
 }
 
-func teams(ctx context.Context, list []TeamModel) []ui.DefModel {
-	if len(list) == 0 {
+// teams are how many seats each team has; the table of seats says it of one team.
+func teams(ctx context.Context, p PoolModel) []ui.DefModel {
+	list := p.Teams
+	if len(list) == 0 || len(list) == 1 && len(p.Seats) > 0 && p.List.Whole {
 		return nil
 	}
 	held := make([]string, len(list))

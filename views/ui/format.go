@@ -44,15 +44,14 @@ func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
 	return m
 }
 
-// Precise is Exact to the second, for records.
+// Precise is Exact with the seconds in its title, for records.
 func Precise(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
 	m := Exact(l, at, zone)
 	if at.IsZero() {
 		return m
 	}
 	local := at.In(zone)
-	m.Mode = TimePrecise
-	m.Words = strings.Replace(m.Exact, local.Format("15:04"), local.Format(time.TimeOnly), 1)
+	m.Exact = strings.Replace(m.Exact, local.Format("15:04"), local.Format(time.TimeOnly), 1)
 	return m
 }
 

@@ -19,7 +19,6 @@ const (
 	TimeLocal     TimeMode = "local"     // the exact time, put into the reader's zone
 	TimeClock     TimeMode = "clock"     // likewise, and the time of day alone where that is today's
 	TimeSeconds   TimeMode = "seconds"   // likewise, with seconds
-	TimePrecise   TimeMode = "precise"   // the exact time to the second, put into the reader's zone
 )
 
 // TimeModel is a point in time. Machine is RFC 3339, Exact the full time in words, Words what is shown. See At.

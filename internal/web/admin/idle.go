@@ -169,13 +169,13 @@ func warnedTiles(say page.Words, n idle.Ahead, warned []ui.StackModel) []ui.Tile
 	count := ui.TileModel{Label: say.S("idle.tile_warned"), Value: say.Number(float64(n.Warned)), Test: "idle-warned"}
 	if n.Next.IsZero() {
 		if len(warned) == 1 {
-			count.Detail, count.Href = warned[0].Title, warned[0].Href
+			count.Detail, count.More = warned[0].Title, warned[0].Href
 		}
 		return []ui.TileModel{count}
 	}
 	next := ui.TileModel{Label: say.S("idle.tile_next"), Value: page.ClockOn(say, n.Next), Test: "idle-next"}
 	if len(warned) > 0 {
-		next.Detail, next.Href = strings.Trim(warned[0].Title+" · "+warned[0].Detail, " ·"), warned[0].Href
+		next.Detail, next.More = strings.Trim(warned[0].Title+" · "+warned[0].Detail, " ·"), warned[0].Href
 	}
 	return []ui.TileModel{count, next}
 }

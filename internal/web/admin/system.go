@@ -133,14 +133,14 @@ func checkTitle(say page.Words, f doctor.Finding) string {
 }
 
 func findingModel(say page.Words, f doctor.Finding) systemview.FindingModel {
-	where := f.Subject
-	if f.Process != "" {
-		where = strings.Trim(where+" · "+say.S("system.in_process", "Name", f.Process), " ·")
-	}
 	m := systemview.FindingModel{State: ui.StateModel{Kind: checkKinds[f.State],
 		Word: say.S("system.state." + string(f.State))}, Name: ui.StackModel{Title: say.Text(f.Title()),
-		Detail: where}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
-		Bad: f.State == doctor.Warning || f.State == doctor.Failed}
+		Detail: f.Subject}, Found: say.Text(f.Found), Detail: f.Detail, Cost: say.Text(f.Cost), Mend: say.Text(f.Mend),
+		Copy: f.Value,
+		Bad:  f.State == doctor.Warning || f.State == doctor.Failed}
+	if f.Process != "" {
+		m.Only = say.S("system.in_process", "Name", f.Process)
+	}
 	if more, ok := checkPages[f.Check]; ok && m.Bad {
 		m.More = &systemview.LinkModel{Label: say.S("system.more_" + more.text), Href: more.path}
 	}

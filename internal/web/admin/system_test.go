@@ -32,3 +32,13 @@ func TestAFindingLeadsToItsPage(t *testing.T) {
 		}
 	}
 }
+
+// What is to be written into the configuration can be copied, and where it is so has a place of its own.
+func TestAFindingHasItsValue(t *testing.T) {
+	t.Parallel()
+	say := page.Words{Localizer: i18n.MustLoad().For("en")}
+	m := findingModel(say, doctor.Finding{Check: "signin", State: doctor.Failed, Value: "https://a/", Process: "web-1"})
+	if m.Copy != "https://a/" || m.Only != "only in web-1" || m.Name.Detail != "" {
+		t.Errorf("got %+v", m)
+	}
+}

@@ -53,6 +53,7 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.InUnit(st.Budget.Unit, st.Budget.Amount), say.InUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = budgets.Limit(st.Budget.AtLimit), blocks.BudgetBar(say, st)
+			row.Share = say.Percent(float64(st.Used()))
 			row.Bar.Bare, row.Bar.Segments = true, withoutLeft(row.Bar.Segments) // which has a column
 		}
 		if sets {
@@ -64,8 +65,8 @@ func (w *Pages) budgets(k page.Call) (page.View, error) {
 		Parts: []page.Part{{ID: "budgets", Draw: func(page.Words) templ.Component { return budgets.List(m) }}}}, nil
 }
 
-// budgetTiles are what all teams have used of their budgets, those that are nearly used up, and those without one. Sums
-// are of one unit: where teams have several, none is told. Unlimited is what those without a budget have spent.
+// budgetTiles are what all teams have used, those whose budgets are nearly used up, and those without one. Sums are of
+// one unit: where teams have several, none is told. Unlimited is what those without a budget have spent.
 func budgetTiles(say page.Words, standings []budget.Status, teams int, unlimited usage.Money) []ui.TileModel {
 	var used, amount int64
 	var unit budget.Unit
@@ -86,8 +87,13 @@ func budgetTiles(say page.Words, standings []budget.Status, teams int, unlimited
 	}
 	var tiles []ui.TileModel
 	if !mixed {
-		tiles = append(tiles, ui.TileModel{Label: say.S("budgets.used"), Value: say.InUnit(unit, used),
-			Detail: say.S("budgets.of_all", "Amount", say.InUnit(unit, amount), "Count", set), Test: "budgets-used"})
+		all := ui.TileModel{Label: say.S("budgets.used"), Value: say.InUnit(unit, used), Test: "budgets-used",
+			Detail: say.S("budgets.of_all", "Amount", say.InUnit(unit, amount), "Count", set)}
+		if unlimited.Minor > 0 && string(unit) == unlimited.Currency {
+			all.Value = say.InUnit(unit, used+unlimited.Minor)
+			all.Detail = say.S("budgets.of_some", "Used", say.InUnit(unit, used), "Amount", say.InUnit(unit, amount))
+		}
+		tiles = append(tiles, all)
 	}
 	risk := ui.TileModel{Label: say.S("budgets.near"), Value: say.Number(float64(near)), Test: "budgets-near",
 		Detail: say.S("budgets.near_more", "Percent", say.Percent(blocks.BudgetAtRisk))}

@@ -88,8 +88,16 @@ func cardHours(say page.Words, t usage.CardTime) string {
 	return ui.Number(say.Localizer, h, 1)
 }
 
+// wholeHours are hours of whole cards without tenths, which the file has; what is less than half an hour is no zero.
+func wholeHours(say page.Words, t usage.CardTime) string {
+	if t > 0 && t.Hours() < 0.5 {
+		return "<" + ui.Number(say.Localizer, 1, 0)
+	}
+	return ui.Number(say.Localizer, t.Hours(), 0)
+}
+
 func fleetRow(say page.Words, name string, t usage.FleetTime) usageview.CardsModel {
-	hours := func(t usage.CardTime) string { return cardHours(say, t) }
+	hours := func(t usage.CardTime) string { return wholeHours(say, t) }
 	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Whole: fullHours(say, t.Physical), Parts: fleetParts(t),
 		Physical: hours(t.Physical),
 		Ours:     hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),

@@ -177,7 +177,10 @@ func (w *Pages) fleetGroups(say page.Words, s inventory.Snapshot) []fleet.GroupM
 		}
 		g := &(*list)[at]
 		label, profile := w.sliceTitle(say, t.Resource, t.Kind)
-		b := fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t, profile),
+		if profile != "" {
+			label += " · " + profile
+		}
+		b := fleet.BarModel{Label: label, Resource: t.Resource, Detail: totalDetail(say, t),
 			Free: t.Free, Total: t.Total, Ours: t.Ours, Foreign: t.Foreign, Broken: t.Broken}
 		switch { // what is unavailable is counted already
 		case t.Warned > t.Broken:
@@ -243,12 +246,9 @@ func (w *Pages) sliceTitle(say page.Words, resource string, k inventory.Kind) (t
 	return title, k.Profile
 }
 
-// totalDetail says what a bar rests on: the profile of a slice that has a title, the cards behind shares.
-func totalDetail(say page.Words, t inventory.Total, profile string) string {
+// totalDetail says what a bar rests on: the cards behind shares.
+func totalDetail(say page.Words, t inventory.Total) string {
 	var parts []string
-	if profile != "" {
-		parts = append(parts, profile)
-	}
 	switch {
 	case t.Unit == inventory.Share && t.Slices > 0:
 		parts = append(parts, say.S("fleet.shares_of_slices", "Count", t.Slices))

@@ -95,8 +95,7 @@ func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterM
 				node(row.node) // cards stand under their node
 			}
 			card := healthCard(k, r.Cluster, row.node, row.card)
-			at := cardOnMap(j, row.node.Name, row.card.UUID)
-			card.Open = page.NodePath(row.node.Name)
+			at := cardOnMap(j, row.node.Name, row.card)
 			if at >= 0 {
 				card.Open = nodeHref(j.Cluster, row.node.Name, at)
 			}
@@ -104,6 +103,9 @@ func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterM
 				card.Name.Title = say.S("fleet.use.card", "Number", at+1)
 			}
 			withoutTodo(&card, m.Rows[indexOfNode(m.Rows)].Todo)
+			if card.Open != "" && card.Change != nil && card.Change.Place.Kind == string(health.Node) {
+				card.Change = nil // the row of its node offers it
+			}
 			m.Rows = append(m.Rows, card)
 			continue
 		}
@@ -121,14 +123,21 @@ func indexOfNode(rows []fleet.HealthRowModel) int {
 	return i
 }
 
-// cardOnMap is where the map has a card on its node; -1 where it does not name it.
-func cardOnMap(j *joined, node, uuid string) int {
-	if j != nil && uuid != "" {
-		if n, ok := j.Node(node); ok {
-			return slices.IndexFunc(n.Cards, func(c fleetmap.Card) bool { return c.UUID == uuid })
-		}
+// cardOnMap is where the map has a card on its node; -1 where it does not name it. One that the driver has lost has no
+// UUID there.
+func cardOnMap(j *joined, node string, card *health.CardHealth) int {
+	if j == nil {
+		return -1
 	}
-	return -1
+	n, ok := j.Node(node)
+	if !ok {
+		return -1
+	}
+	at := slices.IndexFunc(n.Cards, func(c fleetmap.Card) bool { return c.UUID != "" && c.UUID == card.UUID })
+	if at < 0 && card.Lost {
+		at = slices.IndexFunc(n.Cards, func(c fleetmap.Card) bool { return c.UUID == "" })
+	}
+	return at
 }
 
 // hasNumber reports whether an agent gives the number to one of the node's cards.
@@ -237,7 +246,7 @@ func healthNode(k page.Call, cluster string, n *health.NodeHealth) fleet.HealthR
 	case len(n.Cards) == 0:
 		m.Calm = say.S("health.no_cards_named")
 	case silent == len(n.Cards) && len(missingOf(n)) > 0:
-		m.Calm = say.S("health.cards_fields", "All", len(n.Cards), "Fields", strings.Join(missingOf(n), ", "))
+		m.Calm, m.Missing = say.S("health.cards_fields"), strings.Join(missingOf(n), ", ")
 	case silent == len(n.Cards):
 		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
 	default:
@@ -282,7 +291,7 @@ func missingOf(n *health.NodeHealth) []string {
 func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.CardHealth) fleet.HealthRowModel {
 	say, level := k.Words, c.Level()
 	m := fleet.HealthRowModel{
-		Name:  healthCardName(say, c),
+		Name:  healthCardName(say, n, c),
 		State: healthState(say, level), Quarantine: quarantineWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Issues {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: troubleState(say, level, t.Severity),
@@ -312,13 +321,13 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 	return m
 }
 
-// healthCardName is the card's number on its node, where an agent tells it, and its model.
-func healthCardName(say page.Words, c *health.CardHealth) ui.StackModel {
+// healthCardName is the card's number on its node, where an agent tells it, and its model where that is not its node's.
+func healthCardName(say page.Words, n *health.NodeHealth, c *health.CardHealth) ui.StackModel {
 	m := ui.StackModel{Title: say.S("health.card")}
 	if c.Number > 0 {
 		m.Title = say.S("fleet.use.card", "Number", c.Number)
 	}
-	if c.Model != "" { // one that the driver has lost has none any more
+	if c.Model != "" && say.Card(c.Model) != say.Card(n.Model) { // one that the driver has lost has none any more
 		m.Detail = say.Card(c.Model)
 	}
 	return m
@@ -331,9 +340,9 @@ func shortUUID(uuid string) string {
 	return uuid[:12] + "…"
 }
 
-// troubleState says how bad a trouble is; nothing where the card is broken, which its state says already.
+// troubleState says how bad a trouble is; nothing where it is as bad as the state of its card, which says so already.
 func troubleState(say page.Words, level health.Level, s gpumetrics.Severity) *ui.StateModel {
-	if level == health.Broken && s == gpumetrics.Danger {
+	if level == health.Broken && s == gpumetrics.Danger || level == health.Warned && s == gpumetrics.Warning {
 		return nil
 	}
 	return new(severityState(say, s))

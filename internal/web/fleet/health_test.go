@@ -54,8 +54,11 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 			named}}).Calm, "No error data from DCGM or the node agent for its 2 cards."},
 		"a node whose cards all lack them": {healthNode(k, "main",
 			&health.NodeHealth{Cards: []health.CardHealth{named}}).Calm,
-			"DCGM reports its 1 cards without their error fields. The exporter is missing DCGM_FI_DEV_CLOCKS_EVENT_REASONS, " +
-				"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, DCGM_FI_DEV_XID_ERRORS."},
+			"DCGM reports no error fields for its cards."},
+		"the fields that they lack": {healthNode(k, "main",
+			&health.NodeHealth{Cards: []health.CardHealth{named}}).Missing,
+			"DCGM_FI_DEV_CLOCKS_EVENT_REASONS, DCGM_FI_DEV_ECC_DBE_VOL_TOTAL, DCGM_FI_DEV_ROW_REMAP_FAILURE, " +
+				"DCGM_FI_DEV_XID_ERRORS"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: want %q, got %q", sentence, c.want, c.got)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 
@@ -75,12 +76,22 @@ func (w *Pages) holdersTable(k page.Call, all []holders.Holder) fleet.HoldersMod
 	if key != nil {
 		m.Head, m.HeldHead = say.S("fleet.use.col_"+group), say.S("fleet.use.col_longest")
 	}
+	if team := k.Get("team"); team != "" && key == nil {
+		q := page.Cloned(k.Query)
+		q.Del("team")
+		m.Team = &ui.ChipModel{Label: say.S("fleet.use.col_team"), Value: w.TeamTitle(team), Test: "chip-team",
+			RemoveURL: page.WithQuery(holdersPath, q)}
+		all = slices.DeleteFunc(slices.Clone(all), func(h holders.Holder) bool { return h.Tenant != team })
+	}
 	rows := w.heldBy(say, all, key)
 	m.Tiles = holderTiles(say, rows)
-	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "pause"),
+	rows, m.List = page.RowsOf(say, page.ListOf(k, holdersPath, holderOrders, "group", "cluster", "team", "pause"),
 		say.S("fleet.use.holders"), rows, holderKeys(say, key != nil))
 	for _, r := range rows {
 		row := w.holderModel(say, r, key != nil)
+		if group == "team" {
+			row.Workloads = page.WithQuery(holdersPath, url.Values{"team": {r.one.Tenant}})
+		}
 		if group == "team" && identity.Can(k.Actor, identity.ReadTenant, identity.Resource{Tenant: r.one.Tenant}) {
 			row.Name.Href = page.TeamPath(r.one.Tenant)
 		}
@@ -160,12 +171,13 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 	}
 	if h.weight > 0 {
 		mean := h.sum / h.weight
-		m.Use = say.Percent(mean)
+		if m.Use = say.Percent(mean); grouped { // the bar says it
+			m.Use = ""
+		}
 		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
 		if grouped { // of a group one asks how much lies idle
 			m.Bar.Legend = true
-			m.Bar.Segments[0].Words = say.S("fleet.use.busy_share", "Share", say.Percent(mean))
 			m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: ui.FillIdle, Share: 1 - mean/100,
 				Words: say.S("fleet.use.idle_share", "Share", say.Percent(100-mean))})
 		}
@@ -191,6 +203,7 @@ func holderTabs(k page.Call, current string) ui.TabsModel {
 	for _, g := range []string{"", "team", "model"} {
 		q := page.Cloned(k.Query)
 		q.Del("p")
+		q.Del("team")
 		q.Set("group", g)
 		if g == "" {
 			q.Del("group")

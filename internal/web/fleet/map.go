@@ -51,7 +51,7 @@ func seesHealth(k page.Call) bool {
 // fleetMap answers: what is idle, what is broken, what is full?
 func (w *Pages) fleetMap(k page.Call) (page.View, error) {
 	say := k.Words
-	m := fleet.MapPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title")},
+	m := fleet.MapPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")},
 		Tabs: fleetTabs(k, page.FleetUsePath), Stream: page.StreamModel(k, page.FleetUsePath), By: w.schemeTabs(k)}
 	v := page.View{Title: m.Header.Title, Nav: page.FleetUsePath, Wide: true, Paused: page.Paused(k)}
 	drawn := 0
@@ -350,6 +350,7 @@ func nodeWords(say page.Words, n *fleetmap.Node) (words, icon string) {
 func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	var count []fleetmap.Tally
 	var s scheme
+	var maps []*joined
 	for _, cluster := range w.Site().Clusters {
 		j := w.mapOf(k, cluster)
 		if j == nil || k.Get("cluster") != "" && k.Get("cluster") != cluster {
@@ -357,6 +358,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 		}
 		var paint fleetmap.Paint
 		s, paint = w.painted(k, j)
+		maps = append(maps, j)
 		if count == nil {
 			count = make([]fleetmap.Tally, len(s.colors))
 		}
@@ -386,12 +388,17 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 			Count: k.Words.Number(float64(count[i].Drawn))})
 	}
 	if s.key == byMoney && k.Get("group") == "" {
-		if sum := w.idleMoney(k).sum; sum.Minor > 0 {
-			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(sum))
+		if money := w.idleMoney(k); money.sum.Minor > 0 {
+			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(money.sum))
+			if node, most := mostIdle(maps, money.spent); node != "" {
+				m.Sum += " · " + k.Words.S("fleet.map.money_most", "Node", node, "Money", k.Words.Money(most))
+			}
 		}
 	}
 	if s.key != byMoney {
-		m.Sum = mapSum(k.Words, s, count)
+		if m.Sum = mapSum(k.Words, s, count); m.Sum == "" {
+			m.Of = k.Words.S("fleet.map.legend_of")
+		}
 	}
 	if s.key == byMoney && mostlyUnknown(s, count) {
 		m.Note = k.Words.S("fleet.map.money_unmeasured")
@@ -402,19 +409,22 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	return m
 }
 
-// mapSum is the map in one number: how many GPUs can be had, or are healthy; "" where the colors say neither.
+// mapSum is the map in one number, in the unit of its legend: how many GPUs and slices can be had, or are healthy; ""
+// where the colors say neither.
 func mapSum(say page.Words, s scheme, count []fleetmap.Tally) string {
-	total := 0.0
-	for _, n := range count {
-		total += n.GPUs
+	total := 0
+	for i, n := range count {
+		if s.colors[i] != gapClass { // which is no slice
+			total += n.Drawn
+		}
 	}
-	number := func(gpus float64) string { return say.Number(math.Round(gpus)) }
+	number := func(n int) string { return say.Number(float64(n)) }
 	for i, class := range s.colors {
 		switch class {
 		case "free":
-			return say.S("fleet.map.free_sum", "Free", number(count[i].GPUs), "All", number(total))
+			return say.S("fleet.map.free_sum", "Free", number(count[i].Drawn), "All", number(total))
 		case "fine":
-			return say.S("fleet.map.fine_sum", "Fine", number(count[i].GPUs), "All", number(total))
+			return say.S("fleet.map.fine_sum", "Fine", number(count[i].Drawn), "All", number(total))
 		}
 	}
 	return ""

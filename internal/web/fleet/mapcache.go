@@ -132,6 +132,9 @@ func levelsOf(r health.Report) map[string]map[string]health.Level {
 		levels[n.Name] = make(map[string]health.Level, len(n.Cards))
 		for j := range n.Cards {
 			levels[n.Name][n.Cards[j].UUID] = n.Cards[j].Level()
+			if n.Cards[j].Lost { // the agent, from whom the map has it, cannot read its UUID any more
+				levels[n.Name][""] = n.Cards[j].Level()
+			}
 		}
 	}
 	return levels

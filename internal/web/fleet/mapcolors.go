@@ -81,7 +81,7 @@ func (s scheme) said(prefix string) scheme {
 // unusable is what nothing can be started on: broken for what is out of order, closed for what somebody has closed.
 func unusable(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
 	switch {
-	case !n.Ready || c.Level == health.Broken:
+	case !n.Ready || c.Level == health.Broken || c.Unhealthy && !p.Held():
 		return "broken"
 	case !p.Held() && (!n.Usable() || c.Quarantined || c.Level == health.Quarantined):
 		return "closed"
@@ -300,6 +300,26 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 		return s.color([...]string{"m1", "m2", "m3", "m4"}[min(3, (sum-1)/step)])
 	}
 	return s
+}
+
+// mostIdle is the node of the maps on which the most money went for nothing.
+func mostIdle(maps []*joined, spent map[gpumetrics.Pod]usage.Money) (node string, most usage.Money) {
+	for _, j := range maps {
+		for i := range j.Nodes {
+			var sum usage.Money
+			for _, c := range j.Nodes[i].Cards {
+				for _, p := range c.Parts {
+					for _, pod := range p.Pods {
+						sum.Minor, sum.Currency = sum.Minor+spent[pod].Minor, cmp.Or(sum.Currency, spent[pod].Currency)
+					}
+				}
+			}
+			if sum.Minor > most.Minor {
+				node, most = j.Nodes[i].Name, sum
+			}
+		}
+	}
+	return node, most
 }
 
 // roundStep is how far the four colors of money reach each, in minor units: a round amount without a fraction, so that

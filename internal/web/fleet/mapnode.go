@@ -294,7 +294,9 @@ func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fl
 	}
 	h := r.Nodes[i]
 	m.Quarantine = quarantineWords(say, h.Quarantine)
-	if at := slices.IndexFunc(h.Cards, func(x health.CardHealth) bool { return x.UUID == c.UUID }); at >= 0 {
+	same := func(x health.CardHealth) bool { return x.UUID == c.UUID || c.UUID == "" && x.Lost }
+	if at := slices.IndexFunc(h.Cards, same); at >= 0 {
+		m.UUID = uuidModel(say, h.Cards[at].UUID)
 		card := healthCard(k, cluster, &h, &h.Cards[at])
 		m.Health, m.Troubles, m.Calm, m.Readings = &card.State, card.Troubles, card.Calm, card.Readings
 		if m.Quarantine == "" {

@@ -35,7 +35,7 @@ func (w *Pages) fleetHolders(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := fleet.HoldersPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title")},
+	m := fleet.HoldersPageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")},
 		Tabs: fleetTabs(k, holdersPath), Stream: page.StreamModel(k, holdersPath),
 		Holders: w.holdersTable(k, held)}
 	v := page.View{Title: say.S("fleet.use.tab_holders"), Nav: page.FleetUsePath, Wide: true, Paused: page.Paused(k)}

@@ -24,7 +24,7 @@ func (w *World) DidDaily(name string, days int, peakMiB, mean, high float64, ful
 	}
 }
 
-// advised is a world with a size too large and one too small.
+// advised is a world with two sizes too large and one too small.
 func advised(s Scope) *World {
 	w := Busy(s)
 	const day = 24 * time.Hour
@@ -32,6 +32,8 @@ func advised(s Scope) *World {
 	w.DidDaily("digits", 14, 6*1024, 3.4, 11, 0)
 	w.Add(w.Workload("tokens", Anna, "mig-1g.10gb").Running("gpu-01", 9*day, 3*day))
 	w.DidDaily("tokens", 9, 9900, 42, 77, 5*time.Hour)
+	w.Add(w.Workload("segment", Ben, "mig-3g.40gb").Running("gpu-01", 12*day, 3*day))
+	w.DidDaily("segment", 12, 7*1024, 8, 21, 0)
 	return w
 }
 

@@ -231,7 +231,7 @@ func (w *World) Counted() (days []usage.FleetDay) {
 	for n := range int64(21) {
 		days = append(days, fleetDays(n)...)
 		begin := time.Date(Now.Year(), Now.Month(), Now.Day()+int(n)-20, 0, 0, 0, 0, time.UTC)
-		for cluster, hours := range map[string]int64{"west": 90 + 9*n, "east": 3 * n} {
+		for cluster, hours := range map[string]int64{"west": soFar(n, 90+9*n), "east": soFar(n, 3*n)} {
 			i := usage.Interval{Parts: hours * usage.Parts / 4, From: begin.Add(8 * time.Hour), Until: begin.Add(12 * time.Hour)}
 			if n == 12 && cluster == "west" {
 				i.Until, i.UnknownUntil = i.Until.Add(-time.Hour), i.Until
@@ -245,14 +245,22 @@ func (w *World) Counted() (days []usage.FleetDay) {
 	return days
 }
 
+// soFar are the hours of the n-th day of Counted until now: the last one is today, and half over.
+func soFar(n, hours int64) int64 {
+	if n == 20 {
+		return hours / 2
+	}
+	return hours
+}
+
 // fleetDays is the n-th day of Counted.
 func fleetDays(n int64) []usage.FleetDay {
 	day := Now.AddDate(0, 0, int(n)-20).Format(time.DateOnly)
-	h100 := usage.FleetTime{Physical: usage.CardHours(16 * 24), Ours: usage.CardHours(90 + 9*n),
-		Others: usage.CardHours(24), Broken: usage.CardHours(24), Free: usage.CardHours(16*24 - 138 - 9*n)}
+	hours := func(h int64) usage.CardTime { return usage.CardHours(soFar(n, h)) }
+	h100 := usage.FleetTime{Physical: hours(16 * 24), Ours: hours(90 + 9*n), Others: hours(24), Broken: hours(24),
+		Free: hours(16*24 - 138 - 9*n)}
 	// one card is offered by nobody
-	l40 := usage.FleetTime{Physical: usage.CardHours(4 * 24), Ours: usage.CardHours(3 * n),
-		Free: usage.CardHours(72 - 3*n)}
+	l40 := usage.FleetTime{Physical: hours(4 * 24), Ours: hours(3 * n), Free: hours(72 - 3*n)}
 	if n == 9 {
 		h100 = usage.FleetTime{Physical: h100.Physical, Unknown: h100.Physical}
 		l40 = usage.FleetTime{Physical: l40.Physical, Unknown: l40.Physical}

@@ -209,8 +209,15 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 	if id := manyWords[l.Name]; r.Devices > 1 && id != "" {
 		c.Note = say.S("workload.metrics."+id, "Count", r.Devices)
 	}
+	if (l.Name == "power" || l.Name == "temperature") && partOfCard(size) {
+		c.Note = strings.TrimSpace(say.S("workload.metrics.whole_card") + " " + c.Note)
+	}
 	return c, true
 }
+
+// partOfCard reports whether a size is a slice or a share of a card. NVML and DCGM measure power and temperature of the
+// card alone, whatever it is cut into.
+func partOfCard(size catalog.Size) bool { return size.Accelerator.Profile != "" || size.SharesDevice() }
 
 // manyWords say how the values of several devices became one.
 var manyWords = map[string]string{"engine": "mean_of", "tensor": "mean_of", "memory": "sum_of", "power": "sum_of",

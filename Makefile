@@ -52,12 +52,12 @@ test check: export GOGC ?= 200
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=line test-packages test-stack test-stories-1 test-stories-2
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories-1 test-stories-2
 	@$(MAKE) --no-print-directory verify
 
-# What runs on a control plane waits more than it computes, so it runs beside the other tests. The stories are dealt to
-# two worlds. A world is a share's own, for stories stop its API server. The order within a share is shuffled: no story
-# leans on another. go vet has run over all by then, so go test leaves it out.
+# The stories wait more than they compute, so they are dealt to two worlds that run beside the other tests. A world is a
+# share's own, for stories stop its API server. The order within a share is shuffled: no story leans on another.
+# go vet has run over all by then, so go test leaves it out.
 ON_STACK := '^TestDevstack'
 TESTS    := go test -vet=off
 .PHONY: test-packages
@@ -66,9 +66,6 @@ test-packages:
 		./e2e/signin/... ./e2e/certified/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" $(TESTS) ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin $(TESTS) ./...
-
-.PHONY: test-stack
-test-stack:
 	$(BIN)/withstack --nodes 29 -- $(TESTS) -count=1 -p 1 -timeout 20m -run $(ON_STACK) ./internal/inventory ./internal/kube # a node of each kind
 	$(BIN)/withstack -- $(TESTS) -count=1 -p 1 -timeout 30m -run $(ON_STACK) ./internal/reconcile ./charts # the first kills its API server
 

@@ -36,6 +36,15 @@ func Kinds() []Kind {
 		Storage, Token}
 }
 
+// KindsFor lists those that can reach somebody: what waits for them only who decides requests, what a team spends only
+// those who own one.
+func KindsFor(a identity.Actor, decides bool) []Kind {
+	owns := slices.ContainsFunc(a.TenantNames(), func(t string) bool { return a.In(t, identity.Owner) })
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		return k == Waiting && !decides || (k == Budget || k == Statement) && !owns
+	})
+}
+
 // Channel is a transport: mail, webhook or chat.
 type Channel string
 

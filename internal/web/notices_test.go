@@ -23,22 +23,32 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
 	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false,
-		"notice-statement-mail": true, "notice-decided-chat": false} {
+		"notice-decided-chat": false} {
 		if _, got := part(doc, test).Attr("checked"); got != want {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
-	if _, ok := part(doc, "notices-form").Attr("data-marks-changes"); !ok {
-		t.Error("the button to save stands over the list while nothing has changed")
+	wantText(t, doc, "channel-address", "anna@example.org")
+	// what cannot reach a developer is not offered, and stays as it is
+	wantAbsent(t, doc, "notice-statement-mail", "notice-waiting-mail", "notice-budget-mail")
+	for _, kind := range []string{"statement", "waiting", "budget"} {
+		if got := doc.Find("#notices-form input[type=hidden][name=" + kind + "]").AttrOr("value", ""); got != "mail" {
+			t.Errorf("%s: want mail kept, got %q", kind, got)
+		}
 	}
+	wantAbsent(t, read(t, w.Get(webtest.Carla, "/account/notifications"), http.StatusOK), "notice-statement-mail")
+	if part(read(t, w.Get(webtest.Carla, "/account/notifications"), http.StatusOK), "notice-waiting-mail").Length() != 1 {
+		t.Error("an approver hears of requests")
+	}
+	owner := read(t, w.Get(webtest.Ben, "/account/notifications"), http.StatusOK)
 	for _, want := range []string{"A monthly statement is available",
 		"For team owners: the team's usage and cost",
 		"Under your workload or one of your team's"} {
-		if !strings.Contains(doc.Text(), want) {
+		if !strings.Contains(owner.Text(), want) {
 			t.Errorf("want %q", want)
 		}
 	}
-	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/account/notifications", nil)),
+	german := read(t, w.Do(webtest.Ben, "de", httptest.NewRequest(http.MethodGet, "/account/notifications", nil)),
 		http.StatusOK)
 	if !strings.Contains(german.Text(), "Die Abrechnung eines Monats liegt vor") {
 		t.Error("want it in German too")

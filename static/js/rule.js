@@ -2,12 +2,15 @@
 const text = (field) => (field?.tagName === 'SELECT' ? field.selectedOptions[0]?.textContent : field?.value);
 const chosen = (field) => text(field)?.trim() ?? '';
 
-function terms(form) {
+const lowered = (words) => words.charAt(0).toLowerCase() + words.slice(1);
+
+function terms(form, lower) {
   const groups = [];
   for (const row of form.querySelectorAll('.gp-term')) {
     const field = (name) => row.querySelector(`[name^="${name}-"]`);
     if (!field('fact')?.value) continue;
-    const words = [chosen(field('fact')), chosen(field('op')), chosen(field('value'))].join(' ').trim();
+    const fact = chosen(field('fact'));
+    const words = [lower ? lowered(fact) : fact, chosen(field('op')), chosen(field('value'))].join(' ').trim();
     const or = field('join')?.value === 'or';
     if (or && groups.length > 0) groups.at(-1).push([chosen(field('join')), words]);
     else groups.push([[chosen(field('join')), words]]);
@@ -23,7 +26,7 @@ function say(event) {
   const form = event.target.closest?.('#rule-form');
   const line = form?.querySelector('[data-rule-when]');
   if (!line) return;
-  const when = terms(form);
+  const when = terms(form, 'ruleLower' in line.dataset);
   let then = chosen(form.elements.outcome);
   if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
   const sentence = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;

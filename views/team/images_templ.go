@@ -1048,9 +1048,14 @@ func imageActions(ctx context.Context, i ImageModel) []ui.ActionModel {
 	if i.Retired {
 		turn.Label, turn.Test = say.S("team.image_offer"), "offer"
 	}
-	return []ui.ActionModel{{Menu: &ui.MenuModel{ID: "image-menu-" + i.Name, End: true, IconOnly: true,
+	var list []ui.ActionModel
+	if i.State == ImageNotAllowed || i.State == ImageUnlike { // the form is the way out
+		list = append(list, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("team.image_edit"), Href: i.Edit,
+			Small: true, Test: "mend"}})
+	}
+	return append(list, ui.ActionModel{Menu: &ui.MenuModel{ID: "image-menu-" + i.Name, End: true, IconOnly: true,
 		Label: say.S("ui.more_actions") + ": " + i.Title, Test: "image-menu", Items: []ui.MenuItemModel{
-			{Label: say.S("team.image_edit"), Icon: "edit", Href: i.Edit, Test: "edit"}, turn}}}}
+			{Label: say.S("team.image_edit"), Icon: "edit", Href: i.Edit, Test: "edit"}, turn}}})
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -42,9 +42,18 @@ func (w *Pages) noticesView(k page.Call, x noticesExtra) (page.View, error) {
 	}
 	for _, c := range notify.Channels() {
 		m.Channels = append(m.Channels, account.ChannelModel{ID: string(c), Reachable: w.reachable(k, s, c)})
+		if c == notify.Mail {
+			m.Channels[len(m.Channels)-1].Address = k.Actor.Person.Email
+		}
 	}
+	concern := notify.KindsFor(k.Actor, w.Approvals.Decides(k.Actor))
 	for _, kind := range notify.Kinds() {
-		m.Kinds = append(m.Kinds, account.NoticeKindModel{ID: string(kind), Chosen: page.IDs(s.Preferences.By(kind))})
+		one := account.NoticeKindModel{ID: string(kind), Chosen: page.IDs(s.Preferences.By(kind))}
+		if slices.Contains(concern, kind) {
+			m.Kinds = append(m.Kinds, one)
+		} else {
+			m.Others = append(m.Others, one)
+		}
 	}
 	for _, a := range s.Addresses {
 		m.Addresses = append(m.Addresses, account.AddressModel{Channel: string(a.Channel), Host: a.Host,

@@ -284,12 +284,18 @@ func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
 		}
 		return f.Value
 	}
+	base, _ := say.Tag().Base()
+	lower := base.String() == "en" // German nouns stay as they are, and the others have no capitals
 	var groups [][]string
 	for _, t := range m.Rows {
 		if t.Fact == "" {
 			continue
 		}
-		words := strings.TrimSpace(factLabel(say, t.Fact) + " " + rules.OpLabel(say.Localizer, t.Op) + " " + t.Value)
+		fact := factLabel(say, t.Fact)
+		if lower {
+			fact = strings.ToLower(fact[:1]) + fact[1:]
+		}
+		words := strings.TrimSpace(fact + " " + rules.OpLabel(say.Localizer, t.Op) + " " + t.Value)
 		if t.Or && len(groups) > 0 {
 			groups[len(groups)-1] = append(groups[len(groups)-1], words)
 		} else {
@@ -309,7 +315,7 @@ func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
 		then += " (" + label(m.Outcome[1]) + ")"
 	}
 	s := rules.SentenceModel{When: say.S("rules.sentence", "When", "{when}", "Then", "{then}"),
-		Always: say.S("rules.sentence_always", "Then", "{then}")}
+		Always: say.S("rules.sentence_always", "Then", "{then}"), Lower: lower}
 	s.Words = strings.ReplaceAll(s.Always, "{then}", then)
 	if len(when) > 0 {
 		s.Words = strings.NewReplacer("{when}", strings.Join(when, " "+say.S("rules.and")+" "), "{then}", then).

@@ -100,7 +100,7 @@ func TestLicenseCockpit(t *testing.T) {
 	first := as(t, "dana").running("vgpu-12q", map[string]any{"name": "drawing"})
 	pat.comes("[data-test=pool]", "1 of 2 available")
 	pat.reads("[data-test=pool]", "1 in use")
-	pat.reads("[data-test=pool]", "0 reserved")
+	pat.reads("[data-test=pool]", "1 available")
 	pat.accessible()
 	pat.shot("licenses")
 

@@ -45,7 +45,7 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	}
 
 	all := read(t, w.Get(webtest.Eli, "/usage/advice"), http.StatusOK)
-	wantText(t, all, "advice", "Oversized", "Whole H100", "MIG slice 10 GB", "€2,445.50")
+	wantText(t, all, "advice", "Oversized", "Whole H100", "MIG slice 10 GB", "−€2,445.50")
 	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "advice-take", "advice-dismiss")
 	back := url.Values{"back": {page}}
 	read(t, w.Post(webtest.Eli, "/usage/advice/w-digits/dismiss", back), http.StatusForbidden)
@@ -107,5 +107,24 @@ func TestOnlyOnesOwnIsReplaced(t *testing.T) {
 		if err := ask(id); err == nil {
 			t.Errorf("want %s refused", id)
 		}
+	}
+}
+
+// TestALargerSizeSaysWhatItCosts: in its row, and beside the savings, which count the smaller sizes alone. A memory
+// that is nearly full looks so.
+func TestALargerSizeSaysWhatItCosts(t *testing.T) {
+	t.Parallel()
+	w := sized(t)
+	w.Add(w.Workload("tokens", webtest.Anna, "mig-1g.10gb").Running("gpu-01", 9*24*time.Hour, 72*time.Hour))
+	w.DidDaily("tokens", 9, 9900, 42, 77, 5*time.Hour)
+	doc := read(t, w.Get(webtest.Eli, "/usage/advice"), http.StatusOK)
+	wantText(t, doc, "advice-saves", "€2,445.50")
+	change := textOf(part(doc, "advice-change").Last())
+	if !strings.HasPrefix(change, "+€") {
+		t.Fatalf("want what the larger size costs more, got %q", change)
+	}
+	wantText(t, doc, "advice-saves", "adds "+strings.TrimPrefix(change, "+"))
+	if n := part(doc, "advice-peak").Find(".gp-meter__bar .gp-fill--warning").Length(); n != 1 {
+		t.Errorf("want one memory marked as nearly full, got %d", n)
 	}
 }

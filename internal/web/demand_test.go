@@ -19,7 +19,7 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	)
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
-	if got := textOf(part(doc, "unmet")); !strings.Contains(got, "team quota is full") ||
+	if got := textOf(part(doc, "unmet")); !strings.Contains(got, "Team quota is full") ||
 		!strings.Contains(got, "1 2 attempts 1") {
 		t.Errorf("one request, two tries, one person; got %q", got)
 	}

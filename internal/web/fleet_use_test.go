@@ -124,14 +124,21 @@ func TestAFaultIsSeenInEveryColoring(t *testing.T) {
 		if got := node.AttrOr("aria-label", ""); !node.HasClass("gp-map__node--danger") || !strings.Contains(got, "broken") {
 			t.Errorf("%s: want the node with a broken card marked, got %q", by, got)
 		}
-		if node.Find(".gp-map__part--broken").Length() == 0 || node.Find(".gp-map__part--closed").Length() == 0 {
+		broken := map[string]string{"use": ".gp-map__part--broken", "money": ".gp-map__part--out"}[by]
+		if node.Find(broken).Length() == 0 || node.Find(".gp-map__part--closed").Length() == 0 {
 			t.Errorf("%s: want its broken and its quarantined card told apart from what is available", by)
+		}
+		closed := part(doc, "map-node").FilterFunction(func(_ int, s *goquery.Selection) bool {
+			return strings.HasPrefix(s.AttrOr("aria-label", ""), "gpu-06:")
+		})
+		if !closed.HasClass("gp-map__node--danger") {
+			t.Errorf("%s: want a node with a broken card marked, cordoned or not", by)
 		}
 		silent := part(doc, "map-node").FilterFunction(func(_ int, s *goquery.Selection) bool {
 			return strings.HasPrefix(s.AttrOr("aria-label", ""), "a100-4:")
 		})
-		if broken := silent.Find(".gp-map__part--broken").Length(); broken != 8 {
-			t.Errorf("%s: want all 8 cards of a node that is not ready broken, those that are held too, got %d", by, broken)
+		if n := silent.Find(broken).Length(); n != 8 {
+			t.Errorf("%s: want all 8 cards of a node that is not ready broken, those that are held too, got %d", by, n)
 		}
 		doc.Find("[data-class] .gp-map__count").Each(func(_ int, s *goquery.Selection) {
 			if strings.Contains(s.Text(), ".") {
@@ -279,9 +286,8 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	}
 	teams := read(t, w.Get(webtest.Dora, "/fleet/use/holders?group=team"), http.StatusOK)
 	wantText(t, teams, "holder", "Vision", "3 workloads", "unknown")
-	wantText(t, teams, "holder", "73 % idle")
-	if n := strings.Count(textOf(part(teams, "holders"))+textOf(part(teams, "tile-use")), "27 %"); n != 1 {
-		t.Errorf("want the mean told once, got it %d times", n)
+	if mean := textOf(part(teams, "mean").First()); mean != "27 %" {
+		t.Errorf("want a team's mean utilization, as the column says, got %q", mean)
 	}
 	href := part(teams, "show-workloads").First().AttrOr("href", "")
 	vision := read(t, w.Get(webtest.Dora, href), http.StatusOK)
@@ -325,6 +331,41 @@ func TestWhatIsOutOfOrderLooksSo(t *testing.T) {
 	row := read(t, w.Get(webtest.Anna, "/fleet?q=gpu-06"), http.StatusOK)
 	if n := row.Find("[data-test=cell-broken]").Length(); n != 1 {
 		t.Errorf("want one broken in the list, got %d", n)
+	}
+	if why := textOf(part(row, "warning").First()); strings.Contains(why, "cordon") {
+		t.Errorf("want what broke before what the state says, got %q", why)
+	}
+	wantAbsent(t, row, "node-health")
+	seen := read(t, w.Get(webtest.Dora, "/fleet?q=gpu-06"), http.StatusOK)
+	health := read(t, w.Get(webtest.Dora, part(seen, "node-health").AttrOr("href", "")), http.StatusOK)
+	wantText(t, health, "health-node", "gpu-06")
+}
+
+// TestTheListOfNodesSaysTheIsolationOfTheCatalog: where labels do not speak of it, slices are isolated as the size says
+// that is one of them; where they contradict it, nobody knows.
+func TestTheListOfNodesSaysTheIsolationOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	wantText(t, read(t, w.Get(webtest.Anna, "/fleet?q=gpu-01"), http.StatusOK), "resource", "hardware isolation")
+	s := w.Inventory("local")
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Name == "gpu-01" {
+			n.Labels = map[string]string{"nvidia.com/gpu.product": n.Model, "nvidia.com/mig.capable": "false"}
+		}
+	}
+	w.PutInventory(s)
+	wantText(t, read(t, w.Get(webtest.Anna, "/fleet?q=gpu-01"), http.StatusOK), "resource", "isolation unknown")
+}
+
+// TestAQuarantineIsNoCleanBill: a card that somebody marked for its errors is not said to have none.
+func TestAQuarantineIsNoCleanBill(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Ill(t).Get(webtest.Dora, "/fleet/health"), http.StatusOK)
+	row := part(doc, "health-card").FilterFunction(func(_ int, s *goquery.Selection) bool {
+		return strings.Contains(textOf(s), "XID 94")
+	})
+	if got := textOf(row); got == "" || strings.Contains(got, "No known errors") {
+		t.Errorf("want its note alone, got %q", got)
 	}
 }
 
@@ -384,8 +425,13 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	}
 	doc = read(t, w.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
 	wantAbsent(t, doc, "legend-sum") // nothing is known to be wasted
-	wantText(t, read(t, webtest.Mixed(t).Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK), "legend-sum", "€",
-		"idle cost in 24 h · most: gpu-02, €")
+	mixed := webtest.Mixed(t)
+	money := read(t, mixed.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
+	wantText(t, money, "legend-sum", "€", "idle cost in 24 h · most: gpu-02, €")
+	dearest := read(t, mixed.Get(webtest.Dora, part(money, "legend-most").AttrOr("href", "")), http.StatusOK)
+	if title := textOf(dearest.Find("h1")); title != "Node gpu-02" {
+		t.Errorf("want the way to the dearest node, got %q", title)
+	}
 	wantText(t, doc, "legend-note", "their idle cost is unknown")
 	if href := In(doc.Selection, "legend-note").Find("a").AttrOr("href", ""); href != page.MetricsPath {
 		t.Errorf("want the way to the health of metrics, got %q", href)

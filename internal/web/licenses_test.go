@@ -53,6 +53,16 @@ func TestLicensesTellWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestAPoolSaysHowShortItsPastIs: a peak of an hour is none of 90 days; and what is nothing is no part of the bar.
+func TestAPoolSaysHowShortItsPastIs(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/licenses"), http.StatusOK)
+	wantText(t, doc, "pool", "Peak since 21 Nov", "0 so far", "1 in use", "3 available")
+	if got := textOf(part(doc, "pool")); strings.Contains(got, "90-day") || strings.Contains(got, "reserved") {
+		t.Errorf("want no past that nobody saw and no part of nothing, got %q", got)
+	}
+}
+
 func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
 	w := webtest.Busy(t)
 	a := license.Answer{Source: "dls"}

@@ -24,6 +24,10 @@ func TestPlatformOverview(t *testing.T) {
 	wantText(t, doc, "platform-fleet", "1.7 of 10 GPUs", "allocated but idle", "1 node cordoned")
 	wantText(t, doc, "queue-count", "1")
 	wantText(t, doc, "platform-queue", "sweep-lr", "Anna Albers", "12 min")
+	wantText(t, doc, "item-nodes", "1", "GPUs unavailable: 4")
+	if href := part(doc, "item-nodes").AttrOr("href", ""); href != "/fleet?state=trouble" {
+		t.Errorf("want the way to the nodes, got %q", href)
+	}
 	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")
 	wantText(t, doc, "item-budgets", "No team has a budget")
 	wantText(t, doc, "item-licenses", "3", "of 4 seats")

@@ -39,6 +39,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		wantText(t, doc, "reconciliation-month", want)
 	}
 	total := part(doc, "reconciliation-matched-total")
+	wantText(t, doc, "reconciliation-charged", " h allocated, ", " h charged.")
 	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0.0"} {
 		got := textOf(total.Find("[data-test=" + name + "]"))
 		if want != "" && got != want || want == "" && (got == "0.0" || got == "") {

@@ -494,7 +494,7 @@ func token(t TokenModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: t.Name, Detail: t.ID, Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: t.Name, Detail: t.ID + "_…", Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

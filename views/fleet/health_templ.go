@@ -882,20 +882,20 @@ func troubles(list []TroubleModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<strong>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var32 string
 			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(t.What)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 253, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `fleet/health.templ`, Line: 253, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</span></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</strong></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -989,7 +989,7 @@ func placeFields(p PlaceModel) []ui.HiddenModel {
 		{Name: "name", Value: p.Name}}
 }
 
-func quarantine(ctx context.Context, m *QuarantineModel) []ui.ActionModel {
+func quarantine(ctx context.Context, m *QuarantineModel, kind ui.ButtonKind) []ui.ActionModel {
 	switch {
 	case m == nil:
 		return nil
@@ -998,7 +998,7 @@ func quarantine(ctx context.Context, m *QuarantineModel) []ui.ActionModel {
 			Button: ui.ButtonModel{Label: ui.L(ctx).S("health.end_quarantine"), Small: true, Test: "end-quarantine"}}}}
 	}
 	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("health.quarantine_" + m.Place.Kind),
-		Href: m.Ask, Small: true, Test: "quarantine-" + m.Place.Kind}}}
+		Href: m.Ask, Small: true, Kind: kind, Test: "quarantine-" + m.Place.Kind}}}
 }
 
 // healthActions are what the row's remedy begins with; a card whose node says it leads to its own page.
@@ -1007,7 +1007,10 @@ func healthActions(ctx context.Context, r HealthRowModel) []ui.ActionModel {
 		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("health.open_card"), Href: r.Open,
 			Small: true, Test: "open-card"}}}
 	}
-	return quarantine(ctx, r.Change)
+	if r.State.Kind == ui.Danger {
+		return quarantine(ctx, r.Change, ui.Primary)
+	}
+	return quarantine(ctx, r.Change, ui.Secondary)
 }
 
 func healthState(m HealthStateModel) ui.StateModel {

@@ -41,6 +41,15 @@ func (n NodeModel) state() templ.Component {
 			writeWarnings(h, n.Warnings[1:])
 			h.Raw("</details>")
 		}
+		if n.Health != "" {
+			h.Raw(`<a class="gp-node-health" data-test="node-health"`)
+			h.Always("href", n.Health)
+			h.Raw(">")
+			h.Text(ui.L(h.Context()).S("health.title"))
+			h.Raw(` <span class="pf-v6-screen-reader">`)
+			h.Text(n.Name)
+			h.Raw("</span></a>")
+		}
 	})
 }
 

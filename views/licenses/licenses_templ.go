@@ -72,6 +72,7 @@ type FactsModel struct {
 	Until     string       // last day of what ends first; "" for none
 	UntilDays int          // 0 for today, or too far away to count
 	Peak      *PeakModel   // nil where it is not known
+	PeakSince string       // first day of a past that is shorter than the usual one; "" for a whole one
 	// Forecast is when no seat will be left, ForecastWhy what that takes to be known.
 	Forecast, ForecastWhy string
 	Waiting               string // who waits for a seat; "" for nobody
@@ -374,7 +375,7 @@ func Pool(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var6 string
 		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.ResolveAttributeValue(p.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 234, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 235, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var6)
 		if templ_7745c5c3_Err != nil {
@@ -512,7 +513,7 @@ func counting(p PoolModel) templ.Component {
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.counting"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 274, Col: 45}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 275, Col: 45}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -935,7 +936,7 @@ func Machines(m MachinesModel) templ.Component {
 		var templ_7745c5c3_Var23 string
 		templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.ResolveAttributeValue(m.ID)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 363, Col: 15}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 364, Col: 15}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var23)
 		if templ_7745c5c3_Err != nil {
@@ -1134,7 +1135,7 @@ func enterAction(ctx context.Context, m *EnterModel) []ui.ActionModel {
 		return nil
 	}
 	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("licenses.enter"), Icon: "plus",
-		Href: "#license-form", Kind: ui.Secondary, Test: "license-enter-open"}}}
+		Href: "#license-form", Kind: ui.Secondary, Small: true, Test: "license-enter-open"}}}
 }
 
 func enter(m EnterModel) templ.Component {
@@ -1300,7 +1301,7 @@ func enter(m EnterModel) templ.Component {
 				var templ_7745c5c3_Var36 string
 				templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.csv_paste"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 435, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 436, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 				if templ_7745c5c3_Err != nil {
@@ -1402,7 +1403,7 @@ func choice(m ChoiceModel) templ.Component {
 		var templ_7745c5c3_Var39 string
 		templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("licenses.on_exhaustion") + ": " + m.chosen())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 454, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `licenses/licenses.templ`, Line: 455, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 		if templ_7745c5c3_Err != nil {
@@ -1485,9 +1486,16 @@ func seatBar(ctx context.Context, p PoolModel) ui.MeterModel {
 	if a.Free == 0 {
 		used = ui.FillWarning
 	}
-	m.Segments = []ui.SegmentModel{
-		{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licenses.used", "Count", a.Used)},
-		{Fill: ui.FillReserved, Share: float64(a.Reserved) / whole, Words: say.S("licenses.reserved", "Count", a.Reserved)}}
+	for _, part := range []struct {
+		id    string
+		fill  ui.Fill
+		seats int
+	}{{"used", used, a.Used}, {"reserved", ui.FillReserved, a.Reserved}, {"free", ui.FillFree, a.Free}} {
+		if part.seats > 0 {
+			m.Segments = append(m.Segments, ui.SegmentModel{Fill: part.fill, Share: float64(part.seats) / whole,
+				Words: say.S("licenses."+part.id, "Count", part.seats)})
+		}
+	}
 	return m
 }
 
@@ -1525,7 +1533,7 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 		source.Value, source.Component = "", ui.Age(*m.SourceAge)
 	}
 	list := []ui.DefModel{{Term: say.S("licenses.forecast"), Value: m.Forecast, About: m.ForecastWhy, Test: "forecast"},
-		peak(ctx, m.Peak)}
+		peak(ctx, m)}
 	if m.Waiting != "" {
 		list = append(list, ui.DefModel{Term: say.S("licenses.waiting"), Value: m.Waiting, Test: "waiting"})
 	}
@@ -1554,15 +1562,18 @@ func facts(ctx context.Context, m FactsModel) []ui.DefModel {
 	return list
 }
 
-func peak(ctx context.Context, m *PeakModel) ui.DefModel {
-	say := ui.L(ctx)
+func peak(ctx context.Context, f FactsModel) ui.DefModel {
+	say, m := ui.L(ctx), f.Peak
 	d := ui.DefModel{Term: say.S("licenses.peak"), Value: say.S("licenses.unknown"), Test: "peak"}
+	if f.PeakSince != "" {
+		d.Term = say.S("licenses.peak_since", "Day", f.PeakSince)
+	}
 	if m != nil {
 		d.Value = say.S("licenses.seats_of", "Count", m.Seats)
-		d.About = m.When
 		if len(m.Holders) > 0 {
-			d.About += ": " + strings.Join(m.Holders, ", ")
+			d.Value += ": " + strings.Join(m.Holders, ", ")
 		}
+		d.About = m.When
 	}
 	return d
 }

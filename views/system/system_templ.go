@@ -191,7 +191,7 @@ func Body(m BodyModel) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if m.Counts != nil {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div data-test=\"summary\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"gp-standing\" data-test=\"summary\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -111,7 +111,7 @@ func systemSummary(say page.Words, s doctor.Status) (*ui.TilesModel, ui.NoticeMo
 	if n[doctor.Failed] == 0 {
 		works = say.S("system.warned")
 	}
-	return &ui.TilesModel{Label: say.S("system.title"), Lead: true, Items: []ui.TileModel{
+	return &ui.TilesModel{Label: say.S("system.title"), Items: []ui.TileModel{
 		tile(doctor.Failed, say.S("system.act_now")), tile(doctor.Warning, works), tile(doctor.OK, "")}}, ui.NoticeModel{}
 }
 

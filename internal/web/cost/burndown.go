@@ -143,9 +143,10 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 		m.Rows = append(m.Rows, budgets.BurndownRowModel{Day: say.Day(day, w.Usage.Zone),
 			Spent: say.InUnit(b.Unit, b.Amount-v), Expected: n >= len(d.Left)})
 	}
-	for _, n := range []int{0, len(all) / 4, len(all) / 2, len(all) * 3 / 4, len(all) - 1} {
-		m.Chart.Times = append(m.Chart.Times, ui.TimeModel{Words: say.Day(noon.AddDate(0, 0, n), w.Usage.Zone),
-			Machine: noon.AddDate(0, 0, n).Format(time.DateOnly)})
+	m.Chart.Times = make([]ui.TimeModel, len(all))
+	for _, n := range namedDays(len(all)) {
+		m.Chart.Times[n] = ui.TimeModel{Words: say.Day(noon.AddDate(0, 0, n), w.Usage.Zone),
+			Machine: noon.AddDate(0, 0, n).Format(time.DateOnly)}
 	}
 	return m
 }

@@ -54,9 +54,20 @@ func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum
 				Total: say.S("usage.not_yet"), Empty: true})
 		}
 	}
-	n := len(m.Columns)
-	m.Named = []int{0, n / 4, n / 2, n * 3 / 4, n - 1}
+	m.Named = namedDays(len(m.Columns))
 	return m
+}
+
+// namedDays are those of so many days that are named under a chart: of a month the 1st, 8th, 15th, 22nd and 29th.
+func namedDays(all int) (named []int) {
+	step := 7 * ((all + 34) / 35)
+	if all < 14 {
+		step = max(1, all/4)
+	}
+	for n := 0; n < all; n += step {
+		named = append(named, n)
+	}
+	return named
 }
 
 // layer is a series of the chart: a group, or all that are too small to have a colour of their own.

@@ -93,7 +93,7 @@ const mostTeams = 5
 func (w *Pages) unmetModel(k page.Call, u usage.UnmetDemand, was earlier, most int) usageview.UnmetModel {
 	say := k.Words
 	row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
-		Reason: say.Say(i18n.T("demand.reason_" + string(u.Reason))),
+		Reason: page.UpperFirst(say.Say(i18n.T("demand.reason_" + string(u.Reason)))),
 		Count:  say.Number(float64(u.Count)), Attempts: say.S("demand.attempts", "Count", u.Attempts),
 		Was: was.words(say, was.count[u.Reason][u.Size]), Share: float64(u.Count) / float64(max(1, most)),
 		People: say.Number(float64(u.People)), Longest: "–"}

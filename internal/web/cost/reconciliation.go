@@ -1,8 +1,10 @@
 package cost
 
 import (
+	"cmp"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -55,6 +57,9 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	}
 	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
+		sum := r.ReconciledTotal()
+		m.Charged = say.S("reconciliation.charged_of", "Charged", fullHours(say, sum.Charged), "Held",
+			fullHours(say, sum.Held))
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
 		m.Days = append(m.Days, fleetRow(say, d.Day, d.FleetTime))
@@ -127,8 +132,34 @@ func fleetParts(t usage.FleetTime) (parts []usageview.PartModel) {
 	return parts
 }
 
+// wholePercents are the shares that parts have of their sum, in whole percent. They add up to 100: what rounding down
+// leaves goes to those that lost the most by it.
+func wholePercents(parts []int64) []int {
+	var sum int64
+	for _, p := range parts {
+		sum += p
+	}
+	percents := make([]int, len(parts))
+	if sum <= 0 {
+		return percents
+	}
+	left, order := 100, make([]int, len(parts))
+	for i, p := range parts {
+		order[i], percents[i] = i, int(100*float64(p)/float64(sum))
+		left -= percents[i]
+	}
+	lost := func(i int) float64 { return 100*float64(parts[i])/float64(sum) - float64(percents[i]) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lost(b), lost(a)) })
+	for _, i := range order[:min(left, len(order))] {
+		percents[i]++
+	}
+	return percents
+}
+
 func fleetTotals(say page.Words, t usage.FleetTime) (totals []usageview.TotalModel) {
-	for _, total := range []struct {
+	percents := wholePercents([]int64{int64(t.Ours), int64(t.Others), int64(t.Broken), int64(t.Unknown),
+		int64(t.Difference()), int64(t.Free)})
+	for i, total := range []struct {
 		part usageview.Part
 		time usage.CardTime
 	}{{usageview.Physical, t.Physical}, {usageview.Ours, t.Ours}, {usageview.Others, t.Others},
@@ -136,7 +167,7 @@ func fleetTotals(say page.Words, t usage.FleetTime) (totals []usageview.TotalMod
 		{usageview.Free, t.Free}} { // in the order of bars
 		m := usageview.TotalModel{Part: total.part, Hours: fullHours(say, total.time)}
 		if total.part != usageview.Physical && t.Physical > 0 {
-			m.Share = say.Percent(100 * float64(total.time) / float64(t.Physical))
+			m.Share = say.Percent(float64(percents[i-1]))
 		}
 		totals = append(totals, m)
 	}

@@ -246,6 +246,22 @@ func (w *Pages) sliceTitle(say page.Words, resource string, k inventory.Kind) (t
 	return title, k.Profile
 }
 
+// isolationOf is what the node's labels say keeps slices apart; where they do not speak of it, what the catalog says of
+// a size that is one such slice, as on the pages that offer it.
+func (w *Pages) isolationOf(n *inventory.Node, resource string, k inventory.Kind) catalog.Isolation {
+	said := inventory.Isolation(*n, resource)
+	if said != catalog.IsolationUnknown || k.Unit != inventory.Slice {
+		return said
+	}
+	for _, s := range w.Site().Catalog.Sizes {
+		if !s.Hidden && len(s.Tenants) == 0 && s.Accelerator.Resource == resource && s.Accelerator.Profile == k.Profile &&
+			inventory.Confirms(*n, resource, s.Isolation) {
+			return s.Isolation
+		}
+	}
+	return said
+}
+
 // totalDetail says what a bar rests on: the cards behind shares.
 func totalDetail(say page.Words, t inventory.Total) string {
 	var parts []string
@@ -294,8 +310,17 @@ func (w *Pages) nodeModel(k page.Call, n *inventory.Node, names blocks.WorkloadN
 	}
 	m := fleet.NodeModel{ID: "node-" + page.Slug(n.Name), Name: n.Name, Detail: detail, Condition: condition(n),
 		Unusable: !usable(n)}
+	var closed []string // its state says so: what broke comes first
 	for _, warning := range n.Warnings {
-		m.Warnings = append(m.Warnings, say.Text(warning))
+		if words := say.Text(warning); warning.ID == "inventory.cordoned" {
+			closed = append(closed, words)
+		} else {
+			m.Warnings = append(m.Warnings, words)
+		}
+	}
+	m.Warnings = append(m.Warnings, closed...)
+	if len(m.Warnings) > 0 && noGPU(n) == 0 && seesHealth(k) {
+		m.Health = nodeHealthPath(n.Name)
 	}
 	for _, r := range n.Resources {
 		if !r.LeftOver || len(r.Holders) > 0 {
@@ -335,8 +360,7 @@ func (w *Pages) resourceModel(k page.Call, n *inventory.Node, r inventory.Resour
 		could = 0
 	}
 	kind := inventory.KindOf(*n, r.Name)
-	m := cells{name: r.Name,
-		words: w.resourceWords(say, r.Name, kind, inventory.Isolation(*n, r.Name), could, r.Present())}
+	m := cells{name: r.Name, words: w.resourceWords(say, r.Name, kind, w.isolationOf(n, r.Name, kind), could, r.Present())}
 	if unit := kind.Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}

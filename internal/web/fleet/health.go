@@ -304,7 +304,7 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.Calm = say.S("health.card_fields", "Fields", strings.Join(c.DCGM.MissingErrors(), ", "))
 	case level == health.Unknown:
 		m.Calm = say.S("health.card_unknown")
-	case len(c.Issues) == 0:
+	case len(c.Issues) == 0 && c.Quarantine == nil: // whose note says what is the matter
 		m.Calm = say.S("health.card_fine")
 	}
 	m.Holders = healthHolders(c.Holders)

@@ -171,16 +171,9 @@ func (w *Pages) holderModel(say page.Words, h *held, grouped bool) fleet.HolderM
 	}
 	if h.weight > 0 {
 		mean := h.sum / h.weight
-		if m.Use = say.Percent(mean); grouped { // the bar says it
-			m.Use = ""
-		}
+		m.Use = say.Percent(mean)
 		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
-		if grouped { // of a group one asks how much lies idle
-			m.Bar.Legend = true
-			m.Bar.Segments = append(m.Bar.Segments, ui.SegmentModel{Fill: ui.FillIdle, Share: 1 - mean/100,
-				Words: say.S("fleet.use.idle_share", "Share", say.Percent(100-mean))})
-		}
 		if usage.Idle(mean) && h.longest > time.Hour {
 			m.Kind = ui.Warning
 		}

@@ -261,6 +261,9 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 			m.UntilDays = days
 		}
 	}
+	if f := l.Forecast; f.Days < peakDays {
+		m.PeakSince = say.Day(say.Now.AddDate(0, 0, -f.Days), time.UTC)
+	}
 	if p := l.Forecast.Peak; p.Seats > 0 {
 		m.Peak = &licenses.PeakModel{Seats: p.Seats, When: say.At(p.At).Exact}
 		for _, h := range p.Holders[:min(3, len(p.Holders))] {
@@ -281,6 +284,9 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 // tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year
 // round. The date itself is always there.
 const tellEnd = 90 * 24 * time.Hour
+
+// peakDays is how far back a peak is looked for.
+const peakDays = int(license.History / (24 * time.Hour))
 
 // daysCounted is up to how far ahead an end is told in days too.
 const daysCounted = 365

@@ -17,7 +17,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/fleetmap"
-	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -271,7 +270,7 @@ func mapNodes(say page.Words, j *joined, nodes []int, s scheme, paint fleetmap.P
 		broken := 0
 		for at := range n.Cards {
 			c := &n.Cards[at]
-			if c.Level == health.Broken {
+			if n.Ready && outOfOrder(n, c) {
 				broken++
 			}
 			card := fleet.MapCardModel{ID: cardID(j.Cluster, i, at), Href: nodeHref(j.Cluster, n.Name, at)}
@@ -390,8 +389,9 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	if s.key == byMoney && k.Get("group") == "" {
 		if money := w.idleMoney(k); money.sum.Minor > 0 {
 			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(money.sum))
-			if node, most := mostIdle(maps, money.spent); node != "" {
-				m.Sum += " · " + k.Words.S("fleet.map.money_most", "Node", node, "Money", k.Words.Money(most))
+			if at, most := mostIdle(maps, money.spent); most.Minor > 0 {
+				m.Most = &fleet.MostModel{Words: k.Words.S("fleet.map.money_most", "Node", at.node, "Money", k.Words.Money(most)),
+					Href: nodeHref(at.cluster, at.node, at.card)}
 			}
 		}
 	}

@@ -89,6 +89,11 @@ func unusable(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) string {
 	return ""
 }
 
+// outOfOrder reports whether some of a card is broken, whatever the colors of the map tell.
+func outOfOrder(n *fleetmap.Node, c *fleetmap.Card) bool {
+	return slices.ContainsFunc(c.Parts, func(p fleetmap.Part) bool { return unusable(n, c, &p) == "broken" })
+}
+
 // useScheme says what cards do. A device of which nothing is known is unknown also when nobody holds it.
 func useScheme() scheme {
 	s := scheme{key: byUse, colors: []string{"free", "idle", "1", "2", "3", "4", "unknown", "closed", "broken", gapClass}}
@@ -263,7 +268,7 @@ func (w *Pages) largest(k page.Call, team map[string]string) []string {
 func (w *Pages) moneyScheme(k page.Call) scheme {
 	money := w.idleMoney(k)
 	spent, most := money.spent, money.most
-	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", "closed", "broken",
+	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", "closed", "out",
 		gapClass}}
 	step := roundStep(most)
 	s.words = func(say page.Words) []string {
@@ -279,8 +284,8 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 		switch out := unusable(n, c, p); {
 		case p.Gap:
 			return s.color(gapClass)
-		case out == "broken": // as in the map by utilization: it does not stand idle, it is out of order
-			return s.color(out)
+		case out == "broken": // it does not stand idle; in gray, for red is what costs the most
+			return s.color("out")
 		case !p.Held():
 			return s.color(cmp.Or(out, "free"))
 		}
@@ -302,24 +307,37 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 	return s
 }
 
-// mostIdle is the node of the maps on which the most money went for nothing.
-func mostIdle(maps []*joined, spent map[gpumetrics.Pod]usage.Money) (node string, most usage.Money) {
+// cardPlace is where a card is on the map.
+type cardPlace struct {
+	cluster, node string
+	card          int
+}
+
+// mostIdle is the node of the maps on which the most money went for nothing, with the card of it that had the most of
+// that.
+func mostIdle(maps []*joined, spent map[gpumetrics.Pod]usage.Money) (at cardPlace, most usage.Money) {
 	for _, j := range maps {
 		for i := range j.Nodes {
 			var sum usage.Money
-			for _, c := range j.Nodes[i].Cards {
+			var dearest int64
+			here := cardPlace{cluster: j.Cluster, node: j.Nodes[i].Name}
+			for number, c := range j.Nodes[i].Cards {
+				before := sum.Minor
 				for _, p := range c.Parts {
 					for _, pod := range p.Pods {
 						sum.Minor, sum.Currency = sum.Minor+spent[pod].Minor, cmp.Or(sum.Currency, spent[pod].Currency)
 					}
 				}
+				if of := sum.Minor - before; of > dearest {
+					dearest, here.card = of, number
+				}
 			}
 			if sum.Minor > most.Minor {
-				node, most = j.Nodes[i].Name, sum
+				at, most = here, sum
 			}
 		}
 	}
-	return node, most
+	return at, most
 }
 
 // roundStep is how far the four colors of money reach each, in minor units: a round amount without a fraction, so that

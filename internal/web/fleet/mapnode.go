@@ -91,6 +91,11 @@ func (w *Pages) gpuModel(k page.Call, patience time.Duration) (fleet.GPUModel, e
 	return m, nil
 }
 
+// nodeHealthPath is the health of a node and its cards.
+func nodeHealthPath(node string) string {
+	return page.FleetHealthPath + "?" + url.Values{"state": {"all"}, "q": {node}}.Encode()
+}
+
 func uuidModel(say page.Words, uuid string) *ui.CopyModel {
 	if uuid == "" {
 		return nil
@@ -287,7 +292,7 @@ func (w *Pages) gpuHealth(k page.Call, n *fleetmap.Node, c *fleetmap.Card, m *fl
 	if err != nil {
 		return err
 	}
-	m.ToHealth = page.FleetHealthPath + "?" + url.Values{"state": {"all"}, "q": {n.Name}}.Encode()
+	m.ToHealth = nodeHealthPath(n.Name)
 	i := slices.IndexFunc(r.Nodes, func(h health.NodeHealth) bool { return h.Name == n.Name })
 	if i < 0 {
 		return nil

@@ -44,6 +44,7 @@ type overview struct {
 	books  []budget.Status
 	pools  []license.PoolOverview
 	wrong  []offer.Finding
+	fleet  fleetSums
 }
 
 // overviews keeps the last one.
@@ -83,6 +84,7 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 		}
 		o.levels.Add(r.Levels)
 	}
+	o.fleet, _ = w.fleetSums(k.Ctx)
 	var wrong [3]error
 	o.books, wrong[0] = w.Budgets.All(k.Ctx, k.Actor)
 	o.pools, wrong[1] = w.Licenses.Overview(k.Ctx, k.Actor)
@@ -242,6 +244,14 @@ func (u *fleetUses) of(cluster string, f *gpumetrics.Fleet) (idle, told float64)
 	return sum.idle, sum.told
 }
 
+// cardsText is a number of cards, with a tenth where it has one.
+func cardsText(say page.Words, n float64) string {
+	if tenths := math.Round(10 * n); math.Mod(tenths, 10) != 0 {
+		return ui.Number(say.Localizer, n, 1)
+	}
+	return ui.Number(say.Localizer, n, 0)
+}
+
 // fleetNow is the strongest number of the page: how much of the fleet is allocated, and how much of that works.
 func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.FleetModel, time.Time) {
 	s, asOf := w.fleetSums(ctx)
@@ -254,12 +264,7 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 		m.None = say.S("platform.no_cards")
 		return m, asOf
 	}
-	cards := func(n float64) string {
-		if tenths := math.Round(10 * n); math.Mod(tenths, 10) != 0 {
-			return ui.Number(say.Localizer, n, 1)
-		}
-		return ui.Number(say.Localizer, n, 0)
-	}
+	cards := func(n float64) string { return cardsText(say, n) }
 	idle := min(s.idle, s.held)
 	working := max(0, min(s.told, s.held)-idle)
 	unknown := max(0, s.held-idle-working)
@@ -272,7 +277,7 @@ func (w *Pages) fleetNow(ctx context.Context, say page.Words) (platformview.Flee
 		cards float64
 		href  string
 	}{{"working", ui.FillUsed, working, page.FleetUsePath}, {"idle", ui.FillIdle, idle, page.FleetUsePath},
-		{"unknown", ui.FillBlocked, unknown, page.MetricsPath}, {"broken", ui.FillBroken, s.broken, page.FleetHealthPath},
+		{"unknown", ui.FillBlocked, unknown, page.MetricsPath}, {"broken", ui.FillBroken, s.broken, closedNodesPath},
 		{"free", ui.FillFree, s.free, "/fleet"},
 		{"not_offered", ui.FillBlocked, s.cards - s.held - s.free - s.broken, page.FleetUsePath}} {
 		if p.cards < 0.05 && (p.id == "unknown" || p.id == "broken" || p.id == "not_offered") {

@@ -18,8 +18,12 @@ import (
 // attentionItems are what may want somebody, the worst first; what is fine comes last, so that it is seen to have been
 // looked at.
 func (w *Pages) attentionItems(say page.Words, o overview, pending request.Page) []platformview.ItemModel {
-	items := []platformview.ItemModel{healthItem(say, o.levels), approvalsItem(say, pending),
-		w.budgetItem(say, o.books), licenseItem(say, o), catalogItem(say, len(o.wrong))}
+	items := []platformview.ItemModel{healthItem(say, o.levels)}
+	if o.fleet.clusters > 0 {
+		items = append(items, nodesItem(say, o.fleet))
+	}
+	items = append(items, approvalsItem(say, pending), w.budgetItem(say, o.books), licenseItem(say, o),
+		catalogItem(say, len(o.wrong)))
 	weight := map[ui.Kind]int{ui.Danger: 0, ui.Warning: 1, ui.Info: 2, ui.OK: 3}
 	slices.SortStableFunc(items, func(a, b platformview.ItemModel) int {
 		return cmp.Compare(weight[a.Kind], weight[b.Kind])
@@ -58,6 +62,23 @@ func healthItem(say page.Words, count health.LevelCount) platformview.ItemModel 
 		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.health_unknown")
 	default:
 		m.Detail = say.S("platform.health_ok", "Unknown", count[health.Unknown])
+	}
+	return m
+}
+
+// closedNodesPath lists the nodes on which nothing starts.
+const closedNodesPath = page.FleetPath + "?state=trouble"
+
+// nodesItem is how many nodes take no workloads, and what that withholds.
+func nodesItem(say page.Words, s fleetSums) platformview.ItemModel {
+	closed := s.out.notReady + s.out.cordoned + s.out.quarantined
+	m := platformview.ItemModel{ID: "nodes", Kind: ui.OK, Label: say.S("platform.nodes"), Value: strconv.Itoa(closed),
+		Href: closedNodesPath, Detail: say.S("platform.nodes_ok")}
+	if closed > 0 {
+		m.Kind, m.Detail = ui.Warning, say.S("platform.nodes_detail", "Cards", cardsText(say, s.broken))
+	}
+	if s.out.notReady > 0 {
+		m.Kind = ui.Danger
 	}
 	return m
 }

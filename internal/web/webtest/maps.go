@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -154,6 +155,10 @@ func (p pool) node(name string, seed int) (inventory.Node, gpumetrics.Node) {
 	return n, use
 }
 
+// mixedPrices are what cards and slices of the pools cost an hour, in cents.
+var mixedPrices = map[string]int64{"NVIDIA H100 80GB HBM3": 390, "3g.40gb": 165, "2g.20gb": 110, "1g.10gb": 55,
+	"NVIDIA A100-SXM4-40GB": 220, "NVIDIA L40S": 120, "NVIDIA L4": 25, "Tesla T4": 45}
+
 // wasteful is Mixed with the workloads of two teams, of which some do nothing for their money.
 func wasteful(s Scope) *World {
 	w := Mixed(s)
@@ -166,7 +171,9 @@ func wasteful(s Scope) *World {
 					if !ours || !strings.HasPrefix(pod.Name, "work-") {
 						continue
 					}
-					b := w.Workload(pod.Name, owner, "h100").Running(n.Name, 30*time.Hour, 18*time.Hour)
+					b := w.Workload(pod.Name, owner, "h100")
+					b.Size.PricePerHour.Minor = mixedPrices[cmp.Or(cell.Profile, c.Model)]
+					b.Running(n.Name, 30*time.Hour, 18*time.Hour)
 					b.Observed.Pod = pod.Name
 					w.Add(b)
 					w.Used[string(b.ID)] = used(24*60, cell.Engine.Value)

@@ -43,6 +43,9 @@ func (w *Pages) adviceList(k page.Call) (page.View, error) {
 		Scopes: adviceScopes(k, scope), Saves: say.Money(r.Saves),
 		Smaller: say.Number(float64(ofKind(r.Advice, advice.Smaller))),
 		Larger:  say.Number(float64(ofKind(r.Advice, advice.Larger)))}
+	if more := adds(r.Advice); more.Minor > 0 {
+		m.Adds = say.S("advice.adds", "Money", say.Money(more))
+	}
 	back := page.AdvicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
 	for _, a := range r.Advice {
 		item := w.adviceItem(k, *a, back)
@@ -98,6 +101,20 @@ func (w *Pages) adviceWorkload(k page.Call, a *advice.Advice) *ui.StackModel {
 			k.Words.SizeTitle(a.Workload.Size)}, " · ")}
 }
 
+// adds is what the larger sizes would cost more in a month; nothing where that is in several currencies.
+func adds(list []*advice.Advice) (more usage.Money) {
+	for _, a := range list {
+		switch {
+		case a.Saves.Minor >= 0:
+		case more.Currency != "" && more.Currency != a.Saves.Currency:
+			return usage.Money{}
+		default:
+			more.Minor, more.Currency = more.Minor-a.Saves.Minor, a.Saves.Currency
+		}
+	}
+	return more
+}
+
 // adviceTitle is the advice in one line.
 func adviceTitle(say page.Words, a advice.Advice) string {
 	switch {
@@ -121,8 +138,12 @@ func (w *Pages) adviceItem(k page.Call, a advice.Advice, back string) adviceview
 		m.Kind = ui.StateModel{Kind: ui.Warning, Word: say.S("advice.tile_larger")}
 	}
 	m.Now, m.Proposed = adviceSides(say, a)
-	if a.Saves.Minor > 0 {
-		m.Saves = say.Money(a.Saves)
+	switch less := a.Saves; {
+	case less.Minor > 0:
+		m.Change = "−" + say.Money(less)
+	case less.Minor < 0:
+		less.Minor = -less.Minor
+		m.Change = "+" + say.Money(less)
 	}
 	if !used(a.Evidence) { // otherwise the readings say it
 		m.Lead = adviceLead(say, a)

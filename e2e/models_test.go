@@ -82,7 +82,7 @@ func TestBadModelsOverREST(t *testing.T) {
 func TestAModelInTheBrowser(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/start?tenant=vision&kind=endpoint&image=vllm&size=mig-1g.10gb")
-	p.reads("[data-test=model-fits]", "selected: MIG slice 10 GB (10 GiB)")
+	p.reads("[data-test=model-fits]", "MIG slice 10 GB selected")
 	p.fill("[name='model.name']", "Qwen/Qwen2.5-7B-Instruct")
 	p.do(p.at("[name='model.name']").Blur())
 	p.reads("[data-test=size-tile]:has(:checked)", "MIG slice 40 GB") // the size follows the model
@@ -94,8 +94,8 @@ func TestAModelInTheBrowser(t *testing.T) {
 	p.shot("too-large")
 	p.advanced()
 	p.selects("[name='model.quantization']", "fp8")
-	p.reads("[data-test=model-fits]", "The model needs about 8")
-	p.reads("[data-test=model-fits]", "selected: MIG slice 10 GB (10 GiB)")
+	p.reads("[data-test=model-fits]", "Needs about 8")
+	p.reads("[data-test=model-fits]", "MIG slice 10 GB selected")
 	p.fill("[name='replicas.max']", "2")
 	p.reads("[data-test=details]", "the owner may set up to 2")
 	p.reads("[data-test=summary]", "Starts now")

@@ -14,11 +14,12 @@ var byLabels = []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.M
 
 // Isolation is what a person may be told of a size: what the catalog says, unless some node that the size may run on
 // says less, or contradicts itself. Then it is unknown, for nobody can tell on which node a pod will land; it is never
-// better than what the catalog says. Nodes without any of the resource say nothing.
+// better than what the catalog says, and of a size without any there is nothing to doubt. Nodes without any of the
+// resource say nothing.
 func Isolation(s inventory.Snapshot, size catalog.Size) catalog.Isolation {
 	resource := size.Accelerator.Resource
-	if size.Isolation == catalog.IsolationUnknown || !strings.HasPrefix(resource, "nvidia.com/") ||
-		!slices.Contains(byLabels, size.Technology) {
+	if size.Isolation == catalog.IsolationUnknown || size.Isolation == catalog.IsolationNone ||
+		!strings.HasPrefix(resource, "nvidia.com/") || !slices.Contains(byLabels, size.Technology) {
 		return size.Isolation
 	}
 	for i := range s.Nodes {

@@ -46,6 +46,10 @@ func TestIsolationIsNeverBetterThanTheNodesSay(t *testing.T) {
 		"labels of an older version": {[]inventory.Node{bare}, whole, catalog.IsolationHard},
 		"the catalog promises less": {[]inventory.Node{card(nil)},
 			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationNone }), catalog.IsolationNone},
+		"nothing is promised, and the labels contradict themselves": {[]inventory.Node{card(map[string]string{
+			"nvidia.com/gpu.sharing-strategy": "time-slicing"})}, with(func(s *catalog.Size) {
+			s.Technology, s.Isolation = catalog.TimeSlicing, catalog.IsolationNone
+		}), catalog.IsolationNone},
 		"the catalog does not know": {[]inventory.Node{card(nil)},
 			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationUnknown }), catalog.IsolationUnknown},
 		"labels do not tell of claims": {[]inventory.Node{card(shared)},

@@ -34,6 +34,11 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := textOf(In(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
+	for _, name := range []string{"sweep-lr", "nb-anna-anna1"} {
+		if got := textOf(In(row(doc, name), "cost")); got != "–" {
+			t.Errorf("%s: want no cost of what has not started, got %q", name, got)
+		}
+	}
 	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}

@@ -169,7 +169,7 @@ func TestEventsAreInPlainWords(t *testing.T) {
 		t.Errorf("want both times told alike, and a warning as one: %s", textOf(first))
 	}
 	if last := rows.Last(); !strings.Contains(textOf(last), "RevisionKept") ||
-		textOf(part(doc, "event-words").Last()) != "Kept 2 revisions" {
+		textOf(part(doc, "event-words").Last()) != "Kept 2 revisions." {
 		t.Errorf("%s", textOf(last))
 	}
 	wantText(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK),

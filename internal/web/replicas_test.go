@@ -45,6 +45,11 @@ func TestReplicasOnThePage(t *testing.T) {
 	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
 		t.Errorf("want a way to the events, got %q", got)
 	}
+	if got := part(doc, "scaling-change"); got.Length() != 1 || got.AttrOr("href", "") != path+"/scaling" ||
+		In(part(doc, "workload-replicas"), "scaling-change").Length() != 0 {
+		t.Errorf("want how it scales in the menu of the page, beside no other button, got %d", got.Length())
+	}
+	wantText(t, doc, "workload-gpu", "Measured on ranker-0")
 	if got := part(doc, "replicas-change").AttrOr("href", ""); got != path+"/replicas" {
 		t.Fatalf("want a way to change it, got %q", got)
 	}

@@ -32,11 +32,13 @@ func TestARequestIsASentence(t *testing.T) {
 		t.Errorf("asking again begins with what was asked, got %s", again)
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
-	wantText(t, rejected, "request-verdict", "Carla Conti rejected it", "Try the 40 GB slice first")
-	wantText(t, rejected, "decided-by", "Carla Conti", "15 Nov 2026")
+	wantText(t, rejected, "request-verdict", "Carla Conti rejected it, 15 Nov 2026", "Try the 40 GB slice first")
 	wantAbsent(t, rejected, "approval-steps") // one person decided, which is said already
 	if In(part(rejected, "request-verdict"), "again").Length() != 1 {
 		t.Error("want the way on beside what was said")
+	}
+	if !part(rejected, "instead").HasClass("pf-m-primary") || part(rejected, "again").HasClass("pf-m-primary") {
+		t.Error("want what starts at once before what was rejected")
 	}
 	instead, _ := part(rejected, "instead").Attr("href")
 	if q, _ := url.Parse(instead); q.Path != "/start" || q.Query().Get("size") != "mig-3g.40gb" {
@@ -50,6 +52,8 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 	w := sceneWorld(t, "requests", "one, approved")
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
 	wantText(t, doc, "became", "Ended")
+	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it, 15 Nov 2026",
+		"For the deadline.")
 	again := part(doc, "again")
 	if href := again.AttrOr("href", ""); !strings.HasPrefix(href, "/start?") || !again.HasClass("pf-m-primary") {
 		t.Errorf("want it asked again first, got %q", href)

@@ -198,12 +198,12 @@ func TestAProposalSaysWhatItTakes(t *testing.T) {
 	whole := textOf(doc.Find("#advice li").FilterFunction(func(_ int, s *goquery.Selection) bool {
 		return strings.Contains(textOf(s), "Whole H100")
 	}))
-	for _, want := range []string{"Needs approval.", "1 of 2, 1 waiting"} {
+	for _, want := range []string{"needs approval", "1 of 2, 1 waiting"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("want %q, got %q", want, whole)
 		}
 	}
-	if slice := textOf(doc.Find("#advice li").First()); strings.Contains(slice, "Needs approval") {
+	if slice := textOf(doc.Find("#advice li").First()); strings.Contains(slice, "needs approval") {
 		t.Errorf("want nothing of an approval at what starts at once, got %q", slice)
 	}
 }

@@ -40,14 +40,14 @@ func chosen(doc *goquery.Document) string {
 func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
-	want := []string{"No GPU", "Up to 10 GB", "10 to 24 GB", "24 to 80 GB"}
+	want := []string{"No GPU", "10 GiB", "12 GiB", "40 to 80 GiB"}
 	titles := doc.Find("[data-test=size-tile] label")
 	if got := titles.Map(func(_ int, s *goquery.Selection) string { return textOf(s) }); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 available", "instant"},
-		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2, 1 waiting", "approval"},
+		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2 available, 1 waiting", "approval"},
 		"cpu":         {"CPU only", "2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
@@ -207,6 +207,38 @@ func TestOneScreenAsksForAReasonOnlyWhereSomebodyApproves(t *testing.T) {
 	}
 	for _, text := range []string{"MIG slice 10 GB", "8 h", "€4.40", "Starts now"} {
 		wantText(t, doc, "bar", text)
+	}
+}
+
+// leaseOf is the length of time that the form would send.
+func leaseOf(doc *goquery.Document) string {
+	if typed := doc.Find("input[name=lease]").AttrOr("value", ""); typed != "" {
+		return typed
+	}
+	return doc.Find("input[name=presetChosen]").AttrOr("value", "")
+}
+
+// TestOneLengthOfTimeIsChosenAtATime: a button and the field beside it both seemed to be chosen. The field is empty
+// while a button is, and what is typed there counts.
+func TestOneLengthOfTimeIsChosenAtATime(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for name, c := range map[string]struct {
+		values        []string
+		field, button string
+	}{
+		"a button":            {[]string{"lease", "", "preset", "4h"}, "", "4h"},
+		"as it was chosen":    {[]string{"lease", "", "presetChosen", "4h"}, "", "4h"},
+		"typed after that":    {[]string{"lease", "90m", "presetChosen", "4h"}, "90m", ""},
+		"typed like a button": {[]string{"lease", "4h"}, "", "4h"},
+	} {
+		doc := read(t, w.Post(webtest.Anna, "/start/form", form(c.values...)), http.StatusOK)
+		if got := doc.Find("input[name=lease]").AttrOr("value", ""); got != c.field {
+			t.Errorf("%s: want %q in the field, got %q", name, c.field, got)
+		}
+		if got := doc.Find("input[name=presetChosen]").AttrOr("value", ""); got != c.button {
+			t.Errorf("%s: want the button %q, got %q", name, c.button, got)
+		}
 	}
 }
 
@@ -401,7 +433,10 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 			if beside := textOf(doc.Find("#" + c.field + "-error")); !strings.Contains(beside, c.words) {
 				t.Errorf("want %q beside the field, got %q", c.words, beside)
 			}
-			for _, kept := range []string{"lease", "storage", "name"} {
+			if got := leaseOf(doc); got != c.form.Get("lease") {
+				t.Errorf("lease: want %q kept, got %q", c.form.Get("lease"), got)
+			}
+			for _, kept := range []string{"storage", "name"} {
 				if got, _ := doc.Find("input[name=" + kept + "]").Attr("value"); got != c.form.Get(kept) {
 					t.Errorf("%s: want %q kept, got %q", kept, c.form.Get(kept), got)
 				}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ func TestAnEndpointIsTriedOnItsPage(t *testing.T) {
 		t.Errorf("want Open to lead here, got %q", href)
 	}
 	wantAbsent(t, doc, "open", "base-url") // one is there, and its programs have the address
+	if got := part(doc, "to-keys").AttrOr("href", ""); !strings.HasSuffix(got, "#workload-keys") {
+		t.Errorf("want the way to the keys that programs need, got %q", got)
+	}
 	if action, _ := part(doc, "try-form").Attr("data-try"); action != path {
 		t.Errorf("want calls sent to %s, got %q", path, action)
 	}

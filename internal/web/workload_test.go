@@ -339,12 +339,54 @@ func TestWhatFailedCanBeStartedAgainWithChanges(t *testing.T) {
 func TestWhatIsStoppedSaysSinceWhen(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-old-notes"), http.StatusOK)
-	wantText(t, doc, "reason", "Stopped by Anna Albers.", "21 Nov 2026, 11:00")
+	wantText(t, doc, "reason", "Stopped by Anna Albers, 21 Nov 2026, 11:00")
 	wantText(t, doc, "price", "nothing while it is stopped")
 	wantAbsent(t, doc, "extensions", "volume") // the storage is what the stop left
 	wantText(t, doc, "kept-storage", "old-notes-home")
 	running := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	if part(running, "extensions").Length() != 1 || part(running, "volume").Length() != 1 {
 		t.Error("want both of what runs")
+	}
+}
+
+// TestWhatDoesNotRunSaysNothingOfASchedule: "it runs until it is stopped" stood on what had failed. The menu keeps the
+// way to one.
+func TestWhatDoesNotRunSaysNothingOfASchedule(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for _, at := range []string{"/workloads/w-vlm-test", "/workloads/w-old-notes"} {
+		doc := read(t, w.Get(webtest.Anna, at), http.StatusOK)
+		wantAbsent(t, doc, "workload-schedule")
+		if got := part(doc, "schedule-change").AttrOr("href", ""); got != at+"/schedule" {
+			t.Errorf("%s: want the way to a schedule in the menu, got %q", at, got)
+		}
+	}
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	wantText(t, doc, "workload-schedule", "No schedule")
+}
+
+// TestWhatFailedLeadsToItsLog: the notice says that the log tells why, on every tab but that of the log.
+func TestWhatFailedLeadsToItsLog(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	const at = "/workloads/w-vlm-test"
+	doc := read(t, w.Get(webtest.Anna, at+"/events"), http.StatusOK)
+	if got := part(doc, "to-logs").AttrOr("href", ""); got != at+"/logs" {
+		t.Errorf("want the log, got %q", got)
+	}
+	if part(doc, "stop").HasClass("pf-m-secondary") {
+		t.Error("want a stop that is quieter than that of what runs")
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, at+"/logs"), http.StatusOK), "to-logs")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK), "to-logs")
+}
+
+// TestAnExtensionIsOfferedOnce: the notice of a lease that ends offers it, so the head need not.
+func TestAnExtensionIsOfferedOnce(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat/events"), http.StatusOK), "extend")
+	if part(read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/events"), http.StatusOK), "extend").Length() != 1 {
+		t.Error("want it in the head of what does not end soon")
 	}
 }

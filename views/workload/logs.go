@@ -11,7 +11,8 @@ func eventsTable(ctx context.Context, m EventsModel) ui.TableModel {
 	t := ui.TableModel{ID: "cluster-events", Caption: say.S("workload.events_title"), Compact: true,
 		Columns: []ui.ColumnModel{
 			{Label: say.S("workload.events_last"), Width: "fit"}, {Label: say.S("workload.events_what"), Width: "wide"},
-			{Label: say.S("workload.events_object")}, {Label: say.S("workload.events_count"), Numeric: true},
+			{Label: say.S("workload.events_reason")}, {Label: say.S("workload.events_object")},
+			{Label: say.S("workload.events_count"), Numeric: true},
 			{Label: say.S("workload.events_first"), Width: "fit"},
 		}}
 	if len(m.Events) == 0 {

@@ -29,7 +29,7 @@ type ReplicasModel struct {
 	Short  string // why there are fewer than it needs; "" where there are enough
 	// how it scales by itself
 	Scaling       []ui.DefModel
-	ChangeScaling string // address of the question; "" for who may not
+	ChangeScaling string // address of the question; "" for who may not, and where Change stands in its place
 	// KEDA is how many replicas KEDA may set now; 0 where it does not scale it. KEDATrouble is KEDA's own words where it
 	// cannot.
 	KEDA        int
@@ -166,9 +166,6 @@ func changeReplicas(ctx context.Context, m ReplicasModel) (actions []ui.ActionMo
 				Small: true, Test: a.test}})
 		}
 	}
-	if len(actions) > 1 { // how it scales is changed less often
-		actions[1].Link.Kind = ui.LinkLike
-	}
 	return actions
 }
 
@@ -236,7 +233,7 @@ func ScalingPage(m ScalingModel) templ.Component {
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("scaling.lead", "Least", m.Least, "LeastPrice", m.LeastPrice, "Most", m.Most, "MostPrice",
 				m.MostPrice, "Used", m.Used, "Limit", m.Limit, "Size", m.Size))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 114, Col: 66}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `workload/replicas.templ`, Line: 111, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

@@ -150,6 +150,9 @@ func (w *Blocks) startsInstead(k page.Call, spec request.Spec, replaces string) 
 		q.Set("replaces", replaces)
 	}
 	less := weaker(k.Words, instead)
+	if less != "" {
+		less = k.Words.SizeTitle(instead.Offer.Size) + ": " + less
+	}
 	if q.Has("replaces") {
 		less = strings.TrimPrefix(less+" · "+k.Words.S("forecast.replaces"), " · ")
 	}

@@ -120,6 +120,9 @@ func ReadStartForm(v url.Values) StartForm {
 		Cluster: v.Get("cluster"), Last: v.Get("last"), All: v.Get("all") != "" && v.Get("fewer") == "",
 		Manifest: v.Get("manifest") != "",
 	}
+	if f.Lease == "" { // the field for another one is empty while a preset is chosen
+		f.Lease = v.Get("presetChosen")
+	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
 
 // sizeClass groups sizes by the GPU memory that one gets; how a card is shared does not count.
@@ -25,20 +26,55 @@ const (
 // sizeClasses is the order on the page.
 var sizeClasses = []sizeClass{classCPU, class10, class24, class80, classLarge, classOther}
 
-// classBounds are the largest memory of a class, in GiB, ascending.
-var classBounds = []struct {
+type classBound struct {
 	most  float64
 	class sizeClass
-}{{10, class10}, {24, class24}, {80, class80}}
+}
 
-// SizeClasses are the classes of some sizes, as the page orders them.
-func SizeClasses(sizes []catalog.Size) (classes []string) {
+// classBounds are the largest memory of a class, in GiB, ascending.
+var classBounds = []classBound{{10, class10}, {24, class24}, {80, class80}}
+
+// MemoryClass is a class with the least and the most GPU memory, in GiB, that its sizes have.
+type MemoryClass struct {
+	Class       sizeClass
+	Least, Most float64
+}
+
+// MemoryClasses are the classes of some sizes, as the page orders them.
+func MemoryClasses(sizes []catalog.Size) (classes []MemoryClass) {
 	for _, class := range sizeClasses {
-		if slices.ContainsFunc(sizes, func(s catalog.Size) bool { return classOf(s) == class }) {
-			classes = append(classes, string(class))
+		if m, ok := memoryOf(class, sizes); ok {
+			classes = append(classes, m)
 		}
 	}
 	return classes
+}
+
+func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool) {
+	m.Class = class
+	for _, s := range sizes {
+		if classOf(s) != class {
+			continue
+		}
+		gib := s.Accelerator.MemoryGiB
+		if !found || gib < m.Least {
+			m.Least = gib
+		}
+		m.Most, found = max(m.Most, gib), true
+	}
+	return m, found
+}
+
+// Title says how much memory the sizes have. Several GPUs have it each, so that the number would say less than the
+// name of the class.
+func (m MemoryClass) Title(say page.Words) string {
+	switch {
+	case !slices.ContainsFunc(classBounds, func(b classBound) bool { return b.class == m.Class }):
+		return say.S("start.class." + string(m.Class))
+	case m.Least == m.Most:
+		return say.GiB(m.Most)
+	}
+	return say.S("start.class_memory", "Least", say.Number(m.Least), "Most", say.GiB(m.Most))
 }
 
 // SizeClass is the class of a size: "cpu", "10", "24", "80", "large" or "other".
@@ -64,7 +100,7 @@ func classOf(s catalog.Size) sizeClass {
 
 // SizeTile is one class of sizes with the size that stands for it.
 type SizeTile struct {
-	Class sizeClass
+	MemoryClass
 	Offer request.Offer
 	Sizes int
 	// From is the lowest price per hour of the sizes that can be requested; of all where none can.
@@ -72,7 +108,7 @@ type SizeTile struct {
 }
 
 // TilesOf groups what is offered by class. A tile stands for the chosen size where that is one of its class, else for
-// the last used where it can be requested, else for the best match. Sizes of unknown memory have a tile only where the
+// the last used where it starts at once, else for the best match. Sizes of unknown memory have a tile only where the
 // chosen size is one of them, or nothing else is offered: five tiles are enough to choose from.
 func TilesOf(offers []request.Offer, chosen, last string) []SizeTile {
 	byClass := map[sizeClass][]request.Offer{}
@@ -86,7 +122,12 @@ func TilesOf(offers []request.Offer, chosen, last string) []SizeTile {
 		if len(list) == 0 || class == classOther && len(tiles) > 0 && OfferNamed(list, chosen).Size.Name == "" {
 			continue
 		}
-		tiles = append(tiles, SizeTile{Class: class, Offer: bestOf(list, chosen, last), Sizes: len(list),
+		sizes := make([]catalog.Size, len(list))
+		for i, o := range list {
+			sizes[i] = o.Size
+		}
+		memory, _ := memoryOf(class, sizes)
+		tiles = append(tiles, SizeTile{MemoryClass: memory, Offer: bestOf(list, chosen, last), Sizes: len(list),
 			From: lowestPrice(list)})
 	}
 	return tiles
@@ -99,7 +140,7 @@ func bestOf(list []request.Offer, chosen, last string) request.Offer {
 			return o
 		}
 	}
-	if o := OfferNamed(list, last); o.Size.Name != "" && canRequest(o) {
+	if o := OfferNamed(list, last); o.Size.Name != "" && canRequest(o) && o.StartsNow() {
 		return o
 	}
 	return slices.MinFunc(list, betterMatch)

@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
 
 // offerOf is a slice that starts now.
@@ -70,6 +71,8 @@ func TestSizesAreGroupedByTheMemoryThatOneGets(t *testing.T) {
 			want: "10:asks(4)"},
 		"the last used stands for its class": {offers: []request.Offer{offerOf("cheap", 10, 50), offerOf("last", 10, 60)},
 			last: "last", want: "10:last(2)"},
+		"but not where it waits and another one does not": {offers: []request.Offer{offerOf("cheap", 80, 50),
+			offerOf("last", 80, 60, asksFirst)}, last: "last", want: "80:cheap(2)"},
 		"but not where it cannot be requested": {offers: []request.Offer{offerOf("cheap", 10, 50),
 			offerOf("last", 10, 60, noQuota)}, last: "last", want: "10:cheap(2)"},
 		"what is chosen stands for its class, though it be refused": {offers: []request.Offer{offerOf("cheap", 10, 50),
@@ -95,6 +98,21 @@ func TestSizesAreGroupedByTheMemoryThatOneGets(t *testing.T) {
 				t.Errorf("want %q, got %q", c.want, got)
 			}
 		})
+	}
+}
+
+// TestATileIsTitledByTheMemoryThatItsSizesHave: "10 to 24 GB" stood over a size of 12 GB, which is too small for who
+// needs 20.
+func TestATileIsTitledByTheMemoryThatItsSizesHave(t *testing.T) {
+	tiles := TilesOf([]request.Offer{offerOf("cpu", 0, 6), offerOf("small", 4.5, 50), offerOf("ten", 10, 55),
+		offerOf("vgpu", 12, 45), offerOf("slice", 40, 165), offerOf("whole", 80, 390), offerOf("h200", 141, 500)}, "", "")
+	var got []string
+	for _, tile := range tiles {
+		got = append(got, tile.Title(page.Words{Localizer: i18n.MustLoad().For("en")}))
+	}
+	want := []string{"CPU only", "4.5 to 10 GiB", "12 GiB", "40 to 80 GiB", "Larger or several GPUs"}
+	if !slices.Equal(got, want) {
+		t.Errorf("want %q, got %q", want, got)
 	}
 }
 

@@ -73,6 +73,9 @@ func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Mon
 		Lease: LeaseModel(say, item),
 		Cost:  say.Money(cost), Price: say.MoneyPerHour(item.Size.PricePerHour),
 	}
+	if item.State == workload.Queued && cost.Minor == 0 { // as of a request that waits
+		row.Cost = "–"
+	}
 	if item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed {
 		row.State.Detail, _ = FirstSentence(row.State.Detail) // what to do about it stands on its page
 	}

@@ -194,9 +194,14 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
 	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
-		m.Steps, m.Decided = nil, decidedModel(k.Words, r)
+		m.Steps = nil
+		m.Verdict.Title = strings.TrimRight(m.Verdict.Title, ".。") + ", " + k.Words.At(r.DecidedAt).Exact + "."
 	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
+	if m.Became != nil && m.Became.Ended { // which matters more than who approved it
+		m.Verdict.Kind, m.Verdict.Body = ui.Info, strings.TrimSpace(m.Verdict.Title+" "+m.Verdict.Body)
+		m.Verdict.Title = k.Words.S("requests.ended", "Cost", m.Became.Cost)
+	}
 	if r.State == request.Pending && identity.Can(k.Actor, identity.WithdrawRequest, r.Resource()) {
 		m.Withdraw = path + "/withdraw"
 	}
@@ -222,14 +227,6 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	return m
 }
 
-func decidedModel(say page.Words, r request.Request) *requests.DecidedModel {
-	m := &requests.DecidedModel{Verb: requests.Approve, Name: r.Decision.ByName, At: say.At(r.DecidedAt)}
-	if r.State == request.Rejected {
-		m.Verb = requests.Reject
-	}
-	return m
-}
-
 // became is the workload that came of a request; nil for none, and for who may not see it.
 func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	if r.State != request.Approved || r.Workload == "" {
@@ -239,7 +236,12 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	if err != nil {
 		return nil
 	}
-	return &requests.BecameModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID)},
+	costs, err := w.Workloads.Costs(k.Ctx, item)
+	if err != nil {
+		return nil
+	}
+	return &requests.BecameModel{Cost: k.Words.Money(costs[item.ID]),
+		Name:  ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID)},
 		State: blocks.StateModel(k.Words, item), Ended: item.State == workload.Ended || item.Over()}
 }
 

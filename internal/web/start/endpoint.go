@@ -120,8 +120,7 @@ func fitModel(say page.Words, form blocks.StartForm, usual string, f *request.Mo
 		say.GiB(f.RoomGiB))}
 	switch {
 	case f.Fits() && f.Smallest.Name == form.Size:
-		m.Words = say.S("start.model_chosen", "Model", model, "Need", need, "Size", say.SizeTitle(f.Smallest), "Room",
-			say.GiB(f.RoomGiB))
+		m.Words = say.S("start.model_chosen", "Need", need, "Size", say.SizeTitle(f.Smallest))
 	case f.Fits():
 	case f.Smallest.Name == "":
 		m.Kind, m.Words = ui.Warning, say.S("start.model_fits_nowhere", "Model", model, "Need", need)

@@ -36,7 +36,7 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 
 func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
 	say, o := k.Words, t.Offer
-	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: say.S("start.class." + string(t.Class)),
+	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: t.Title(say),
 		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size),
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
@@ -71,7 +71,7 @@ func tileFree(say page.Words, o request.Offer) start.FreeModel {
 	if o.Fit.Known && o.Fit.Total > 0 {
 		m.Words = say.S("start.available", "Free", o.Fit.Free, "Total", o.Fit.Total)
 		if o.Fit.Free > 0 && o.Fit.Free <= o.QueueDepth {
-			m.Words = say.S("start.available_waiting", "Free", o.Fit.Free, "Total", o.Fit.Total, "Count", o.QueueDepth)
+			m.Words = say.S("start.available_but_waiting", "Free", o.Fit.Free, "Total", o.Fit.Total, "Count", o.QueueDepth)
 		}
 	}
 	return m
@@ -79,7 +79,7 @@ func tileFree(say page.Words, o request.Offer) start.FreeModel {
 
 func instantOr(say page.Words, o request.Offer) ui.StateModel {
 	if o.Verdict.Outcome == policy.Approve {
-		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval")}
+		return ui.StateModel{Kind: ui.Waiting, Icon: "user", Word: say.S("start.needs_approval")}
 	}
 	if o.Fit.Known && o.Fit.Free == 0 {
 		return ui.StateModel{Kind: ui.OK, Word: say.S("start.no_approval")}
@@ -144,8 +144,8 @@ func memories(say page.Words, offers []request.Offer) (list []ui.OptionModel) {
 	for i, o := range offers {
 		sizes[i] = o.Size
 	}
-	for _, class := range blocks.SizeClasses(sizes) {
-		list = append(list, ui.OptionModel{Value: class, Label: say.S("start.class." + class)})
+	for _, class := range blocks.MemoryClasses(sizes) {
+		list = append(list, ui.OptionModel{Value: string(class.Class), Label: class.Title(say)})
 	}
 	return list
 }
@@ -252,8 +252,7 @@ func freeModel(say page.Words, o request.Offer) start.FreeModel {
 func needs(say page.Words, o request.Offer) ui.StateModel {
 	switch {
 	case o.Verdict.Outcome == policy.Approve:
-		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By",
-			o.Verdict.Who())}
+		return ui.StateModel{Kind: ui.Waiting, Icon: "user", Word: say.S("start.needs_by", "By", o.Verdict.Who())}
 	case o.Seats != nil:
 		if !o.Seats.Has(o.AdditionalSeats) {
 			return ui.StateModel{Kind: ui.Warning, Word: say.S("start.needs_seat"), Detail: blocks.SeatsFree(say, *o.Seats)}

@@ -31,7 +31,7 @@ type SizingForm struct {
 
 func readSizingForm(v url.Values) SizingForm {
 	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"),
-		Lease:    v.Get("lease"),
+		Lease:    page.OrElse(v.Get("lease"), v.Get("presetChosen")), // of the start form
 		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
 		Latency: v.Get("latency"), Platform: v.Get("platform")}
 }
@@ -208,12 +208,12 @@ func (w *Pages) proposalModel(say page.Words, p sizing.Proposal, kept blocks.Sta
 	form SizingForm) views.ProposalModel {
 	s := p.Offer.Size
 	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit, QueueDepth: p.Offer.Ahead})
-	if p.Offer.Approve && p.Offer.Problem.IsZero() {
-		free.Detail = strings.TrimSpace(say.S("sizing.approval") + " " + free.Detail)
-	}
 	m := views.ProposalModel{Name: s.Name, Size: blocks.SizeModel(say, s), Free: ui.StateModel{Kind: free.Kind,
 		Word: freeWords(say, free), Detail: free.Detail}, Price: say.MoneyPerHour(s.PricePerHour),
 		Reasons: sayAll(say, p.Reasons), Beware: sayAll(say, p.Beware)}
+	if p.Offer.Approve && p.Offer.Problem.IsZero() {
+		m.Needs = &ui.StateModel{Kind: ui.Waiting, Icon: "user", Word: say.S("sizing.approval")}
+	}
 	m.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
 	if !p.Offer.Problem.IsZero() {
 		m.Why = say.Text(p.Offer.Problem)

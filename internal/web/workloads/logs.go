@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -276,6 +278,15 @@ func (w *Pages) logTail(k page.Call, s details) (tail *workloadview.LogTailModel
 		All: page.WorkloadPath(s.ID) + "/logs"}, cause
 }
 
+// fullSentence ends like the others where a controller's own words do not.
+func fullSentence(words string) string {
+	last, _ := utf8.DecodeLastRuneInString(words)
+	if unicode.IsLetter(last) || unicode.IsDigit(last) {
+		words += "."
+	}
+	return page.UpperFirst(words)
+}
+
 // workloadEvents answers: what did the cluster say of it.
 func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
 	s, err := w.details(k)
@@ -295,7 +306,7 @@ func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
 			words = k.Words.Text(e.Words)
 		}
 		m.Events = append(m.Events, workloadview.ClusterEventModel{Last: k.Words.Ago(e.Last), First: k.Words.Ago(e.First),
-			Warning: e.Warning, Words: page.UpperFirst(words), Reason: e.Reason, Message: e.Message,
+			Warning: e.Warning, Words: fullSentence(words), Reason: e.Reason, Message: e.Message,
 			Object: e.Kind + " " + e.Name, Count: k.Words.Number(float64(e.Count))})
 	}
 	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Events: m}), nil

@@ -42,7 +42,7 @@ func replicasModel(say page.Words, s details) workloadview.ReplicasModel {
 	if s.mayChange && s.CanScale() && !r.Scaling.Automatic() {
 		m.Change = page.WorkloadPath(s.ID) + "/replicas"
 	}
-	if s.mayChange && s.CanDelete() {
+	if s.mayChange && s.CanDelete() && m.Change == "" { // else the menu of the page leads there
 		m.ChangeScaling = page.WorkloadPath(s.ID) + "/scaling"
 	}
 	return m

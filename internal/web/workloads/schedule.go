@@ -20,7 +20,7 @@ const calendarPath = "/calendar.ics"
 // scheduleModel is when the clock stops and starts a workload.
 func (w *Pages) scheduleModel(say page.Words, s details, mine bool) workloadview.ScheduleModel {
 	m := workloadview.ScheduleModel{ID: "workload-schedule",
-		Hidden: s.IsJob() || s.State == workload.Ended || s.Desired == workload.WantDeleted}
+		Hidden: s.IsJob() || s.State == workload.Ended || s.Desired == workload.WantDeleted || w.withoutSchedule(s)}
 	p, path := w.Workloads.PlanOf(s.Workload), page.WorkloadPath(s.ID)+"/schedule"
 	if s.mayChange {
 		m.Change = path
@@ -60,6 +60,13 @@ func (w *Pages) scheduleModel(say page.Words, s details, mine bool) workloadview
 		m.Skip = path + "/skip"
 	}
 	return m
+}
+
+// withoutSchedule reports whether something that could have a schedule has none and does not run: there is nothing to
+// say of it then.
+func (w *Pages) withoutSchedule(s details) bool {
+	return !s.IsJob() && (s.State == workload.Failed || s.State == workload.Stopped) &&
+		s.Desired != workload.WantDeleted && w.Workloads.PlanOf(s.Workload).Hours == nil
 }
 
 // scheduleAsk is the page with the form for the hours.

@@ -41,6 +41,13 @@ func (w *Pages) workloadTryIt(k page.Call) (page.View, error) {
 			m.Calls = callsOf(callsAddress(s.Workload, address))
 		}
 	}
+	keys, err := w.keysModel(k, s)
+	if err != nil {
+		return page.View{}, err
+	}
+	if keys != nil {
+		m.Keys = page.WorkloadPath(s.ID) + "#workload-keys"
+	}
 	v := w.workloadView(k, s, workloadview.Try, workloadview.PageModel{Try: m})
 	v.Parts = append(v.Parts, page.Part{ID: m.State.ID,
 		Draw: func(page.Words) templ.Component { return workloadview.TryState(m.State) }})

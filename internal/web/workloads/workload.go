@@ -69,6 +69,10 @@ func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m wor
 			m.Head.Actions.Open = ""
 		}
 	}
+	if s.State == workload.Failed && tab != workloadview.Logs &&
+		identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
+		m.Head.Logs = page.WorkloadPath(s.ID) + "/logs"
+	}
 	m.Dialogs = w.workloadDialogs(k, s)
 	v := page.View{Title: s.Name, Nav: "/", Wide: true, Tour: page.TourWorkload, Body: workloadview.Page(m),
 		AsOf: s.Observed.At,
@@ -269,6 +273,9 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 	if !s.stoppedAt.IsZero() {
 		at := say.At(s.stoppedAt)
 		m.Since = &at
+		if _, more := blocks.FirstSentence(m.Reason); more == "" { // one sentence with the time
+			m.Reason = strings.TrimRight(m.Reason, ".。") + ","
+		}
 	}
 	m.Ending, m.Concern = w.EndingModel(k, s.Workload), w.concernModel(k, s.Workload)
 	m.Edits, m.Waits = editsModel(say, s.Workload), w.waitsModel(k, s.Workload)
@@ -276,6 +283,9 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		m.Ending.Items = warningItems(say, s, notify.Lease)
 	}
 	m.Actions, m.Base = w.headActions(k, s, m.Waits != nil), w.baseURL(k, s)
+	if m.Ending != nil && m.Ending.More != "" {
+		m.Actions.Extend = "" // the notice below offers it
+	}
 	if s.Size.Devices() > 0 {
 		m.Actions.Embed = page.EmbedPath(embed.Workload, string(s.ID))
 	}
@@ -337,6 +347,12 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 	}
 	if s.CanDelete() {
 		m.Delete = path + "/delete"
+	}
+	if w.withoutSchedule(s) {
+		m.Schedule = path + "/schedule"
+	}
+	if r := replicasModel(k.Words, s); r.Change != "" {
+		m.Scaling = path + "/scaling"
 	}
 	return m
 }
@@ -464,6 +480,9 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		m.Devices = append(m.Devices, blocks.DeviceModel(say, d))
 	}
 	m.Replicas = w.ReplicaRows(say, item)
+	if len(m.Replicas) > 0 && len(m.Devices) > 0 {
+		m.Lead = say.S("workload.gpu_of_replica", "Pod", item.Observed.Pod)
+	}
 	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	if blocks.AnyKnown(points) {
 		m.History = hourChart(say, points, blocks.MeanEngine(now))

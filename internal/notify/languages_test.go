@@ -247,7 +247,8 @@ var (
 		"EUR", "Portal", "API", "Git", "KServe", "JobSet", "LeaderWorkerSet", "KEDA", "ScaledObject", "Kueue",
 		"Kuadrant", "InferenceService",
 		"Gateway",
-		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI"}
+		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI", "CUDA", "Python", "VISIBLE",
+		"DEVICES"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.

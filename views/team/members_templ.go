@@ -219,7 +219,7 @@ func Members(m MembersModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardModel{Lead: ui.L(ctx).S("team.members_lead"), Fill: true,
+			templ_7745c5c3_Err = ui.Card(ui.CardModel{Title: ui.L(ctx).S("team.members"), Lead: ui.L(ctx).S("team.members_lead"), Fill: true,
 				Actions: addAction(ctx, m.Manage), Test: "members"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -717,7 +717,7 @@ func tokens(m ManageModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: t.Token.Name, Detail: t.Token.ID, Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.Stack(ui.StackModel{Title: t.Token.Name, Detail: t.Token.ID + "_…", Icon: "key"}).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}

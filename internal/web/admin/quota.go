@@ -95,7 +95,7 @@ func (w *Pages) quotaModel(k page.Call, f tenantForm, problems []fault.Field) (t
 		limit := e.QuotaOf(name)
 		l := tenants.LimitModel{Name: name, Title: title, Code: name, Used: held[name].Used, Limit: limit,
 			Value: f.quota.limits[name], Error: page.WrongIn(say, problems, tenant.QuotaField+name), Held: !f.New,
-			From: limitSource(say, e, name), Overrides: overrides(e, name)}
+			From: limitSource(say, e, name), Overrides: overrides(e, name), Configured: asConfigured(e, name)}
 		if _, cluster := tenant.ParseQuotaKey(name); cluster != "" { // without an entry there is no limit there
 			_, l.Held = held[name]
 			if _, listed := e.Quota[name]; !listed {
@@ -182,12 +182,12 @@ func overrides(e tenant.Entry, size string) bool {
 
 // limitSource says where the limit that counts comes from, and what it is where the field beside it is empty.
 func limitSource(say page.Words, e tenant.Entry, size string) string {
-	configured, there := configuredLimit(e, size)
+	configured, _ := configuredLimit(e, size)
 	_, listed := e.Quota[size]
 	switch {
 	case overrides(e, size):
 		return say.S("tenants.limit_over", "Limit", limitWords(say, configured))
-	case listed && there:
+	case asConfigured(e, size):
 		return say.S("tenants.limit_config")
 	case listed:
 		return say.S("tenants.limit_here")
@@ -195,6 +195,13 @@ func limitSource(say page.Words, e tenant.Entry, size string) string {
 		return say.S("tenants.limit_none")
 	}
 	return say.S("tenants.limit_rest", "Limit", limitWords(say, e.QuotaOf(size)))
+}
+
+// asConfigured reports whether a team has the limit of the configuration file.
+func asConfigured(e tenant.Entry, size string) bool {
+	_, there := configuredLimit(e, size)
+	_, listed := e.Quota[size]
+	return listed && there && !overrides(e, size)
 }
 
 // limitWords is a limit, and that none is allowed where it is zero.

@@ -27,9 +27,9 @@ type source struct {
 }
 
 func (w *Pages) sources() []source {
-	return []source{{kind: search.Action, find: w.actions, listed: true},
-		{kind: search.Place, find: w.places, listed: true},
-		{kind: search.Workload, find: w.workloads, stored: true}, {kind: search.Request, find: w.requests, stored: true},
+	return []source{{kind: search.Workload, find: w.workloads, stored: true},
+		{kind: search.Request, find: w.requests, stored: true},
+		{kind: search.Action, find: w.actions, listed: true}, {kind: search.Place, find: w.places, listed: true},
 		{kind: search.Size, find: w.sizes}, {kind: search.Node, find: w.nodes}, {kind: search.Team, find: w.teams},
 		{kind: search.Person, find: w.people, stored: true}, {kind: search.Document, find: w.documents}}
 }
@@ -90,7 +90,7 @@ func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
 		for _, item := range items {
 			if !seen[item.ID] {
 				seen[item.ID] = true
-				hits = append(hits, hit{workloadHit(k.Words, item), max(1, q.score(item.Name))})
+				hits = append(hits, hit{workloadHit(k.Words, item), q.named(item.Name, item.OwnerName)})
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (w *Pages) requests(k page.Call, q query, most int) ([]hit, error) {
 		for _, r := range items {
 			if !seen[r.ID] {
 				seen[r.ID] = true
-				hits = append(hits, hit{requestHit(k.Words, r), max(1, q.score(r.Spec.Name))})
+				hits = append(hits, hit{requestHit(k.Words, r), q.named(r.Spec.Name, r.AskerName)})
 			}
 		}
 	}

@@ -66,6 +66,12 @@ func (q query) score(title string, also ...string) int {
 	return q.scoreLower(strings.ToLower(title), strings.ToLower(strings.Join(also, "\n")))
 }
 
+// named is how well the name of something that was found answers, or the name of whose it is: that counts as a word of
+// it. It is found by its id otherwise.
+func (q query) named(name, owner string) int {
+	return max(foundElsewhere, q.score(name), min(q.score(owner), beginsWord))
+}
+
 // scoreLower is score of what is in lower case already.
 func (q query) scoreLower(title, rest string) int {
 	sum := 0

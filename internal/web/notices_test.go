@@ -28,11 +28,12 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
-	wantText(t, doc, "channel-address", "anna@example.org")
+	wantText(t, read(t, webtest.Mailing(t).Get(webtest.Anna, "/account/notifications"), http.StatusOK), "channel-address",
+		"anna@example.org")
 	// what cannot reach a developer is not offered, and stays as it is
 	wantAbsent(t, doc, "notice-statement-mail", "notice-waiting-mail", "notice-budget-mail")
 	for _, kind := range []string{"statement", "waiting", "budget"} {
-		if got := doc.Find("#notices-form input[type=hidden][name=" + kind + "]").AttrOr("value", ""); got != "mail" {
+		if got := doc.Find("#notices-form input[type=hidden][name="+kind+"]").AttrOr("value", ""); got != "mail" {
 			t.Errorf("%s: want mail kept, got %q", kind, got)
 		}
 	}

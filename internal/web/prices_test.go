@@ -83,7 +83,7 @@ func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	row := part(doc, "price-effective-row").FilterFunction(func(_ int, s *goquery.Selection) bool {
 		return strings.Contains(textOf(s), "MIG slice 10 GB")
 	})
-	if got := textOf(row); !strings.Contains(got, "€9.00/h 23 Nov 2026, 12:00 UTC") {
+	if got := textOf(row); !strings.Contains(got, "€9.00/h from 23 Nov 2026, 12:00 UTC") {
 		t.Errorf("want what comes beside what holds, got %q", got)
 	}
 	address, _, _ := strings.Cut(In(row, "price-change").AttrOr("href", ""), "#")

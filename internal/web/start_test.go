@@ -141,7 +141,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	}
 	whole := doc.Find(`tr[data-size="h100"]`)
 	for name, want := range map[string]string{"free": "1 of 2, 1 waiting", "price": "€3.90/h",
-		"needs": "approval by: approver"} {
+		"needs": "by approver"} {
 		if got := textOf(In(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}

@@ -18,8 +18,8 @@ func newNotices(w *World, now func() time.Time) *notify.Service {
 		URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same, Mail: w.Mail})
 }
 
-// mailing is a site with a mail server.
-func mailing(s Scope) *World {
+// Mailing is a world with a mail server.
+func Mailing(s Scope) *World {
 	w := Busy(s)
 	w.Mail = &notify.MailServer{}
 	w.pages() // anew

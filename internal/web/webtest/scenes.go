@@ -468,7 +468,7 @@ var accountScenes = []Scene{
 	{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"},
 		"lasts": {"30d"}}},
 	{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
-	{"account", "notifications", Anna, mailing, "/account/notifications", nil},
+	{"account", "notifications", Anna, Mailing, "/account/notifications", nil},
 	{"account", "notifications of an owner", Dora, noticed, "/account/notifications", nil},
 	{"account", "messages", Dora, noticed, "/admin/notifications", nil},
 	{"account", "messages, none failed", Dora, Busy, "/admin/notifications?state=failed", nil},

@@ -36,7 +36,7 @@ type Finding struct {
 	Detail  []string  // names and messages as they were told
 	Cost    i18n.Text // zero: nothing
 	Mend    i18n.Text // zero: nothing is to be done
-	Value   string    // what is to be written into the configuration; "" where the mend says it all
+	Value   string    // what is to be written into the configuration, to copy; "" for nothing
 	// Optional: of a right that the portal can do without; Cost says what is lost.
 	Optional bool
 	Process  string // where it is so; "" in every process that looked
@@ -204,7 +204,8 @@ func (j *judge) provider(p Provider) {
 func (j *judge) discovered(p Provider) {
 	if p.Says != p.Issuer {
 		j.add(Finding{Check: "signin", State: Failed, Found: i18n.T("doctor.issuer", "Says", p.Says, "Issuer", p.Issuer),
-			Cost: i18n.T("doctor.signin_cost"), Mend: i18n.T("doctor.issuer_mend"), Value: p.Says})
+			Cost: i18n.T("doctor.signin_cost"), Mend: i18n.T("doctor.issuer_mend", "Says", p.Says),
+			Value: p.Says})
 	} else {
 		j.ok("signin", "", i18n.Literal(p.Says))
 	}

@@ -239,7 +239,7 @@ func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, n
 var (
 	latin     = regexp.MustCompile(`[A-Za-z]+`)
 	key       = regexp.MustCompile(`[a-z]+\.[a-z]+`)
-	command   = regexp.MustCompile(`portal rbac( --tenant)?`) // as it is typed
+	command   = regexp.MustCompile(`portal rbac( --tenant)?|CUDA_VISIBLE_DEVICES`) // as it is typed
 	functions = regexp.MustCompile(`\b(the|is|are|it|this|that|and|with|of|its|your)\b`)
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
@@ -247,8 +247,7 @@ var (
 		"EUR", "Portal", "API", "Git", "KServe", "JobSet", "LeaderWorkerSet", "KEDA", "ScaledObject", "Kueue",
 		"Kuadrant", "InferenceService",
 		"Gateway",
-		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI", "CUDA", "Python", "VISIBLE",
-		"DEVICES"}
+		"ClusterStorageContainer", "Inference", "Extension", "Envoy", "AI", "CUDA", "Python"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.

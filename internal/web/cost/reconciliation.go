@@ -150,7 +150,7 @@ func wholePercents(parts []int64) []int {
 	}
 	lost := func(i int) float64 { return 100*float64(parts[i])/float64(sum) - float64(percents[i]) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lost(b), lost(a)) })
-	for _, i := range order[:min(left, len(order))] {
+	for _, i := range order[:max(0, min(left, len(order)))] {
 		percents[i]++
 	}
 	return percents

@@ -195,7 +195,8 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
 	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
 		m.Steps = nil
-		m.Verdict.Title = strings.TrimRight(m.Verdict.Title, ".。") + ", " + k.Words.At(r.DecidedAt).Exact + "."
+		m.Verdict.Body = strings.TrimSpace(k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact) + " " +
+			m.Verdict.Body)
 	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if m.Became != nil && m.Became.Ended { // which matters more than who approved it

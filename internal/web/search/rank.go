@@ -91,8 +91,8 @@ func (q query) scoreLower(title, rest string) int {
 	return sum
 }
 
-// place says where a word stands in a title. One or two letters inside another word are no answer: "an" means no
-// demand.
+// place says where a word stands in a title. One or two letters inside another word are no answer: "an" does not ask
+// for "demand".
 func place(title, word string) int {
 	best := 0
 	inside := foundInside

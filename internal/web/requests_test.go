@@ -32,7 +32,8 @@ func TestARequestIsASentence(t *testing.T) {
 		t.Errorf("asking again begins with what was asked, got %s", again)
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
-	wantText(t, rejected, "request-verdict", "Carla Conti rejected it.", "Decided on 15 Nov 2026", "Try the 40 GB slice first")
+	wantText(t, rejected, "request-verdict", "Carla Conti rejected it.",
+		"Decided on 15 Nov 2026", "Try the 40 GB slice first")
 	wantAbsent(t, rejected, "approval-steps") // one person decided, which is said already
 	if In(part(rejected, "request-verdict"), "again").Length() != 1 {
 		t.Error("want the way on beside what was said")
@@ -52,7 +53,8 @@ func TestWhatHasEndedIsRequestedAgain(t *testing.T) {
 	w := sceneWorld(t, "requests", "one, approved")
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna2"), http.StatusOK)
 	wantText(t, doc, "became", "Ended")
-	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it.", "Decided on 15 Nov 2026",
+	wantText(t, doc, "request-verdict", "The workload has ended; it cost €", "Carla Conti approved it.",
+		"Decided on 15 Nov 2026",
 		"For the deadline.")
 	again := part(doc, "again")
 	if href := again.AttrOr("href", ""); !strings.HasPrefix(href, "/start?") || !again.HasClass("pf-m-primary") {

@@ -349,6 +349,20 @@ func TestWhatIsStoppedSaysSinceWhen(t *testing.T) {
 	}
 }
 
+// TestAnEndedLeaseIsExtendedFirst: what is stopped because its lease ended cannot start, and offers more time instead.
+func TestAnEndedLeaseIsExtendedFirst(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	item := w.Work("w-old-notes")
+	item.Lease.Until = w.Clock.Add(-time.Minute)
+	w.PutWork(item)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-old-notes"), http.StatusOK)
+	wantAbsent(t, doc, "resume")
+	if part(doc, "extensions").Find("[data-test^=extend-]").Length() == 0 || part(doc, "extend").Length() != 1 {
+		t.Error("want it to offer a longer lease")
+	}
+}
+
 // TestWhatDoesNotRunSaysNothingOfASchedule: "it runs until it is stopped" stood on what had failed. The menu keeps the
 // way to one.
 func TestWhatDoesNotRunSaysNothingOfASchedule(t *testing.T) {

@@ -104,15 +104,15 @@ func Page(m PageModel) templ.Component {
 
 func withRepeat(ctx context.Context, m PageModel) ui.HeaderModel {
 	if m.Repeat != nil {
-		m.Header.Actions = []ui.ActionModel{{Post: oneClick(*m.Repeat, "repeat", ui.L(ctx).S("home.repeat", "Size",
+		m.Header.Actions = []ui.ActionModel{{Post: oneClick(*m.Repeat, "repeat", "reload", ui.L(ctx).S("home.repeat", "Size",
 			m.Repeat.Size, "Duration", m.Repeat.Duration))}}
 	}
 	return m.Header
 }
 
-func oneClick(m workload.OneClickModel, test, label string) *ui.PostButtonModel {
+func oneClick(m workload.OneClickModel, test, icon, label string) *ui.PostButtonModel {
 	return &ui.PostButtonModel{Action: "/start", Hidden: m.Hidden,
-		Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Icon: "bolt", Test: test}}
+		Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Icon: icon, Test: test}}
 }
 
 // AttentionModel is what wants a decision, the most urgent first.

@@ -183,8 +183,8 @@ func welcomeActions(ctx context.Context, m WelcomeModel) []ui.ActionModel {
 	actions := []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("home.step_size"), Href: "/start",
 		Kind: ui.Primary, Icon: "arrow-right", Test: "empty-start"}}}
 	if s := m.Smallest; s != nil {
-		actions = append(actions, ui.ActionModel{Post: oneClick(*s, "start-smallest", ui.L(ctx).S("home.start_size", "Size",
-			s.Size, "Price", s.Price))})
+		actions = append(actions, ui.ActionModel{Post: oneClick(*s, "start-smallest", "bolt",
+			ui.L(ctx).S("home.start_size", "Size", s.Size, "Price", s.Price))})
 	}
 	if m.Tour != "" {
 		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("tour.offer"), Href: m.Tour,

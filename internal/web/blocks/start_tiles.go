@@ -38,6 +38,7 @@ var classBounds = []classBound{{10, class10}, {24, class24}, {80, class80}}
 type MemoryClass struct {
 	Class       sizeClass
 	Least, Most float64
+	Several     bool // each of the sizes has several GPUs
 }
 
 // MemoryClasses are the classes of some sizes, as the page orders them.
@@ -51,7 +52,7 @@ func MemoryClasses(sizes []catalog.Size) (classes []MemoryClass) {
 }
 
 func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool) {
-	m.Class = class
+	m.Class, m.Several = class, true
 	for _, s := range sizes {
 		if classOf(s) != class {
 			continue
@@ -60,7 +61,7 @@ func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool)
 		if !found || gib < m.Least {
 			m.Least = gib
 		}
-		m.Most, found = max(m.Most, gib), true
+		m.Most, m.Several, found = max(m.Most, gib), m.Several && s.Devices() > 1, true
 	}
 	return m, found
 }
@@ -69,6 +70,8 @@ func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool)
 // name of the class.
 func (m MemoryClass) Title(say page.Words) string {
 	switch {
+	case m.Class == classLarge && m.Several:
+		return say.S("start.class.several")
 	case !slices.ContainsFunc(classBounds, func(b classBound) bool { return b.class == m.Class }):
 		return say.S("start.class." + string(m.Class))
 	case m.Least == m.Most:

@@ -100,11 +100,32 @@ func (s Scene) answer(w *World, lang, theme string) (*httptest.ResponseRecorder,
 	return answer, nil
 }
 
+// stage keeps the world of the scene that was shown last: a story is looked at in one language after another, and
+// most of its time goes into its world.
+type stage struct {
+	mu    sync.Mutex
+	shown [2]string // area and name
+	world *World
+	scope scope
+}
+
+func (g *stage) show(s Scene, lang, theme string) (*httptest.ResponseRecorder, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if shown := [2]string{s.Area, s.Name}; g.world == nil || s.Form != nil || g.shown != shown {
+		g.scope.end()
+		g.scope = nil
+		g.world, g.shown = s.World(&g.scope), shown
+	}
+	return s.answer(g.world, lang, theme)
+}
+
 func init() {
+	var g stage
 	for _, s := range Scenes() {
 		story.AddPage(s.Area, s.Name, func(setting story.Setting) templ.Component {
 			return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-				answer, err := s.Render(setting.Localizer.Lang(), setting.Theme)
+				answer, err := g.show(s, setting.Localizer.Lang(), setting.Theme)
 				if err != nil {
 					return err
 				}

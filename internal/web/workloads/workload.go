@@ -127,7 +127,9 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	}
 	leaseCard := func(say page.Words) workloadview.LeaseCardModel {
 		m := w.leaseCard(say, s.Workload, costs(say.Now)[s.ID], longer)
-		m.Extensions = extensions
+		if !s.CanStart() || s.Lease.Over(say.Now) { // what can start as it is needs no more time first
+			m.Extensions = extensions
+		}
 		return m
 	}
 	hours := func(say page.Words) workloadview.ScheduleModel {

@@ -108,7 +108,8 @@ func warnings(name string, most int) string {
 }
 
 // shareVariable says which share of the stories to run: "2/3" is the second of three. Each share has a world of its
-// own, so that shares may run beside each other; unset means all stories.
+// own, so that shares may run beside each other; unset means all stories. "2/3+500": the first share has 500 seconds
+// of other tests to run, and so fewer stories.
 const shareVariable = "STORIES"
 
 // long are the stories that take much longer than the others, in seconds on two cores that another share and the other
@@ -136,9 +137,9 @@ func deal(share string) error {
 	if share == "" {
 		return nil
 	}
-	var this, of int
-	if _, err := fmt.Sscanf(share, "%d/%d", &this, &of); err != nil || this < 1 || this > of {
-		return fmt.Errorf("%s=%q: want 1/2, for example", shareVariable, share)
+	var this, of, others int
+	if n, err := fmt.Sscanf(share, "%d/%d+%d", &this, &of, &others); err != nil && n < 2 || this < 1 || this > of {
+		return fmt.Errorf("%s=%q: want 1/2 or 1/2+500, for example", shareVariable, share)
 	}
 	listed, err := exec.Command(os.Args[0], "-test.list", "^Test").Output()
 	if err != nil {
@@ -153,6 +154,7 @@ func deal(share string) error {
 	slices.SortStableFunc(stories, func(a, b string) int { return cmp.Compare(long[b], long[a]) })
 	var mine []string
 	takes := make([]int, of) // seconds of each share
+	takes[0] = others
 	for _, story := range stories {
 		least := slices.Index(takes, slices.Min(takes))
 		if takes[least] += max(long[story], usual); least == this-1 {

@@ -38,7 +38,8 @@ var classBounds = []classBound{{10, class10}, {24, class24}, {80, class80}}
 type MemoryClass struct {
 	Class       sizeClass
 	Least, Most float64
-	Several     bool // each of the sizes has several GPUs
+	// Single and Several say whether there are sizes of one GPU, and of several.
+	Single, Several bool
 }
 
 // MemoryClasses are the classes of some sizes, as the page orders them.
@@ -52,7 +53,7 @@ func MemoryClasses(sizes []catalog.Size) (classes []MemoryClass) {
 }
 
 func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool) {
-	m.Class, m.Several = class, true
+	m.Class = class
 	for _, s := range sizes {
 		if classOf(s) != class {
 			continue
@@ -61,7 +62,12 @@ func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool)
 		if !found || gib < m.Least {
 			m.Least = gib
 		}
-		m.Most, m.Several, found = max(m.Most, gib), m.Several && s.Devices() > 1, true
+		m.Most, found = max(m.Most, gib), true
+		if s.Devices() > 1 {
+			m.Several = true
+		} else {
+			m.Single = true
+		}
 	}
 	return m, found
 }
@@ -70,9 +76,9 @@ func memoryOf(class sizeClass, sizes []catalog.Size) (m MemoryClass, found bool)
 // name of the class.
 func (m MemoryClass) Title(say page.Words) string {
 	switch {
-	case m.Class == classLarge && m.Several:
+	case m.Class == classLarge && m.Several && !m.Single:
 		return say.S("start.class.several")
-	case !slices.ContainsFunc(classBounds, func(b classBound) bool { return b.class == m.Class }):
+	case m.Class == classLarge && m.Several, m.Class == classCPU, m.Class == classOther:
 		return say.S("start.class." + string(m.Class))
 	case m.Least == m.Most:
 		return say.GiB(m.Most)

@@ -104,15 +104,19 @@ func TestSizesAreGroupedByTheMemoryThatOneGets(t *testing.T) {
 // TestATileIsTitledByTheMemoryThatItsSizesHave: "10 to 24 GB" stood over a size of 12 GB, which is too small for who
 // needs 20.
 func TestATileIsTitledByTheMemoryThatItsSizesHave(t *testing.T) {
-	tiles := TilesOf([]request.Offer{offerOf("cpu", 0, 6), offerOf("small", 4.5, 50), offerOf("ten", 10, 55),
-		offerOf("vgpu", 12, 45), offerOf("slice", 40, 165), offerOf("whole", 80, 390), offerOf("h200", 141, 500)}, "", "")
-	var got []string
-	for _, tile := range tiles {
-		got = append(got, tile.Title(page.Words{Localizer: i18n.MustLoad().For("en")}))
-	}
-	want := []string{"CPU only", "4.5 to 10 GiB", "12 GiB", "40 to 80 GiB", "Larger or several GPUs"}
-	if !slices.Equal(got, want) {
-		t.Errorf("want %q, got %q", want, got)
+	pair := offerOf("pair", 80, 780)
+	pair.Size.Accelerator.Share, pair.Size.Accelerator.Count = 1, 2
+	few := []request.Offer{offerOf("cpu", 0, 6), offerOf("small", 4.5, 50), offerOf("ten", 10, 55), offerOf("vgpu", 12, 45),
+		offerOf("slice", 40, 165), offerOf("whole", 80, 390)}
+	for last, offers := range map[string][]request.Offer{"141 GiB": {offerOf("h200", 141, 500)}, "Several GPUs": {pair},
+		"Largest": {offerOf("h200", 141, 500), pair}} {
+		var got []string
+		for _, tile := range TilesOf(append(slices.Clone(few), offers...), "", "") {
+			got = append(got, tile.Title(page.Words{Localizer: i18n.MustLoad().For("en")}))
+		}
+		if want := []string{"CPU only", "4.5 to 10 GiB", "12 GiB", "40 to 80 GiB", last}; !slices.Equal(got, want) {
+			t.Errorf("want %q, got %q", want, got)
+		}
 	}
 }
 

@@ -427,7 +427,7 @@ func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	wantAbsent(t, doc, "legend-sum") // nothing is known to be wasted
 	mixed := webtest.Mixed(t)
 	money := read(t, mixed.Get(webtest.Dora, "/fleet/use?by=money"), http.StatusOK)
-	wantText(t, money, "legend-sum", "€", "idle cost in 24 h · most: gpu-02, €")
+	wantText(t, money, "legend-sum", "At least €", "idle cost in 24 h · most: gpu-02, €")
 	dearest := read(t, mixed.Get(webtest.Dora, part(money, "legend-most").AttrOr("href", "")), http.StatusOK)
 	if title := textOf(dearest.Find("h1")); title != "Node gpu-02" {
 		t.Errorf("want the way to the dearest node, got %q", title)

@@ -39,7 +39,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 			t.Errorf("%s: want no cost of what has not started, got %q", name, got)
 		}
 	}
-	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 H100 80 GB are in use") {
+	if got := textOf(In(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All nodes are full") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := In(row(doc, "sweep-lr"), "open").Length(); n != 0 {

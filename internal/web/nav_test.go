@@ -70,6 +70,7 @@ func TestTheEntryOfAPage(t *testing.T) {
 		{webtest.Dora, "/admin/budgets/vision", "nav-budgets", true},
 		{webtest.Carla, "/approvals", "nav-requests", false},
 		{webtest.Carla, "/approvals/delegations", "nav-requests", false},
+		{webtest.Carla, "/", "nav-requests", false}, {webtest.Anna, "/", "nav-home", false},
 		{webtest.Dora, "/admin/rules/edit", "nav-rules", true}, {webtest.Anna, "/start", "nav-home", false},
 		{webtest.Anna, "/account", "nav-account", false},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -30,6 +31,12 @@ func TestPlatformOverview(t *testing.T) {
 	}
 	wantText(t, doc, "item-approvals", "2", "Oldest: 50 min")
 	wantText(t, doc, "item-budgets", "No team has a budget")
+	one := webtest.Busy(t)
+	if _, err := one.BudgetService.Set(t.Context(), one.Actor(webtest.Dora), "vision",
+		budget.Draft{Unit: "EUR", Amount: 1000_00, AtLimit: budget.Approval}); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, read(t, one.Get(webtest.Dora, "/platform"), http.StatusOK), "item-budgets", "0", "Vision ", "%")
 	wantText(t, doc, "item-licenses", "3", "of 4 seats")
 	wantText(t, doc, "platform-changes", "Dora Dahl quarantined hardware")
 	bad := 0

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,22 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		wantText(t, doc, "reconciliation-month", want)
 	}
 	total := part(doc, "reconciliation-matched-total")
-	wantText(t, doc, "reconciliation-charged", " h allocated, ", " h charged.")
+	wantText(t, doc, "cause-doubt", "Unknown", "−", "the pod was gone afterwards")
+	wantText(t, doc, "cause-unseen", "Not observed", "+", "so it is charged")
+	wantAbsent(t, doc, "cause-rest") // there is none
+	account := 0.0
+	for _, c := range []string{"held", "doubt", "unseen"} {
+		n, err := strconv.ParseFloat(strings.NewReplacer(",", "", "−", "-").Replace(textOf(part(doc, "cause-"+c).
+			Find("[data-test=hours]"))), 64)
+		if err != nil {
+			t.Error(err)
+		}
+		account += n
+	}
+	if got, want := strings.ReplaceAll(textOf(part(doc, "cause-charged").Find("[data-test=hours]")), ",", ""),
+		fmt.Sprintf("%.1f", account); got != want {
+		t.Errorf("the causes lead to %s, charged is %s", want, got)
+	}
 	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0.0"} {
 		got := textOf(total.Find("[data-test=" + name + "]"))
 		if want != "" && got != want || want == "" && (got == "0.0" || got == "") {

@@ -113,7 +113,7 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantText(t, doc, "reason", "All 2 H100 80 GB are in use")
+	wantText(t, doc, "reason", "All nodes are full: no CPU or memory is left")
 	if got := textOf(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Assign a node") ||
 		!strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with how long, got %q", got)

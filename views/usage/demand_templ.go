@@ -329,7 +329,7 @@ func Demand(m DemandModel) templ.Component {
 				})
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "unmet", Caption: ui.L(ctx).S("demand.table"), Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("demand.col_size")}, {Label: ui.L(ctx).S("demand.col_reason")},
-					{Label: ui.L(ctx).S("demand.col_teams")}, {Label: ui.L(ctx).S("demand.col_count"), Width: "wide"},
+					{Label: ui.L(ctx).S("demand.col_teams")}, {Label: ui.L(ctx).S("demand.col_count")},
 					{Label: ui.L(ctx).S("demand.col_people"), Numeric: true},
 					{Label: ui.L(ctx).S("demand.col_longest"), Numeric: true},
 					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true, Width: "fit"},

@@ -57,9 +57,7 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	}
 	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
-		sum := r.ReconciledTotal()
-		m.Charged = say.S("reconciliation.charged_of", "Charged", fullHours(say, sum.Charged), "Held",
-			fullHours(say, sum.Held))
+		m.Causes = causes(say, r.ReconciledTotal())
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
 		m.Days = append(m.Days, fleetRow(say, d.Day, d.FleetTime))
@@ -82,6 +80,25 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 	total := row(say.S("reconciliation.matched_total"), r.ReconciledTotal())
 	total.Total = true
 	return append(rows, total)
+}
+
+// causes lead from what was held to what was charged; those that come to nothing are left out.
+func causes(say page.Words, m usage.ReconciledDay) (list []usageview.CauseModel) {
+	list = append(list, usageview.CauseModel{Cause: usageview.Held, Hours: cardHours(say, m.Held)})
+	for _, c := range []struct {
+		cause usageview.Cause
+		adds  usage.CardTime
+	}{{usageview.Doubt, -m.Unknown}, {usageview.Unseen, m.Unseen}, {usageview.Rest, -m.Rest()}} {
+		hours := cardHours(say, c.adds)
+		if hours == cardHours(say, 0) {
+			continue
+		}
+		if c.adds > 0 {
+			hours = "+" + hours
+		}
+		list = append(list, usageview.CauseModel{Cause: c.cause, Hours: hours})
+	}
+	return append(list, usageview.CauseModel{Cause: usageview.Charged, Hours: cardHours(say, m.Charged)})
 }
 
 // cardHours are hours of whole cards, with tenths in every cell; what is less than can be shown is 0.0.

@@ -388,7 +388,7 @@ func (w *Pages) mapLegend(k page.Call) fleet.MapLegendModel {
 	}
 	if s.key == byMoney && k.Get("group") == "" {
 		if money := w.idleMoney(k); money.sum.Minor > 0 {
-			m.Sum = k.Words.S("fleet.map.money_sum", "Money", k.Words.Money(money.sum))
+			m.Sum = moneySum(k.Words, money.sum, s, count)
 			if at, most := mostIdle(maps, money.spent); most.Minor > 0 {
 				m.Most = &fleet.MostModel{Words: k.Words.S("fleet.map.money_most", "Node", at.node, "Money", k.Words.Money(most)),
 					Href: nodeHref(at.cluster, at.node, at.card)}

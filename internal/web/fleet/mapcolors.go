@@ -353,6 +353,15 @@ func roundStep(most usage.Money) int64 {
 	}
 }
 
+// moneySum is what went for nothing; at least so much where that of some is unknown.
+func moneySum(say page.Words, sum usage.Money, s scheme, count []fleetmap.Tally) string {
+	id := "fleet.map.money_sum"
+	if count[s.color("unpriced")].Drawn > 0 {
+		id = "fleet.map.money_sum_known"
+	}
+	return say.S(id, "Money", say.Money(sum))
+}
+
 // idleMoney is zero where the holders cannot be read.
 func (w *Pages) idleMoney(k page.Call) idleMoney {
 	m, _ := w.maps.money.Get(struct{}{}, k.Words.Now, page.ReadingEvery, func() (idleMoney, error) {

@@ -228,7 +228,7 @@ func (w *Pages) gpuHolder(k page.Call, pod gpumetrics.Pod, id workload.ID) fleet
 	say := k.Words
 	if id != "" {
 		if item, err := w.Workloads.Get(k.Ctx, k.Actor, id); err == nil {
-			until := say.At(item.Lease.Until)
+			until := say.Clock(item.Lease.Until)
 			h := fleet.GPUHolderModel{Name: ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID),
 				Detail: item.OwnerName + " · " + w.TeamTitle(item.Tenant)}, Metrics: page.WorkloadPath(item.ID) + "/metrics"}
 			if !item.Lease.Until.IsZero() {

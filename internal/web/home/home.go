@@ -81,16 +81,16 @@ func (w *Pages) home(k page.Call) (page.View, error) {
 			return page.View{}, err
 		}
 	}
-	title := homeTitle(k.Words, chosen)
-	if list.Empty != nil && list.Empty.Hidden {
-		title = k.Words.S("home.title_decide")
+	title, nav := homeTitle(k.Words, chosen), "/"
+	if list.Empty != nil && list.Empty.Hidden { // nothing but what waits for the reader
+		title, nav = k.Words.S("home.title_decide"), "/requests"
 	}
 	m := home.PageModel{
 		Header: ui.HeaderModel{Title: title, Lead: homeLead(k.Words, p, pending)},
 		Repeat: repeat, Attention: attention, List: list, Quotas: quotas,
 		Decided: decided,
 	}
-	return page.View{Title: m.Header.Title, Nav: "/", Wide: true, Tour: page.TourHome, Body: home.Page(m),
+	return page.View{Title: m.Header.Title, Nav: nav, Wide: true, Tour: page.TourHome, Body: home.Page(m),
 		Waiting: &waiting, Parts: w.homeParts(k, m, p.items)}, nil
 }
 

@@ -102,7 +102,7 @@ func (w *Pages) budgetItem(say page.Words, books []budget.Status) platformview.I
 		if st.Used() < blocks.BudgetAtRisk {
 			continue
 		}
-		names = append(names, w.TeamTitle(st.Budget.Tenant)+" "+say.Percent(float64(st.Used())))
+		names = append(names, budgetWords(w, say, st))
 		m.Kind = ui.Warning
 		if st.Balance.Left < 0 {
 			m.Kind = ui.Danger
@@ -111,10 +111,17 @@ func (w *Pages) budgetItem(say page.Words, books []budget.Status) platformview.I
 	switch {
 	case len(books) == 0:
 		m.Kind, m.Value, m.Detail = ui.Info, "–", say.S("platform.budgets_none")
+	case len(books) == 1 && len(names) == 0:
+		m.Detail = budgetWords(w, say, books[0])
 	case len(names) > 0:
 		m.Value, m.Detail = strconv.Itoa(len(names)), strings.Join(names[:min(len(names), mostListed)], " · ")
 	}
 	return m
+}
+
+// budgetWords are a team and how much of its budget is used.
+func budgetWords(w *Pages, say page.Words, st budget.Status) string {
+	return w.TeamTitle(st.Budget.Tenant) + " " + say.Percent(float64(st.Used()))
 }
 
 // licenseItem tells the pool with the fewest seats left in proportion.

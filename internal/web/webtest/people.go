@@ -45,8 +45,7 @@ func (w *World) workingDay() {
 	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
 	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
 	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed(i18n.T("explain.crash_code", "Code", 1)))
-	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size",
-		"H100 80 GB", "Count", 2)))
+	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.nodes_full")))
 	w.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
 	w.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
 		14*time.Second, 40*time.Second)
@@ -207,8 +206,8 @@ func (b *Work) Queued(reason string, since time.Duration) *Work {
 	b.State, b.CreatedAt, b.Reason = workload.Queued, Now.Add(-since), i18n.Literal(reason)
 	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(-since + 8*time.Hour)}
 	b.Observed = workload.Observation{At: Now.Add(-2 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0",
-		Reason: b.Reason, Detail: "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match Pod's " +
-			"node affinity/selector.",
+		Reason: b.Reason, Detail: "0/7 nodes are available: 1 Insufficient cpu, 1 Insufficient nvidia.com/gpu, 5 node(s) " +
+			"didn't match Pod's node affinity/selector.",
 		Steps: []workload.Step{{Name: workload.StepDecided, At: Now.Add(-since)},
 			{Name: workload.StepCreated, At: Now.Add(-since + 2*time.Second)}, {Name: workload.StepPlaced},
 			{Name: workload.StepImage}, {Name: workload.StepReady}}}

@@ -103,6 +103,10 @@ func allHeld(s Scope) *World {
 		}
 	}
 	w.PutInventory(inv)
+	waits := w.Work("w-sweep-lr")
+	waits.Reason = i18n.T("explain.in_use", "Size", "H100 80 GB", "Count", 2)
+	waits.Observed.Reason = waits.Reason
+	w.PutWork(waits)
 	return w
 }
 
@@ -139,7 +143,7 @@ func month(s Scope) *World {
 // pressed is a world where cards fail and a team has spent more than it has.
 func pressed(s Scope) *World {
 	w := Ill(s)
-	d := budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}
+	d := budget.Draft{Unit: "EUR", Amount: 75_00, AtLimit: budget.Approval}
 	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", d))
 	return w
 }

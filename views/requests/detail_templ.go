@@ -896,8 +896,10 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 	if q.Refuses {
 		bar.Segments[0].Fill = ui.FillWarning // the buttons say what follows
 	}
-	if q.Takes > 0 && q.Used < q.Limit {
+	if q.Takes > 0 {
 		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+q.Takes)
+	}
+	if q.Takes > 0 && q.Used < q.Limit {
 		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis,
 			Share: float64(min(q.Takes, q.Limit-q.Used)) / whole,
 			Words: say.S("start.this_one")})

@@ -983,7 +983,7 @@ func addresses(list []AddressModel) templ.Component {
 						var templ_7745c5c3_Var37 templ.SafeURL
 						templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(a.Remove))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 239, Col: 53}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 240, Col: 53}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 						if templ_7745c5c3_Err != nil {
@@ -1019,7 +1019,8 @@ func addresses(list []AddressModel) templ.Component {
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "notice-addresses", Caption: ui.L(ctx).S("notices.addresses"),
 			Empty: noAddresses(ctx, list), Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("notices.col_channel")}, {Label: ui.L(ctx).S("notices.col_kinds")}, {Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
+				{Label: ui.L(ctx).S("notices.col_channel")}, {Label: ui.L(ctx).S("notices.col_kinds")},
+				{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -1356,7 +1357,7 @@ func Deliveries(m DeliveriesModel) templ.Component {
 									var templ_7745c5c3_Var47 string
 									templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(r.Said)
 									if templ_7745c5c3_Err != nil {
-										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 402, Col: 74}
+										return templ.Error{Err: templ_7745c5c3_Err, FileName: `account/notices.templ`, Line: 403, Col: 74}
 									}
 									_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 									if templ_7745c5c3_Err != nil {

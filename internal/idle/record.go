@@ -367,7 +367,7 @@ func (m Record) Verdict(s Setting, now time.Time, fresh time.Duration) Action {
 		return Off
 	case now.Before(m.Until) || now.Sub(m.Until) > fresh: // a clock that was set back, or nobody looked
 		return Off
-	case now.Before(m.KeepAliveUntil) || m.Idle() < s.warnAfter():
+	case now.Before(m.KeepAliveUntil) || m.Idle() < s.WarnAfter():
 		return Off
 	case m.WarnedAt.IsZero() || m.WarnedAt.Before(m.from()) || s.Action == Stop && m.StopsAt.IsZero():
 		return Warn

@@ -314,7 +314,7 @@ func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 	is.Idle, is.Since, is.Warned, is.StopsAt = m.Idle(), m.from(), m.WarnedAt, m.StopsAt
 	is.High, is.PodHigh, is.MemoryHigh = m.High, m.PodHigh, m.MemoryHigh
 	if m.WarnedAt.IsZero() {
-		is.WarnsAt = m.from().Add(of.warnAfter())
+		is.WarnsAt = m.from().Add(of.WarnAfter())
 	}
 	return is
 }

@@ -76,8 +76,8 @@ func (s Setting) podLimit() PodUse { return PodUse{CPU: s.CPU, Network: float64(
 // Notice is how long before the end the warning comes: a quarter of the time, and an hour at most.
 func (s Setting) Notice() time.Duration { return min(longestNotice, s.After.Std()/4) }
 
-// warnAfter is after how much idle time the warning comes.
-func (s Setting) warnAfter() time.Duration {
+// WarnAfter is after how much idle time the warning comes.
+func (s Setting) WarnAfter() time.Duration {
 	if s.Action == Stop {
 		return s.After.Std() - s.Notice()
 	}

@@ -296,7 +296,7 @@ func shortages(w Spec, f Facts) []fault.Field {
 	switch {
 	case f.Quota.Limit == 0:
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", f.Quota.Names(w.Size))}}
-	case f.Quota.Lacks(w.Replicas.Least()):
+	case quotaLacks(w, f.Quota):
 		return []fault.Field{quotaShort(w, f.Quota)}
 	case f.seatRefused(w):
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats",

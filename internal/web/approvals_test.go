@@ -3,15 +3,18 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func TestYesBut(t *testing.T) {
@@ -40,6 +43,37 @@ func TestYesBut(t *testing.T) {
 	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
 		t.Errorf("the record says what was changed, got %+v", last)
 	}
+}
+
+// What the quota refuses cannot be approved, also not by its key; as soon as the team stops something the open page
+// offers it.
+func TestTheQuotaStandsInTheWayOfAnApproval(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
+	yes := part(doc, "approve")
+	if yes.AttrOr("aria-disabled", "") != "true" || yes.AttrOr("type", "") != "button" {
+		t.Error("the quota is used up: want no approval")
+	}
+	wantText(t, doc, "quota-short", "Not enough quota", "once the team stops a workload")
+	wantAbsent(t, doc, "less", "raise-quota")
+	admin := read(t, w.Get(webtest.Dora, "/approvals/r-olaf1"), http.StatusOK)
+	if to := part(admin, "raise-quota").AttrOr("href", ""); to != "/admin/tenants/edit?name=speech" {
+		t.Errorf("an administrator is led to the quota, got %q", to)
+	}
+	events, _ := follow(t, w, webtest.Carla, "page=approvals&id=r-olaf1&seen=1")
+	next(t, events)
+	held := w.Works()[slices.IndexFunc(w.Works(), func(h workload.Workload) bool {
+		return h.Tenant == "speech" && h.Size.Name == "h100"
+	})]
+	held.Desired, held.State = workload.WantStopped, workload.Ended
+	w.PutWork(held)
+	w.Hub.Publish(live.Change{Topic: live.TopicWorkload, ID: string(held.ID), Tenant: "speech"})
+	if got := next(t, events).fragments(t)["approval-decide"]; !strings.Contains(got, `data-test="approve"`) ||
+		strings.Contains(got, "aria-disabled") || strings.Contains(got, "quota-short") {
+		t.Errorf("want it to be possible now, got %.600s", got)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "quota-short", "less-approve")
 }
 
 func TestAnAskerChangesARequest(t *testing.T) {

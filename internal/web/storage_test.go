@@ -24,8 +24,11 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
 		t.Errorf("want a button where something ends, got %d", n)
 	}
-	if label, _ := doc.Find("[data-test=volume-keep]").Attr("aria-label"); label != "Keep longer: datasets-kept" {
+	if label, _ := part(doc, "soon-keep").Attr("aria-label"); label != "Keep longer: datasets-kept" {
 		t.Errorf("want the button to name what it keeps, got %q", label)
+	}
+	if part(doc, "volume-keep").Closest(".gp-menu").Length() != 1 {
+		t.Error("a row offers it in its menu: the button stands above the list")
 	}
 	if n := read(t, w.Get(webtest.Dora, "/storage?scope=team"),
 		http.StatusOK).Find("[data-test=volume-keep]").Length(); n != 0 {
@@ -59,7 +62,7 @@ func TestStorageSumsUp(t *testing.T) {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 		wantText(t, doc, "storage-total", "260 GiB", "3 volumes")
 		wantText(t, doc, "storage-soon", "27 Nov 2026") // told once
-		wantText(t, doc, "storage-unused", "1", "200 GiB")
+		wantText(t, doc, "storage-unused", "200 GiB", "one volume")
 		if text := textOf(part(doc, "storage-unused")); strings.Contains(text, "27 Nov") {
 			t.Errorf("the date stands in the notice already, got %q", text)
 		}

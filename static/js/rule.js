@@ -30,7 +30,10 @@ function say(event) {
   let then = chosen(form.elements.outcome);
   if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
   const sentence = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
-  line.querySelector('output').textContent = sentence.replace('{when}', () => when).replace('{then}', () => then);
+  const output = line.querySelector('output'), strong = output.querySelector('strong');
+  const [before, after = ''] = sentence.split('{then}');
+  strong.textContent = then;
+  output.replaceChildren(before.replace('{when}', () => when), strong, after);
 }
 
 // What is offered while one types is of the fact that the server knew.

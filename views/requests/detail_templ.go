@@ -58,10 +58,19 @@ type DecideModel struct {
 	Reassign string // page: to somebody else
 	Seen     string // version that the page shows
 	Note     FieldModel
-	Less     *LessModel // nil where nothing less can be granted
-	SeatPool string     // the request is approved and waits for a seat of it
+	Less     *LessModel  // nil where nothing less can be granted
+	SeatPool string      // the request is approved and waits for a seat of it
+	Short    *ShortModel // nil where the quota has room
 	// Changed is the address of the request as it is now, where that is not the one that the page shows.
 	Changed string
+}
+
+// ShortModel is a quota that has no room for what an approval would start. Addresses are "" for what the reader may
+// not do.
+type ShortModel struct {
+	Smaller []ui.OptionModel // sizes that there is room for
+	Change  string           // page of the quota
+	Ask     string           // page that asks for more of it
 }
 
 // LessModel is what can be granted less of.
@@ -132,7 +141,7 @@ func Detail(m DetailModel) templ.Component {
 					var templ_7745c5c3_Var4 string
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(m.Reason)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 75, Col: 63}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 84, Col: 63}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -238,7 +247,7 @@ func Detail(m DetailModel) templ.Component {
 						var templ_7745c5c3_Var7 string
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.other", "Name", o.Asker, "Team", o.Team, "Duration", o.Waited))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 91, Col: 97}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 100, Col: 97}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
@@ -340,7 +349,7 @@ func Decide(m DetailModel) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(m.Why)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 111, Col: 49}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 120, Col: 49}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -408,7 +417,7 @@ func Decide(m DetailModel) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.reject_hint", "Pool", m.Decide.SeatPool))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 134, Col: 70}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 143, Col: 70}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -446,22 +455,52 @@ func Decide(m DetailModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if m.Decide.Less != nil {
-						templ_7745c5c3_Err = less(*m.Decide.Less, m.Bars.Quota != nil && m.Bars.Quota.Refuses && m.Bars.Quota.Smaller).Render(ctx, templ_7745c5c3_Buffer)
+					if m.Decide.Short != nil {
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p class=\"gp-why gp-decide__short\" data-test=\"quota-short\">")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.Icon("warning").Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						var templ_7745c5c3_Var13 string
+						templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S(m.Decide.Short.why()))
+						if templ_7745c5c3_Err != nil {
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 154, Col: 42}
+						}
+						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, " <div class=\"gp-actions\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, " ")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					if m.Decide.Less != nil && (m.Decide.Short == nil || len(m.Decide.Short.Smaller) > 0) {
+						templ_7745c5c3_Err = less(m.Decide).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " <div class=\"gp-actions\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					if m.Decide.Approve != "" {
-						templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("requests.approve"), Kind: approveKind(m.Bars), Icon: "check",
-							Shortcut: "a", Test: "approve"}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Button(approveButton(ctx, m.Decide)).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
+					}
+					templ_7745c5c3_Err = raiseQuota(m.Decide.Short).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross",
 						Shortcut: "r", FormAction: m.Decide.Reject, Test: "reject"}).Render(ctx, templ_7745c5c3_Buffer)
@@ -475,7 +514,7 @@ func Decide(m DetailModel) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</div>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "</div>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -492,7 +531,7 @@ func Decide(m DetailModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -509,8 +548,26 @@ func decideForm(m DecideModel) ui.FormModel {
 	return f
 }
 
-// less is for "yes, but": a smaller size, a shorter time; proposed where the size that was asked for cannot be had.
-func less(m LessModel, proposed bool) templ.Component {
+// approveButton is off while the quota would refuse it; as soon as the team stops something it is on again.
+func approveButton(ctx context.Context, m DecideModel) ui.ButtonModel {
+	b := ui.ButtonModel{Label: ui.L(ctx).S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a",
+		Test: "approve"}
+	if m.Short != nil {
+		b.Kind, b.Why = ui.Secondary, ui.L(ctx).S(m.Short.why())
+	}
+	return b
+}
+
+// why is the id of the sentence that says what can be done instead.
+func (m ShortModel) why() string {
+	if len(m.Smaller) > 0 {
+		return "requests.quota_full_smaller"
+	}
+	return "requests.quota_full"
+}
+
+// raiseQuota leads to the quota that is in the way; it is the main thing where nothing smaller can be granted.
+func raiseQuota(m *ShortModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -526,76 +583,149 @@ func less(m LessModel, proposed bool) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var13 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var13 == nil {
-			templ_7745c5c3_Var13 = templ.NopComponent
+		templ_7745c5c3_Var14 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var14 == nil {
+			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var14 = []any{"gp-less", templ.KV("gp-fold--button gp-fold--primary", proposed)}
-		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var14...)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<details class=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var15 string
-		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.ResolveAttributeValue(templ.CSSClasses(templ_7745c5c3_Var14).String())
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 1, Col: 0}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var15)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\" id=\"less\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		if m.Open {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, " open")
+		if m != nil && m.Change != "" {
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("demand.remedy_quota"), Href: m.Change, Kind: m.raiseKind(),
+				Test: "raise-quota"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else if m != nil && m.Ask != "" {
+			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("team.more_quota"), Href: m.Ask, Kind: m.raiseKind(),
+				Test: "raise-quota"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, " data-test=\"less\"><summary>")
+		return nil
+	})
+}
+
+func (m ShortModel) raiseKind() ui.ButtonKind {
+	if len(m.Smaller) > 0 {
+		return ui.Secondary
+	}
+	return ui.Primary
+}
+
+// less is for "yes, but": a smaller size, a shorter time. It is proposed, and has its own button, where the size that
+// was asked for cannot be had.
+func less(m DecideModel) templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var15 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var15 == nil {
+			templ_7745c5c3_Var15 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		var templ_7745c5c3_Var16 = []any{"gp-less gp-fold--button", templ.KV("gp-fold--primary", m.Short != nil)}
+		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var16...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.less"))
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 180, Col: 41}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<details class=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</summary> ")
+		var templ_7745c5c3_Var17 string
+		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.ResolveAttributeValue(templ.CSSClasses(templ_7745c5c3_Var16).String())
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 1, Col: 0}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var17)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(m.Sizes) > 0 {
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "\" id=\"less\"")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if m.Less.Open {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, " open")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, " data-test=\"less\"><summary>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var18 string
+		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("requests.less"))
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 232, Col: 41}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "</summary> ")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		if sizes := m.sizes(ctx); len(sizes) > 0 {
 			templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField,
-				Label: ui.L(ctx).S("requests.less_size"), Value: m.Size.Value, Error: m.Size.Error, Test: "less-size",
-				Options: append([]ui.OptionModel{{Label: ui.L(ctx).S("requests.as_asked", "What", m.Asked)}}, m.Sizes...)}).Render(ctx, templ_7745c5c3_Buffer)
+				Label: ui.L(ctx).S("requests.less_size"), Value: m.Less.Size.Value, Error: m.Less.Size.Error,
+				Test: "less-size", Options: sizes}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		templ_7745c5c3_Err = ui.Field(ui.FieldModel{ID: "less-lease", Name: "lease", Label: ui.L(ctx).S("requests.less_lease"),
-			Value: m.Lease.Value, Hint: ui.L(ctx).S("requests.less_hint", "Lease", m.Most), Error: m.Lease.Error, Short: true,
-			MaxLength: 32, Autocomplete: "off", Test: "less-lease"}).Render(ctx, templ_7745c5c3_Buffer)
+			Value: m.Less.Lease.Value, Hint: ui.L(ctx).S("requests.less_hint", "Lease", m.Less.Most),
+			Error: m.Less.Lease.Error, Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "</details>")
+		if m.Short != nil {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"gp-actions\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Button(ui.ButtonModel{Label: ui.L(ctx).S("requests.less_approve"), Kind: ui.Primary, Icon: "check",
+				Test: "less-approve"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "</div>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "</details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+// sizes are what can be granted: what was asked for only where the quota has room for it.
+func (m DecideModel) sizes(ctx context.Context) []ui.OptionModel {
+	if m.Short != nil {
+		return m.Short.Smaller
+	}
+	if len(m.Less.Sizes) == 0 {
+		return nil
+	}
+	return append([]ui.OptionModel{{Label: ui.L(ctx).S("requests.as_asked", "What", m.Less.Asked)}}, m.Less.Sizes...)
 }
 
 // BarsModel is what the decision would take from others: free capacity, quota, budget and seats.
@@ -623,8 +753,7 @@ type QuotaModel struct {
 	Limit   int
 	Takes   int // what an approval adds
 	Refuses bool
-	Smaller bool   // a smaller size can be granted instead
-	Change  string // page of the team's quota, for who may change it; "" for others
+	Smaller []ui.OptionModel // sizes that it has room for instead
 }
 
 // RaiseModel is how many a team asks for; Open while nobody has decided.
@@ -650,29 +779,29 @@ func Bars(m BarsModel) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var17 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var17 == nil {
-			templ_7745c5c3_Var17 = templ.NopComponent
+		templ_7745c5c3_Var19 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var19 == nil {
+			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div id=\"approval-bars\" role=\"group\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<div id=\"approval-bars\" role=\"group\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var18 string
-		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
+		var templ_7745c5c3_Var20 string
+		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.ResolveAttributeValue(ui.L(ctx).S("requests.takes"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 229, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/detail.templ`, Line: 297, Col: 80}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var18)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" data-test=\"takes\">")
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var20)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Var19 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "\" data-test=\"takes\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Var21 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
 			if !templ_7745c5c3_IsBuffer {
@@ -692,18 +821,11 @@ func Bars(m BarsModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Grid().Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Grid().Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Quota != nil && m.Quota.Refuses && m.Quota.Change != "" {
-			templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: ui.L(ctx).S("demand.remedy_quota"), Href: m.Quota.Change, Small: true,
-				Test: "raise-quota"}).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -762,14 +884,6 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 	return bar
 }
 
-// approveKind does not propose what the quota refuses. The button stays: somebody may have stopped one just now.
-func approveKind(b BarsModel) ui.ButtonKind {
-	if b.Quota != nil && b.Quota.Refuses {
-		return ui.Secondary
-	}
-	return ui.Primary
-}
-
 // quotaBar draws what the team holds, with what this would take.
 func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 	say, whole := ui.L(ctx), float64(max(q.Limit, q.Used, 1))
@@ -780,13 +894,12 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 		bar.Segments[0].Words = say.S("requests.held", "Count", q.Used)
 	}
 	if q.Refuses {
-		bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
-		if q.Smaller {
-			bar.Detail = say.S("requests.quota_full_smaller")
-		}
+		bar.Segments[0].Fill = ui.FillWarning // the buttons say what follows
+	}
+	if q.Takes > 0 {
+		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+q.Takes)
 	}
 	if q.Takes > 0 && q.Used < q.Limit {
-		bar.Value = say.S("requests.quota_after", "Used", q.Used, "Limit", q.Limit, "After", q.Used+q.Takes)
 		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis,
 			Share: float64(min(q.Takes, q.Limit-q.Used)) / whole,
 			Words: say.S("start.this_one")})

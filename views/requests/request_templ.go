@@ -161,13 +161,23 @@ func RequestRegion(m RequestModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
+				if m.Became != nil {
+					templ_7745c5c3_Err = became(*m.Became).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				if m.Forecast != nil {
 					templ_7745c5c3_Err = workload.Forecast(*m.Forecast).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -183,7 +193,7 @@ func RequestRegion(m RequestModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -205,7 +215,7 @@ func RequestRegion(m RequestModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -235,7 +245,7 @@ func another(m RequestModel) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"gp-forecast__instead gp-notice__ways\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"gp-forecast__instead gp-notice__ways\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -252,25 +262,25 @@ func another(m RequestModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if m.Instead != nil && m.Instead.Less != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"gp-subtle\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<span class=\"gp-subtle\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.Instead.Less)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 104, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 107, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -319,29 +329,29 @@ func requested(m RequestModel) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if m.Facts.Reason != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<blockquote class=\"gp-quote\" data-test=\"reason\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<blockquote class=\"gp-quote\" data-test=\"reason\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(m.Facts.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 119, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 122, Col: 67}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</blockquote>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</blockquote>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: slices.Concat(requestFacts(ctx, m.Facts), cameOf(ctx, m)), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: requestFacts(ctx, m.Facts), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -402,16 +412,7 @@ func requestAside(list []ui.StepModel) templ.Component {
 	})
 }
 
-// cameOf is the workload that came of it.
-func cameOf(ctx context.Context, m RequestModel) []ui.DefModel {
-	say := ui.L(ctx)
-	var items []ui.DefModel
-	if m.Became != nil {
-		items = append(items, ui.DefModel{Term: say.S("requests.became"), Component: became(*m.Became), Test: "became"})
-	}
-	return items
-}
-
+// became is the workload that came of it.
 func became(m BecameModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -433,7 +434,7 @@ func became(m BecameModel) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<div class=\"gp-became\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"gp-became\" data-test=\"became\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -445,7 +446,7 @@ func became(m BecameModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -553,6 +554,7 @@ type FactsModel struct {
 	Asker                  string
 	Asked                  ui.TimeModel
 	Rule                   string
+	RuleSaid               bool // the verdict names it
 	Reason                 string
 	Storage                string // "" for none
 }
@@ -574,13 +576,13 @@ func requestFacts(ctx context.Context, m FactsModel) []ui.DefModel {
 	if m.Storage != "" {
 		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: m.Storage})
 	}
-	items = append(items, ui.DefModel{Term: say.S("start.team"), Value: m.Team},
-		ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker},
-		ui.DefModel{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)},
-		ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"},
-		ui.DefModel{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: m.ID, Label: say.S("requests.id"),
-			Test: "request-id"})})
-	return items
+	items = append(items, ui.DefModel{Term: say.S("requests.asker"), Value: m.Asker + " · " + m.Team},
+		ui.DefModel{Term: say.S("requests.col_asked"), Component: ui.Time(m.Asked)})
+	if !m.RuleSaid {
+		items = append(items, ui.DefModel{Term: say.S("start.sum_rule"), Value: m.Rule, Test: "rule"})
+	}
+	return append(items, ui.DefModel{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: m.ID,
+		Label: say.S("requests.id"), Test: "request-id"})})
 }
 
 // imageFacts are the image, and of the asker's own where it comes from.

@@ -42,6 +42,7 @@ type ListModel struct {
 
 // SoonModel is the unused volume that is deleted first of those whose owners were told; More are the others.
 type SoonModel struct {
+	Row              string // name of its row
 	Name, Size, Time string
 	Keep             string // address
 	More             int
@@ -445,7 +446,7 @@ func List(m ListModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				for _, r := range m.Rows {
-					templ_7745c5c3_Err = row(r).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = row(r, m.Soon != nil && m.Soon.Row == r.Name).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -537,7 +538,8 @@ func List(m ListModel) templ.Component {
 	})
 }
 
-func row(r RowModel) templ.Component {
+// row has a button that keeps it where its owner was told, unless that stands above the list already.
+func row(r RowModel, above bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -650,7 +652,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("storage.deleted") + " ")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 279, Col: 44}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 281, Col: 44}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
@@ -687,7 +689,7 @@ func row(r RowModel) templ.Component {
 					var templ_7745c5c3_Var18 string
 					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(n)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 292, Col: 62}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 294, Col: 62}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 					if templ_7745c5c3_Err != nil {
@@ -750,7 +752,7 @@ func row(r RowModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: actions(ctx, r), End: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Actions(ui.ActionsModel{Items: actions(ctx, r, r.Warned && !above), End: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -815,15 +817,15 @@ func state(ctx context.Context, r RowModel) ui.StateModel {
 	return m
 }
 
-func actions(ctx context.Context, r RowModel) []ui.ActionModel {
+func actions(ctx context.Context, r RowModel, urgent bool) []ui.ActionModel {
 	say := ui.L(ctx)
 	var list []ui.ActionModel
-	if r.Keep != "" {
+	if r.Keep != "" && urgent {
 		list = append(list, ui.ActionModel{Post: &ui.PostButtonModel{Action: r.Keep,
 			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
 				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", r.Name)}}}})
 	}
-	if rare := rareActions(ctx, r); len(rare) > 0 {
+	if rare := rareActions(ctx, r, urgent); len(rare) > 0 {
 		list = append(list, ui.ActionModel{Menu: &ui.MenuModel{ID: r.ID + "-more",
 			Label: say.S("storage.actions_of", "Name", cmp.Or(r.Title, r.Name)), IconOnly: true, End: true, Items: rare,
 			Test: "more"}})
@@ -832,9 +834,12 @@ func actions(ctx context.Context, r RowModel) []ui.ActionModel {
 }
 
 // rareActions stand in a menu: most people come to see what there is.
-func rareActions(ctx context.Context, r RowModel) []ui.MenuItemModel {
+func rareActions(ctx context.Context, r RowModel, urgent bool) []ui.MenuItemModel {
 	say := ui.L(ctx)
 	var items []ui.MenuItemModel
+	if r.Keep != "" && !urgent {
+		items = append(items, ui.MenuItemModel{Label: say.S("storage.keep"), Action: r.Keep, Test: "volume-keep"})
+	}
 	if r.Expand != "" {
 		items = append(items, ui.MenuItemModel{Label: say.S("team.volume_grow"), Href: r.Expand, Test: "volume-grow"})
 	}

@@ -203,6 +203,10 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 	if s := r.Settings.All; s != nil && s.On() {
 		m.Header.Lead = say.S("idle.now", "Action", say.S("idle.action_"+string(s.Action)), "After",
 			say.Duration(s.After.Std()), "Below", s.Below)
+		if s.Action == idle.Stop {
+			m.Header.Lead = say.S("idle.now_stop", "Warns", say.Duration(s.WarnAfter()), "Stops", say.Duration(s.After.Std()),
+				"Below", s.Below)
+		}
 	}
 	if r.Version > 0 {
 		m.Saved = say.S("idle.saved", "Name", r.AuthorName, "Time", say.At(r.At).Exact)

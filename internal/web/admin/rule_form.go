@@ -316,10 +316,9 @@ func ruleSentence(say page.Words, m rules.FormModel) rules.SentenceModel {
 	}
 	s := rules.SentenceModel{When: say.S("rules.sentence", "When", "{when}", "Then", "{then}"),
 		Always: say.S("rules.sentence_always", "Then", "{then}"), Lower: lower}
-	s.Words = strings.ReplaceAll(s.Always, "{then}", then)
+	s.Then, s.Words = then, s.Always
 	if len(when) > 0 {
-		s.Words = strings.NewReplacer("{when}", strings.Join(when, " "+say.S("rules.and")+" "), "{then}", then).
-			Replace(s.When)
+		s.Words = strings.ReplaceAll(s.When, "{when}", strings.Join(when, " "+say.S("rules.and")+" "))
 	}
 	return s
 }

@@ -203,6 +203,9 @@ func (w *Pages) approvalDetail(k page.Call, r request.Request, waiting []request
 	m.Steps = w.stepsModel(k, r)
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
+	if m.Why == "" {
+		m.Decide.Short = w.shortModel(k, r, m.Bars.Quota)
+	}
 	m.Given, m.Reclaim = reassignedModels(k, r)
 	if was := r.Decision.Returned; was != nil && m.Why == "" {
 		m.Returned = &requests.SaidModel{Name: was.ByName, Why: say.Say(was.Why)}

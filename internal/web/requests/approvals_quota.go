@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 )
@@ -32,17 +33,29 @@ func (w *Pages) quotaModel(k page.Call, r request.Request) (*requests.QuotaModel
 	if !ok {
 		return nil, nil
 	}
-	quotas, err := w.Quotas.Of(k.Ctx, t)
-	q := quotas[r.Spec.Size.Name]
-	m := &requests.QuotaModel{Team: t.Display(), Used: q.Used, Limit: q.Limit, Takes: started(r),
-		Refuses: q.Full() && r.Kind == request.StartKind}
+	room, err := w.Quotas.RoomFor(k.Ctx, t, r)
+	m := &requests.QuotaModel{Team: t.Display(), Used: room.Quota.Used, Limit: room.Quota.Limit, Takes: started(r),
+		Refuses: room.Refuses}
 	if m.Refuses {
-		m.Smaller = len(request.Smaller(w.Site().Catalog, r)) > 0
-		if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {
-			m.Change = page.TenantEditPath(t.Name)
-		}
+		m.Smaller = sizeOptions(k.Words, room.Smaller)
 	}
 	return m, err
+}
+
+// shortModel says what stands in the way of an approval that the quota refuses, and the ways on; nil where it does not,
+// and where others have to approve after this person: the quota is checked with the last approval.
+func (w *Pages) shortModel(k page.Call, r request.Request, q *requests.QuotaModel) *requests.ShortModel {
+	if q == nil || !q.Refuses || !w.Approvals.Completes(k.Actor, r) {
+		return nil
+	}
+	m := &requests.ShortModel{Smaller: q.Smaller}
+	switch team := r.Spec.Tenant; {
+	case identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}):
+		m.Change = page.TenantEditPath(team)
+	case identity.Can(k.Actor, identity.SubmitRequest, identity.Resource{Tenant: team}):
+		m.Ask = blocks.MoreQuotaPath(team, r.Spec.Size.Name)
+	}
+	return m
 }
 
 // everywhere is what there is of a size on all clusters: a quota is not of one.

@@ -193,6 +193,7 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	path := page.RequestPath(r.ID)
 	m := requests.RequestModel{Title: requestTitle(k.Words, r), State: blocks.RequestState(k.Words, r, false),
 		Verdict: w.requestVerdict(k, r), Facts: w.factsModel(k.Words, r), Steps: w.stepsModel(k, r)}
+	m.Facts.RuleSaid = blocks.WaitsForPeople(r)
 	if len(m.Steps) == 1 && m.Steps[0].Explanation == m.Verdict.Title { // it stands above
 		m.Steps = nil
 		m.Verdict.Body = strings.TrimSpace(k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact) + " " +

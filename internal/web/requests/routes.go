@@ -44,7 +44,7 @@ func (w *Pages) requestEditPage() page.Page {
 
 func (w *Pages) approvalsPage() page.Page {
 	return page.Page{Name: "approvals", Build: w.approvals, Topics: page.Topics{live.TopicRequest,
-		live.TopicWorkload, live.TopicInventory}, Everyones: true}
+		live.TopicWorkload, live.TopicInventory, live.TopicTenant}, Everyones: true}
 }
 
 func (w *Pages) reassignPage() page.Page {

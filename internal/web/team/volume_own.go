@@ -246,10 +246,9 @@ func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume, told 
 		tiles = append(tiles, ui.TileModel{Label: say.S("storage.tile_cost"), Value: say.Money(cost),
 			Detail: say.S("storage.tile_cost_detail"), Test: "storage-cost"})
 	}
-	idle := ui.TileModel{Label: say.S("storage.tile_unused"), Value: say.Number(float64(unused)), Test: "storage-unused"}
-	if told {
-		idle.Detail = say.GiB(float64(unusedGiB))
-	} else if !next.IsZero() {
+	idle := ui.TileModel{Label: say.S("storage.tile_unused"), Value: say.GiB(float64(unusedGiB)), Test: "storage-unused",
+		Detail: say.S("storage.tile_volumes", "Count", unused)}
+	if !told && !next.IsZero() {
 		idle.Detail = say.S("storage.tile_next", "Time", say.At(next).Exact)
 	}
 	return append(tiles, idle)

@@ -40,14 +40,14 @@ func chosen(doc *goquery.Document) string {
 func TestSizesAreTilesByMemory(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Anna, "/start"), http.StatusOK)
-	want := []string{"No GPU", "10 GiB", "12 GiB", "40 to 80 GiB"}
+	want := []string{"No GPU", "10 GiB", "12 GiB", "80 GiB"}
 	titles := doc.Find("[data-test=size-tile] label")
 	if got := titles.Map(func(_ int, s *goquery.Selection) string { return textOf(s) }); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 free", "instant"},
-		"h100":        {"Whole H100", "€3.90/h other sizes from €0.30/h", "1 of 2 free, 1 waiting", "approval"},
+		"h100":        {"Whole H100", "€3.90/h 2 more from €0.30/h", "1 of 2 free, 1 waiting", "approval"},
 		"cpu":         {"CPU only", "2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {

@@ -116,6 +116,19 @@ type SizeTile struct {
 	From usage.Money
 }
 
+// Memory is the GPU memory of the size that stands for the class; the title of the class where that is not known.
+func (t SizeTile) Memory(say page.Words) string {
+	size := t.Offer.Size
+	memory := say.GiB(size.Accelerator.MemoryGiB)
+	switch devices := size.Devices(); {
+	case devices == 0 || size.Accelerator.MemoryGiB <= 0:
+		return t.Title(say)
+	case devices > 1:
+		return say.S("start.devices_memory", "Devices", devices, "Memory", memory)
+	}
+	return memory
+}
+
 // TilesOf groups what is offered by class. A tile stands for the chosen size where that is one of its class, else for
 // the last used where it starts at once, else for the best match. Sizes of unknown memory have a tile only where the
 // chosen size is one of them, or nothing else is offered: five tiles are enough to choose from.

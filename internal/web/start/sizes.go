@@ -36,7 +36,7 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 
 func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) start.TileModel {
 	say, o := k.Words, t.Offer
-	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: t.Title(say),
+	m := start.TileModel{ID: page.Slug(o.Size.Name), Name: o.Size.Name, Title: t.Memory(say),
 		Size: say.SizeTitle(o.Size), What: tileWhat(say, o.Size), Glyph: blocks.Glyph(o.Size),
 		Checked: o.Size.Name == form.Size,
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
@@ -44,7 +44,7 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 		m.Title = say.S("start.class_none")
 	}
 	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
-		m.From = say.S("start.from", "Price", say.MoneyPerHour(t.From))
+		m.From = say.S("start.from", "Others", t.Sizes-1, "Price", say.MoneyPerHour(t.From))
 	}
 	if m.Why = whyNot(say, o); m.Why != "" {
 		m.More = moreFor(form, o)

@@ -256,7 +256,8 @@ const (
 // where the cluster does not say it at once. With it comes the cause that it names, where the reason leaves it to the
 // log.
 func (w *Pages) logTail(k page.Call, s details) (tail *workloadview.LogTailModel, cause string) {
-	if s.Result == nil && (s.Reason.IsZero() || s.Observed.Node == "") || s.Observed.Pod == "" ||
+	tells := s.Result != nil || !s.Reason.IsZero() && s.Observed.Node != "" || s.IsJob() && s.State == workload.Running
+	if !tells || s.Observed.Pod == "" ||
 		!identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
 		return nil, ""
 	}
@@ -309,5 +310,9 @@ func (w *Pages) workloadEvents(k page.Call) (page.View, error) {
 			Warning: e.Warning, Words: fullSentence(words), Reason: e.Reason, Message: e.Message,
 			Object: e.Kind + " " + e.Name, Count: k.Words.Number(float64(e.Count))})
 	}
-	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Events: m}), nil
+	o := workloadview.OverviewModel{} // for the head
+	if s.State == workload.Failed {
+		_, o.Cause = w.logTail(k, s)
+	}
+	return w.workloadView(k, s, workloadview.Events, workloadview.PageModel{Overview: o, Events: m}), nil
 }

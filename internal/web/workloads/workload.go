@@ -62,6 +62,9 @@ func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m wor
 	m.Head.Forecast = m.Overview.Forecast
 	if m.Overview.Cause != "" {
 		m.Head.Reason = m.Overview.Cause
+		if s.State == workload.Failed {
+			m.Head.Reason, m.Head.Particulars = blocks.FirstSentence(m.Overview.Cause)
+		}
 	}
 	if tab == workloadview.Try { // the page that Open leads to, with the address in its programs
 		m.Head.Base = ""
@@ -145,6 +148,11 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	} else if !o.Start.Hidden {
 		o.Start.Log, o.Cause = w.logTail(k, s)
 		o.Forecast = w.Outlook(k, s.Workload)
+	}
+	if s.IsJob() && s.State == workload.Running && o.Start.Hidden {
+		if log, _ := w.logTail(k, s); log != nil {
+			o.Start = workloadview.StartModel{ID: o.Start.ID, Runs: true, Log: log}
+		}
 	}
 	if s.Result != nil {
 		o.Start = result(k.Words, s.Workload, o.Lease)

@@ -138,6 +138,27 @@ func TestTheLastLinesStandBesideTheReason(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK), "log-tail")
 }
 
+// TestAJobThatRunsShowsWhatItWroteLast, to those who may read its log; a notebook that runs has none of it.
+func TestAJobThatRunsShowsWhatItWroteLast(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Add(w.Workload("finetune", webtest.Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
+	w.Logs.Written["w-finetune"] = webtest.Lines("epoch 1/3\nepoch 2/3")
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-finetune"), http.StatusOK)
+	wantText(t, doc, "workload-start", "Output", "epoch 2/3")
+	wantAbsent(t, doc, "steps")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/workloads/w-finetune"), http.StatusOK), "workload-start")
+}
+
+// TestTheEventsOfWhatFailedNameTheCause that the log names, above them.
+func TestTheEventsOfWhatFailedNameTheCause(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/events"), http.StatusOK), "reason",
+		"The NVIDIA driver of the node is too old", "ask an administrator")
+	wantText(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test/events"), http.StatusOK), "reason", "exited with error 1")
+}
+
 // TestAFailedJobSaysWhatItsLogNames in its head, where its exit code says nothing.
 func TestAFailedJobSaysWhatItsLogNames(t *testing.T) {
 	t.Parallel()

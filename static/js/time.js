@@ -3,13 +3,6 @@ import { clock, locale, onChange, word } from './page.js';
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
-const short = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' });
-
-// zoneAt is the reader's zone as it is called at a moment; it changes with the season.
-const zoneAt = (at) => short.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? '';
-// zoned names the zone behind a time, as the server does, unless the card says for all of its times which it is.
-const zoned = (text, at, element) => (element.closest('.gp-card')?.querySelector('[data-zone]') ? text
-  : `${text} ${zoneAt(at)}`);
 
 // The server's clock counts, not one that is set wrong here.
 const written = Date.parse(document.body.dataset.now ?? '');
@@ -33,7 +26,7 @@ const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
 const dated = new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium' });
 const today = (at) => new Date(at).toDateString() === new Date(now()).toDateString();
 
-function words(mode, at, element) {
+function words(mode, at) {
   const left = at - now();
   switch (mode) {
     case 'past': // a measurement is never in the future, whatever two clocks say
@@ -46,19 +39,19 @@ function words(mode, at, element) {
     case 'elapsed':
       return duration(Math.max(-left, 0));
     case 'clock':
-      if (today(at)) return zoned(clock(at), at, element);
+      if (today(at)) return clock(at);
       break;
     case 'seconds':
       return today(at) ? seconds.format(at) : dated.format(at);
   }
-  return zoned(exact.format(at), at, element);
+  return exact.format(at);
 }
 
 // write touches the page only where something is different, so that nothing flickers and no selection is lost.
 export function write(element) {
   const at = Date.parse(element.dateTime);
   if (Number.isNaN(at)) return Infinity;
-  const said = words(element.dataset.time, at, element);
+  const said = words(element.dataset.time, at);
   if (element.textContent !== said) element.textContent = said;
   const title = full.format(at);
   if (element.title !== title) element.title = title;
@@ -77,8 +70,11 @@ function tick() {
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }
 
+const zone = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(new Date())
+  .find((part) => part.type === 'timeZoneName')?.value;
+
 onChange(() => {
   tick();
-  for (const element of document.querySelectorAll('[data-zone]')) element.textContent = zoneAt(now()) || 'UTC';
+  for (const element of document.querySelectorAll('[data-zone]')) if (zone) element.textContent = zone;
 });
 document.addEventListener('visibilitychange', tick);

@@ -118,15 +118,10 @@ type SizeTile struct {
 
 // Memory is the GPU memory of the size that stands for the class; the title of the class where that is not known.
 func (t SizeTile) Memory(say page.Words) string {
-	size := t.Offer.Size
-	memory := say.GiB(size.Accelerator.MemoryGiB)
-	switch devices := size.Devices(); {
-	case devices == 0 || size.Accelerator.MemoryGiB <= 0:
-		return t.Title(say)
-	case devices > 1:
-		return say.S("start.devices_memory", "Devices", devices, "Memory", memory)
+	if size := t.Offer.Size; size.Devices() > 0 && size.Accelerator.MemoryGiB > 0 {
+		return say.GiB(size.Accelerator.MemoryGiB)
 	}
-	return memory
+	return t.Title(say)
 }
 
 // TilesOf groups what is offered by class. A tile stands for the chosen size where that is one of its class, else for

@@ -483,6 +483,9 @@ func batch(s Scope) *World {
 	w.Add(w.Workload("finetune", Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
 	w.Add(w.Workload("eval-sweep", Anna, "mig-1g.10gb").Job().Ran(0, 83*time.Minute, 1).Volume(20))
 	w.Add(w.Workload("pretrain", Anna, "mig-1g.10gb").Job().Ran(1, 12*time.Minute, 3))
+	w.Logs.Written["w-finetune"] = LinesUntil(Now.Add(-2*time.Second), "loading 12,480 samples from /data/faces\n"+
+		"epoch 1/3  loss 0.914  41.2 samples/s\nsaved checkpoint epoch-1.pt\nepoch 2/3  loss 0.611  41.6 samples/s\n"+
+		"saved checkpoint epoch-2.pt\nepoch 3/3  step 118/780  loss 0.573")
 	w.Logs.Written["w-eval-sweep"] = LinesUntil(Now.Add(-2*time.Second),
 		"epoch 2/3 loss 0.512\nepoch 3/3 loss 0.307\nsaved checkpoint model.pt")
 	w.Logs.Written["w-pretrain"] = LinesUntil(Now, "epoch 1/3 loss 0.934\nTraceback (most recent call last):\n"+

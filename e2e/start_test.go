@@ -92,7 +92,7 @@ func TestTheTableOfSizes(t *testing.T) {
 	p.click("[data-test=size-table] th:has-text('Price') button")
 	p.do(p.assert.Locator(p.at("[data-test=size-table] th:has-text('Price')")).ToHaveAttribute("aria-sort", "descending"))
 	p.click("[data-test=fewer]")
-	p.reads("[data-test=size-tile]:has(:checked)", "80 GiB")
+	p.reads("[data-test=size-tile]:has(:checked)", "40 GiB")
 }
 
 // TestASummaryThatIsNotTrueSaysSo: it once kept the old size's "Starts now" and price while the reply took long, and

@@ -99,7 +99,7 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 	doc := read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
 	wantText(t, doc, "route-carries", "The site's gateway serves the calls",
 		"the portal's keys, limits and counts apply only at the portal's own address")
-	wantText(t, doc, "route-address", theirs)
+	wantText(t, doc, "access-base", theirs)
 	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, theirs) ||
 		strings.Contains(programs, own) {
 		t.Errorf("programs call elsewhere: %s", programs)
@@ -115,13 +115,15 @@ func TestWhoCarriesTheCalls(t *testing.T) {
 	w = sceneWorld(t, "workload", "connect, route refused")
 	doc = read(t, w.Get(webtest.Ben, page+"/connect"), http.StatusOK)
 	wantText(t, doc, "route-waits", "has not accepted the route", "NotAllowedByListeners")
-	wantAbsent(t, doc, "route-carries", "route-address")
+	wantAbsent(t, doc, "route-carries")
+	wantText(t, doc, "access-base", own)
 	if programs := part(doc, "workload-access").Text(); !strings.Contains(programs, own) ||
 		strings.Contains(programs, theirs) {
 		t.Errorf("programs call elsewhere: %s", programs)
 	}
 	busy := read(t, webtest.Busy(t).Get(webtest.Ben, page+"/connect"), http.StatusOK)
 	wantAbsent(t, busy, "route-carries", "route-waits")
+	wantText(t, busy, "access-base", own)
 }
 
 // TestAJobIsRunAgainOverREST: the line asks for the same program with the names of the API.

@@ -15,7 +15,11 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 	w := webtest.Called(t)
 	doc := read(t, w.Get(webtest.Anna, endpointPage+"/traffic"), http.StatusOK)
 	wantText(t, doc, "traffic-requests", "Requests", "per second")
-	wantText(t, doc, "traffic-errors", "%", "server errors", "client errors", "over a limit")
+	wantText(t, doc, "traffic-errors", "%", "server errors")
+	if text := textOf(part(doc, "traffic-errors")); strings.Contains(text, "client errors") {
+		t.Errorf("want the server's errors alone, got %q", text)
+	}
+	wantText(t, doc, "chart-errors", "server errors", "client errors", "over a limit")
 	wantText(t, doc, "traffic-first", "Time to first token", "ms", "95 % within")
 	wantText(t, doc, "traffic-tokens", "prompt", "completion")
 	wantText(t, doc, "traffic-cost", "€", "in this time")
@@ -52,6 +56,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 		t.Error("want four ranges, the first of them marked")
 	}
 	day := read(t, w.Get(webtest.Anna, endpointPage+"/traffic?range=24h"), http.StatusOK)
+	wantText(t, day, "traffic-requests", "per second") // the unit of the chart, however few they are on average
 	if n := part(day, "metrics-row").Length(); n != 95 && n != 96 {
 		t.Errorf("want a row for each quarter of an hour, got %d", n)
 	}

@@ -17,7 +17,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantText(t, doc, "chart-engine", "GPU utilization", "last", "%", "11:00 UTC", "12:00 UTC")
+	wantText(t, doc, "chart-engine", "GPU utilization", "avg", "peak 90 %", "last", "%", "11:00 UTC", "12:00 UTC")
 	wantText(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
 	wantText(t, doc, "chart-tensor", "Unknown: no metrics in this time range")
 	wantText(t, doc, "throttle", "Throttled by heat", "11:40 UTC – 11:47 UTC")
@@ -48,7 +48,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 // measured of the slice itself does not, and neither do the charts of a whole card.
 func TestPowerIsTheWholeCards(t *testing.T) {
 	t.Parallel()
-	const note = "Of the whole card"
+	const note = "whole card"
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
 	wantText(t, doc, "chart-power", note)

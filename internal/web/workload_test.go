@@ -131,6 +131,11 @@ func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "base-url")
 	wantText(t, doc, "workload-access", "curl -H", "http://llm-chat.localhost:8080/v1/models", "everyone in Vision",
 		`OpenAI(base_url="http://llm-chat.localhost:8080/v1", api_key=`)
+	wantText(t, doc, "access-base", "http://llm-chat.localhost:8080/v1")
+	wantText(t, doc, "workload-access", "API documentation", "http://llm-chat.localhost:8080/docs")
+	if href := part(doc, "access-to-keys").AttrOr("href", ""); href != "/workloads/w-llm-chat#workload-keys" {
+		t.Errorf("want the way to its keys, got %q", href)
+	}
 	program := doc.Find("#workload-access-go").Text()
 	if _, err := parser.ParseFile(token.NewFileSet(), "main.go", program, 0); err != nil ||
 		!strings.Contains(program, `"http://llm-chat.localhost:8080/v1/models"`) {

@@ -1,5 +1,5 @@
 // Follows a log: what a container writes is put behind what is there, until the reader stops it or leaves the page.
-import { write } from './time.js';
+import { now, write } from './time.js';
 
 const most = 5000; // lines that are kept
 let following; // { button, log, stop }
@@ -68,8 +68,15 @@ function show(button, on) {
   button.setAttribute('aria-pressed', String(on));
   button.querySelector('[data-log-on]').hidden = !on;
   button.querySelector('[data-log-off]').hidden = on;
-  const state = button.parentElement.querySelector('[data-log-state]');
+  const card = button.closest('.gp-card');
+  const state = card.querySelector('[data-log-state]'), read = card.querySelector('[data-log-read]');
   state.textContent = on ? state.dataset.words : '';
+  read.hidden = on;
+  const time = read.querySelector('time');
+  if (on || !time) return;
+  time.dateTime = new Date(now()).toISOString();
+  time.dataset.time = 'seconds';
+  write(time);
 }
 
 async function start(button) {

@@ -41,6 +41,8 @@ function words(mode, at) {
     case 'clock':
       if (today(at)) return clock(at);
       break;
+    case 'time':
+      return clock(at);
     case 'seconds':
       return today(at) ? seconds.format(at) : dated.format(at);
   }
@@ -65,7 +67,7 @@ function tick() {
   let nearest = Infinity;
   for (const element of document.querySelectorAll('time[data-time]')) {
     const distance = write(element);
-    if (!['local', 'clock'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
+    if (!['local', 'clock', 'time'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
   }
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }

@@ -133,7 +133,7 @@ func Traffic(m TrafficModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Lead: true, Items: m.Tiles, Label: ui.L(ctx).S("workload.tab_traffic")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Lead: true, Even: true, Items: m.Tiles, Label: ui.L(ctx).S("workload.tab_traffic")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,16 +32,30 @@ func (w *Pages) workloadConnect(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.ConnectModel{Access: w.accessModel(k, s), SSH: w.sshModel(k, s),
+	m := workloadview.ConnectModel{Access: w.connectAccess(k, s), SSH: w.sshModel(k, s),
 		Ports: w.portsModel(k, s), Shell: w.shellModel(k, s),
 		REST: w.restCalls(k, s)}
 	v := w.workloadView(k, s, workloadview.Connect, workloadview.PageModel{Connect: m})
 	v.Parts = append(v.Parts,
-		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.Access(m.Access) }},
+		page.Part{ID: m.Access.ID, Draw: func(page.Words) templ.Component { return workloadview.ConnectAccess(m.Access) }},
 		page.Part{ID: m.SSH.ID, Draw: func(page.Words) templ.Component { return workloadview.SSH(m.SSH) }},
 		page.Part{ID: m.Ports.ID, Draw: func(page.Words) templ.Component { return workloadview.Ports(m.Ports) }},
 		page.Part{ID: m.Shell.ID, Draw: func(page.Words) templ.Component { return workloadview.Shell(m.Shell) }})
 	return v, nil
+}
+
+// connectAccess says of an endpoint what its address is, where programs call it, and where their keys are made.
+func (w *Pages) connectAccess(k page.Call, s details) workloadview.ConnectAccessModel {
+	m := workloadview.ConnectAccessModel{AccessModel: w.accessModel(k, s)}
+	if m.Calls == nil {
+		return m
+	}
+	m.Docs = path.Base(s.Image.OpenPath) == "docs"
+	m.Base = callsAddress(s.Workload, w.AppURL(s.Name))
+	if hasKeys(s) {
+		m.Keys = keysPath(s.ID)
+	}
+	return m
 }
 
 // sshModel has lines while the workload runs, for who may have a tunnel to its SSH server.

@@ -56,7 +56,7 @@ func limitOf(text string) int {
 
 // keysModel is nil for what is no endpoint, for those who may not change it, and when nothing can be called any more.
 func (w *Pages) keysModel(k page.Call, s details) (*workloadview.KeysModel, error) {
-	if s.Kind != catalog.Endpoint || !s.mayChange || s.State == workload.Ended || s.Desired == workload.WantDeleted {
+	if !hasKeys(s) {
 		return nil, nil
 	}
 	keys, err := w.Keys.List(k.Ctx, k.Actor, s.ID)
@@ -91,6 +91,14 @@ func (w *Pages) keysModel(k page.Call, s details) (*workloadview.KeysModel, erro
 	}
 	return m, nil
 }
+
+// hasKeys reports whether the reader may make keys for programs that call it.
+func hasKeys(s details) bool {
+	return s.Kind == catalog.Endpoint && s.mayChange && s.State != workload.Ended && s.Desired != workload.WantDeleted
+}
+
+// keysPath is where keys are made.
+func keysPath(id workload.ID) string { return page.WorkloadPath(id) + "#workload-keys" }
 
 // modelsURL is where all models of a key answer.
 func (w *Pages) modelsURL() string { return blocks.OpenAddress(w.AppURL(workload.ModelsHost), "/v1") }

@@ -104,6 +104,7 @@ func (w *Pages) logsModel(k page.Call, s details) (workloadview.LogsModel, error
 	if !logQuery(k).Previous && m.Source == nil {
 		m.Log.Follow = logAddress(k, s.ID, "/follow")
 	}
+	m.Read = secondsAt(k.Words, k.Words.Now)
 	m.Filter.Clear = logAddress(k, s.ID, "", "lines", k.Get("lines"))
 	m.Again = logAddress(k, s.ID, "", "q", k.Get("q"), "lines", k.Get("lines"))
 	m.Download = logAddress(k, s.ID, "/download", "tail", strconv.Itoa(podlogs.MostTail))
@@ -172,13 +173,19 @@ func logLines(say page.Words, lines []podlogs.Line, find string) []workloadview.
 			m.Level = levelOf(text)
 		}
 		if !l.At.IsZero() {
-			at := say.At(l.At)
-			at.Words, at.Mode, at.Machine = ui.ClockSeconds(l.At), ui.TimeSeconds, l.At.Format(time.RFC3339Nano)
+			at := secondsAt(say, l.At)
 			m.Time = &at
 		}
 		all = append(all, m)
 	}
 	return all
+}
+
+// secondsAt is a time of day with its seconds.
+func secondsAt(say page.Words, t time.Time) ui.TimeModel {
+	at := say.At(t)
+	at.Words, at.Mode, at.Machine = ui.ClockSeconds(t), ui.TimeSeconds, t.Format(time.RFC3339Nano)
+	return at
 }
 
 // What programs write of their own at the head of a line, as static/js/logs.js reads it too: "[W ServerApp]", "ERROR:",

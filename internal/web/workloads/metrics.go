@@ -173,7 +173,8 @@ func timesOf(say page.Words, s gpumetrics.Span, points []gpumetrics.Point) []ui.
 	first, last := points[0].At, points[len(points)-1].At
 	for i := range times {
 		at := first.Add(last.Sub(first) * time.Duration(i) / (timesShown - 1))
-		times[i] = say.Clock(at)
+		times[i] = say.At(at) // a day needs no date: its hours tell themselves apart
+		times[i].Words, times[i].Mode = ui.Clock(at, time.UTC)+" UTC", ui.TimeOfDay
 		if s.Long > 24*time.Hour {
 			times[i] = ui.TimeModel{Words: say.Day(at, time.UTC)}
 		}
@@ -202,6 +203,9 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 	c.Line = ui.ChartModel{Label: c.Title, Before: say.S("workload.metrics.last"), Value: pointWords(say, l, last),
 		Values: values, From: l.Points[0].At, Step: r.Span.Step, Unit: unitOf(l), Times: timesOf(say, r.Span, l.Points)}
 	c.Line.Top, c.Line.TopWords = scaleOf(say, l, size)
+	if mean, peak, ok := meanAndPeak(l); ok {
+		c.Line.Over = say.S("workload.metrics.over", "Mean", shortWords(say, l, mean), "Peak", shortWords(say, l, peak))
+	}
 	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
 		c.Line.Before = ""
 		c.Line.Value = say.S("workload.metrics.unknown_since", "Time", clockWords(say, r.Span, last.At))
@@ -210,9 +214,28 @@ func chartOf(say page.Words, r gpumetrics.Ranges, l gpumetrics.Line,
 		c.Note = say.S("workload.metrics."+id, "Count", r.Devices)
 	}
 	if (l.Name == "power" || l.Name == "temperature") && partOfCard(size) {
-		c.Note = strings.TrimSpace(say.S("workload.metrics.whole_card") + " " + c.Note)
+		c.Line.Of = say.S("workload.metrics.whole_card")
 	}
 	return c, true
+}
+
+// meanAndPeak are the mean and the largest of the points that are known; false for fewer than two.
+func meanAndPeak(l gpumetrics.Line) (mean, peak gpumetrics.Point, ok bool) {
+	n := 0
+	for _, p := range l.Points {
+		if !p.Known {
+			continue
+		}
+		if n++; n == 1 || p.Value > peak.Value {
+			peak = p
+		}
+		mean.Value += p.Value
+	}
+	if n < 2 {
+		return gpumetrics.Point{}, gpumetrics.Point{}, false
+	}
+	mean.Known, mean.Value = true, mean.Value/float64(n)
+	return mean, peak, true
 }
 
 // partOfCard reports whether a size is a slice or a share of a card. NVML and DCGM measure power and temperature of the
@@ -273,6 +296,14 @@ func pointWords(say page.Words, l gpumetrics.Line, p gpumetrics.Point) string {
 		return ui.Number(say.Localizer, p.Value/per, 1) + " " + unit
 	}
 	return say.Amount(gpumetrics.Reading{Value: p.Value, Unit: l.Unit, Source: gpumetrics.Measured})
+}
+
+// shortWords are those of a point beside another that says what is counted.
+func shortWords(say page.Words, l gpumetrics.Line, p gpumetrics.Point) string {
+	if l.Unit == gpumetrics.Cores {
+		return ui.Number(say.Localizer, p.Value, 2)
+	}
+	return pointWords(say, l, p)
 }
 
 // clockWords is the time of day, and where a span is of several days, the day.

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"math"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -71,7 +72,11 @@ func trafficModel(say page.Words, item workload.Workload, f traffic.Figures) wor
 			continue
 		}
 		shown = append(shown, l)
-		m.Charts = append(m.Charts, trafficChart(say, f, l))
+		chart := trafficChart(say, f, l)
+		if l.name == "errors" && f.Total.ServerErrors > 0 { // the tile has those alone
+			chart.Note = strings.Join(errorShares(say, &f.Total), ", ")
+		}
+		m.Charts = append(m.Charts, chart)
 		m.Table.Heads = append(m.Table.Heads, l.title)
 	}
 	for i := len(f.Points) - 1; i >= 0 && len(shown) > 0; i-- {
@@ -124,20 +129,16 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	perSecond := float64(c.Requests) / f.Until.Sub(f.Since).Seconds()
 	requests := ui.TileModel{Label: say.S("traffic.requests"), Value: say.Number(float64(c.Requests)),
 		Detail: say.S("traffic.per_second", "Number", figure(say, perSecond)), Test: "traffic-requests"}
-	if perSecond < 1 {
+	if perMinute(f) { // as in the chart
 		requests.Detail = say.S("traffic.per_minute", "Number", figure(say, 60*perSecond))
 	}
 	failed := ui.TileModel{Label: say.S("traffic.errors"), Value: percentWords(say, c.ErrorShare().Is),
 		Test: "traffic-errors"}
-	for i, words := range errorShares(say, c) {
-		if i > 0 {
-			failed.Detail += ", "
-		}
-		failed.Detail += words
+	shares := errorShares(say, c)
+	if c.ServerErrors > 0 { // they come first; the chart tells the others
+		failed.Kind, shares = ui.Warning, shares[:1]
 	}
-	if c.ServerErrors > 0 {
-		failed.Kind = ui.Warning
-	}
+	failed.Detail = strings.Join(shares, ", ")
 	first := ui.TileModel{Label: say.S("traffic.first"), Value: "–", Test: "traffic-first"}
 	if p50 := c.First.Seconds(.5); p50.Known {
 		first.Value = secondsWords(say, p50.Is)
@@ -198,7 +199,7 @@ func trafficLines(say page.Words, f traffic.Figures) []trafficLine {
 	requests := func(p traffic.Point) traffic.Value { return p.Requests }
 	rate := trafficLine{name: "requests", title: say.S("traffic.chart_per_second"), calls: true,
 		values: values(requests, 1), unit: "/s", words: figureIn("/s")}
-	if largest(rate.values) < 1 {
+	if perMinute(f) {
 		rate.title, rate.values = say.S("traffic.chart_per_minute"), values(requests, 60)
 		rate.unit, rate.words = "/min", figureIn("/min")
 	}
@@ -232,6 +233,16 @@ func trafficLines(say page.Words, f traffic.Figures) []trafficLine {
 			top:    4 * math.Ceil(largest(wanted)/4), // so that there are whole replicas beside the scale
 			values: values(func(p traffic.Point) traffic.Value { return p.Ready }, 1)},
 	}
+}
+
+// perMinute reports whether calls are told by the minute: there was never one a second.
+func perMinute(f traffic.Figures) bool {
+	for _, p := range f.Points {
+		if p.Requests.Known && p.Requests.Is >= 1 {
+			return false
+		}
+	}
+	return true
 }
 
 func largest(values []float64) (most float64) {

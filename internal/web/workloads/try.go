@@ -41,12 +41,8 @@ func (w *Pages) workloadTryIt(k page.Call) (page.View, error) {
 			m.Calls = callsOf(callsAddress(s.Workload, address))
 		}
 	}
-	keys, err := w.keysModel(k, s)
-	if err != nil {
-		return page.View{}, err
-	}
-	if keys != nil {
-		m.Keys = page.WorkloadPath(s.ID) + "#workload-keys"
+	if hasKeys(s) {
+		m.Keys = keysPath(s.ID)
 	}
 	v := w.workloadView(k, s, workloadview.Try, workloadview.PageModel{Try: m})
 	v.Parts = append(v.Parts, page.Part{ID: m.State.ID,

@@ -127,7 +127,9 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat/connect"), http.StatusOK)
-	wantText(t, doc, "base-url", "http://llm-chat.localhost:8080/v1")
+	wantAbsent(t, doc, "base-url")
+	wantText(t, read(t, webtest.Busy(t).Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK), "base-url",
+		"http://llm-chat.localhost:8080/v1")
 	wantAbsent(t, read(t, webtest.Busy(t).Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "base-url")
 	wantText(t, doc, "workload-access", "curl -H", "http://llm-chat.localhost:8080/v1/models", "everyone in Vision",
 		`OpenAI(base_url="http://llm-chat.localhost:8080/v1", api_key=`)

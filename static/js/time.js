@@ -2,6 +2,7 @@
 import { clock, locale, onChange, word } from './page.js';
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
 
 // The server's clock counts, not one that is set wrong here.
@@ -41,6 +42,8 @@ function words(mode, at) {
     case 'clock':
       if (today(at)) return clock(at);
       break;
+    case 'day':
+      return day.format(at);
     case 'time':
       return clock(at);
     case 'seconds':
@@ -61,14 +64,26 @@ export function write(element) {
   return Math.abs(at - now());
 }
 
+// sayDaysOnce hides a day that is also that of the row above; in the reader's zone days begin elsewhere than in UTC.
+function sayDaysOnce() {
+  for (const list of document.querySelectorAll('[data-days]')) {
+    let above;
+    for (const one of list.querySelectorAll('[data-day]')) {
+      one.hidden = one.textContent === above;
+      above = one.textContent;
+    }
+  }
+}
+
 let timer;
 function tick() {
   clearTimeout(timer);
   let nearest = Infinity;
   for (const element of document.querySelectorAll('time[data-time]')) {
     const distance = write(element);
-    if (!['local', 'clock', 'time'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
+    if (!['local', 'clock', 'time', 'day'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
   }
+  sayDaysOnce();
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }
 

@@ -18,6 +18,7 @@ const (
 	TimeFixed     TimeMode = ""          // as written
 	TimeLocal     TimeMode = "local"     // the exact time, put into the reader's zone
 	TimeClock     TimeMode = "clock"     // likewise, and the time of day alone where that is today's
+	TimeDay       TimeMode = "day"       // likewise, the day alone
 	TimeOfDay     TimeMode = "time"      // likewise, the time of day alone: for what says its day elsewhere
 	TimeSeconds   TimeMode = "seconds"   // likewise, with seconds
 )

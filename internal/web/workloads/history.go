@@ -2,9 +2,29 @@ package workloads
 
 import (
 	"strings"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
+
+// historyModel says a day where it begins.
+func historyModel(say page.Words, events []audit.Event) workloadview.HistoryModel {
+	m := workloadview.HistoryModel{ID: "workload-history"}
+	for i, e := range events {
+		day, at := say.At(e.At), say.At(e.At)
+		day.Words, day.Mode = say.Text(i18n.Date(e.At.UTC())), ui.TimeDay
+		at.Words, at.Mode = ui.Clock(e.At, time.UTC), ui.TimeOfDay
+		m.Events = append(m.Events, workloadview.EventModel{Icon: eventIcon(e.Kind), Day: day, Time: at,
+			NewDay: i == 0 || day.Words != m.Events[i-1].Day.Words,
+			Who:    blocks.WhoDid(say, e), What: say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail)})
+	}
+	return m
+}
 
 // eventIcons are the icons of kinds of events, and of all kinds of a noun, the part before the dot.
 var eventIcons = map[string]string{

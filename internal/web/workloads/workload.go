@@ -72,6 +72,9 @@ func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m wor
 			m.Head.Actions.Open = ""
 		}
 	}
+	if tab == workloadview.Connect { // its first card has the address
+		m.Head.Base = ""
+	}
 	if s.State == workload.Failed && tab != workloadview.Logs &&
 		identity.Can(k.Actor, identity.ReadLogs, s.ResourceAt(k.Words.Now)) {
 		m.Head.Logs = page.WorkloadPath(s.ID) + "/logs"
@@ -225,11 +228,7 @@ func (w *Pages) workloadHistory(k page.Call) (page.View, error) {
 	if err != nil {
 		return page.View{}, err
 	}
-	m := workloadview.HistoryModel{ID: "workload-history"}
-	for _, e := range events {
-		m.Events = append(m.Events, workloadview.EventModel{Icon: eventIcon(e.Kind), Time: k.Words.At(e.At),
-			Who: blocks.WhoDid(k.Words, e), What: k.Words.S("audit." + string(e.Kind)), Detail: k.Words.Text(e.Detail)})
-	}
+	m := historyModel(k.Words, events)
 	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})
 	v.Parts = append(v.Parts, page.Part{ID: m.ID,
 		Draw: func(page.Words) templ.Component { return workloadview.HistoryTab(m) }})

@@ -599,6 +599,7 @@ func (s *Service) People(ctx context.Context, a identity.Actor, search string) (
 type PeopleFilter struct {
 	Text          string // a part of name or e-mail address
 	BySeen, Down  bool
+	NoRole        bool // only those without any role; the service tells, for a store knows no groups
 	Limit, Offset int
 }
 
@@ -608,8 +609,34 @@ func (s *Service) PeoplePage(ctx context.Context, a identity.Actor, f PeopleFilt
 		return nil, 0, err
 	}
 	f.Text, f.Limit = strings.TrimSpace(f.Text), min(f.Limit, mostShown)
+	if f.NoRole {
+		return s.withoutRole(ctx, f)
+	}
 	people, total, err := s.o.Store.PeoplePage(ctx, f)
 	return s.Directory().Actors(people, identity.ViaSession), total, err
+}
+
+// withoutRole is a page of those who can do nothing yet. Roles come of groups too, so everybody is looked at.
+func (s *Service) withoutRole(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
+	var found []identity.Actor
+	directory, each := s.Directory(), f
+	each.Limit, each.Offset = mostShown, 0
+	for {
+		people, total, err := s.o.Store.PeoplePage(ctx, each)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, a := range directory.Actors(people, identity.ViaSession) {
+			if len(a.Global)+len(a.Tenants) == 0 {
+				found = append(found, a)
+			}
+		}
+		if each.Offset += mostShown; each.Offset >= total {
+			break
+		}
+	}
+	from := min(f.Offset, len(found))
+	return found[from:min(from+f.Limit, len(found))], len(found), nil
 }
 
 // FindPeople lists at most so many of those who have signed in, by a part of name or e-mail address; for admins and

@@ -14,7 +14,7 @@ import (
 func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
-	wantText(t, doc, "volume-row", "deleted on")
+	wantText(t, doc, "volume-until", "27 Nov 2026")
 	wantText(t, doc, "storage-soon", "datasets-kept is deleted on 27 Nov 2026", "200 GiB")
 	if to, _ := In(part(doc, "storage-soon"), "soon-keep").Closest("form").Attr(
 		"action"); to != "/storage/datasets-kept/keep" {
@@ -51,6 +51,21 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	}
 	if n := doc.Find("[data-test=volume-keep]").Length(); n != 0 {
 		t.Errorf("want nothing to keep longer where everything is kept, got %d", n)
+	}
+}
+
+// TestUnusedStorageByItself: the filter leaves what is counted as unused, and says how to see all again.
+func TestUnusedStorageByItself(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/storage?state=unused"), http.StatusOK)
+	wantText(t, doc, "volume-row", "datasets-kept", "unused")
+	wantText(t, doc, "storage-total", "3 volumes")
+	if n := part(doc, "volume-row").Length(); n != 1 {
+		t.Errorf("want the one unused volume, got %d", n)
+	}
+	if n := part(read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK), "volume-row").Length(); n != 3 {
+		t.Errorf("want all without the filter, got %d", n)
 	}
 }
 

@@ -37,6 +37,21 @@ func TestTheGroupsOfATeamAreInTheList(t *testing.T) {
 	}
 }
 
+// TestPeopleWithoutARole are those whom somebody has to let in, counted by themselves.
+func TestPeopleWithoutARole(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Dora, "/admin/people?role=none"), http.StatusOK)
+	wantText(t, doc, "person", webtest.Nemo.Name)
+	if rows, without := part(doc, "person").Length(), part(doc, "no-role").Length(); rows != without || rows == 0 {
+		t.Errorf("want only people without a role, got %d of %d", without, rows)
+	}
+	if doc.Find(`.gp-filter a[href="/admin/people"]`).Length() != 1 {
+		t.Error("want the way to all of them")
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/people?role=none&q=anna"), http.StatusOK), "person")
+}
+
 // TestHowATeamIsDoingStandsAboveItsForm: who is in it, what runs, and its budget, each with the way there.
 func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
 	t.Parallel()

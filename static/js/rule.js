@@ -31,9 +31,9 @@ function say(event) {
   if (form.elements.outcome.value === 'approve' && form.elements.by) then += ` (${chosen(form.elements.by)})`;
   const sentence = when ? line.dataset.ruleWhen : line.dataset.ruleAlways;
   const output = line.querySelector('output'), strong = output.querySelector('strong');
-  const [before, after = ''] = sentence.split('{then}');
+  const [before, after = ''] = sentence.split('{then}').map((words) => words.replace('{when}', () => when));
   strong.textContent = then;
-  output.replaceChildren(before.replace('{when}', () => when), strong, after);
+  output.replaceChildren(before, strong, after);
 }
 
 // What is offered while one types is of the fact that the server knew.

@@ -472,12 +472,12 @@ func another(ctx context.Context, m FormModel) []ui.ActionModel {
 		Icon: "plus", Kind: ui.LinkLike, Small: true, Test: "idle-another"}}}
 }
 
-// formAttrs have the form checked as it is filled in. Until it was, a sheet hides the button that saves, where scripts
-// run: there is nothing to save.
+// formAttrs have the form checked as it is filled in. Until something differs, a script turns off the button that saves:
+// there is nothing to save.
 func formAttrs(m FormModel, previewed bool) templ.Attributes {
 	attrs := ui.Validate("idle-form", m.Check)
 	if !previewed {
-		attrs["data-marks-changes"] = true
+		attrs["data-marks-changes"] = "save"
 	}
 	return attrs
 }

@@ -48,7 +48,8 @@ type VerdictModel struct {
 	Items []string
 }
 
-// BecameModel is the workload that came of a request.
+// BecameModel is the workload that came of a request. Its page is an action of the header, and that it ended is the
+// verdict.
 type BecameModel struct {
 	Name  ui.StackModel
 	State ui.StateModel
@@ -161,7 +162,7 @@ func RequestRegion(m RequestModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				if m.Became != nil {
+				if m.Became != nil && !m.Became.Ended {
 					templ_7745c5c3_Err = became(*m.Became).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -269,7 +270,7 @@ func another(m RequestModel) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.Instead.Less)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 107, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 108, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -336,7 +337,7 @@ func requested(m RequestModel) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(m.Facts.Reason)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 122, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `requests/request.templ`, Line: 123, Col: 67}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {

@@ -112,7 +112,7 @@ func (r RowModel) action() templ.Component {
 			{r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
 				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
-					Test: a.test}))
+					Kind: ui.LinkLike, Test: a.test}))
 				return
 			}
 		}

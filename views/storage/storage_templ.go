@@ -36,7 +36,9 @@ type ListModel struct {
 	Rows      []RowModel
 	Snapshots []SnapshotModel // of the rows; none hides them
 	List      ui.ListModel
-	Text      string // that the rows were filtered by
+	Text      string // that the rows were filtered by, as is Unused
+	Unused    bool
+	Reclaims  bool   // what nobody uses is deleted after a while, so it can be chosen
 	Back      string // address without the filter; "" where there is none
 }
 
@@ -408,7 +410,15 @@ func List(m ListModel) templ.Component {
 			}
 		}
 		if len(m.Tiles) > 0 {
-			templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Label: ui.L(ctx).S("storage.title"), Lead: true, Items: m.Tiles}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"gp-standing\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Tiles(ui.TilesModel{Label: ui.L(ctx).S("storage.title"), Items: m.Tiles}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -429,7 +439,7 @@ func List(m ListModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -446,7 +456,7 @@ func List(m ListModel) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				for _, r := range m.Rows {
-					templ_7745c5c3_Err = row(r, m.Soon != nil && m.Soon.Row == r.Name).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = row(r, m.Soon != nil && m.Soon.Row == r.Name, m.Reclaims).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -454,17 +464,11 @@ func List(m ListModel) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "volumes", Caption: ui.L(ctx).S("storage.title"), Empty: empty(ctx, m),
-				Columns: []ui.ColumnModel{
-					m.List.Head("name", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_name")}),
-					m.List.Head("size", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_size"), Numeric: true}),
-					m.List.Head("until", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_state")}),
-					m.List.Head("created", ui.ColumnModel{Label: ui.L(ctx).S("storage.col_created")}),
-					{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
-				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				Columns: columns(ctx, m)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -530,7 +534,7 @@ func List(m ListModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -539,7 +543,7 @@ func List(m ListModel) templ.Component {
 }
 
 // row has a button that keeps it where its owner was told, unless that stands above the list already.
-func row(r RowModel, above bool) templ.Component {
+func row(r RowModel, above, reclaims bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -594,7 +598,7 @@ func row(r RowModel, above bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -620,7 +624,7 @@ func row(r RowModel, above bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -636,36 +640,13 @@ func row(r RowModel, above bool) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"gp-inline\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<div class=\"gp-inline\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.State(state(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
-				}
-				if r.Until != nil {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<span class=\"gp-until\">")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					var templ_7745c5c3_Var17 string
-					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("storage.deleted") + " ")
-					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 281, Col: 44}
-					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = ui.Time(*r.Until).Render(ctx, templ_7745c5c3_Buffer)
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</span> ")
-					if templ_7745c5c3_Err != nil {
-						return templ_7745c5c3_Err
-					}
 				}
 				if r.User != nil {
 					templ_7745c5c3_Err = ui.LinkButton(ui.LinkButtonModel{Label: r.User.Name, Href: r.User.Href, Kind: ui.LinkLike, Small: true,
@@ -686,12 +667,12 @@ func row(r RowModel, above bool) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					var templ_7745c5c3_Var18 string
-					templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(n)
+					var templ_7745c5c3_Var17 string
+					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(n)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 294, Col: 62}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `storage/storage.templ`, Line: 286, Col: 62}
 					}
-					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -711,6 +692,49 @@ func row(r RowModel, above bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if reclaims {
+				templ_7745c5c3_Var18 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+					if !templ_7745c5c3_IsBuffer {
+						defer func() {
+							templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+							if templ_7745c5c3_Err == nil {
+								templ_7745c5c3_Err = templ_7745c5c3_BufErr
+							}
+						}()
+					}
+					ctx = templ.InitializeContext(ctx)
+					if r.Until != nil {
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<span class=\"gp-until\" data-test=\"volume-until\">")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = ui.Time(*r.Until).Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</span>")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					} else {
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "–")
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
+					return nil
+				})
+				templ_7745c5c3_Err = ui.Cell(ui.CellModel{Label: ui.L(ctx).S("storage.col_until")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -736,7 +760,7 @@ func row(r RowModel, above bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -789,6 +813,7 @@ func filter(ctx context.Context, m ListModel) ui.FilterBarModel {
 	bar := ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), ClearURL: m.Back,
 		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"),
 			Placeholder: say.S("storage.filter"), Value: m.Text, MaxLength: 100},
+		Fields: stateField(ctx, m),
 		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 			{Label: say.S("home.scope_mine"), Href: "/storage", Current: !m.Team, Test: "scope-mine"},
 			{Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: m.Team, Test: "scope-team"}}}}
@@ -796,6 +821,39 @@ func filter(ctx context.Context, m ListModel) ui.FilterBarModel {
 		bar.Hidden = []ui.HiddenModel{{Name: "scope", Value: "team"}}
 	}
 	return bar
+}
+
+// UnusedOnly is the value of the filter that leaves what nobody uses.
+const UnusedOnly = "unused"
+
+// stateField chooses what nobody uses; none where that goes on like all else.
+func stateField(ctx context.Context, m ListModel) []ui.FieldModel {
+	if !m.Reclaims {
+		return nil
+	}
+	say := ui.L(ctx)
+	f := ui.FieldModel{ID: "storage-state", Name: "state", Kind: ui.SelectField, HideLabel: true,
+		Label: say.S("storage.col_state"), Test: "filter-state", Options: []ui.OptionModel{
+			{Label: say.S("storage.any_use")}, {Value: UnusedOnly, Label: say.S("storage.tile_unused")}}}
+	if m.Unused {
+		f.Value = UnusedOnly
+	}
+	return []ui.FieldModel{f}
+}
+
+// columns have a date of deletion where something is deleted.
+func columns(ctx context.Context, m ListModel) []ui.ColumnModel {
+	say := ui.L(ctx)
+	list := []ui.ColumnModel{
+		m.List.Head("name", ui.ColumnModel{Label: say.S("storage.col_name")}),
+		m.List.Head("size", ui.ColumnModel{Label: say.S("storage.col_size"), Numeric: true}),
+		{Label: say.S("storage.col_state")},
+	}
+	if m.Reclaims {
+		list = append(list, m.List.Head("until", ui.ColumnModel{Label: say.S("storage.col_until")}))
+	}
+	return append(list, m.List.Head("created", ui.ColumnModel{Label: say.S("storage.col_created")}),
+		ui.ColumnModel{Label: say.S("home.col_actions"), Hidden: true})
 }
 
 func empty(ctx context.Context, m ListModel) *ui.EmptyStateModel {

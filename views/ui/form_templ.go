@@ -338,8 +338,8 @@ func FormActions() templ.Component {
 	})
 }
 
-// PreviewThenSave are the buttons of a form with a preview. What comes next is the main one and the first, which Enter
-// presses: to look at what the change leads to, and once that is shown, to save it.
+// PreviewThenSave are the buttons of a form with a preview. To save is the main one; what comes next is the first, which
+// Enter presses: to look at what the change leads to, and once that is shown, to save it.
 func PreviewThenSave(preview, save ButtonModel, shown bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -375,7 +375,7 @@ func PreviewThenSave(preview, save ButtonModel, shown bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Button(preview.as(Primary)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Button(preview.as(Secondary)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -383,7 +383,7 @@ func PreviewThenSave(preview, save ButtonModel, shown bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Button(save.as(Secondary)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Button(save.as(Primary)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -360,12 +360,15 @@ func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
 	return f, problems
 }
 
+// noRole is the value of the filter that leaves those without any role.
+const noRole = "none"
+
 // people answers: who has signed in, and what are they here.
 func (w *Pages) people(k page.Call) (page.View, error) {
 	say := k.Words
-	l := page.ListOf(k, page.PeoplePath, []string{"name", "-seen"}, "q")
-	f := tenant.PeopleFilter{Text: k.Get("q"), BySeen: l.Sort == "seen", Down: l.Down, Limit: page.RowsPerPage,
-		Offset: l.Offset()}
+	l := page.ListOf(k, page.PeoplePath, []string{"name", "-seen"}, "q", "role")
+	f := tenant.PeopleFilter{Text: k.Get("q"), NoRole: k.Get("role") == noRole, BySeen: l.Sort == "seen", Down: l.Down,
+		Limit: page.RowsPerPage, Offset: l.Offset()}
 	list, total, err := w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
 	if err == nil && l.Within(total).Page != l.Page { // beyond the end
 		f.Offset = l.Within(total).Offset()
@@ -377,6 +380,12 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
 		List: l.Model(say, say.S("tenants.people"), total)}
 	m.Search = m.List.FilterBar(blocks.PeopleSearch(say, page.PeoplePath, k.Get("q")), "")
+	m.Search.Fields = []ui.FieldModel{{ID: "people-role", Name: "role", Kind: ui.SelectField, HideLabel: true,
+		Label: say.S("tenants.col_roles"), Value: k.Get("role"), Test: "filter-role", Options: []ui.OptionModel{
+			{Label: say.S("tenants.any_role")}, {Value: noRole, Label: page.UpperFirst(say.S("tenants.no_role"))}}}}
+	if f.NoRole {
+		m.Search.ClearURL = page.PeoplePath
+	}
 	m.Search.Go = "" // all of them are listed, Enter asks for fewer
 	teams := ""
 	if identity.Can(k.Actor, identity.ChangeTenants, identity.Resource{}) {

@@ -113,6 +113,9 @@ func (w *Blocks) RequestOutlook(k page.Call, r request.Request) *workloadview.Fo
 	}
 	m := forecastModel(k.Words, e, r.Spec.Kind)
 	if m != nil && r.Asker == k.Actor.Person.ID {
+		if e.Missing == forecast.FewDecisions { // how many it takes is of no use to who waits
+			m.Rests, m.Words = "", []workloadview.ForecastPart{{Words: k.Words.S("forecast.none_yet")}}
+		}
 		m.Instead = w.startsInstead(k, r.Spec, "")
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -199,6 +200,14 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 		m.Verdict.Body = strings.TrimSpace(k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact) + " " +
 			m.Verdict.Body)
 	}
+	if len(m.Steps) == 1 && r.State == request.Pending && m.Steps[0].State == ui.StepCurrent && !moved(r) {
+		m.Verdict.Body = strings.TrimSpace(m.Steps[0].Explanation + " " + m.Verdict.Body) // a card of its own is no more
+		m.Steps = nil
+	}
+	if note := r.Decision.Note; r.State == request.Rejected && m.Steps == nil && isLine(note) {
+		m.Verdict.Title, m.Verdict.Body = k.Words.S("requests.said", "Note", note), strings.TrimSpace(m.Verdict.Title+" "+
+			k.Words.S("requests.decided_on", "Time", k.Words.At(r.DecidedAt).Exact))
+	}
 	m.Forecast, m.Became = w.RequestOutlook(k, r), w.became(k, r)
 	if m.Became != nil && m.Became.Ended { // which matters more than who approved it
 		m.Verdict.Kind, m.Verdict.Body = ui.Info, strings.TrimSpace(m.Verdict.Title+" "+m.Verdict.Body)
@@ -229,6 +238,18 @@ func (w *Pages) requestModel(k page.Call, r request.Request) requests.RequestMod
 	return m
 }
 
+// moved reports whether somebody else decides than the rule named at first, now or soon.
+func moved(r request.Request) bool {
+	_, then := r.Escalates()
+	return len(then) > 0 || len(r.Reassigned()) > 0
+}
+
+// isLine reports whether a note is short enough for a title.
+func isLine(note string) bool {
+	const runes = 160
+	return note != "" && !strings.Contains(note, "\n") && utf8.RuneCountInString(note) <= runes
+}
+
 // became is the workload that came of a request; nil for none, and for who may not see it.
 func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 	if r.State != request.Approved || r.Workload == "" {
@@ -243,7 +264,7 @@ func (w *Pages) became(k page.Call, r request.Request) *requests.BecameModel {
 		return nil
 	}
 	return &requests.BecameModel{Cost: k.Words.Money(costs[item.ID]),
-		Name:  ui.StackModel{Title: item.Name, Href: page.WorkloadPath(item.ID)},
+		Name:  ui.StackModel{Title: item.Name},
 		State: blocks.StateModel(k.Words, item), Ended: item.State == workload.Ended || item.Over()}
 }
 

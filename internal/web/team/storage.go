@@ -1,6 +1,7 @@
 package team
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -29,16 +30,21 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 		return page.View{}, err
 	}
 	say := k.Words
-	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Soon: w.deletedSoon(k, volumes)}
+	m := storage.ListModel{Team: !onlyMine, Text: k.Get("q"), Unused: k.Get("state") == storage.UnusedOnly,
+		Reclaims: w.Workloads.Retention.Period > 0, Soon: w.deletedSoon(k, volumes)}
 	m.Tiles = w.storageTiles(say, volumes, m.Soon != nil)
-	if m.Text != "" {
+	if m.Text != "" || m.Unused {
 		m.Back = "/storage?scope=" + k.Get("scope")
 	}
 	volumes = page.Matching(volumes, m.Text, func(v workload.OwnVolume) string {
 		return strings.Join([]string{v.Name, v.Share.Name, v.Personal.Name, v.OwnerName, v.Tenant, w.TeamTitle(v.Tenant),
 			v.Cluster, names.Of(v.Workload)}, " ")
 	})
-	volumes, m.List = page.RowsOf(say, page.ListOf(k, "/storage", volumeOrders, "scope", "q"), say.S("storage.title"),
+	if m.Unused {
+		volumes = slices.DeleteFunc(volumes, func(v workload.OwnVolume) bool { return !w.unused(v) })
+	}
+	l := page.ListOf(k, "/storage", volumeOrders, "scope", "q", "state")
+	volumes, m.List = page.RowsOf(say, l, say.S("storage.title"),
 		volumes, w.volumeKeys())
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
@@ -63,6 +69,11 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	}
 	return page.View{Title: p.Header.Title, Nav: "/storage", Body: storage.Page(p),
 		Parts: []page.Part{{ID: "storage-list", Draw: func(page.Words) templ.Component { return storage.List(m) }}}}, nil
+}
+
+// unused reports whether nobody uses a volume of a person, so that it is deleted after a while.
+func (w *Pages) unused(v workload.OwnVolume) bool {
+	return !w.Workloads.Retention.Until(v.Volume).IsZero() && !v.OfTeam()
 }
 
 // deletedSoon is what is deleted first of what the reader was told of and can keep; nil for nothing.

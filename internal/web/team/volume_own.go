@@ -233,9 +233,9 @@ func (w *Pages) storageTiles(say page.Words, volumes []workload.OwnVolume, told 
 		if c := w.monthlyCost(say, v.Volume); c.Minor > 0 {
 			cost = usage.Money{Minor: cost.Minor + c.Minor, Currency: c.Currency}
 		}
-		if until := w.Workloads.Retention.Until(v.Volume); !until.IsZero() && !v.OfTeam() {
+		if w.unused(v) {
 			unused, unusedGiB = unused+1, unusedGiB+v.GiB
-			if next.IsZero() || until.Before(next) {
+			if until := w.Workloads.Retention.Until(v.Volume); next.IsZero() || until.Before(next) {
 				next = until
 			}
 		}

@@ -183,7 +183,7 @@ func Reconciliation(m ReconciliationModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.Tiles(totalTiles(ctx, m.Totals, len(m.Causes) == 0)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Tiles(totalTiles(ctx, m.Totals)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -906,9 +906,9 @@ func segments(ctx context.Context, parts []PartModel) []ui.SegmentModel {
 	return list
 }
 
-func totalTiles(ctx context.Context, totals []TotalModel, lead bool) ui.TilesModel {
+func totalTiles(ctx context.Context, totals []TotalModel) ui.TilesModel {
 	say := ui.L(ctx)
-	m := ui.TilesModel{Label: say.S("usage.totals"), Lead: lead}
+	m := ui.TilesModel{Label: say.S("usage.totals"), Lead: true}
 	for _, t := range totals {
 		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + string(t.Part)), Value: t.Hours,
 			Fill: fills[t.Part], Detail: t.Share, Test: "fleet-" + string(t.Part)})

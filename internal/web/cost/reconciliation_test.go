@@ -14,9 +14,9 @@ import (
 func TestGapIsSaidWithItsShare(t *testing.T) {
 	say := page.Words{Localizer: i18n.MustLoad().For("en")}
 	for want, charged := range map[string]int64{
-		"Charged 20.0 h more than allocated (5.0\u202f%)": 420,
-		"Charged 10.0 h less than allocated (2.5\u202f%)": 390,
-		"Charged as allocated":                            400,
+		"Charged 20.0 h more than allocated (5.0 %)": 420,
+		"Charged 10.0 h less than allocated (2.5 %)": 390,
+		"Charged as allocated":                       400,
 	} {
 		m := usage.ReconciledDay{Held: usage.CardHours(400), Charged: usage.CardHours(charged)}
 		if got := gap(say, m); got != want {

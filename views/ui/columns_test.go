@@ -65,7 +65,14 @@ func TestColumnsInWords(t *testing.T) {
 	if n := doc.Find("table tbody tr").Length(); n != 2 {
 		t.Errorf("want a row for each of the two days that were, got %d", n)
 	}
-	if n := doc.Find(".gp-columns__legend rect.gp-series--rest").Length(); n != 1 {
+	if n := doc.Find(".gp-columns__key rect.gp-series--rest").Length(); n != 1 {
 		t.Errorf("want the rest in its own colour, got %d", n)
+	}
+	var parts []string
+	for _, bar := range doc.Find(".gp-columns__share rect").EachIter() {
+		parts = append(parts, bar.AttrOr("width", ""))
+	}
+	if got := strings.Join(parts, "|"); got != "100.00" {
+		t.Errorf("want a bar for each but the rest, the largest over the whole width, got %q", got)
 	}
 }

@@ -88,11 +88,7 @@ func budgetTiles(say page.Words, standings []budget.Status, teams int, unlimited
 	var tiles []ui.TileModel
 	if !mixed {
 		all := ui.TileModel{Label: say.S("budgets.used"), Value: say.InUnit(unit, used), Test: "budgets-used",
-			Detail: say.S("budgets.of_all", "Amount", say.InUnit(unit, amount), "Count", set)}
-		if unlimited.Minor > 0 && string(unit) == unlimited.Currency {
-			all.Value = say.InUnit(unit, used+unlimited.Minor)
-			all.Detail = say.S("budgets.of_some", "Used", say.InUnit(unit, used), "Amount", say.InUnit(unit, amount))
-		}
+			Detail: say.S("budgets.of_all", "Amount", say.InUnit(unit, amount), "Left", say.InUnit(unit, amount-used))}
 		tiles = append(tiles, all)
 	}
 	risk := ui.TileModel{Label: say.S("budgets.near"), Value: say.Number(float64(near)), Test: "budgets-near",

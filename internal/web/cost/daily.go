@@ -35,11 +35,12 @@ func (w *Pages) dailyCharts(k page.Call, c usageChoice, s usage.Statement) (char
 func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum usage.Money,
 	days []usage.DailyCost) ui.ColumnsModel {
 	m := ui.ColumnsModel{ID: "daily-" + sum.Currency, Label: say.S("usage.daily"), Value: say.Money(sum),
-		What: say.S("usage.day")}
+		What: say.S("usage.day"), Layers: say.S("usage.by_" + c.by)}
 	m.Sign, m.Unit = say.CurrencyMarks(sum.Currency)
 	layers := dailyLayers(s, c.by, sum.Currency)
 	for _, l := range layers {
-		series := ui.SeriesModel{Name: say.S("usage.others", "Count", l.groups), Value: say.Money(l.sum), Rest: l.groups > 1}
+		series := ui.SeriesModel{Name: say.S("usage.others", "Count", l.groups), Value: say.Money(l.sum), Rest: l.groups > 1,
+			Share: say.Share(float64(l.sum.Minor) / float64(sum.Minor))}
 		if !series.Rest {
 			series.Name = w.groupTitle(say, c.by, l.lead)
 		}

@@ -57,7 +57,7 @@ func (w *Pages) reconciliationRows(k page.Call, c usageChoice, r usage.Reconcili
 	}
 	if m.Only == nil && len(r.Reconciled) > 0 {
 		m.Matched = matchedRows(say, r)
-		m.Causes = causes(say, r.ReconciledTotal())
+		m.Gap, m.Causes = gap(say, r.ReconciledTotal()), causes(say, r.ReconciledTotal())
 	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
 		m.Days = append(m.Days, fleetRow(say, d.Day, d.FleetTime))
@@ -80,6 +80,22 @@ func matchedRows(say page.Words, r usage.Reconciliation) (rows []usageview.Match
 	total := row(say.S("reconciliation.matched_total"), r.ReconciledTotal())
 	total.Total = true
 	return append(rows, total)
+}
+
+// gap is how far what was charged is from what was held, and which part of that it is.
+func gap(say page.Words, m usage.ReconciledDay) string {
+	id, time := "reconciliation.gap_less", m.Difference()
+	switch {
+	case cardHours(say, time) == cardHours(say, 0):
+		return say.S("reconciliation.gap_none")
+	case time < 0:
+		id, time = "reconciliation.gap_more", -time
+	}
+	share := "–"
+	if m.Held > 0 {
+		share = ui.InUnit(say.Localizer, ui.Number(say.Localizer, 100*time.Hours()/m.Held.Hours(), 1), "%")
+	}
+	return say.S(id, "Hours", say.S("usage.hours", "Hours", cardHours(say, time)), "Share", share)
 }
 
 // causes lead from what was held to what was charged; those that come to nothing are left out.

@@ -3,7 +3,27 @@ package cost
 import (
 	"slices"
 	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	_ "github.com/gpu-portal/gpu-portal/internal/i18n/locales"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/page"
 )
+
+// TestGapIsSaidWithItsShare: more or less was charged than was held, or as much; its share is of what was held.
+func TestGapIsSaidWithItsShare(t *testing.T) {
+	say := page.Words{Localizer: i18n.MustLoad().For("en")}
+	for want, charged := range map[string]int64{
+		"Charged 20.0 h more than allocated (5.0 %)": 420,
+		"Charged 10.0 h less than allocated (2.5 %)": 390,
+		"Charged as allocated":                       400,
+	} {
+		m := usage.ReconciledDay{Held: usage.CardHours(400), Charged: usage.CardHours(charged)}
+		if got := gap(say, m); got != want {
+			t.Errorf("want %q, got %q", want, got)
+		}
+	}
+}
 
 // TestSharesAddUpTo100: rounded each by itself, a sixth comes to 17 percent, and six of them to 102.
 func TestSharesAddUpTo100(t *testing.T) {

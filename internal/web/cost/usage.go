@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/embed"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
@@ -94,6 +95,9 @@ func (w *Pages) usage(k page.Call) (page.View, error) {
 		m.Embed = page.EmbedPath(embed.Team, "")
 	}
 	m.Statement.Spenders, m.Statement.Heat = w.spenders(k, c, statement), w.heatMap(k, c)
+	if identity.Can(k.Actor, identity.ReadMetrics, identity.Resource{}) {
+		m.Statement.Totals.Metrics = page.MetricsPath
+	}
 	if len(expected) > 0 {
 		m.Statement.Totals.Expected = say.Monies(expected)
 	}

@@ -156,7 +156,8 @@ func TestTheEventsOfWhatFailedNameTheCause(t *testing.T) {
 	w := webtest.Busy(t)
 	wantText(t, read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test/events"), http.StatusOK), "reason",
 		"The NVIDIA driver of the node is too old", "ask an administrator")
-	wantText(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test/events"), http.StatusOK), "reason", "exited with error 1")
+	wantText(t, read(t, w.Get(webtest.Eli, "/workloads/w-vlm-test/events"), http.StatusOK), "reason",
+		"exited with error 1")
 }
 
 // TestAFailedJobSaysWhatItsLogNames in its head, where its exit code says nothing.

@@ -472,8 +472,8 @@ func another(ctx context.Context, m FormModel) []ui.ActionModel {
 		Icon: "plus", Kind: ui.LinkLike, Small: true, Test: "idle-another"}}}
 }
 
-// formAttrs have the form checked as it is filled in. Until something differs, a script turns off the button that saves:
-// there is nothing to save.
+// formAttrs have the form checked as it is filled in. Until something differs, a script turns off the button that
+// saves: there is nothing to save.
 func formAttrs(m FormModel, previewed bool) templ.Attributes {
 	attrs := ui.Validate("idle-form", m.Check)
 	if !previewed {

@@ -338,8 +338,8 @@ func FormActions() templ.Component {
 	})
 }
 
-// PreviewThenSave are the buttons of a form with a preview. To save is the main one; what comes next is the first, which
-// Enter presses: to look at what the change leads to, and once that is shown, to save it.
+// PreviewThenSave are the buttons of a form with a preview. To save is the main one; what comes next is the first,
+// which Enter presses: to look at what the change leads to, and once that is shown, to save it.
 func PreviewThenSave(preview, save ButtonModel, shown bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -106,8 +106,8 @@ func TestSizesAreGroupedByTheMemoryThatOneGets(t *testing.T) {
 func TestATileIsTitledByTheMemoryThatItsSizesHave(t *testing.T) {
 	pair := offerOf("pair", 80, 780)
 	pair.Size.Accelerator.Share, pair.Size.Accelerator.Count = 1, 2
-	few := []request.Offer{offerOf("cpu", 0, 6), offerOf("small", 4.5, 50), offerOf("ten", 10, 55), offerOf("vgpu", 12, 45),
-		offerOf("slice", 40, 165), offerOf("whole", 80, 390)}
+	few := []request.Offer{offerOf("cpu", 0, 6), offerOf("small", 4.5, 50), offerOf("ten", 10, 55),
+		offerOf("vgpu", 12, 45), offerOf("slice", 40, 165), offerOf("whole", 80, 390)}
 	for last, offers := range map[string][]request.Offer{"141 GiB": {offerOf("h200", 141, 500)}, "Several GPUs": {pair},
 		"Largest": {offerOf("h200", 141, 500), pair}} {
 		var got []string

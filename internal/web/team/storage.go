@@ -94,7 +94,8 @@ func (w *Pages) deletedSoon(k page.Call, volumes []workload.OwnVolume) *storage.
 	if next.IsZero() {
 		return nil
 	}
-	m := &storage.SoonModel{Row: first.Name, Name: first.Name, Size: k.Words.GiB(float64(first.GiB)), Time: k.Words.At(next).Exact,
+	m := &storage.SoonModel{Row: first.Name, Name: first.Name, Size: k.Words.GiB(float64(first.GiB)),
+		Time: k.Words.At(next).Exact,
 		Keep: "/storage/" + first.Name + "/keep", More: more}
 	if first.IsPersonal() {
 		m.Name = ownTitle(first.Volume)

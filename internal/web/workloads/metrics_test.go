@@ -21,8 +21,9 @@ func TestMeanAndPeak(t *testing.T) {
 	}{
 		"nothing is known":          {points: []gpumetrics.Point{{}, {}}},
 		"one point is the last one": {points: known(40)},
-		"gaps are left out":         {points: append(known(10, 50), gpumetrics.Point{Value: 99}), mean: 30, peak: 50, ok: true},
-		"below nothing":             {points: known(-4, -2), mean: -3, peak: -2, ok: true},
+		"gaps are left out": {points: append(known(10, 50), gpumetrics.Point{Value: 99}), mean: 30, peak: 50,
+			ok: true},
+		"below nothing": {points: known(-4, -2), mean: -3, peak: -2, ok: true},
 	} {
 		mean, peak, ok := meanAndPeak(gpumetrics.Line{Points: c.points})
 		if ok != c.ok || mean.Value != c.mean || peak.Value != c.peak || mean.Known != c.ok || peak.Known != c.ok {

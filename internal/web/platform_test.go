@@ -53,6 +53,13 @@ func TestPlatformOverview(t *testing.T) {
 	if first.AttrOr("data-test", "") != "item-health" || !first.HasClass("gp-overview__item--danger") {
 		t.Error("what is worst comes first")
 	}
+	if got := part(doc, "platform-attention").NextAllFiltered("[data-test=platform-fleet]").Length(); got != 1 {
+		t.Error("what is broken comes before how much is in use")
+	}
+	calm := read(t, webtest.Busy(t).Get(webtest.Dora, "/platform"), http.StatusOK)
+	if got := part(calm, "platform-fleet").NextAllFiltered("[data-test=platform-attention]").Length(); got != 1 {
+		t.Error("how much is in use comes first where nothing is broken")
+	}
 	doc.Find(".gp-overview a[href]").Each(func(_ int, s *goquery.Selection) {
 		if code := w.Get(webtest.Dora, s.AttrOr("href", "")).Code; code != http.StatusOK {
 			t.Errorf("%s: want a page, got %d", s.AttrOr("href", ""), code)

@@ -41,7 +41,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	}
 	total := part(doc, "reconciliation-matched-total")
 	wantText(t, doc, "reconciliation-charged", "Charged ", " h more than allocated (", " %)")
-	wantText(t, doc, "cause-doubt", "Unknown", "−", "the pod was gone afterwards")
+	wantText(t, doc, "cause-doubt", "End unknown", "−", "the pod was gone afterwards")
 	wantText(t, doc, "cause-unseen", "Not observed", "+", "so it is charged")
 	wantAbsent(t, doc, "cause-rest") // there is none
 	account := 0.0

@@ -47,7 +47,7 @@ func TestSizesAreTilesByMemory(t *testing.T) {
 	}
 	for size, want := range map[string][]string{
 		"mig-1g.10gb": {"MIG slice 10 GB", "H100 80GB, hardware isolation", "€0.55/h", "12 of 14 free", "instant"},
-		"h100":        {"Whole H100", "€3.90/h 2 more from €0.30/h", "1 of 2 free, 1 waiting", "approval"},
+		"h100":        {"Whole H100", "€3.90/h", "1 of 2 free, 1 waiting", "approval"},
 		"cpu":         {"CPU only", "2 CPU, 8 GiB RAM", "€0.06/h", "instant"},
 	} {
 		for _, text := range want {
@@ -129,7 +129,7 @@ func TestAllSizesAreComparedOnDemand(t *testing.T) {
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
 	wantAbsent(t, doc, "size-row")
-	wantText(t, doc, "compare", "Compare all 6 sizes")
+	wantText(t, doc, "compare", "Compare all 6 sizes, from €0.06/h")
 	show := part(doc, "show-all")
 	if action, _ := show.Attr("formaction"); action != "/start/form" || show.AttrOr("name", "") != "all" {
 		t.Errorf("without scripts a button of the form asks for the table, got %q", action)

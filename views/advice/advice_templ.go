@@ -78,8 +78,8 @@ type EvidenceModel struct {
 	Measured string // time
 	Held     string
 	Coverage string
-	// PeakShare, MeanShare and HighShare are the same between 0 and 1.
-	PeakShare, MeanShare, HighShare float64
+	// PeakShare and MeanShare are the same between 0 and 1.
+	PeakShare, MeanShare float64
 }
 
 // PutModel is an advice that was put away.
@@ -1366,8 +1366,7 @@ func has(ctx context.Context, m EvidenceModel) string {
 func mean(ctx context.Context, m EvidenceModel) ui.MeterModel {
 	say := ui.L(ctx)
 	return ui.MeterModel{Label: say.S("advice.mean"), Bare: true, Test: "advice-mean", Segments: []ui.SegmentModel{
-		{Fill: ui.FillUsed, Share: m.MeanShare, Words: m.Mean},
-		{Fill: ui.FillReserved, Share: max(0, m.HighShare-m.MeanShare), Words: say.S("advice.high_brief", "High", m.High)}}}
+		{Fill: ui.FillUsed, Share: m.MeanShare, Words: m.Mean}}}
 }
 
 type reading struct{ term, value, detail, test string }
@@ -1457,7 +1456,7 @@ func line(words string, m PutModel) templ.Component {
 		var templ_7745c5c3_Var55 string
 		templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(words)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice/advice.templ`, Line: 410, Col: 30}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `advice/advice.templ`, Line: 409, Col: 30}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var55))
 		if templ_7745c5c3_Err != nil {

@@ -160,7 +160,7 @@ func decideTable(m DecideModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for i, r := range m.Rows {
+				for _, r := range m.Rows {
 					templ_7745c5c3_Var7 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -297,7 +297,7 @@ func decideTable(m DecideModel) templ.Component {
 								}()
 							}
 							ctx = templ.InitializeContext(ctx)
-							templ_7745c5c3_Err = ui.LinkButton(decideButton(ctx, r, i == 0)).Render(ctx, templ_7745c5c3_Buffer)
+							templ_7745c5c3_Err = ui.LinkButton(decideButton(ctx, r)).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -387,13 +387,9 @@ func allOf(ctx context.Context, m DecideModel) []ui.ActionModel {
 		Kind: ui.LinkLike, Test: "decide-all"}}}
 }
 
-// decideButton is filled at the first row alone: of several filled buttons none is the next thing to do.
-func decideButton(ctx context.Context, r DecideRowModel, first bool) ui.LinkButtonModel {
-	kind := ui.Secondary
-	if first {
-		kind = ui.Primary
-	}
-	return ui.LinkButtonModel{Label: ui.L(ctx).S("home.decide"), Href: r.Name.Href, Kind: kind, Small: true,
+// decideButton is the same in each row: one that is filled would look as if it did something else.
+func decideButton(ctx context.Context, r DecideRowModel) ui.LinkButtonModel {
+	return ui.LinkButtonModel{Label: ui.L(ctx).S("home.decide"), Href: r.Name.Href, Kind: ui.Secondary, Small: true,
 		Test: "decide", Attrs: templ.Attributes{"aria-label": ui.L(ctx).S("home.decide") + ": " + r.Name.Title}}
 }
 

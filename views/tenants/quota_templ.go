@@ -504,8 +504,8 @@ func limits(id string, rows []LimitModel, fresh bool) templ.Component {
 		})
 		templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: ui.L(ctx).S("tenants.field_quota"), Compact: true,
 			Columns: []ui.ColumnModel{
-				{Label: ui.L(ctx).S("tenants.col_size"), Width: "name"}, {Label: ui.L(ctx).S("tenants.col_used")},
-				{Label: ui.L(ctx).S("tenants.col_limit")},
+				{Label: ui.L(ctx).S("tenants.col_size"), Width: "name"}, {Label: ui.L(ctx).S("tenants.col_used"), Width: "fit"},
+				{Label: ui.L(ctx).S("tenants.col_limit"), Width: "fit"},
 			}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

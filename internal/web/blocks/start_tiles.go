@@ -112,8 +112,6 @@ type SizeTile struct {
 	MemoryClass
 	Offer request.Offer
 	Sizes int
-	// From is the lowest price per hour of the sizes that can be requested; of all where none can.
-	From usage.Money
 }
 
 // Memory is the GPU memory of the size that stands for the class; the title of the class where that is not known.
@@ -144,8 +142,7 @@ func TilesOf(offers []request.Offer, chosen, last string) []SizeTile {
 			sizes[i] = o.Size
 		}
 		memory, _ := memoryOf(class, sizes)
-		tiles = append(tiles, SizeTile{MemoryClass: memory, Offer: bestOf(list, chosen, last), Sizes: len(list),
-			From: lowestPrice(list)})
+		tiles = append(tiles, SizeTile{MemoryClass: memory, Offer: bestOf(list, chosen, last), Sizes: len(list)})
 	}
 	return tiles
 }
@@ -198,7 +195,7 @@ func canRequest(o request.Offer) bool {
 	return o.Problem.IsZero() && o.Verdict.Outcome != policy.Refuse
 }
 
-func lowestPrice(list []request.Offer) (price usage.Money) {
+func LowestPrice(list []request.Offer) (price usage.Money) {
 	found := false
 	for _, mayBeRefused := range []bool{false, true} {
 		for _, o := range list {

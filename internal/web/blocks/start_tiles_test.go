@@ -141,7 +141,7 @@ func TestEverySizeOfTheCatalogHasAtMostOneClass(t *testing.T) {
 	}
 }
 
-func TestThePriceOfATileIsThatOfWhatCanBeRequested(t *testing.T) {
+func TestTheLowestPriceIsThatOfWhatCanBeRequested(t *testing.T) {
 	cases := map[string]struct {
 		offers []request.Offer
 		want   int64
@@ -151,7 +151,7 @@ func TestThePriceOfATileIsThatOfWhatCanBeRequested(t *testing.T) {
 		"of all where all are refused":   {[]request.Offer{offerOf("a", 10, 60, noQuota), offerOf("b", 10, 5, refused)}, 5},
 	}
 	for name, c := range cases {
-		if got := TilesOf(c.offers, "", "")[0].From.Minor; got != c.want {
+		if got := LowestPrice(c.offers).Minor; got != c.want {
 			t.Errorf("%s: want %d, got %d", name, c.want, got)
 		}
 	}

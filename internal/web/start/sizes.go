@@ -28,7 +28,8 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 	for _, t := range tiles {
 		m.Tiles = append(m.Tiles, w.tile(k, form, t))
 	}
-	m.All = start.AllModel{Count: len(offers), Attrs: asking(k, "/start/form", "#start", "toggle once"),
+	m.All = start.AllModel{Count: len(offers), From: k.Words.MoneyPerHour(blocks.LowestPrice(offers)),
+		Attrs: asking(k, "/start/form", "#start", "toggle once"),
 		Show: asking(k, "/start/form", "#start", "")}
 	m.All.Attrs["hx-vals"] = `{"all": "1"}`
 	return m
@@ -42,9 +43,6 @@ func (w *Pages) tile(k page.Call, form blocks.StartForm, t blocks.SizeTile) star
 		Price:   say.MoneyPerHour(o.Size.PricePerHour), Free: tileFree(say, o), Needs: instantOr(say, o)}
 	if m.Size == m.Title { // CPU only, both the class and the size
 		m.Title = say.S("start.class_none")
-	}
-	if 0 < t.From.Minor && t.From.Minor < o.Size.PricePerHour.Minor {
-		m.From = say.S("start.from", "Others", t.Sizes-1, "Price", say.MoneyPerHour(t.From))
 	}
 	if m.Why = whyNot(say, o); m.Why != "" {
 		m.More = moreFor(form, o)

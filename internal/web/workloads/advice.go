@@ -195,8 +195,7 @@ func evidenceModel(say page.Words, a advice.Advice) *adviceview.EvidenceModel {
 	}
 	m := &adviceview.EvidenceModel{Peak: say.GiB(e.PeakMiB / 1024), Has: say.GiB(has), HasKnown: has > 0,
 		Mean: say.Percent(e.Mean), High: say.Percent(e.High), Measured: say.Duration(e.Measured),
-		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage()), MeanShare: e.Mean / 100,
-		HighShare: e.High / 100}
+		Held: say.Duration(e.Held), Coverage: say.Percent(100 * e.Coverage()), MeanShare: e.Mean / 100}
 	if has > 0 {
 		m.PeakShare = e.PeakMiB / 1024 / has
 	}

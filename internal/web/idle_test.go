@@ -168,6 +168,9 @@ func TestIdleSettingsAsText(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	turned := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(url.Values{"turn": {"text"}})), http.StatusOK)
+	if _, off := part(turned, "idle-form").Attr("data-marks-changes"); off {
+		t.Error("what was changed before the turn can be saved as it is")
+	}
 	text := strings.TrimPrefix(part(turned, "text").Text(), "\n")
 	if want := "all:\n  action: stop\n  after: 4h\n  below: 5\n  keepAlive: 8h\n"; text != want {
 		t.Errorf("want %q, got %q", want, text)

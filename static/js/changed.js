@@ -1,5 +1,5 @@
-// Marks a form in which something differs from what the page came with: its buttons stay in view only then. Of a form
-// that asks for it the button that saves is off until then.
+// Marks a form in which something differs from what the page came with: its buttons stay in view only then. A button
+// that the form names by its id is off until then.
 const forms = document.querySelectorAll('form[data-marks-changes]');
 
 function differs(field) {
@@ -12,7 +12,8 @@ function differs(field) {
 function mark(form) {
   const changed = [...form.elements].some(differs);
   form.classList.toggle('gp-form--changed', changed);
-  if (form.dataset.marksChanges === 'save') form.querySelector('[data-test="save"]').disabled = !changed;
+  const save = document.getElementById(form.dataset.marksChanges);
+  if (save) save.disabled = !changed;
 }
 
 for (const form of forms) {

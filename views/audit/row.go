@@ -91,7 +91,8 @@ func (r RowModel) opens() templ.Component {
 		return nil
 	}
 	return markup.Component(func(h *markup.Writer) {
-		h.Raw(`<details class="gp-audit" data-test="event-more"><summary class="gp-audit__summary"><span class="pf-v6-screen-reader">`)
+		h.Raw(`<details class="gp-audit" data-test="event-more"><summary class="gp-audit__summary">`)
+		h.Raw(`<span class="pf-v6-screen-reader">`)
 		h.Text(ui.L(h.Context()).S("audit.more"))
 		h.Raw(" ")
 		h.Text(r.Seq)

@@ -217,6 +217,8 @@ func (w *Pages) idleView(k page.Call, r idle.Revision, f idleForm, problems []fa
 		} else {
 			m.Errors = page.FormErrors(say, idleAnchors(f, problems))
 		}
+		wanted, wrong := f.settings()
+		m.Form.Stored = len(problems)+len(wrong) == 0 && len(w.idleChanges(say, r.Settings, wanted)) == 0
 	} else {
 		m.Rows = w.idleRows(say, r)
 	}

@@ -30,7 +30,7 @@ func (w *Pages) sizes(k page.Call, form blocks.StartForm, offers []request.Offer
 	}
 	m.All = start.AllModel{Count: len(offers), From: k.Words.MoneyPerHour(blocks.LowestPrice(offers)),
 		Attrs: asking(k, "/start/form", "#start", "toggle once"),
-		Show: asking(k, "/start/form", "#start", "")}
+		Show:  asking(k, "/start/form", "#start", "")}
 	m.All.Attrs["hx-vals"] = `{"all": "1"}`
 	return m
 }

@@ -31,7 +31,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"ScheduleOf", "Leave",
 		"EnforceRetention", "NotExpanded", "Assign",
 		"Places", "Depth", "ResumeOf",
-		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "ComparedCosts", "States", "Evaluate", "Every",
+		"Of", "RoomFor", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "ComparedCosts", "States", "Evaluate", "Every",
 		"Shortest", "Meters", "LastChange",
 		"Catalog",
 		"InUse", "Version",

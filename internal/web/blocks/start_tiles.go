@@ -195,6 +195,7 @@ func canRequest(o request.Offer) bool {
 	return o.Problem.IsZero() && o.Verdict.Outcome != policy.Refuse
 }
 
+// LowestPrice is the lowest price per hour of the sizes that can be requested; of all where none can.
 func LowestPrice(list []request.Offer) (price usage.Money) {
 	found := false
 	for _, mayBeRefused := range []bool{false, true} {

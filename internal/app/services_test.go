@@ -31,8 +31,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"ScheduleOf", "Leave",
 		"EnforceRetention", "NotExpanded", "Assign",
 		"Places", "Depth", "ResumeOf",
-		"Of", "RoomFor", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "ComparedCosts", "States", "Evaluate", "Every",
-		"Shortest", "Meters", "LastChange",
+		"Of", "RoomFor", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "ComparedCosts", "States", "Evaluate",
+		"Every", "Shortest", "Meters", "LastChange",
 		"Catalog",
 		"InUse", "Version",
 		"PinImage", // in the middle of a submission, which has asked

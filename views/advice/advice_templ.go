@@ -1362,7 +1362,7 @@ func has(ctx context.Context, m EvidenceModel) string {
 	return ui.L(ctx).S("advice.peak_of", "Has", m.Has)
 }
 
-// mean is how much a workload computed, and how much more when it computed most.
+// mean is how much a workload computed.
 func mean(ctx context.Context, m EvidenceModel) ui.MeterModel {
 	say := ui.L(ctx)
 	return ui.MeterModel{Label: say.S("advice.mean"), Bare: true, Test: "advice-mean", Segments: []ui.SegmentModel{

@@ -107,7 +107,7 @@ func TestTheAnswerFillsTheForm(t *testing.T) {
 		}
 	}
 	wantText(t, doc, "estimate", "17.3 GiB", "8.03 × 10⁹ × 2 bytes")
-	given := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?work=notebook&memory=12"), http.StatusOK)
+	given := read(t, webtest.Busy(t).Get(webtest.Anna, "/start/size?work=explore&memory=12"), http.StatusOK)
 	wantText(t, given, "estimate", "12 GiB", "your entry")
 	wantText(t, doc, "remarks", "CUDA streams")
 	href, _ := In(first, "take").Attr("href")

@@ -40,7 +40,7 @@ func TestReplicasOnThePage(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
-	wantText(t, doc, "reason", "1 of 2 replicas are ready", "ranker-1: The model server is starting and loads its model.")
+	wantText(t, doc, "reason", "1 of 2 replicas are ready", "ranker-5c8644c5cd-7wvw1: The model server is starting and loads its model.")
 	wantText(t, doc, "state", "Running, 1 of 2")
 	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
 		t.Errorf("want a way to the events, got %q", got)
@@ -49,7 +49,7 @@ func TestReplicasOnThePage(t *testing.T) {
 		In(part(doc, "workload-replicas"), "scaling-change").Length() != 0 {
 		t.Errorf("want how it scales in the menu of the page, beside no other button, got %d", got.Length())
 	}
-	wantText(t, doc, "workload-gpu", "Measured on ranker-0")
+	wantText(t, doc, "workload-gpu", "Measured on ranker-5c8644c5cd-7wvw0")
 	if got := part(doc, "replicas-change").AttrOr("href", ""); got != path+"/replicas" {
 		t.Fatalf("want a way to change it, got %q", got)
 	}

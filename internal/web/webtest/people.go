@@ -102,7 +102,7 @@ func (b *Work) Endpoint() *Work {
 func (b *Work) Between(least, most, wanted, ready int) *Work {
 	b.Replicas = workload.Replicas{Range: workload.Range{Min: least, Max: most}, Wanted: wanted, Held: wanted}
 	for i := range wanted {
-		r := workload.Replica{Pod: fmt.Sprintf("%s-%d", b.Name, i), Node: "gpu-02", Ready: i < ready}
+		r := workload.Replica{Pod: fmt.Sprintf("%s-5c8644c5cd-7wvw%d", b.Name, i), Node: "gpu-02", Ready: i < ready}
 		if !r.Ready && ready > 0 {
 			r.Reason = i18n.T("explain.loading")
 		}

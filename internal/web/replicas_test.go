@@ -88,7 +88,7 @@ func TestTheGPUOfEachReplica(t *testing.T) {
 	if rows.Length() != 3 {
 		t.Fatalf("want a row for each of three, got %d", rows.Length())
 	}
-	if got := textOf(rows.Last()); !strings.Contains(got, "assistant-2") || !strings.Contains(got, "gpu-02") ||
+	if got := textOf(rows.Last()); !strings.Contains(got, "assistant-5c8644c5cd-7wvw2") || !strings.Contains(got, "gpu-02") ||
 		!strings.Contains(got, "ready") || !strings.Contains(got, "49\u202f%") && !strings.Contains(got, "49 %") ||
 		!strings.Contains(got, "GiB") {
 		t.Errorf("the last: %q", got)

@@ -108,6 +108,9 @@ func (b *Work) Between(least, most, wanted, ready int) *Work {
 		}
 		b.Observed.Pods = append(b.Observed.Pods, r)
 	}
+	if wanted > 0 {
+		b.Observed.Pod = b.Observed.Pods[0].Pod
+	}
 	return b
 }
 

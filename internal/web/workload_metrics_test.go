@@ -17,7 +17,7 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
-	wantText(t, doc, "chart-engine", "GPU utilization", "avg", "peak 90 %", "last", "%", "11:00 UTC", "12:00 UTC")
+	wantText(t, doc, "chart-engine", "GPU utilization", "avg", "peak 91 %", "last", "%", "11:00 UTC", "12:00 UTC")
 	wantText(t, doc, "chart-memory", "of 10 GiB", "7.5 GiB")
 	wantText(t, doc, "chart-tensor", "Unknown: no metrics in this time range")
 	wantText(t, doc, "throttle", "Throttled by heat", "11:40 UTC – 11:47 UTC")
@@ -26,8 +26,8 @@ func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
 	if got := strings.Count(line, "M"); got != 2 {
 		t.Errorf("want two strokes with the gap between them, got %d", got)
 	}
-	if rows := part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(textOf(rows), "unknown") {
-		t.Errorf("want a row for each of 101 points, and one for the gap, got %d", rows.Length())
+	if rows := part(doc, "metrics-row"); rows.Length() != 116 || !strings.Contains(textOf(rows), "unknown") {
+		t.Errorf("want a row for each of 115 points, and one for the gap, got %d", rows.Length())
 	}
 	if n := doc.Find("[data-test^=range-]").Length(); n != 6 {
 		t.Errorf("want six ranges, got %d", n)

@@ -69,7 +69,7 @@ func PodPast() gpumetrics.Ranges {
 	network := gpumetrics.Line{Name: gpumetrics.NetworkLine, Unit: gpumetrics.BytesPerSecond,
 		Points: make([]gpumetrics.Point, n)}
 	for i := range n {
-		at, known := Now.Truncate(span.Step).Add(time.Duration(i-n+1)*span.Step), i < 40 || i >= 60
+		at, known := Now.Truncate(span.Step).Add(time.Duration(i-n+1)*span.Step), !missed(i)
 		cpu.Points[i], network.Points[i] = gpumetrics.Point{At: at}, gpumetrics.Point{At: at}
 		if known {
 			cpu.Points[i] = gpumetrics.Point{At: at, Known: true, Value: 1 + 0.75*math.Sin(float64(i)/9)}
@@ -80,8 +80,30 @@ func PodPast() gpumetrics.Ranges {
 	return r
 }
 
-// wave is the utilization at each half minute of an hour that ends with 63 %.
-func wave(i int) float64 { return 55 + 35*math.Sin(float64(i)/9-0.54) }
+// wave is the utilization at each half minute of an hour of training that ends with 63 %: every quarter of an hour it
+// writes a checkpoint and evaluates. Runs differ in when.
+func wave(i, run int) float64 {
+	switch at := (i + 7*run) % 30; {
+	case i == 120:
+		return 63
+	case at < 2:
+		return 22 + float64(Mix(i+run, 7))/6
+	case at < 5:
+		return 52 + float64(Mix(i+run, 11))/4
+	}
+	return 80 + float64(Mix(i*i+run, 13))/5
+}
+
+// warmth follows a utilization slowly, as temperature does: the mean of the five minutes before.
+func warmth(i int) (mean float64) {
+	for j := range 10 {
+		mean += wave(max(0, i-j), 0) / 10
+	}
+	return mean
+}
+
+// missed says whether nothing was measured at that half minute.
+func missed(i int) bool { return i >= 46 && i < 52 }
 
 // cutPast is the same hour of GPU-0, whose slices of one seventh each are busy for 63, 2, 0 and 31 per cent:
 // the engine of a card is busy for the mean of all its parts, and what is not partitioned does nothing.
@@ -97,7 +119,7 @@ func cutPast() gpumetrics.Ranges {
 	return r
 }
 
-// Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an
+// Past is an hour of a device that trains, with a gap of three minutes, a time in which it was too hot, and an
 // error.
 func Past() gpumetrics.Ranges {
 	span := gpumetrics.SpanOf("1h")
@@ -108,10 +130,10 @@ func Past() gpumetrics.Ranges {
 		unit  gpumetrics.Unit
 		value func(i int) float64
 	}{
-		{"engine", gpumetrics.Percent, wave},
-		{"memory", gpumetrics.MiB, func(i int) float64 { return 4870 + 20*float64(i) }},
-		{"power", gpumetrics.Watt, func(i int) float64 { return 280 + 90*math.Sin(float64(i)/9-0.4) }},
-		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 6*math.Sin(float64(i)/12-0.58) }},
+		{"engine", gpumetrics.Percent, func(i int) float64 { return wave(i, 0) }},
+		{"memory", gpumetrics.MiB, func(i int) float64 { return 7270 - 380*float64((135-i)/45) }},
+		{"power", gpumetrics.Watt, func(i int) float64 { return 312 + 2.4*(wave(i, 0)-63) }},
+		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 0.4*(warmth(i)-warmth(120)) }},
 		{"throttle", gpumetrics.Count, func(i int) float64 {
 			if i > 80 && i < 95 {
 				return 0x20
@@ -129,7 +151,7 @@ func Past() gpumetrics.Ranges {
 		for i := range line.Points {
 			at := Now.Truncate(span.Step).Add(time.Duration(i-n+1) * span.Step)
 			line.Points[i] = gpumetrics.Point{At: at}
-			if i < 40 || i >= 60 {
+			if !missed(i) {
 				line.Points[i].Value, line.Points[i].Known = l.value(i), true
 			}
 		}

@@ -178,7 +178,7 @@ func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
 	return gpumetrics.Reading{Value: v, Unit: unit, At: Now.Add(-4 * time.Second), Source: gpumetrics.Measured}
 }
 
-// reading is a device that works in waves; the hour has a gap in it.
+// reading is a device that trains; the hour has a gap in it.
 func reading(pod, node string, size catalog.Size) Reading {
 	engine, memory, power := known(63, gpumetrics.Percent), known(size.Accelerator.MemoryGiB*1024*0.71, gpumetrics.MiB),
 		known(312, gpumetrics.Watt)
@@ -191,9 +191,13 @@ func reading(pod, node string, size catalog.Size) Reading {
 		d.OwnPower.Value, d.OwnPower.Source = power.Value*size.Accelerator.Share, gpumetrics.Apportioned
 	}
 	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
-	for i := range 61 {
+	run := 0 // that of Past
+	if pod != "train-resnet-0" {
+		run = int(sha256.Sum256([]byte(pod))[0])
+	}
+	for i := range 61 { // a reading each minute
 		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute),
-			Value: wave(2 * i), Known: i < 20 || i > 29}) // the same hour as Past, a reading each minute
+			Value: wave(2*i, run), Known: !missed(2 * i)})
 	}
 	return r
 }

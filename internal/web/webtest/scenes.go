@@ -266,13 +266,13 @@ var storageScenes = []Scene{
 }
 
 var usageScenes = []Scene{
-	{"usage", "many workloads", Anna, many, "/usage?by=workload&usage-sort=use&usage-p=2", nil},
+	{"usage", "many workloads", Anna, manyOfAMonth, "/usage?by=workload&usage-sort=use&usage-p=2", nil},
 	{"usage", "mine, this month", Anna, month, "/usage", nil},
-	{"usage", "the team by person", Ben, Busy, "/usage?scope=team&by=person", nil},
+	{"usage", "the team by person", Ben, month, "/usage?scope=team&by=person", nil},
 	{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
 	{"usage", "idle GPUs, seats and storage have their cost", Ben, charged, "/usage?scope=team&by=workload", nil},
 	{"usage", "everybody by team", Eli, month, "/usage?scope=all&by=team", nil},
-	{"usage", "use by the hour and top spenders", Dora, Mixed, "/usage?scope=all&by=team", nil},
+	{"usage", "use by the hour and top spenders", Dora, mixedOfAMonth, "/usage?scope=all&by=team", nil},
 	{"usage", "use by the hour, still being read", Dora, slow, "/usage?scope=all&by=team", nil},
 	{"usage", "before the first recorded hour", Dora, unrecorded, "/usage?by=workload", nil},
 	{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
@@ -281,7 +281,7 @@ var usageScenes = []Scene{
 var budgetsScenes = []Scene{
 	{"budgets", "many teams", Dora, many, "/admin/budgets?sort=left", nil},
 	{"budgets", "all teams", Dora, month, "/admin/budgets", nil},
-	{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
+	{"budgets", "one, with its book", Dora, month, "/admin/budgets/vision", nil},
 	{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
 	{"budgets", "one, overdrawn", Dora, overdrawn, "/admin/budgets/vision", nil},
 	{"budgets", "every team, one overdrawn", Dora, overdrawn, "/admin/budgets", nil},
@@ -393,7 +393,7 @@ var licensesScenes = []Scene{
 var teamScenes = []Scene{
 	{"team", "mine", Ben, Busy, "/team", nil},
 	{"team", "none", Nemo, Busy, "/team", nil},
-	{"team", "one, an owner's look", Ben, budgeted, "/team/vision", nil},
+	{"team", "one, an owner's look", Ben, month, "/team/vision", nil},
 	{"team", "one, a member's look", Anna, Busy, "/team/vision", nil},
 	{"team", "schedule, an owner's look", Ben, Scheduled, "/team/vision/settings", nil},
 	{"team", "schedule, a member's look", Anna, Scheduled, "/team/vision/settings", nil},

@@ -20,8 +20,11 @@ func Called(s Scope) *World {
 			continue
 		}
 		at := begin.Add(-time.Duration(minutes) * time.Minute)
-		wave := 1 + math.Sin(float64(minutes)/7)
-		b.Rows = append(b.Rows, called("eeeeeeee", "", minutes, at, 40+60*wave), called("cccccccc", "", minutes, at, 25))
+		calls := 70 * busyness(at)
+		if minutes > 60 {
+			calls *= 15 // those of a quarter of an hour
+		}
+		b.Rows = append(b.Rows, called("eeeeeeee", "", minutes, at, calls), called("cccccccc", "", minutes, at, calls/4))
 		if minutes%20 == 0 {
 			b.Rows = append(b.Rows, called("", Ben.ID, minutes, at, 2), called("dddddddd", "", minutes, at, 4))
 		}
@@ -31,14 +34,21 @@ func Called(s Scope) *World {
 		if minutes > 60 && minutes%15 != 0 {
 			continue
 		}
-		look := traffic.Sample{At: begin.Add(-time.Duration(minutes) * time.Minute), Count: 1, Wanted: 1, Ready: 1,
-			QueueCount: 1, Queue: math.Round(3 + 3*math.Sin(float64(minutes)/7))}
+		at := begin.Add(-time.Duration(minutes) * time.Minute)
+		look := traffic.Sample{At: at, Count: 1, Wanted: 1, Ready: 1,
+			QueueCount: 1, Queue: math.Floor(4 * busyness(at))}
 		if minutes > 20 && minutes < 28 {
 			look.Ready, look.QueueCount, look.Queue = 0, 0, 0
 		}
 		check(w.AddSamples(bg, map[workload.ID]traffic.Sample{"w-llm-chat": look}))
 	}
 	return w
+}
+
+// busyness is how much of its greatest load an endpoint has: most in the afternoon, least at night.
+func busyness(at time.Time) float64 {
+	hour := at.Sub(at.Truncate(24 * time.Hour)).Hours()
+	return 0.5 + 0.4*math.Cos((hour-14)/12*math.Pi) + float64(Mix(at.Minute()+at.Hour(), 17))/600
 }
 
 // called is what came of about so many calls in a minute.
@@ -51,9 +61,9 @@ func called(key string, person identity.PersonID, minute int, at time.Time, call
 		o := traffic.Outcome{At: at, Status: 200, HasFirst: true, Prompt: 310, Completion: 90 + i%40,
 			First: time.Duration(120+7*(i*13%60)) * time.Millisecond, Took: time.Duration(2+i%5) * time.Second}
 		switch {
-		case i == 30 && minute%9 == 0:
+		case minute > 290 && minute < 330 && i%25 == 7, i%400 == 45 && minute%3 == 0: // a model server that restarts
 			o = traffic.Outcome{At: at, Status: 502}
-		case i == 31 && minute%4 == 0:
+		case key == "eeeeeeee" && i%200 == 41:
 			o = traffic.Outcome{At: at, Status: 429}
 		case i == 3 && minute%17 == 0:
 			o = traffic.Outcome{At: at, Status: 404}

@@ -118,6 +118,14 @@ func month(s Scope) *World {
 	approved := w.Request("r-anna2")
 	approved.Workload = "w-nb-anna-anna2"
 	w.PutRequest(approved)
+	w.worked()
+	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 500_00,
+		AtLimit: budget.Approval}))
+	return w
+}
+
+// worked has three people work on the days of three weeks, and says how busy their GPUs were.
+func (w *World) worked() {
 	uses := map[workload.ID]usage.EngineUse{}
 	for day := 1; day <= 20; day++ {
 		for i, b := range []*Work{w.Workload(fmt.Sprintf("resnet-%02d", day), Anna, "mig-1g.10gb"),
@@ -135,8 +143,26 @@ func month(s Scope) *World {
 	uses["w-llm-chat"] = usage.EngineUse{Measured: 23 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}
 	uses["w-asr-train"] = usage.EngineUse{Measured: time.Hour, Busy: 50 * time.Minute}
 	w.Busied(uses)
-	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 500_00,
-		AtLimit: budget.Approval}))
+}
+
+// manyOfAMonth is many, whose workloads ran on the days of three weeks.
+func manyOfAMonth(s Scope) *World {
+	w := many(s)
+	w.worked()
+	for i := range 60 {
+		id := workload.ID(fmt.Sprintf("w-row-%02d", i))
+		one := w.Metered(id)[0]
+		one.From = Now.AddDate(0, 0, -1-Mix(i, 7)%20)
+		one.Until = one.From.Add(time.Duration(2+Mix(i, 13)%6) * time.Hour)
+		w.Meter(id, one)
+	}
+	return w
+}
+
+// mixedOfAMonth is Mixed, at the end of three weeks of work.
+func mixedOfAMonth(s Scope) *World {
+	w := Mixed(s)
+	w.worked()
 	return w
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 // last is the value of a row that has none: it stands at the end, whichever way the list is sorted.
 const last = -1
 
-// longList is a list of sixty rows, row-00 to row-59.
+// longList is a list of sixty rows, whose names end with 00 to 59.
 type longList struct {
 	seed   func(w *webtest.World)
 	who    identity.Person
@@ -45,7 +46,7 @@ func mixed(step, known int) func(*webtest.World, int) int {
 
 // cost is what a workload of Many has cost.
 func cost(w *webtest.World, i int) int {
-	item := w.Work(workload.ID(fmt.Sprintf("w-row-%02d", i)))
+	item := w.Work(workload.ID(fmt.Sprintf("w-trial-%02d", i)))
 	held := webtest.HeldFor(i)
 	if i >= 50 {
 		held = 60 * 60 * 1e9
@@ -68,27 +69,27 @@ func idleCost(w *webtest.World, i int) int {
 }
 
 var longLists = map[string]longList{
-	"workloads": {seed: (*webtest.World).Many, who: webtest.Anna, path: "/?q=row", row: "workload-row", usual: "state",
+	"workloads": {seed: (*webtest.World).Many, who: webtest.Anna, path: "/?q=trial-", row: "workload-row", usual: "state",
 		by: map[string]func(*webtest.World, int) int{"state": func(_ *webtest.World, i int) int { return i / 50 },
 			"name": number, "lease": mixed(7, 50), "use": mixed(11, 50), "cost": cost,
 			"size": func(_ *webtest.World, i int) int { return i % 2 }}},
-	"everybody's workloads": {seed: (*webtest.World).Many, who: webtest.Dora, path: "/?q=row&scope=all",
+	"everybody's workloads": {seed: (*webtest.World).Many, who: webtest.Dora, path: "/?q=trial-&scope=all",
 		row: "workload-row", usual: "state",
 		by: map[string]func(*webtest.World, int) int{"name": number, "cost": cost}},
 	"holders": {seed: (*webtest.World).Many, who: webtest.Dora, path: "/fleet/use/holders", row: "holder", usual: "-idle",
 		by: map[string]func(*webtest.World, int) int{"name": running(number), "use": mixed(11, 50), "cost": running(cost),
 			"held": mixed(13, 50), "idle": running(idleCost)}},
-	"storage": {seed: (*webtest.World).ManyVolumes, who: webtest.Anna, path: "/storage?q=row", row: "volume-row",
+	"storage": {seed: (*webtest.World).ManyVolumes, who: webtest.Anna, path: "/storage?q=data-", row: "volume-row",
 		usual: "name", by: map[string]func(*webtest.World, int) int{"name": number, "size": mixed(7, 60),
 			"created": func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 11) },
 			"until":   func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 13) }}},
-	"teams": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/tenants?q=row", row: "tenant",
+	"teams": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/tenants?q=lab-", row: "tenant",
 		usual: "name", by: map[string]func(*webtest.World, int) int{"name": number, "namespace": mixed(7, 60),
 			"state": func(_ *webtest.World, i int) int { return min(1, i%4) }}},
-	"people": {seed: (*webtest.World).ManyPeople, who: webtest.Dora, path: "/admin/people?q=row", row: "person",
+	"people": {seed: (*webtest.World).ManyPeople, who: webtest.Dora, path: "/admin/people?q=guest-", row: "person",
 		usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
 			"seen": func(_ *webtest.World, i int) int { return 60 - webtest.Mix(i, 7) }}},
-	"budgets": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/budgets?q=row", row: "budget-row",
+	"budgets": {seed: (*webtest.World).ManyTeams, who: webtest.Dora, path: "/admin/budgets?q=lab-", row: "budget-row",
 		usual: "-used", by: map[string]func(*webtest.World, int) int{"team": number, "amount": mixed(11, 50),
 			"left": mixed(11, 50), "used": func(_ *webtest.World, i int) int {
 				if i < 50 {
@@ -163,17 +164,20 @@ func (l longList) inOrder(w *webtest.World, order string) []string {
 	})
 	names := make([]string, 60)
 	for i, row := range rows {
-		names[i] = fmt.Sprintf("row-%02d", row)
+		names[i] = fmt.Sprintf("%02d", row)
 	}
 	return names
 }
 
-// rowsOf are the names of the rows on a page.
+// numbered is the name of one of the sixty rows.
+var numbered = regexp.MustCompile(`^[a-z]+-(\d\d)$`)
+
+// rowsOf are the numbers of the rows on a page.
 func (l longList) rowsOf(doc *goquery.Document) (names []string) {
 	part(doc, l.row).Each(func(_ int, s *goquery.Selection) {
 		name := textOf(s.Find(".gp-stack__title").First())
-		if name = name[strings.LastIndex(name, "/")+1:]; strings.HasPrefix(name, "row-") {
-			names = append(names, name)
+		if found := numbered.FindStringSubmatch(name[strings.LastIndex(name, "/")+1:]); found != nil {
+			names = append(names, found[1])
 		}
 	})
 	return names
@@ -310,14 +314,14 @@ func TestALongListSaysHowLongItIs(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	w.Many()
-	doc := read(t, w.Get(webtest.Anna, "/?q=row&sort=-cost&p=2"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Anna, "/?q=trial-&sort=-cost&p=2"), http.StatusOK)
 	for _, where := range []string{"[data-filter-count]", ".gp-pagination__shown"} {
 		if got := textOf(doc.Find(where)); got != "26–50 of 60" {
 			t.Errorf("%s: got %q", where, got)
 		}
 	}
 	form := doc.Find("form[role=search][action='/']")
-	if form.Find("input[name=q]").AttrOr("value", "") != "row" || form.Find("input[name=sort]").AttrOr("value", "") !=
+	if form.Find("input[name=q]").AttrOr("value", "") != "trial-" || form.Find("input[name=sort]").AttrOr("value", "") !=
 		"-cost" || form.AttrOr("data-filter-table", "") != "" {
 		t.Error("want what was typed, the order beside it, and the server asked")
 	}
@@ -337,7 +341,7 @@ func TestWhatWantsADecisionStandsOnEveryPage(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	w.Many()
-	for _, path := range []string{"/", "/?p=3", "/?sort=name&p=2", "/?q=row-01", "/?scope=team"} {
+	for _, path := range []string{"/", "/?p=3", "/?sort=name&p=2", "/?q=trial-01", "/?scope=team"} {
 		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
 		wantText(t, doc, "attention-failed", "vlm-test failed")
 	}

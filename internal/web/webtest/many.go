@@ -19,7 +19,7 @@ import (
 // Mix is i at another place of 0..59, so that no two columns of a list come in the same order.
 func Mix(i, step int) int { return i * step % 60 }
 
-// Many adds sixty workloads of Anna's, of which the last ten are stopped: row-00 is the newest, and each column of a
+// Many adds sixty workloads of Anna's, of which the last ten are stopped: trial-00 is the newest, and each column of a
 // list puts them in an order of its own.
 func (w *World) Many() {
 	w.Used = usage.EngineUses{}
@@ -28,7 +28,7 @@ func (w *World) Many() {
 		if i%2 > 0 {
 			size = "mig-1g.10gb"
 		}
-		b := w.Workload(fmt.Sprintf("row-%02d", i), Anna, size)
+		b := w.Workload(fmt.Sprintf("trial-%02d", i), Anna, size)
 		since, left := HeldFor(i), time.Duration(Mix(i, 7)+2)*time.Hour
 		if i < 50 {
 			b.Running("gpu-01", since, left)
@@ -68,7 +68,7 @@ func HeldFor(i int) time.Duration { return time.Duration(Mix(i, 13)+1) * 20 * ti
 // ManyVolumes adds sixty volumes of Anna's.
 func (w *World) ManyVolumes() {
 	for i := range 60 {
-		w.PutVolume(workload.Volume{Name: fmt.Sprintf("row-%02d", i), Tenant: "vision", Owner: Anna.ID,
+		w.PutVolume(workload.Volume{Name: fmt.Sprintf("data-%02d", i), Tenant: "vision", Owner: Anna.ID,
 			OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 1 + Mix(i, 7),
 			CreatedAt:  Now.Add(-time.Duration(Mix(i, 11)+1) * time.Hour),
 			UnusedFrom: Now.Add(-time.Duration(Mix(i, 13)+1) * time.Hour)})
@@ -79,7 +79,7 @@ func (w *World) ManyVolumes() {
 func (w *World) ManyTeams() {
 	dora := w.Actor(Dora)
 	for i := range 60 {
-		t := tenant.Tenant{Name: fmt.Sprintf("team-%02d", i), Title: fmt.Sprintf("row-%02d", i),
+		t := tenant.Tenant{Name: fmt.Sprintf("team-%02d", i), Title: fmt.Sprintf("lab-%02d", i),
 			Namespace: fmt.Sprintf("space-%02d", Mix(i, 7)), Disabled: i%4 == 0,
 			Groups: map[identity.Role][]string{identity.Owner: {fmt.Sprintf("team-%02d-lead", i)}}}
 		have(w.Tenants.Save(bg, dora, tenant.Draft{New: true, Name: t.Name, Title: t.Title, Namespace: t.Namespace,
@@ -95,7 +95,7 @@ func (w *World) ManyTeams() {
 // ManyPeople has sixty more have signed in.
 func (w *World) ManyPeople() {
 	for i := range 60 {
-		p := person(fmt.Sprintf("row%02d", i), fmt.Sprintf("row-%02d", i), "vision-dev")
+		p := person(fmt.Sprintf("guest%02d", i), fmt.Sprintf("guest-%02d", i), "vision-dev")
 		p.SeenAt = Now.Add(-time.Duration(Mix(i, 7)+1) * time.Hour)
 		check(w.SavePerson(bg, p))
 	}
@@ -104,7 +104,7 @@ func (w *World) ManyPeople() {
 // ManyShared gives team vision sixty volumes.
 func (w *World) ManyShared() {
 	for i := range 60 {
-		name := fmt.Sprintf("row-%02d", i)
+		name := fmt.Sprintf("corpus-%02d", i)
 		w.PutVolume(workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID,
 			OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 1 + Mix(i, 7), CreatedAt: Now,
 			Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}})
@@ -115,7 +115,7 @@ func (w *World) ManyShared() {
 func (w *World) ManyImages() {
 	images := make([]tenant.Image, 60)
 	for i := range images {
-		name := fmt.Sprintf("row-%02d", i)
+		name := fmt.Sprintf("train-%02d", i)
 		images[i] = tenant.Image{Name: name, Title: name, Like: "jupyterlab", Retired: i%2 > 0,
 			Reference: "registry.example.org/vision/" + name + "@sha256:" + strings.Repeat("0", 64)}
 	}
@@ -125,7 +125,7 @@ func (w *World) ManyImages() {
 // ManyTokens gives Anna sixty tokens, of which the last ten were never used.
 func (w *World) ManyTokens() {
 	for i := range 60 {
-		t := identity.Token{ID: fmt.Sprintf("many%012d", i), Name: fmt.Sprintf("row-%02d", i), Person: Anna.ID,
+		t := identity.Token{ID: fmt.Sprintf("many%012d", i), Name: fmt.Sprintf("ci-%02d", i), Person: Anna.ID,
 			CreatedAt: Now.Add(-48*time.Hour - time.Duration(i)*time.Minute),
 			ExpiresAt: Now.Add(time.Duration(Mix(i, 7)+1) * time.Hour)}
 		if i < 50 {
@@ -139,7 +139,7 @@ func (w *World) ManyTokens() {
 func (w *World) ManyMachines() {
 	var nodes []string
 	for i := range 60 {
-		nodes = append(nodes, fmt.Sprintf("row-%02d", i))
+		nodes = append(nodes, fmt.Sprintf("vgpu-%02d", i))
 	}
 	w.Virtual = map[string][]string{"local": nodes}
 	check(w.LicenseService.Refresh(bg))

@@ -150,7 +150,7 @@ func manyOfAMonth(s Scope) *World {
 	w := many(s)
 	w.worked()
 	for i := range 60 {
-		id := workload.ID(fmt.Sprintf("w-row-%02d", i))
+		id := workload.ID(fmt.Sprintf("w-trial-%02d", i))
 		one := w.Metered(id)[0]
 		one.From = Now.AddDate(0, 0, -1-Mix(i, 7)%20)
 		one.Until = one.From.Add(time.Duration(2+Mix(i, 13)%6) * time.Hour)

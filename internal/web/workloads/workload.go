@@ -146,6 +146,15 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		Keys: keys, Replicas: replicasModel(k.Words, s), Versions: w.versionsModel(k, s), Schedule: hours(k.Words),
 		Reach: reach,
 		Facts: w.facts(k, s.Answering()), Activity: activity(k.Words, s.Workload)}
+	w.tellStart(k, s, &o)
+	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
+	v.Parts = append(v.Parts, w.overviewParts(k, s, o, leaseCard, hours)...)
+	return v, nil
+}
+
+// tellStart has the card of the start say what counts now: the steps, why it failed, what a job writes or came to, or
+// how what is stopped goes on.
+func (w *Pages) tellStart(k page.Call, s details, o *workloadview.OverviewModel) {
 	if s.State == workload.Stopped && s.CanStart() {
 		o.Start.Hidden, o.Start.Stopped = false, stopped(k.Words, s)
 	} else if !o.Start.Hidden {
@@ -164,9 +173,6 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 	if o.Start.Failed && o.Cause != "" {
 		o.Start.Cause, o.Start.Remedy = blocks.FirstSentence(o.Cause)
 	}
-	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
-	v.Parts = append(v.Parts, w.overviewParts(k, s, o, leaseCard, hours)...)
-	return v, nil
 }
 
 // overviewParts are what follows events; lease and hours are drawn anew as time passes.

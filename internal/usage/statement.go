@@ -162,6 +162,9 @@ func (s Statement) Sort() {
 // Final reports whether the month is over, so that only what was open can still be found to have ended earlier.
 func (s Statement) Final() bool { return s.Span == s.Whole }
 
+// Ahead is what of the month is still to come.
+func (s Statement) Ahead() Span { return Span{From: s.Span.Until, Until: s.Whole.Until} }
+
 // Sum is the total of lines. Money of different currencies stays apart, as hours of different kinds do.
 type Sum struct {
 	Key       string

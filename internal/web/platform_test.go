@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,6 +66,27 @@ func TestPlatformOverview(t *testing.T) {
 			t.Errorf("%s: want a page, got %d", s.AttrOr("href", ""), code)
 		}
 	})
+}
+
+// TestPlatformOverviewDrawsTheMonth: a column for each day of the month, and those so far come to the month's cost.
+func TestPlatformOverviewDrawsTheMonth(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Ill(t).Get(webtest.Dora, "/platform"), http.StatusOK)
+	rows := part(doc, "platform-days").Find("tbody tr")
+	days := part(doc, "platform-days").Find(".gp-chart__times--columns > span").Length()
+	if rows.Length() != 21 || days != 30 {
+		t.Fatalf("want the 21 days up to now and room for the 30 of November, got %d and %d", rows.Length(), days)
+	}
+	var sum float64
+	rows.Each(func(_ int, s *goquery.Selection) {
+		if n, err := strconv.ParseFloat(strings.TrimPrefix(textOf(s.Find("td").Last()), "€"), 64); err == nil {
+			sum += n
+		}
+	})
+	if got := textOf(part(doc, "month-cost")); got != fmt.Sprintf("€%.2f", sum) || sum == 0 {
+		t.Errorf("want the days to come to the month's %s, got %.2f", got, sum)
+	}
+	wantAbsent(t, read(t, webtest.Empty(t).Get(webtest.Dora, "/platform"), http.StatusOK), "platform-days")
 }
 
 func TestPlatformOverviewIsForThoseWhoSeeAll(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/budgets"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -144,7 +145,7 @@ func (w *Pages) burndownModel(say page.Words, b budget.Budget, days []usage.Dail
 			Spent: say.InUnit(b.Unit, b.Amount-v), Expected: n >= len(d.Left)})
 	}
 	m.Chart.Times = make([]ui.TimeModel, len(all))
-	for _, n := range namedDays(len(all)) {
+	for _, n := range blocks.NamedDays(len(all)) {
 		m.Chart.Times[n] = ui.TimeModel{Words: say.Day(noon.AddDate(0, 0, n), w.Usage.Zone),
 			Machine: noon.AddDate(0, 0, n).Format(time.DateOnly)}
 	}

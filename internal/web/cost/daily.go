@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/blocks"
 	"github.com/gpu-portal/gpu-portal/internal/web/page"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -49,26 +50,8 @@ func (w *Pages) dailyChart(say page.Words, c usageChoice, s usage.Statement, sum
 	for _, day := range days {
 		m.Columns = append(m.Columns, dailyColumn(say, layers, day, sum.Currency, w.Usage.Zone))
 	}
-	for at := s.Span.Until; at.Before(s.Whole.Until); { // the days to come
-		if at = usage.NextDay(at, w.Usage.Zone); at.Before(s.Whole.Until) {
-			m.Columns = append(m.Columns, ui.ColumnBarModel{Name: say.Day(at, w.Usage.Zone),
-				Total: say.S("usage.not_yet"), Empty: true})
-		}
-	}
-	m.Named = namedDays(len(m.Columns))
+	blocks.MonthColumns(&m, say, s.Ahead(), w.Usage.Zone)
 	return m
-}
-
-// namedDays are those of so many days that are named under a chart: of a month the 1st, 8th, 15th, 22nd and 29th.
-func namedDays(all int) (named []int) {
-	step := 7 * ((all + 34) / 35)
-	if all < 14 {
-		step = max(1, all/4)
-	}
-	for n := 0; n < all; n += step {
-		named = append(named, n)
-	}
-	return named
 }
 
 // layer is a series of the chart: a group, or all that are too small to have a colour of their own.

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -39,12 +40,20 @@ const overviewEvery = 15 * time.Second
 type overview struct {
 	at     time.Time
 	month  usage.Sum // of everybody
+	daily  daily
 	idle   blocks.IdleDay
 	levels health.LevelCount
 	books  []budget.Status
 	pools  []license.PoolOverview
 	wrong  []offer.Finding
 	fleet  fleetSums
+}
+
+// daily is what the days of a month cost everybody, in the currency that cost most.
+type daily struct {
+	sum   usage.Money
+	days  []usage.DailyCost
+	ahead usage.Span // the days to come
 }
 
 // overviews keeps the last one.
@@ -74,6 +83,9 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 		return o, err
 	}
 	o.month = statement.Total()
+	if o.daily, err = w.readDaily(k, statement, o.month.Cost); err != nil {
+		return o, err
+	}
 	if o.idle, err = w.IdleCost(k); err != nil {
 		return o, err
 	}
@@ -90,6 +102,19 @@ func (w *Pages) readOverview(k page.Call) (o overview, err error) {
 	o.pools, wrong[1] = w.Licenses.Overview(k.Ctx, k.Actor)
 	o.wrong, wrong[2] = w.Catalog.Findings(k.Ctx, k.Actor)
 	return o, errors.Join(wrong[:]...)
+}
+
+func (w *Pages) readDaily(k page.Call, s usage.Statement, cost []usage.Money) (d daily, err error) {
+	if len(cost) == 0 {
+		return d, nil
+	}
+	d.sum = slices.MaxFunc(cost, func(a, b usage.Money) int { return cmp.Compare(a.Minor, b.Minor) })
+	if d.sum.Minor <= 0 {
+		return daily{}, nil
+	}
+	d.ahead = s.Ahead()
+	d.days, err = w.Usage.Daily(k.Ctx, k.Actor, usage.All, s, "team", d.sum.Currency)
+	return d, err
 }
 
 // platform answers: is the fleet well, full, used and affordable, and what wants somebody now.
@@ -118,7 +143,7 @@ func (w *Pages) platform(k page.Call) (page.View, error) {
 	slices.Reverse(queue) // who waits longest first
 	say := k.Words
 	m := platformview.PageModel{Header: ui.HeaderModel{Title: say.S("platform.title"), Lead: say.S("platform.lead")},
-		Money: moneyModel(say, o), Changes: changes, Queue: w.queueModel(say, queue)}
+		Money: moneyModel(say, o), Days: w.daysModel(say, o.daily), Changes: changes, Queue: w.queueModel(say, queue)}
 	m.Attention = platformview.AttentionModel{Items: w.attentionItems(say, o, pending)}
 	for _, i := range m.Attention.Items {
 		m.Attention.Some = m.Attention.Some || i.Kind == ui.Danger || i.Kind == ui.Warning
@@ -313,6 +338,26 @@ func moneyModel(say page.Words, o overview) platformview.MoneyModel {
 		}
 	}
 	return m
+}
+
+// daysModel is what each day of the month cost; nil where nothing did.
+func (w *Pages) daysModel(say page.Words, d daily) *ui.ColumnsModel {
+	if len(d.days) == 0 {
+		return nil
+	}
+	m := ui.ColumnsModel{ID: "platform-days", Label: say.S("usage.daily"), Value: say.Money(d.sum), Said: true,
+		What: say.S("usage.day"), Series: []ui.SeriesModel{{Name: say.S("platform.cost"), Value: say.Money(d.sum)}}}
+	m.Sign, m.Unit = say.CurrencyMarks(d.sum.Currency)
+	for _, day := range d.days {
+		sum := usage.Money{Currency: d.sum.Currency}
+		for _, c := range day.Cost {
+			sum = sum.Add(c)
+		}
+		m.Columns = append(m.Columns, ui.ColumnBarModel{Name: say.Day(day.Day.From, w.Usage.Zone), Total: say.Money(sum),
+			Values: []float64{sum.Float()}, Words: []string{say.Money(sum)}})
+	}
+	blocks.MonthColumns(&m, say, d.ahead, w.Usage.Zone)
+	return &m
 }
 
 // countText is a number, or that it is more than was read.

@@ -119,6 +119,14 @@ func month(s Scope) *World {
 	approved.Workload = "w-nb-anna-anna2"
 	w.PutRequest(approved)
 	w.worked()
+	for _, change := range []struct {
+		by   identity.Person
+		kind audit.Kind
+		ago  time.Duration
+	}{{Dora, audit.CatalogSaved, 6 * 24 * time.Hour}, {Dora, audit.PriceAdded, 3 * 24 * time.Hour},
+		{Ben, audit.MemberAdded, 22 * time.Hour}, {Dora, audit.RulesSaved, 3 * time.Hour}} {
+		check(w.Append(bg, audit.By(w.Actor(change.by), change.kind, Now.Add(-change.ago))))
+	}
 	have(w.BudgetService.Set(bg, w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 500_00,
 		AtLimit: budget.Approval}))
 	return w

@@ -1,4 +1,4 @@
-package cost
+package blocks
 
 import (
 	"slices"
@@ -9,12 +9,12 @@ import (
 // days than have room.
 func TestDaysOfAMonthAreNamedByWeek(t *testing.T) {
 	for _, days := range []int{29, 30, 31} {
-		if got := namedDays(days); !slices.Equal(got, []int{0, 7, 14, 21, 28}) {
+		if got := NamedDays(days); !slices.Equal(got, []int{0, 7, 14, 21, 28}) {
 			t.Errorf("%d days: want each seventh, got %v", days, got)
 		}
 	}
 	for days := 1; days < 400; days++ {
-		got := namedDays(days)
+		got := NamedDays(days)
 		if len(got) == 0 || got[0] != 0 || len(got) > 7 || got[len(got)-1] >= days {
 			t.Fatalf("%d days: got %v", days, got)
 		}

@@ -73,7 +73,7 @@ var longLists = map[string]longList{
 			if i < 50 { // running, by the end of the lease
 				return webtest.Mix(i, 7)
 			}
-			return 50
+			return 100
 		}, "name": number, "lease": mixed(7, 50), "use": mixed(11, 50), "cost": cost,
 			"size": func(_ *webtest.World, i int) int { return i % 2 }}},
 	"everybody's workloads": {seed: (*webtest.World).Many, who: webtest.Dora, path: "/?q=row&scope=all",

@@ -264,7 +264,7 @@ CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'en
 CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
 CREATE INDEX workloads_newest ON workloads (created_at, id);
 -- What wants a decision first, as lists of workloads stand; the query says the same word for word.
-CREATE INDEX workloads_by_state ON workloads ((CASE state WHEN 'failed' THEN 0 WHEN 'running' THEN 1 WHEN 'asleep' THEN 1 WHEN 'starting' THEN 2 WHEN 'queued' THEN 2 ELSE 3 END), created_at DESC, id DESC, state) WHERE state <> 'ended';
+CREATE INDEX workloads_by_state ON workloads ((CASE state WHEN 'failed' THEN 0 WHEN 'running' THEN 1 WHEN 'asleep' THEN 1 WHEN 'starting' THEN 2 WHEN 'queued' THEN 2 ELSE 3 END), (COALESCE(CASE state WHEN 'running' THEN lease_until WHEN 'asleep' THEN lease_until END, 0)), created_at DESC, id DESC, state) WHERE state <> 'ended';
 CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
 CREATE INDEX workloads_holding ON workloads (tenant, size_name, cluster, license_pool, desired, state, license_seats, held_replicas) WHERE desired = 'running' OR state = 'stopping';

@@ -115,16 +115,24 @@ func newLivingList(at int64, list, ended []workload.Workload,
 
 func (l *livingList) number() int64 { return l.at }
 
-// orderedByState is the order that stateRank gives in SQL; those that are alike are newest first.
+// orderedByState is the order that stateRank and leaseRank give in SQL; those that are alike are newest first.
 func orderedByState(list []workload.Workload) []*workload.Workload {
 	order := make([]*workload.Workload, len(list))
 	for i := range list {
 		order[i] = &list[i]
 	}
 	slices.SortFunc(order, func(a, b *workload.Workload) int {
-		return cmp.Or(cmp.Compare(rankOf(a.State), rankOf(b.State)), olderFirst(*b, *a))
+		return cmp.Or(cmp.Compare(rankOf(a.State), rankOf(b.State)), endOf(a).Compare(endOf(b)), olderFirst(*b, *a))
 	})
 	return order
+}
+
+// endOf is the end of the lease of what runs; of all else the zero time.
+func endOf(w *workload.Workload) (end time.Time) {
+	if w.State == workload.Running || w.State == workload.Asleep {
+		end = w.Lease.Until
+	}
+	return end
 }
 
 func rankOf(s workload.State) int {

@@ -192,9 +192,12 @@ func workloadsIn(query *gorm.DB, f workload.Filter) *gorm.DB {
 	return among(among(withText(query, f.Text, "name", "owner_name"), "tenant", f.Tenants), "state", f.States)
 }
 
-// stateRank is the expression of the index workloads_by_state, word for word: SQLite uses it for nothing else.
+// stateRank and leaseRank are the expressions of the index workloads_by_state, word for word: SQLite uses it for
+// nothing else.
 const stateRank = "CASE state WHEN 'failed' THEN 0 WHEN 'running' THEN 1 WHEN 'asleep' THEN 1 " +
 	"WHEN 'starting' THEN 2 WHEN 'queued' THEN 2 ELSE 3 END"
+
+const leaseRank = "COALESCE(CASE state WHEN 'running' THEN lease_until WHEN 'asleep' THEN lease_until END, 0)"
 
 // workloadOrder is the order of a list in SQL.
 func workloadOrder(f workload.Filter) string {
@@ -202,7 +205,7 @@ func workloadOrder(f workload.Filter) string {
 	if f.Down {
 		way = " DESC"
 	}
-	order := stateRank + way
+	order := stateRank + way + ", " + leaseRank + way
 	switch f.Sort {
 	case workload.ByName:
 		order = "name" + way

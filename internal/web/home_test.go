@@ -77,6 +77,10 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 		"replaces=w-vlm-test") {
 		t.Errorf("want the start page for one in its place, got %q", got)
 	}
+	if got := In(row(doc, "vlm-test"), "row-start-again").AttrOr("href", ""); !strings.Contains(got,
+		"replaces=w-vlm-test") {
+		t.Errorf("want its row to offer the same, got %q", got)
+	}
 	if got := textOf(In(row(doc, "vlm-test"), "state")); got != "Failed" {
 		t.Errorf("want the reason once, above the list; its row says %q", got)
 	}
@@ -230,6 +234,14 @@ func TestALongListIsFilteredByState(t *testing.T) {
 	}
 	if got, want := strings.Join(options, ", "), "Any state, 52 running, 1 failed, 2 waiting, 11 stopped"; got != want {
 		t.Errorf("want %q, got %q", want, got)
+	}
+	rows := part(doc, "workload-row")
+	if first, next := rows.Eq(0).AttrOr("data-name", ""), rows.Eq(1).AttrOr("data-name", ""); first != "vlm-test" ||
+		next != "llm-chat" { // of what runs, its lease ends next
+		t.Errorf("want vlm-test and llm-chat first, got %s and %s", first, next)
+	}
+	if got := textOf(doc.Find("[data-filter-count]")); got != "1–25 of 65" {
+		t.Errorf("want workloads counted without the request that waits, got %q", got)
 	}
 	for state, want := range map[string]string{"stopped": "Stopped", "failed": "Failed"} {
 		rows := part(read(t, w.Get(webtest.Anna, "/?state="+state), http.StatusOK), "workload-row")

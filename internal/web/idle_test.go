@@ -87,9 +87,11 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	wantText(t, doc, "idle-signal", "GPU utilization", "1 %", "5 %")
 	wantText(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
 	wantText(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-now", "Workloads warned 1",
-		"Next stop unless used", "train-resnet", "Cost of idle GPUs")
+		"Next stop unless used", "Cost of idle GPUs")
 	now := read(t, w.Get(webtest.Dora, "/admin/idle"), http.StatusOK)
-	if href := part(now, "idle-next").Find("a").AttrOr("href", ""); href != page {
+	wantText(t, now, "idle-warned-row", "train-resnet", "Anna Albers", "MIG slice 10 GB", "4 h 59 min",
+		"Stops at 13:00 UTC")
+	if href := part(now, "idle-warned-row").Find("a").AttrOr("href", ""); href != page {
 		t.Errorf("want the way to what stops next, got %q", href)
 	}
 	form := part(now, "idle-form")

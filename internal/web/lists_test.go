@@ -70,8 +70,12 @@ func idleCost(w *webtest.World, i int) int {
 
 var longLists = map[string]longList{
 	"workloads": {seed: (*webtest.World).Many, who: webtest.Anna, path: "/?q=trial-", row: "workload-row", usual: "state",
-		by: map[string]func(*webtest.World, int) int{"state": func(_ *webtest.World, i int) int { return i / 50 },
-			"name": number, "lease": mixed(7, 50), "use": mixed(11, 50), "cost": cost,
+		by: map[string]func(*webtest.World, int) int{"state": func(_ *webtest.World, i int) int {
+			if i < 50 { // running, by the end of the lease
+				return webtest.Mix(i, 7)
+			}
+			return 100
+		}, "name": number, "lease": mixed(7, 50), "use": mixed(11, 50), "cost": cost,
 			"size": func(_ *webtest.World, i int) int { return i % 2 }}},
 	"everybody's workloads": {seed: (*webtest.World).Many, who: webtest.Dora, path: "/?q=trial-&scope=all",
 		row: "workload-row", usual: "state",

@@ -19,7 +19,7 @@ func TestUsageOfAMonth(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
 	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
 	wantText(t, doc, "usage-cost", "€40.27")
-	wantText(t, doc, "usage-unmeasured", "unknown")
+	wantText(t, doc, "usage-cost", "unknown")
 	if got := textOf(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
 		!strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
 		t.Errorf("the smaller slice by itself, got %q", got)
@@ -49,7 +49,7 @@ func TestUsageBeforeTheFirstRecordedHour(t *testing.T) {
 	w = webtest.Busy(t) // a statement of everybody stands for some seconds
 	w.Unrecorded()
 	w.Tail[0].From = w.Tail[0].From.AddDate(0, -1, 0)
-	wantText(t, read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK), "usage-unmeasured", "unknown")
+	wantText(t, read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK), "usage-cost", "unknown")
 }
 
 func TestUsageIsNarrowedByRights(t *testing.T) {
@@ -167,7 +167,7 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
-	wantText(t, doc, "usage-unmeasured", "unknown")
+	wantText(t, doc, "usage-cost", "unknown")
 	for _, cell := range []string{"mean", "idle"} {
 		if got := textOf(part(doc, cell).First()); got != "unknown" {
 			t.Errorf("want nothing made up in %s, got %q", cell, got)

@@ -330,6 +330,9 @@ func TestWhatFailedCanBeStartedAgainWithChanges(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-vlm-test"), http.StatusOK)
+	if In(part(doc, "more"), "stop").Length() != 1 || part(doc, "stop").Length() != 1 {
+		t.Error("want its stop in the menu alone: it only tidies up")
+	}
 	href, _ := part(doc, "start-again").Attr("href")
 	for _, want := range []string{"kind=notebook", "image=jupyterlab", "size=gpu-shared", "replaces=w-vlm-test"} {
 		if !strings.Contains(href, want) {

@@ -98,8 +98,8 @@ type Filter struct {
 // Sort is the order of a list; those that are alike in it are newest first.
 type Sort string
 
-// The orders. ByState is what failed, what runs, what is on its way, what rests. ByLease is what ends next; what
-// holds no GPU comes last, whichever way it is sorted.
+// The orders. ByState is what failed, what runs (whose lease ends next comes first), what is on its way, what rests.
+// ByLease is what ends next; what holds no GPU comes last, whichever way it is sorted.
 const (
 	ByState Sort = "state"
 	ByName  Sort = "name"

@@ -208,8 +208,8 @@ func Page(m PageModel) templ.Component {
 			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "events", Caption: ui.L(ctx).S("audit.title"), Empty: empty(ctx, m), Compact: true,
 				Columns: []ui.ColumnModel{
 					{Label: ui.L(ctx).S("workload.event_time"), Width: "fit"},
-					{Label: ui.L(ctx).S("workload.event_what")}, {Label: ui.L(ctx).S("audit.col_object")},
-					{Label: ui.L(ctx).S("audit.col_about"), Width: "wide"}, {Label: ui.L(ctx).S("start.team")},
+					{Label: ui.L(ctx).S("workload.event_what"), Width: "wide"}, {Label: ui.L(ctx).S("audit.col_object")},
+					{Label: ui.L(ctx).S("audit.col_about")}, {Label: ui.L(ctx).S("start.team")},
 					{Label: ui.L(ctx).S("audit.col_seq"), Numeric: true, Width: "fit"},
 					{Label: ui.L(ctx).S("audit.more"), Hidden: true, Width: "fit"},
 				}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)

@@ -294,8 +294,7 @@ func tiles(ctx context.Context, m TotalsModel) ui.TilesModel {
 		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: u.Idle,
 			Detail: say.S("usage.idle_for", "Below", u.Below, "Hours", u.IdleHours), Test: "usage-idle"}, mean)
 	} else {
-		t.Items = append(t.Items, ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Unknown: true,
-			Detail: say.S("usage.use_unknown"), More: m.Metrics, Test: "usage-unmeasured"})
+		t.Items[0].Detail, t.Items[0].More = say.S("usage.use_unknown"), m.Metrics
 	}
 	return t
 }
@@ -344,7 +343,7 @@ func Statement(m StatementModel) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(m.By.Label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 214, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 213, Col: 60}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -495,7 +494,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var12 string
 							templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.L(ctx).S("usage.sum_above"))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 250, Col: 63}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 249, Col: 63}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 							if templ_7745c5c3_Err != nil {
@@ -550,7 +549,7 @@ func Statement(m StatementModel) templ.Component {
 							var templ_7745c5c3_Var14 string
 							templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(m.Sum.Cost)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 255, Col: 27}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `usage/usage.templ`, Line: 254, Col: 27}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 							if templ_7745c5c3_Err != nil {

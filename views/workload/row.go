@@ -97,10 +97,11 @@ type RowModel struct {
 	Cost     string
 	// Price is what an hour costs, under the cost.
 	Price string
-	// Open and Resume are addresses, "" for what cannot be done; the first that can is offered, else a smaller size that
-	// can start now, else the way to the page.
+	// Open, Resume and Again are addresses, "" for what cannot be done; the first that can is offered, else a smaller
+	// size that can start now, else the way to the page. Again is the start page, filled as what failed was.
 	Open   string
 	Resume string
+	Again  string
 }
 
 // OneClickModel is a start that one click sends.
@@ -190,6 +191,10 @@ func rowAction(ctx context.Context, m RowModel) ui.ActionModel {
 	case m.Resume != "":
 		return ui.ActionModel{Post: &ui.PostButtonModel{Action: m.Resume, Button: ui.ButtonModel{
 			Label: ui.L(ctx).S("workload.resume"), Icon: "play", Small: true, Test: "resume"}}}
+	case m.Again != "":
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("workload.start_again_short"),
+			Href: m.Again, Small: true, Test: "row-start-again",
+			Attrs: templ.Attributes{"title": ui.L(ctx).S("workload.start_again")}}}
 	}
 	if f := m.Forecast; f != nil && f.Instead != nil {
 		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: ui.L(ctx).S("forecast.smaller"), Href: f.Instead.Href,

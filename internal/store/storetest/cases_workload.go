@@ -307,7 +307,7 @@ var workloadCases = cases{
 		}{
 			{"w-5 w-4 w-1 w-2 w-0", workload.Filter{Sort: workload.ByState}},
 			{"w-5 w-4 w-1 w-2 w-0", workload.Filter{}}, // what is unknown is the usual one
-			{"w-0 w-2 w-4 w-1 w-5", workload.Filter{Sort: workload.ByState, Down: true}},
+			{"w-0 w-2 w-1 w-4 w-5", workload.Filter{Sort: workload.ByState, Down: true}},
 			{"w-0 w-5 w-4 w-2 w-1", workload.Filter{Sort: workload.ByName}},
 			{"w-1 w-2 w-4 w-5 w-0", workload.Filter{Sort: workload.ByName, Down: true}},
 			{"w-4 w-2 w-0 w-5 w-1", workload.Filter{Sort: workload.BySize}},
@@ -334,13 +334,20 @@ var workloadCases = cases{
 			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
 		equal(t, map[workload.State]int{}, got(s.CountWorkloads(ctx, workload.Filter{Tenants: []string{}}))(t))
 		equal(t, "w-4 w-1", idsOf(got(s.WorkloadsByID(ctx, []workload.ID{"w-4", "w-none", "w-1"}))(t), workloadID))
+		longer := got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0] // of what runs, what ends next comes first
+		longer.Lease.Until = later(500)
+		saveWorkload(t, s, longer)
+		for _, text := range [][]string{nil, {"n-"}} { // from memory, and by the database
+			ids := got(s.WorkloadIDs(ctx, workload.Filter{Sort: workload.ByState, Text: text}))(t)
+			equal(t, "w-5 w-1 w-4 w-2 w-0", idsOf(got(s.WorkloadsByID(ctx, ids))(t), workloadID))
+		}
 		changed := got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0]
 		changed.OwnerName, changed.State = "Grace", workload.Failed
 		saveWorkload(t, s, changed)
 		equal(t, "Grace", got(s.WorkloadsByID(ctx, []workload.ID{"w-4"}))(t)[0].OwnerName)
 		equal(t, map[workload.State]int{workload.Running: 1, workload.Queued: 1, workload.Failed: 2, workload.Stopped: 1},
 			got(s.CountWorkloads(ctx, workload.Filter{}))(t))
-		equal(t, "w-5 w-4 w-1 w-2 w-0", idsOf(got(s.WorkloadsByID(ctx,
+		equal(t, "w-5 w-4 w-1 w-2 w-0", idsOf(got(s.WorkloadsByID(ctx, // both have failed
 			got(s.WorkloadIDs(ctx, workload.Filter{Sort: workload.ByState}))(t)))(t), workloadID))
 	},
 	"the living are those of now, also to who asked before": func(t *testing.T, s *store.Store) {

@@ -138,7 +138,8 @@ func (w *Pages) idleShow(k page.Call) (page.View, error) {
 const mostWarned = 5
 
 // idleNow is what idle GPUs cost, and, where settings are on, whom they reach now.
-func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.StackModel, err error) {
+func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []idleview.WarnedModel,
+	err error) {
 	say := k.Words
 	day, err := w.IdleCost(k)
 	if err != nil {
@@ -156,40 +157,45 @@ func (w *Pages) idleNow(k page.Call, set bool) (m *ui.TilesModel, warned []ui.St
 		if warned, err = w.warned(k, ahead); err != nil {
 			return nil, nil, err
 		}
-		m.Items = append(m.Items, warnedTiles(say, ahead, warned)...)
-	}
-	if len(warned) < 2 {
-		warned = nil // the tiles name it
+		m.Items = append(m.Items, warnedTiles(say, ahead)...)
 	}
 	return m, warned, nil
 }
 
-// warnedTiles are how many were warned, and which of them stops next.
-func warnedTiles(say page.Words, n idle.Ahead, warned []ui.StackModel) []ui.TileModel {
-	count := ui.TileModel{Label: say.S("idle.tile_warned"), Value: say.Number(float64(n.Warned)), Test: "idle-warned"}
-	if n.Next.IsZero() {
-		if len(warned) == 1 {
-			count.Detail, count.More = warned[0].Title, warned[0].Href
-		}
-		return []ui.TileModel{count}
+// warnedTiles are how many were warned, and when the first of them stops.
+func warnedTiles(say page.Words, n idle.Ahead) []ui.TileModel {
+	tiles := []ui.TileModel{{Label: say.S("idle.tile_warned"), Value: say.Number(float64(n.Warned)), Test: "idle-warned"}}
+	if !n.Next.IsZero() {
+		tiles = append(tiles, ui.TileModel{Label: say.S("idle.tile_next"), Value: page.ClockOn(say, n.Next),
+			Test: "idle-next"})
 	}
-	next := ui.TileModel{Label: say.S("idle.tile_next"), Value: page.ClockOn(say, n.Next), Test: "idle-next"}
-	if len(warned) > 0 {
-		next.Detail, next.More = strings.Trim(warned[0].Title+" · "+warned[0].Detail, " ·"), warned[0].Href
-	}
-	return []ui.TileModel{count, next}
+	return tiles
 }
 
 // warned names the workloads that were warned, the next to stop first. One that is gone since has its id for a name.
-func (w *Pages) warned(k page.Call, n idle.Ahead) (list []ui.StackModel, err error) {
+func (w *Pages) warned(k page.Call, n idle.Ahead) (list []idleview.WarnedModel, err error) {
 	for _, id := range n.Workloads[:min(mostWarned, len(n.Workloads))] {
+		m := idleview.WarnedModel{Name: ui.StackModel{Title: string(id), Href: page.WorkloadPath(id)}}
 		item, err := w.Workloads.Get(k.Ctx, k.Actor, id)
-		if err != nil && !fault.Is(err, fault.NotFound) {
+		if err != nil {
+			if !fault.Is(err, fault.NotFound) {
+				return nil, err
+			}
+			list = append(list, m)
+			continue
+		}
+		states, err := w.Idle.States(k.Ctx, item)
+		if err != nil {
 			return nil, err
 		}
-		m := ui.StackModel{Title: string(id), Href: page.WorkloadPath(id)}
-		if err == nil {
-			m.Title, m.Detail = item.Name, item.OwnerName+" · "+w.TeamTitle(item.Tenant)
+		is := states[id]
+		m.Name.Title, m.Name.Detail = item.Name, item.OwnerName+" · "+w.TeamTitle(item.Tenant)
+		m.Size = k.Words.SizeTitle(item.Size)
+		if is.Idle > 0 {
+			m.Idle = k.Words.Duration(is.Idle)
+		}
+		if !is.StopsAt.IsZero() {
+			m.Stops = page.ClockOn(k.Words, is.StopsAt)
 		}
 		list = append(list, m)
 	}

@@ -79,7 +79,7 @@ func (w *Blocks) WorkloadRow(k page.Call, item workload.Workload, cost usage.Mon
 	if item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed {
 		row.State.Detail, _ = FirstSentence(row.State.Detail) // what to do about it stands on its page
 	}
-	row.Forecast, row.Open = BriefOutlook(w.Outlook(k, item)), w.OpenPath(k, item)
+	row.Forecast, row.Open, row.Again = BriefOutlook(w.Outlook(k, item)), w.OpenPath(k, item), w.StartAgain(k, item)
 	if item.CanStart() && identity.Can(k.Actor, identity.ChangeWorkload, item.Resource()) &&
 		!item.Lease.Over(k.Words.Now) {
 		row.Resume = page.WorkloadPath(item.ID) + "/start"

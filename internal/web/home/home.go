@@ -166,8 +166,7 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 		pending = nil
 	}
 	pending = page.Matching(pending, k.Get("q"), func(r request.Request) string { return r.Spec.Name })
-	waiting := len(pending)
-	rows := p.total + waiting
+	rows := p.total + len(pending)
 	if p.list.Page > 1 { // they stand on the first page
 		pending = nil
 	}
@@ -188,12 +187,8 @@ func (w *Pages) homeList(k page.Call, chosen page.Scope, p part, pending []reque
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Scope, m.Text, m.State = string(chosen), k.Get("q"), string(p.chosen)
 	m.List = p.list.Model(k.Words, k.Words.S("home.title"), p.total)
-	if p.total <= page.RowsPerPage {
+	if p.total <= page.RowsPerPage { // the count of several pages is of workloads alone
 		m.List.Count = k.Words.S("web.entries", "Count", rows)
-	} else { // with several pages the count says which rows these are
-		from := p.list.Offset() + 1 + waiting - len(pending)
-		m.List.Count = k.Words.S("web.entries_shown", "From", from, "To", from+len(m.Rows)-1, "Total", rows)
-		m.List.Pages.Shown = m.List.Count
 	}
 	if m.Text != "" || m.State != "" {
 		m.Clear = "/?scope=" + string(chosen)

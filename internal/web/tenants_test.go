@@ -3,8 +3,11 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -50,6 +53,33 @@ func TestPeopleWithoutARole(t *testing.T) {
 		t.Error("want the way to all of them")
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/people?role=none&q=anna"), http.StatusOK), "person")
+}
+
+// TestPeopleWithoutARoleComeFirst, then who was here last; somebody disabled waits for nothing.
+func TestPeopleWithoutARoleComeFirst(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.ManyPeople()
+	gone := webtest.Nemo
+	gone.ID, gone.Subject, gone.Name, gone.Email = "gone", "gone", "Gone Gast", "gone@example.org"
+	gone.SeenAt = gone.SeenAt.Add(-1000 * time.Hour)
+	if err := w.SavePerson(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/people/gone/disable", url.Values{"note": {"left"}}))
+	names := func(query string) []string {
+		return part(read(t, w.Get(webtest.Dora, "/admin/people"+query), http.StatusOK), "person").Map(
+			func(_ int, s *goquery.Selection) string { return textOf(s.Find("th a").First()) })
+	}
+	if got := names(""); !slices.Equal(got[:3], []string{webtest.Nemo.Name, "row-00", "row-43"}) {
+		t.Errorf("want who has no role, then the last ones here, got %q", got[:3])
+	}
+	if got := names("?p=3"); len(got) == 0 || got[len(got)-1] != gone.Name {
+		t.Errorf("want who was disabled among all others, got %q", got)
+	}
+	if got := names("?sort=name"); got[0] != webtest.Anna.Name {
+		t.Errorf("want them by name, got %q", got[0])
+	}
 }
 
 // TestHowATeamIsDoingStandsAboveItsForm: who is in it, what runs, and its budget, each with the way there.

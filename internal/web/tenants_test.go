@@ -89,7 +89,7 @@ func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=vision"), http.StatusOK)
 	wantText(t, doc, "members", "2")
 	wantText(t, doc, "running", "3", "1 queued")
-	wantText(t, doc, "budget", "Budget of Vision", "No limit")
+	wantText(t, doc, "budget", "Budget", "No limit")
 	for test, want := range map[string]string{"members": "/team/vision", "budget": "/admin/budgets/vision"} {
 		if got := part(doc, test).Find("a").AttrOr("href", ""); got != want {
 			t.Errorf("%s leads to %q", test, got)

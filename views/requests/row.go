@@ -109,8 +109,8 @@ func (r RowModel) stateAndWhy() templ.Component {
 // action is what one does next: ask again, or go to what came of it.
 func (r RowModel) action() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		for _, a := range []struct{ href, label, test string }{{r.Again, "requests.row_again", "again"}, {r.Workload, "requests.row_workload", "to-workload"},
-			{r.Edit, "requests.edit", "edit"}} {
+		for _, a := range []struct{ href, label, test string }{{r.Again, "requests.row_again", "again"},
+			{r.Workload, "requests.row_workload", "to-workload"}, {r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
 				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
 					Kind: ui.LinkLike, Test: a.test}))

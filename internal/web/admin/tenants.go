@@ -190,7 +190,7 @@ func (w *Pages) tenantStanding(k page.Call, e tenant.Entry) (ui.TilesModel, erro
 	if err != nil {
 		return m, err
 	}
-	budget := ui.TileModel{Label: say.S("budgets.of", "Team", e.Display()), Value: say.S("budgets.unlimited"),
+	budget := ui.TileModel{Label: say.S("team.budget"), Value: say.S("budgets.unlimited"),
 		Unknown: true, Href: page.BudgetPath(e.Name), Test: "budget"}
 	if st.Set() {
 		u := st.Budget.Unit

@@ -204,8 +204,7 @@ func (j *judge) provider(p Provider) {
 func (j *judge) discovered(p Provider) {
 	if p.Says != p.Issuer {
 		j.add(Finding{Check: "signin", State: Failed, Found: i18n.T("doctor.issuer", "Says", p.Says, "Issuer", p.Issuer),
-			Cost: i18n.T("doctor.signin_cost"), Mend: i18n.T("doctor.issuer_mend", "Says", p.Says),
-			Value: p.Says})
+			Cost: i18n.T("doctor.signin_cost"), Mend: i18n.T("doctor.issuer_mend"), Value: p.Says})
 	} else {
 		j.ok("signin", "", i18n.Literal(p.Says))
 	}

@@ -600,6 +600,7 @@ type PeopleFilter struct {
 	Text          string // a part of name or e-mail address
 	BySeen, Down  bool
 	NoRole        bool // only those without any role; the service tells, for a store knows no groups
+	NoRoleFirst   bool // before all others, by whom somebody has to let in
 	Limit, Offset int
 }
 
@@ -609,16 +610,17 @@ func (s *Service) PeoplePage(ctx context.Context, a identity.Actor, f PeopleFilt
 		return nil, 0, err
 	}
 	f.Text, f.Limit = strings.TrimSpace(f.Text), min(f.Limit, mostShown)
-	if f.NoRole {
-		return s.withoutRole(ctx, f)
+	if f.NoRole || f.NoRoleFirst {
+		return s.byRole(ctx, f)
 	}
 	people, total, err := s.o.Store.PeoplePage(ctx, f)
 	return s.Directory().Actors(people, identity.ViaSession), total, err
 }
 
-// withoutRole is a page of those who can do nothing yet. Roles come of groups too, so everybody is looked at.
-func (s *Service) withoutRole(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
-	var found []identity.Actor
+// byRole is a page of those who can do nothing yet, before all others where they are not left out. Roles come of groups
+// too, so everybody is looked at.
+func (s *Service) byRole(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
+	var found, others []identity.Actor
 	directory, each := s.Directory(), f
 	each.Limit, each.Offset = mostShown, 0
 	for {
@@ -627,14 +629,18 @@ func (s *Service) withoutRole(ctx context.Context, f PeopleFilter) ([]identity.A
 			return nil, 0, err
 		}
 		for _, a := range directory.Actors(people, identity.ViaSession) {
-			if len(a.Global)+len(a.Tenants) == 0 {
+			switch without := len(a.Global)+len(a.Tenants) == 0; {
+			case without && (f.NoRole || !a.Person.Disabled): // whom an administrator disabled waits for nothing
 				found = append(found, a)
+			case !f.NoRole:
+				others = append(others, a)
 			}
 		}
 		if each.Offset += mostShown; each.Offset >= total {
 			break
 		}
 	}
+	found = append(found, others...)
 	from := min(f.Offset, len(found))
 	return found[from:min(from+f.Limit, len(found))], len(found), nil
 }

@@ -113,7 +113,7 @@ var longLists = map[string]longList{
 				return 60 - webtest.Mix(i, 11)
 			}}},
 	"images of a team": {seed: (*webtest.World).ManyImages, who: webtest.Dora, path: "/team/vision/images",
-		row: "image-row", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number}},
+		row: "image-row", usual: "state", by: map[string]func(*webtest.World, int) int{"name": number}},
 	"volumes of a team": {seed: (*webtest.World).ManyShared, who: webtest.Dora, path: "/team/vision/volumes",
 		row: "team-volume", usual: "name", by: map[string]func(*webtest.World, int) int{"name": number,
 			"size": mixed(7, 60)}},

@@ -111,13 +111,34 @@ func TestTheListLeadsToDecisions(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)
 	list := read(t, w.Get(webtest.Carla, "/requests?scope=all&by=all"), http.StatusOK)
-	if href := In(list.Find("#request-r-anna1"), "decide").AttrOr("href", ""); href != "/approvals/r-anna1" {
-		t.Errorf("want the way to the decision, got %q", href)
+	for id, want := range map[string]string{"r-anna1": "/approvals/r-anna1", "r-anna0": "/requests/r-anna0"} {
+		if href := list.Find("#request-"+id+" a").First().AttrOr("href", ""); href != want {
+			t.Errorf("want %s to lead to %s, got %q", id, want, href)
+		}
 	}
-	if decided := list.Find("#request-r-anna0"); decided.Length() != 1 || In(decided, "decide").Length() != 0 {
-		t.Error("what is decided is not decided again")
+	wantText(t, list, "decide-waiting", "Decide 2 requests")
+	if href := part(list, "decide-waiting").AttrOr("href", ""); href != "/approvals" {
+		t.Errorf("want the way to what waits, got %q", href)
 	}
-	wantAbsent(t, read(t, w.Get(webtest.Anna, "/requests?scope=all&by=all"), http.StatusOK), "decide")
+	wantAbsent(t, read(t, w.Get(webtest.Carla, "/requests"), http.StatusOK), "decide-waiting")
+	asker := read(t, w.Get(webtest.Anna, "/requests?scope=all&by=all"), http.StatusOK)
+	wantAbsent(t, asker, "decide-waiting")
+	if href := asker.Find("#request-r-anna1 a").First().AttrOr("href", ""); href != "/requests/r-anna1" {
+		t.Errorf("want the asker on the page of the request, got %q", href)
+	}
+}
+
+// TestWhoDecidedIsAskedOfWhatIsDecided: of what waits nobody has decided anything.
+func TestWhoDecidedIsAskedOfWhatIsDecided(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for query, shown := range map[string]bool{"": false, "&state=pending": false, "&state=approved": true,
+		"&by=rule": true} {
+		doc := read(t, w.Get(webtest.Carla, "/requests?scope=all"+query), http.StatusOK)
+		if n := part(doc, "filter-by").Length(); n > 0 != shown {
+			t.Errorf("%q: want the choice of who decided shown: %t", query, shown)
+		}
+	}
 }
 
 // TestAnApprovedRequestLeadsToItsWorkload: in the list of who asked; others may not see the workload.

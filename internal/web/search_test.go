@@ -142,6 +142,9 @@ func TestTheSearchWorksWithoutScripts(t *testing.T) {
 	if n := page.Find("main [data-test=hit-workload]").Length(); n == 0 {
 		t.Error("want results as links")
 	}
+	if got := textOf(page.Find("main [data-test=hit-workload] [data-test=state]").First()); got != "Running" {
+		t.Errorf("want its state by itself, got %q", got)
+	}
 	part := read(t, w.Get(webtest.Anna, "/search/results?q=train"), http.StatusOK)
 	part.Find("[role=group]").Each(func(_ int, g *goquery.Selection) {
 		if id := g.AttrOr("aria-labelledby", ""); id == "" || g.Find("#"+id).Length() != 1 {

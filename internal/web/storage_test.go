@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -66,6 +67,27 @@ func TestUnusedStorageByItself(t *testing.T) {
 	}
 	if n := part(read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK), "volume-row").Length(); n != 3 {
 		t.Errorf("want all without the filter, got %d", n)
+	}
+}
+
+// TestStorageSaysWhoseItIs: only what can differ from row to row.
+func TestStorageSaysWhoseItIs(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	detail := func(who identity.Person, path string) string {
+		return textOf(read(t, w.Get(who, path), http.StatusOK).Find("#volume-datasets-kept .gp-stack__detail").First())
+	}
+	for path, want := range map[string]string{"/storage": "", "/storage?scope=team": "Anna Albers"} {
+		if got := detail(webtest.Anna, path); got != want {
+			t.Errorf("%s: want %q, got %q", path, want, got)
+		}
+	}
+	if got := detail(webtest.Dora, "/storage?scope=team"); got != "Anna Albers · Vision" {
+		t.Errorf("who sees all teams reads the team, got %q", got)
+	}
+	w.Site.Clusters = append(w.Site.Clusters, "west")
+	if got := detail(webtest.Anna, "/storage"); got != "local" {
+		t.Errorf("of several clusters the one is named, got %q", got)
 	}
 }
 

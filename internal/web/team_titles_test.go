@@ -32,5 +32,5 @@ func TestPeopleReadTheTitleOfATeam(t *testing.T) {
 		"/fleet/use/holders": "holder", "/licenses": "seat", "/audit": "event"} {
 		wantText(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), hook, "Image analysis")
 	}
-	wantText(t, read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK), "volume-row", "Image analysis")
+	wantText(t, read(t, w.Get(webtest.Dora, "/storage?scope=team"), http.StatusOK), "volume-row", "Image analysis")
 }

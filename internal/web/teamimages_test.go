@@ -47,6 +47,9 @@ func TestWhoUsesAnImage(t *testing.T) {
 		strings.Count(got, "copy-") != 5 {
 		t.Errorf("want five and how many others, got %q", got)
 	}
+	if first := doc.Find("[data-test=image-row]").First(); !strings.Contains(textOf(first), "not allowed") {
+		t.Errorf("want the image first that somebody has to change, got %q", textOf(first))
+	}
 	w.Site.Scans = ""
 	wantAbsent(t, read(t, w.Get(webtest.Ben, "/team/vision/images"), http.StatusOK), "image-scan")
 }

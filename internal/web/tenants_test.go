@@ -3,8 +3,11 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -52,6 +55,33 @@ func TestPeopleWithoutARole(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Dora, "/admin/people?role=none&q=anna"), http.StatusOK), "person")
 }
 
+// TestPeopleWithoutARoleComeFirst, then who was here last; somebody disabled waits for nothing.
+func TestPeopleWithoutARoleComeFirst(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.ManyPeople()
+	gone := webtest.Nemo
+	gone.ID, gone.Subject, gone.Name, gone.Email = "gone", "gone", "Gone Gast", "gone@example.org"
+	gone.SeenAt = gone.SeenAt.Add(-1000 * time.Hour)
+	if err := w.SavePerson(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/people/gone/disable", url.Values{"note": {"left"}}))
+	names := func(query string) []string {
+		return part(read(t, w.Get(webtest.Dora, "/admin/people"+query), http.StatusOK), "person").Map(
+			func(_ int, s *goquery.Selection) string { return textOf(s.Find("th a").First()) })
+	}
+	if got := names(""); !slices.Equal(got[:3], []string{webtest.Nemo.Name, "row-00", "row-43"}) {
+		t.Errorf("want who has no role, then the last ones here, got %q", got[:3])
+	}
+	if got := names("?p=3"); len(got) == 0 || got[len(got)-1] != gone.Name {
+		t.Errorf("want who was disabled among all others, got %q", got)
+	}
+	if got := names("?sort=name"); got[0] != webtest.Anna.Name {
+		t.Errorf("want them by name, got %q", got[0])
+	}
+}
+
 // TestHowATeamIsDoingStandsAboveItsForm: who is in it, what runs, and its budget, each with the way there.
 func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
 	t.Parallel()
@@ -59,7 +89,7 @@ func TestHowATeamIsDoingStandsAboveItsForm(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/admin/tenants/edit?name=vision"), http.StatusOK)
 	wantText(t, doc, "members", "2")
 	wantText(t, doc, "running", "3", "1 queued")
-	wantText(t, doc, "budget", "Budget of Vision", "No limit")
+	wantText(t, doc, "budget", "Budget", "No limit")
 	for test, want := range map[string]string{"members": "/team/vision", "budget": "/admin/budgets/vision"} {
 		if got := part(doc, test).Find("a").AttrOr("href", ""); got != want {
 			t.Errorf("%s leads to %q", test, got)

@@ -670,7 +670,7 @@ func Standing(m StandingModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, m), Columns: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.DefList(ui.DefListModel{Items: facts(ctx, m), Columns: m.Refunded != ""}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -8,9 +8,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// Row is one line, with a column of its own for the reason where people have to tell many apart by it. A page has
-// dozens, so it is written by hand.
-func Row(r RowModel, reasons bool) templ.Component {
+// Row is one line, with a column of its own for the reason where people have to tell many apart by it, and with one for
+// what to do where a row has something. A page has dozens, so it is written by hand.
+func Row(r RowModel, reasons, acts bool) templ.Component {
 	return markup.Component(func(h *markup.Writer) {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "request-" + r.ID, Test: "request-row"}, func() {
@@ -29,8 +29,10 @@ func Row(r RowModel, reasons bool) templ.Component {
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_asked")}, ui.Time(r.Asked))
 			h.Raw(" ")
 			ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_price"), Numeric: true, Text: r.Estimate}, nil)
-			h.Raw(" ")
-			ui.WriteCell(h, ui.CellModel{Actions: true, Label: say.S("home.col_actions")}, r.action())
+			if acts {
+				h.Raw(" ")
+				ui.WriteCell(h, ui.CellModel{Actions: true, Label: say.S("home.col_actions")}, r.action())
+			}
 		})
 	})
 }
@@ -104,12 +106,11 @@ func (r RowModel) stateAndWhy() templ.Component {
 	})
 }
 
-// action is what one does next: decide it, ask again, or go to what came of it.
+// action is what one does next: ask again, or go to what came of it.
 func (r RowModel) action() templ.Component {
 	return markup.Component(func(h *markup.Writer) {
-		for _, a := range []struct{ href, label, test string }{{r.Decide, "home.decide", "decide"},
-			{r.Again, "requests.row_again", "again"}, {r.Workload, "requests.row_workload", "to-workload"},
-			{r.Edit, "requests.edit", "edit"}} {
+		for _, a := range []struct{ href, label, test string }{{r.Again, "requests.row_again", "again"},
+			{r.Workload, "requests.row_workload", "to-workload"}, {r.Edit, "requests.edit", "edit"}} {
 			if a.href != "" {
 				h.Put(ui.LinkButton(ui.LinkButtonModel{Label: ui.L(h.Context()).S(a.label), Href: a.href, Small: true,
 					Kind: ui.LinkLike, Test: a.test}))

@@ -1258,7 +1258,7 @@ func People(m PeopleModel) templ.Component {
 				templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "people", Caption: ui.L(ctx).S("tenants.people"), Empty: nobody(ctx, m),
 					Columns: []ui.ColumnModel{
 						m.List.Head("name", ui.ColumnModel{Label: ui.L(ctx).S("team.col_person"), Width: "wide"}),
-						{Label: ui.L(ctx).S("tenants.col_roles")},
+						m.List.Head("role", ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_roles")}),
 						m.List.Head("seen", ui.ColumnModel{Label: ui.L(ctx).S("tenants.col_seen")}),
 						{Label: ui.L(ctx).S("home.col_actions"), Hidden: true},
 					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)

@@ -190,7 +190,7 @@ func (w *Pages) tenantStanding(k page.Call, e tenant.Entry) (ui.TilesModel, erro
 	if err != nil {
 		return m, err
 	}
-	budget := ui.TileModel{Label: say.S("budgets.of", "Team", e.Display()), Value: say.S("budgets.unlimited"),
+	budget := ui.TileModel{Label: say.S("team.budget"), Value: say.S("budgets.unlimited"),
 		Unknown: true, Href: page.BudgetPath(e.Name), Test: "budget"}
 	if st.Set() {
 		u := st.Budget.Unit
@@ -366,9 +366,16 @@ const noRole = "none"
 // people answers: who has signed in, and what are they here.
 func (w *Pages) people(k page.Call) (page.View, error) {
 	say := k.Words
-	l := page.ListOf(k, page.PeoplePath, []string{"name", "-seen"}, "q", "role")
+	orders := []string{"name", "-seen"}
+	if k.Get("q") == "" && k.Get("role") == "" { // who looks for somebody has found them
+		orders = append([]string{"role"}, orders...)
+	}
+	l := page.ListOf(k, page.PeoplePath, orders, "q", "role")
 	f := tenant.PeopleFilter{Text: k.Get("q"), NoRole: k.Get("role") == noRole, BySeen: l.Sort == "seen", Down: l.Down,
 		Limit: page.RowsPerPage, Offset: l.Offset()}
+	if l.Sort == "role" {
+		f.NoRoleFirst, f.BySeen, f.Down = true, true, true
+	}
 	list, total, err := w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
 	if err == nil && l.Within(total).Page != l.Page { // beyond the end
 		f.Offset = l.Within(total).Offset()

@@ -154,10 +154,7 @@ func (w *Pages) poolModel(k page.Call, l license.PoolOverview, holders []*worklo
 	say, pool := k.Words, l.Status.Pool
 	id := page.Slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
-		Account: accountModel(l.Status), Facts: w.poolFacts(say, l), Week: weekModel(say, "week-"+id, l)}
-	if l.Origin == license.Configured && !k.Actor.SeesAll() {
-		m.Facts.Source = "" // the settings are none of theirs
-	}
+		Account: accountModel(l.Status), Facts: w.poolFacts(k, l), Week: weekModel(say, "week-"+id, l)}
 	w.poolTroubles(say, l, &m)
 	holders, m.List = page.RowsOf(say, page.ListIn(k, "/licenses", m.TableID, seatOrders, "pause"),
 		say.S("licenses.seats"), holders, w.seatKeys())
@@ -243,8 +240,12 @@ func lastDay(say page.Words, t time.Time) string {
 }
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
-func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.FactsModel {
-	m := licenses.FactsModel{Source: page.UpperFirst(say.Say(i18n.T("licenses.origin_" + string(l.Origin))))}
+func (w *Pages) poolFacts(k page.Call, l license.PoolOverview) licenses.FactsModel {
+	say, m := k.Words, licenses.FactsModel{}
+	sources := l.Origin != license.Configured || k.Actor.SeesAll() // the settings are none of the others'
+	if sources {
+		m.Source = page.UpperFirst(say.Say(i18n.T("licenses.origin_" + string(l.Origin))))
+	}
 	age := func(value string) *ui.AgeModel { return new(say.Age(value, l.Answer.At, w.LicensesEvery)) }
 	if l.Origin == license.FromServer {
 		m.SourceAge = age(m.Source)
@@ -270,13 +271,16 @@ func (w *Pages) poolFacts(say page.Words, l license.PoolOverview) licenses.Facts
 			m.Peak.Holders = append(m.Peak.Holders, h.Name+" ("+w.TeamTitle(h.Tenant)+")")
 		}
 	}
-	m.Forecast, m.ForecastWhy = say.S("licenses.full_unknown"), say.S("licenses.full_unknown_why", "Days", license.MinDays,
-		"Have", l.Forecast.Days)
 	switch f := l.Forecast; {
-	case f.FullKnown && f.NotInSight:
-		m.Forecast, m.ForecastWhy = say.S("licenses.full_never"), ""
-	case f.FullKnown:
-		m.Forecast, m.ForecastWhy = say.S("licenses.full_in", "Count", f.FullIn), ""
+	case !f.FullKnown:
+		m.Missing = append(m.Missing, say.S("licenses.full_unknown", "Days", license.MinDays, "Have", f.Days))
+	case f.NotInSight:
+		m.Forecast = say.S("licenses.full_never")
+	default:
+		m.Forecast = say.S("licenses.full_in", "Count", f.FullIn)
+	}
+	if m.Until == "" && !m.Server && sources { // a number of the settings has no end
+		m.Missing = append(m.Missing, say.S("licenses.until_unknown"))
 	}
 	return m
 }

@@ -51,7 +51,7 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 			row.Workload = page.WorkloadPath(r.Workload)
 		}
 		if r.State == request.Pending && w.Approvals.MayDecide(k.Actor, r) == nil {
-			row.Decide = page.ApprovalPath(r.ID)
+			row.Name.Href = page.ApprovalPath(r.ID)
 		}
 		if w.Requests.MayEdit(k.Actor, r) == nil {
 			row.Edit = page.RequestPath(r.ID) + "/edit"
@@ -63,9 +63,13 @@ func (w *Pages) requests(k page.Call) (page.View, error) {
 	}
 	model := requests.PageModel{Header: ui.HeaderModel{Title: k.Words.S("requests.title"),
 		Lead: k.Words.S("requests.lead"), Tabs: w.RequestTabs(k, "/requests", waiting)}, List: m}
+	if chosen != request.ScopeMine {
+		model.Waiting = waiting
+	}
 	return page.View{Title: model.Header.Title, Nav: "/requests", Body: requests.Page(model), Wide: true,
 		Waiting: &waiting,
 		Parts: []page.Part{
+			{ID: "requests-header", Draw: func(page.Words) templ.Component { return requests.Header(model) }},
 			{ID: "requests-list", Draw: func(page.Words) templ.Component { return requests.List(m) }}}}, nil
 }
 
@@ -108,7 +112,9 @@ func (w *Pages) decidedByRules(k page.Call, chosen request.Scope, f request.Filt
 func (w *Pages) requestFilter(k page.Call, chosen request.Scope, by string) requests.FilterModel {
 	m := w.filterModel(k, request.Newest)
 	m.Scope, m.State, m.States, m.Decider = requests.Scope(chosen), k.Get("state"), page.IDs(request.States()), by
-	m.Deciders = []string{anybody, string(request.NotRule), string(request.DeciderPerson), string(request.DeciderRule)}
+	if m.State != "" && m.State != string(request.Pending) || k.Get("by") != "" { // who decided says nothing of what waits
+		m.Deciders = []string{anybody, string(request.NotRule), string(request.DeciderPerson), string(request.DeciderRule)}
+	}
 	if filtered(k) {
 		m.Clear = "/requests" + keptOf(k, "scope", "sort")
 	}

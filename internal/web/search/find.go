@@ -99,8 +99,13 @@ func (w *Pages) workloads(k page.Call, q query, most int) ([]hit, error) {
 
 func workloadHit(say page.Words, item workload.Workload) search.HitModel {
 	return search.HitModel{Kind: search.Workload, Title: item.Name, Icon: string(item.Kind),
-		Href:   page.WorkloadPath(item.ID),
-		Detail: strings.Join([]string{blocks.StateModel(say, item).Word, say.SizeTitle(item.Size), item.OwnerName}, " · ")}
+		Href: page.WorkloadPath(item.ID), State: brief(blocks.StateModel(say, item)),
+		Detail: say.SizeTitle(item.Size) + " · " + item.OwnerName}
+}
+
+// brief is a state without its reason, which a line has no room for.
+func brief(s ui.StateModel) *ui.StateModel {
+	return &ui.StateModel{Kind: s.Kind, Word: s.Word, Icon: s.Icon, Test: "state"}
 }
 
 // requestsSince bounds how many requests are looked at: they are never deleted.
@@ -133,8 +138,8 @@ func requestHit(say page.Words, r request.Request) search.HitModel {
 		title = say.S("requests.quota_name", "Size", say.SizeTitle(r.Spec.Size))
 	}
 	return search.HitModel{Kind: search.Request, Title: title, Href: page.RequestPath(r.ID),
-		Detail: strings.Join([]string{blocks.RequestState(say, r, false).Word, say.SizeTitle(r.Spec.Size),
-			r.AskerName}, " · ")}
+		State:  brief(blocks.RequestState(say, r, false)),
+		Detail: say.SizeTitle(r.Spec.Size) + " · " + r.AskerName}
 }
 
 // teams are one's own, and for some everybody's.

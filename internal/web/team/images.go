@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -135,13 +136,17 @@ func (w *Pages) customImagesSave(c echo.Context) error {
 	return w.Done(c, "custom-images-saved", page.TeamImagesPath(team))
 }
 
+// imageRanks put those first that somebody has to do something about, and last what starts nothing any more.
+var imageRanks = map[tenant.ImageState]int{tenant.ImageNotAllowed: 0, tenant.ImageUnlike: 0, tenant.ImageOffered: 1,
+	tenant.ImageRetired: 2}
+
 // imageOrders are what the list of a team's images can be sorted by.
-var imageOrders = []string{"name", "kind", "state"}
+var imageOrders = []string{"state", "name", "kind"}
 
 var imageKeys = map[string]page.Key[tenant.Own]{
 	"name":  page.ByText(func(o tenant.Own) string { return o.Title }),
 	"kind":  page.ByText(func(o tenant.Own) string { return o.Like }),
-	"state": page.ByText(func(o tenant.Own) string { return string(o.State) }),
+	"state": page.ByText(func(o tenant.Own) string { return strconv.Itoa(imageRanks[o.State]) + " " + o.Title }),
 }
 
 func (w *Pages) teamImage(say page.Words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {

@@ -47,7 +47,9 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	volumes, m.List = page.RowsOf(say, l, say.S("storage.title"),
 		volumes, w.volumeKeys())
 	for _, v := range volumes {
-		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
+		row := w.volumeRow(k, v, names)
+		row.Detail = w.whose(k, v, onlyMine)
+		m.Rows = append(m.Rows, row)
 		for _, s := range v.Snapshots {
 			m.Snapshots = append(m.Snapshots, snapshotRow(k, v, s, len(w.Startable(k)) > 0))
 		}
@@ -128,9 +130,24 @@ func keptFor(say page.Words, k workload.Retention) string {
 
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
+// whose says whose volume it is and where, as far as that can differ from row to row.
+func (w *Pages) whose(k page.Call, v workload.OwnVolume, onlyMine bool) string {
+	var words []string
+	if !onlyMine {
+		words = append(words, v.OwnerName)
+	}
+	if len(w.OwnTeams(k)) > 1 || k.Actor.SeesAll() {
+		words = append(words, w.TeamTitle(v.Tenant))
+	}
+	if len(w.Site().Clusters) > 1 {
+		words = append(words, v.Cluster)
+	}
+	return strings.Join(words, " · ")
+}
+
 func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.WorkloadNames) storage.RowModel {
 	row := storage.RowModel{ID: "volume-" + page.Slug(v.Name), Name: v.Name,
-		Detail: v.OwnerName + " · " + w.TeamTitle(v.Tenant) + " · " + v.Cluster, Size: k.Words.GiB(float64(v.GiB)),
+		Size:    k.Words.GiB(float64(v.GiB)),
 		Created: k.Words.Ago(v.CreatedAt), State: storage.Kept, Cost: w.monthly(k.Words, v.Volume)}
 	if v.OfTeam() {
 		row.Title, row.Href = workload.SharedDir+"/"+v.Share.Name, page.TeamVolumesPath(v.Tenant)

@@ -451,7 +451,7 @@ var tenantsScenes = []Scene{
 		url.Values{"name": {"speech"}, "base": {"0"}, "turn": {"text"}, "quota.h100": {"1"}, "quota.cpu": {"2"}}},
 	{"tenants", "one, with limits of a cluster", Dora, twoClusters, "/admin/tenants/edit?name=vision", nil},
 	{"tenants", "people", Dora, Busy, "/admin/people", nil},
-	{"tenants", "many people", Dora, many, "/admin/people?sort=-seen", nil},
+	{"tenants", "many people", Dora, many, "/admin/people", nil},
 	{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
 }
 

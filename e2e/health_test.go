@@ -37,7 +37,7 @@ func nodeRow(node string) string { return "[data-test=health-node]:has-text('" +
 func (p *person) quarantinesNode(node, note string) {
 	p.t.Helper()
 	p.open("/fleet/health?q=" + node)
-	p.click(nodeRow(node) + " [data-test=quarantine-node]")
+	p.click("main [data-test=quarantine-node][href*='name=" + node + "']")
 	p.sees("[data-test=quarantine-form]")
 	p.accessible()
 	p.shot("quarantine-" + node)

@@ -56,6 +56,7 @@ func TestTheQuotaStandsInTheWayOfAnApproval(t *testing.T) {
 		t.Error("the quota is used up: want no approval")
 	}
 	wantText(t, doc, "quota-short", "Not enough quota", "once the team stops a workload")
+	wantText(t, doc, "quota", "1 of 1 used, 2 after", "1 over the quota")
 	wantAbsent(t, doc, "less", "raise-quota")
 	admin := read(t, w.Get(webtest.Dora, "/approvals/r-olaf1"), http.StatusOK)
 	if to := part(admin, "raise-quota").AttrOr("href", ""); to != "/admin/tenants/edit?name=speech" {

@@ -125,7 +125,8 @@ func TestAFaultIsSeenInEveryColoring(t *testing.T) {
 			t.Errorf("%s: want the node with a broken card marked, got %q", by, got)
 		}
 		broken := map[string]string{"use": ".gp-map__part--broken", "money": ".gp-map__part--out"}[by]
-		if node.Find(broken).Length() == 0 || node.Find(".gp-map__part--closed").Length() == 0 {
+		closedOnes := map[string]string{"use": ".gp-map__part--closed", "money": ".gp-map__part--out"}[by]
+		if node.Find(broken).Length() == 0 || node.Find(closedOnes).Length() == 0 {
 			t.Errorf("%s: want its broken and its quarantined card told apart from what is available", by)
 		}
 		closed := part(doc, "map-node").FilterFunction(func(_ int, s *goquery.Selection) bool {
@@ -385,7 +386,10 @@ func TestALostCardLeadsToItsPage(t *testing.T) {
 			t.Errorf("want %q, got %q", want, textOf(row))
 		}
 	}
-	href := In(row, "open-card").AttrOr("href", "")
+	if In(row, "quarantine-node").Length() != 1 || doc.Find("[data-test=quarantine-node][href*='gpu-01']").Length() != 1 {
+		t.Error("want what the remedy begins with beside it, and once")
+	}
+	href := row.Find("th a").First().AttrOr("href", "")
 	card := read(t, w.Get(webtest.Dora, href), http.StatusOK)
 	if text := textOf(card.Find("main")); !strings.Contains(text, "XID 79") ||
 		!strings.Contains(text, "Card broken") {

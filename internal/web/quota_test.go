@@ -35,8 +35,14 @@ func TestAQuotaIsATable(t *testing.T) {
 	if got := textOf(doc.Find("#quota-limits tbody tr").Last()); !strings.Contains(got, "All other sizes") {
 		t.Errorf("want what applies to the rest last, got %q", got)
 	}
+	if save := part(doc, "tenant-form").AttrOr("data-marks-changes", ""); save == "" || doc.Find("#"+save).Length() != 1 {
+		t.Errorf("want the button that a script turns off until something is changed, got %q", save)
+	}
 	form := url.Values{"name": {"speech"}, "base": {"0"}, "quota.h100": {"many"}, "quota.cpu": {"2"}}
 	doc = read(t, w.Post(webtest.Dora, "/admin/tenants/edit", form), http.StatusUnprocessableEntity)
+	if _, off := part(doc, "tenant-form").Attr("data-marks-changes"); off {
+		t.Error("what came back can be saved once it is right")
+	}
 	wantText(t, doc, "form-errors", "“h100”")
 	if text := textOf(doc.Find(`[id="quota.h100-error"]`)); text == "" {
 		t.Error("the problem is not beside its field")

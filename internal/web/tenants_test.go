@@ -71,7 +71,7 @@ func TestPeopleWithoutARoleComeFirst(t *testing.T) {
 		return part(read(t, w.Get(webtest.Dora, "/admin/people"+query), http.StatusOK), "person").Map(
 			func(_ int, s *goquery.Selection) string { return textOf(s.Find("th a").First()) })
 	}
-	if got := names(""); !slices.Equal(got[:3], []string{webtest.Nemo.Name, "row-00", "row-43"}) {
+	if got := names(""); !slices.Equal(got[:3], []string{webtest.Nemo.Name, "guest-00", "guest-43"}) {
 		t.Errorf("want who has no role, then the last ones here, got %q", got[:3])
 	}
 	if got := names("?p=3"); len(got) == 0 || got[len(got)-1] != gone.Name {

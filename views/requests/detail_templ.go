@@ -886,14 +886,15 @@ func stockBar(ctx context.Context, m StockModel, raise *RaiseModel) ui.MeterMode
 
 // quotaBar draws what the team holds, with what this would take.
 func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
-	say, whole := ui.L(ctx), float64(max(q.Limit, q.Used, 1))
+	over := max(0, q.Used+q.Takes-max(q.Limit, q.Used)) // of what an approval adds, beyond the limit
+	say, whole := ui.L(ctx), float64(max(q.Limit, q.Used, 1)+over)
 	bar := ui.MeterModel{Label: say.S("requests.quota", "Team", q.Team), Legend: true, Test: "quota",
 		Value:    say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
 	if q.Used > 0 {
 		bar.Segments[0].Words = say.S("requests.held", "Count", q.Used)
 	}
-	if q.Refuses {
+	if q.Refuses && over == 0 {
 		bar.Segments[0].Fill = ui.FillWarning // the buttons say what follows
 	}
 	if q.Takes > 0 {
@@ -903,6 +904,10 @@ func quotaBar(ctx context.Context, q QuotaModel) ui.MeterModel {
 		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillThis,
 			Share: float64(min(q.Takes, q.Limit-q.Used)) / whole,
 			Words: say.S("start.this_one")})
+	}
+	if over > 0 {
+		bar.Segments = append(bar.Segments, ui.SegmentModel{Fill: ui.FillDanger, Share: float64(over) / whole,
+			Words: say.S("requests.over_quota", "Over", over)})
 	}
 	return bar
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,6 +155,7 @@ func (w *Pages) tenantViewWith(k page.Call, f tenantForm, problems []fault.Field
 		if may {
 			m.Form.Check = page.TenantsPath + "/check"
 		}
+		m.Form.Stored = reflect.DeepEqual(f, formOf(e))
 		if err := w.tenantHistory(k, &m, f.Name); err != nil {
 			return page.View{}, err
 		}

@@ -103,9 +103,7 @@ func healthCluster(k page.Call, r health.Report, j *joined) fleet.HealthClusterM
 				card.Name.Title = say.S("fleet.use.card", "Number", at+1)
 			}
 			withoutTodo(&card, m.Rows[indexOfNode(m.Rows)].Todo)
-			if card.Open != "" && card.Change != nil && card.Change.Place.Kind == string(health.Node) {
-				card.Change = nil // the row of its node offers it
-			}
+			offerOnce(&m.Rows[indexOfNode(m.Rows)], &card)
 			m.Rows = append(m.Rows, card)
 			continue
 		}
@@ -319,6 +317,18 @@ func healthCard(k page.Call, cluster string, n *health.NodeHealth, c *health.Car
 		m.Change = quarantineModel(k, health.Target{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
+}
+
+// offerOnce has a quarantine of the node stand where its reason is read: in the row of the card, or in that of the node
+// where several cards need it.
+func offerOnce(node, card *fleet.HealthRowModel) {
+	switch {
+	case card.Change == nil || card.Change.Place.Kind != string(health.Node):
+	case node.Todo == "" && node.Change != nil && node.Change.Ask != "":
+		node.Change = nil
+	case card.Open != "":
+		card.Change = nil
+	}
 }
 
 // healthCardName is the card's number on its node, where an agent tells it, and its model where that is not its node's.

@@ -122,5 +122,10 @@ func TestARemedyOfSeveralCardsIsToldOnce(t *testing.T) {
 			t.Errorf("%s: want it told at the node: %t, got %q there and %q here", name, c.once, node.Todo,
 				card.Troubles[0].Todo)
 		}
+		card.Open = "/fleet/nodes/gpu-01"
+		offerOnce(&node, &card)
+		if (node.Change != nil) != c.once || (card.Change != nil) == c.once {
+			t.Errorf("%s: want the quarantine offered once, at the node: %t", name, c.once)
+		}
 	}
 }

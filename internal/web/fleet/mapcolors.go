@@ -268,8 +268,7 @@ func (w *Pages) largest(k page.Call, team map[string]string) []string {
 func (w *Pages) moneyScheme(k page.Call) scheme {
 	money := w.idleMoney(k)
 	spent, most := money.spent, money.most
-	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", "closed", "out",
-		gapClass}}
+	s := scheme{key: byMoney, colors: []string{"none", "m1", "m2", "m3", "m4", "unpriced", "free", "out", gapClass}}
 	step := roundStep(most)
 	s.words = func(say page.Words) []string {
 		words := []string{say.S("fleet.map.money_none")}
@@ -278,16 +277,16 @@ func (w *Pages) moneyScheme(k page.Call) scheme {
 				say.WholeMoney(usage.Money{Minor: step * (i + 1), Currency: most.Currency})))
 		}
 		return append(words, say.S("fleet.map.money_unpriced"), say.S("fleet.map.money_free"),
-			say.S("fleet.map.use_closed"), say.S("fleet.map.use_broken"), say.S("fleet.map.use_gap"))
+			say.S("fleet.map.money_out"), say.S("fleet.map.use_gap"))
 	}
 	s.rule = func(n *fleetmap.Node, c *fleetmap.Card, p *fleetmap.Part) fleetmap.Color {
 		switch out := unusable(n, c, p); {
 		case p.Gap:
 			return s.color(gapClass)
-		case out == "broken": // it does not stand idle; in gray, for red is what costs the most
+		case out != "": // it does not stand idle; in gray, for red is what costs the most
 			return s.color("out")
 		case !p.Held():
-			return s.color(cmp.Or(out, "free"))
+			return s.color("free")
 		}
 		var sum int64
 		known := false

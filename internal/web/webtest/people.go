@@ -170,6 +170,9 @@ func (w *World) read(item workload.Workload) {
 	for i, p := range item.Observed.Pods {
 		r := reading(p.Pod, p.Node, item.Size)
 		r.Live.Devices[0].OwnEngine.Value -= float64(7 * i)
+		if !p.Ready { // it loads its model
+			r.Live.Devices[0].OwnEngine.Value, r.Live.Devices[0].OwnMemory.Value = 0, 2150
+		}
 		w.Readings[p.Pod] = r
 	}
 }

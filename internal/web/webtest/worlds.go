@@ -161,7 +161,11 @@ func manyOfAMonth(s Scope) *World {
 		id := workload.ID(fmt.Sprintf("w-trial-%02d", i))
 		one := w.Metered(id)[0]
 		one.From = Now.AddDate(0, 0, -1-Mix(i, 7)%20)
-		one.Until = one.From.Add(time.Duration(2+Mix(i, 13)%6) * time.Hour)
+		held := time.Duration(1+Mix(i, 13)%3) * time.Hour
+		if i%6 == 4 && i < 40 { // few cost most
+			held *= 8
+		}
+		one.Until = one.From.Add(held)
 		w.Meter(id, one)
 	}
 	return w

@@ -14,10 +14,12 @@ import (
 // asks are the destructive acts that ask before; each says what is lost.
 var asks = []string{"cluster-remove-confirm", "dataset-withdraw-confirm", "delete-confirm", "difference-confirm",
 	"embed-revoke-confirm", "key-revoke-confirm", "quarantine-confirm", "reach-close-confirm", "secret-delete-confirm",
-	"snapshot-delete-confirm", "token-revoke-confirm", "volume-delete-confirm", "withdraw-confirm"}
+	"snapshot-delete-confirm", "token-revoke-confirm", "volume-delete-confirm", "volumes-delete-confirm",
+	"withdraw-confirm"}
 
 // asksNot are the destructive acts that ask nothing, and why they need not.
 var asksNot = map[string]string{
+	"bulk-delete":    "the page that it leads to asks",
 	"address-remove": "the address can be entered again", "delegation-end": "a delegate can be named again",
 	"disable": "the toast takes it back", "price-end": "a price can be added again",
 	"reject": "it can be undone for ten seconds", "bulk-reject": "each can be undone for ten seconds",

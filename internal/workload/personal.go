@@ -105,6 +105,19 @@ type OwnVolume struct {
 // Resizing reports whether the cluster has still to make it as large as it shall be.
 func (v OwnVolume) Resizing() bool { return TeamVolume{Volume: v.Volume, Claim: v.Claim}.Resizing() }
 
+// Held is why nobody can delete it for now; zero where nothing but a clone of it can be in the way.
+func (v OwnVolume) Held() i18n.Text {
+	switch {
+	case v.OfTeam():
+		return i18n.T("volume.of_team", "Name", v.Share.Name)
+	case v.Workload != "":
+		return i18n.T("volume.in_use")
+	case len(v.Users) > 0:
+		return i18n.T("volume.mounted", "Name", v.Personal.Name, "By", named(v.Users))
+	}
+	return i18n.Text{}
+}
+
 // OwnVolumes lists the storage that the actor may see, each with the workloads that have it.
 func (s *Service) OwnVolumes(ctx context.Context, a identity.Actor, mine bool) ([]OwnVolume, error) {
 	volumes, err := s.Volumes(ctx, a, mine)

@@ -559,22 +559,18 @@ func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name strin
 			return fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 		case v.Deleted:
 			return nil
-		case v.OfTeam():
-			return fault.New(fault.Conflict, i18n.T("volume.of_team", "Name", v.Share.Name))
-		case v.Workload != "":
-			return fault.New(fault.Conflict, i18n.T("volume.in_use"))
+		}
+		own := OwnVolume{Volume: v}
+		if v.IsPersonal() {
+			if own.Users, err = tx.Mounting(ctx, v); err != nil {
+				return err
+			}
+		}
+		if held := own.Held(); !held.IsZero() {
+			return fault.New(fault.Conflict, held)
 		}
 		if err := uncloned(ctx, tx, v, v.isSourceOf); err != nil {
 			return err
-		}
-		if v.IsPersonal() {
-			users, err := tx.Mounting(ctx, v)
-			if err != nil {
-				return err
-			}
-			if len(users) > 0 {
-				return fault.New(fault.Conflict, i18n.T("volume.mounted", "Name", v.Personal.Name, "By", named(users)))
-			}
 		}
 		return s.releaseVolume(ctx, tx, a, v, true)
 	})

@@ -21,6 +21,7 @@ import './sizetable.js';
 import './summary.js';
 import './tabs.js';
 import './theme.js';
+import './ticks.js';
 import './time.js';
 import './toast.js';
 import './tour.js';

@@ -94,9 +94,9 @@ func OutageStrip(say *i18n.Localizer, m OutageModel) ui.StripModel {
 		Words: say.S("web.away."+m.System, "Name", m.Name, "Since", m.Since)}
 }
 
-// Done says what the last action did; name is that of the flash.
-func Done(say *i18n.Localizer, kind ui.Kind, name string) *ui.NoticeModel {
-	return &ui.NoticeModel{Kind: kind, Title: say.S("web.flash." + name), Test: "flash"}
+// Done says what the last action did; name is that of the flash, args what its words tell.
+func Done(say *i18n.Localizer, kind ui.Kind, name string, args ...any) *ui.NoticeModel {
+	return &ui.NoticeModel{Kind: kind, Title: say.S("web.flash."+name, args...), Test: "flash"}
 }
 
 // Locked is an error page for somebody whose roles do not open a page of the platform: its name, and whom to ask.

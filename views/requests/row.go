@@ -43,7 +43,7 @@ func inboxRow(r InboxRowModel, tick bool) templ.Component {
 		say := ui.L(h.Context())
 		ui.WriteRow(h, ui.RowModel{ID: "inbox-" + r.ID, Selected: r.Selected, Test: "inbox-row"}, func() {
 			if tick {
-				ui.WriteCell(h, ui.CellModel{Label: say.S("requests.col_tick")}, r.tick())
+				ui.WriteCell(h, ui.CellModel{Label: say.S("ui.tick_column")}, r.tick())
 				h.Raw(" ")
 			}
 			ui.WriteCell(h, ui.CellModel{Head: true, Label: say.S("requests.col_who")}, r.name())
@@ -66,18 +66,8 @@ func (r InboxRowModel) name() templ.Component {
 
 // tick belongs to the form of several.
 func (r InboxRowModel) tick() templ.Component {
-	return markup.Component(func(h *markup.Writer) {
-		id := "tick-" + r.ID
-		h.Raw(`<input class="gp-tick" type="checkbox" form="bulk" name="request"`)
-		h.Always("id", id)
-		h.Always("value", r.Tick)
-		h.RawIf(r.Ticked, " checked")
-		h.Raw(` data-key="x" data-test="tick"> <label class="pf-v6-screen-reader"`)
-		h.Always("for", id)
-		h.Raw(">")
-		h.Text(ui.L(h.Context()).S("requests.tick", "Name", r.Asker, "Size", r.Size))
-		h.Raw("</label>")
-	})
+	return ui.Tick(ui.TickModel{ID: r.ID, Name: "request", Value: r.Tick, Of: r.Asker, Size: r.Size, Ticked: r.Ticked,
+		Key: "x"})
 }
 
 // why says why it was rejected, or what it is for.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,9 +31,10 @@ var flashes = map[string]ui.Kind{
 	"rejected": ui.OK, "edited": ui.OK, "reassigned": ui.OK, "taken-back": ui.OK, "undone": ui.OK,
 	"delegation-created": ui.OK,
 	"delegation-ended":   ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK,
-	"file-uploaded":  ui.OK,
-	"volume-added":   ui.OK,
-	"snapshot-taken": ui.Info, "snapshot-deleted": ui.OK,
+	"volumes-deleted": ui.OK,
+	"file-uploaded":   ui.OK,
+	"volume-added":    ui.OK,
+	"snapshot-taken":  ui.Info, "snapshot-deleted": ui.OK,
 	"cluster-added": ui.Info, "cluster-replaced": ui.Info, "cluster-removed": ui.Info,
 	"secret-added": ui.OK, "secret-replaced": ui.OK, "secret-deleted": ui.OK,
 	"token-revoked": ui.OK, "embed-revoked": ui.OK, "key-revoked": ui.OK, "session-ended": ui.OK, "sessions-ended": ui.OK,
@@ -50,6 +52,9 @@ var flashes = map[string]ui.Kind{
 	"price-added": ui.OK, "price-ended": ui.OK,
 	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
 }
+
+// counted are the flashes that say of how many things they tell: their one value.
+var counted = map[string]bool{"volumes-deleted": true}
 
 // inverse is the form that takes back what a flash tells. The services decide who may send it.
 type inverse struct {
@@ -119,6 +124,13 @@ func (w *Frame) takeFlash(c echo.Context, say Words) *ui.NoticeModel {
 	kind, known := flashes[name]
 	if !known {
 		return nil
+	}
+	if counted[name] {
+		n, err := strconv.Atoi(strings.Join(of, ""))
+		if err != nil || n < 1 {
+			return nil
+		}
+		return layout.Done(say.Localizer, kind, name, "Count", n)
 	}
 	m := layout.Done(say.Localizer, kind, name)
 	for n := range of {

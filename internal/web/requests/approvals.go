@@ -58,7 +58,11 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 			k.Query.Set("seen", strconv.FormatInt(chosen.Version, 10))
 		}
 	}
-	ticked := tickedIDs(k, items)
+	ids := make([]string, len(items))
+	for i, r := range items {
+		ids[i] = string(r.ID)
+	}
+	ticked := page.Ticked(k, ids)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.Words.S("requests.inbox"), Lead: inboxLead(k.Words, waiting),
 		Tabs: w.RequestTabs(k, "/approvals", waiting)}, Errors: page.FormErrors(k.Words, page.ProblemsOf(cause))}
 	m.List.Pages, m.List.Filter = listOf(k, "/approvals", request.Oldest, p), w.inboxFilter(k, waiting)

@@ -22,27 +22,9 @@ func tickOf(r request.Request) string {
 	return string(r.ID) + "@" + strconv.FormatInt(r.Version, 10)
 }
 
-// tickedIDs are the rows that the address asks to have ticked: "all" is those of this page. The stream of the page gets
-// their names, so that a request that comes later is never ticked by itself.
-func tickedIDs(k page.Call, items []request.Request) []string {
-	switch tick := k.Get("tick"); tick {
-	case "":
-		return nil
-	case "all":
-		var ids []string
-		for _, r := range items {
-			ids = append(ids, string(r.ID))
-		}
-		k.Query.Set("tick", strings.Join(ids, ","))
-		return ids
-	default:
-		return strings.Split(tick, ",")
-	}
-}
-
 // bulkModel answers all ticked requests with one note.
 func bulkModel(k page.Call) *requests.BulkModel {
-	all := url.Values{"tick": {"all"}}
+	all := url.Values{page.TickParam: {page.TickAll}}
 	for _, kept := range inboxNames {
 		if k.Get(kept) != "" {
 			all.Set(kept, k.Get(kept))

@@ -12,6 +12,8 @@ func (w *Pages) Routes() []page.Route {
 		w.Shows("/storage", identity.ReadVolume, w.storagePage()),
 		w.Shows(newVolumePath, identity.AddVolume, w.volumeNewPage()),
 		page.Post(newVolumePath, identity.AddVolume, w.volumeAdd),
+		w.Shows(volumesDeletePath, identity.DeleteVolume, w.volumesDeletePage()),
+		page.Post(volumesDeletePath, identity.DeleteVolume, w.volumesDelete),
 		w.Shows("/storage/:name/expand", identity.ExpandVolume, w.volumeExpandPage()),
 		page.Post("/storage/:name/expand", identity.ExpandVolume, w.volumeExpand),
 		w.Shows("/storage/:name/delete", identity.DeleteVolume, w.volumeDeletePage()),
@@ -75,6 +77,10 @@ func (w *Pages) snapshotDeletePage() page.Page {
 
 func (w *Pages) volumeDeletePage() page.Page {
 	return page.Page{Name: "volume-delete", Build: w.volumeDeleteAsk}
+}
+
+func (w *Pages) volumesDeletePage() page.Page {
+	return page.Page{Name: "volumes-delete", Build: w.volumesDeleteAsk}
 }
 
 func (w *Pages) teamPage() page.Page {

@@ -46,8 +46,11 @@ func (w *Pages) storage(k page.Call) (page.View, error) {
 	l := page.ListOf(k, "/storage", volumeOrders, "scope", "q", "state")
 	volumes, m.List = page.RowsOf(say, l, say.S("storage.title"),
 		volumes, w.volumeKeys())
+	var ticked []string
+	m.Bulk, ticked = volumesBulk(k, volumes)
 	for _, v := range volumes {
 		row := w.volumeRow(k, v, names)
+		row.Ticked = slices.Contains(ticked, v.Name)
 		row.Detail = w.whose(k, v, onlyMine)
 		m.Rows = append(m.Rows, row)
 		for _, s := range v.Snapshots {
@@ -191,10 +194,21 @@ func (w *Pages) volumeRow(k page.Call, v workload.OwnVolume, names blocks.Worklo
 		row.State = storage.InUse
 		return row
 	}
-	if identity.Can(k.Actor, identity.DeleteVolume, v.Resource()) {
-		row.Delete = volumePath(v.Name)
+	if keptBecause(k, v).IsZero() {
+		row.Delete, row.GiB = volumePath(v.Name), v.GiB
 	}
 	return row
+}
+
+// keptBecause is why the reader cannot delete a volume of the list; zero where they can.
+func keptBecause(k page.Call, v workload.OwnVolume) i18n.Text {
+	switch {
+	case !identity.Can(k.Actor, identity.DeleteVolume, v.Resource()): // as the deletion itself answers
+		return i18n.T("volume.not_yours", "Owner", v.OwnerName)
+	case v.Deleted:
+		return i18n.T("volume.gone")
+	}
+	return v.Held()
 }
 
 // volumeDeleteAsk says what is lost permanently before anything is.

@@ -239,11 +239,21 @@ var requestsScenes = []Scene{
 	{"requests", "approvals, decided already", Carla, Busy, "/approvals/r-anna0", nil},
 }
 
+// several are two volumes that can be deleted, one that is mounted, and none.
+var several = url.Values{"volume": {"datasets-kept", workload.PersonalClaim("vision", Anna.ID, "checkpoints"),
+	workload.PersonalClaim("vision", Anna.ID, "corpus"), "data-99"}}
+
 var storageScenes = []Scene{
 	{"storage", "many", Anna, many, "/storage?sort=-size&p=2", nil},
+	{"storage", "many, a page of them ticked", Anna, many, "/storage?sort=-size&p=2&tick=all", nil},
 	{"storage", "mine", Anna, storagePriced, "/storage", nil},
 	{"storage", "none", Anna, fresh, "/storage", nil},
 	{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
+	{"storage", "delete several", Anna, many, "/storage/delete?state=unused&volume=data-03&volume=data-10&volume=data-17" +
+		"&volume=data-24&volume=data-31&volume=datasets-kept", nil},
+	{"storage", "delete several, some of them cannot be", Anna, snapshots, "/storage/delete?" + several.Encode(), nil},
+	{"storage", "delete several, none of them can be", Anna, Busy, "/storage/delete?volume=gone", nil},
+	{"storage", "several deleted, some of them not", Anna, snapshots, "/storage/delete", several},
 	{"storage", "personal, in each state", Anna, personal, "/storage", nil},
 	{"storage", "personal, new", Anna, personal, "/storage/new", nil},
 	{"storage", "personal, new, came back", Anna, personal, "/storage/new", url.Values{"name": {"My Data"},

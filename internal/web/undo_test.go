@@ -123,14 +123,15 @@ func TestListsOfRequestsAreFilteredAndPaged(t *testing.T) {
 			t.Errorf("%q: want %d rows, %q, got %d, %q", path, want.rows, want.told, rows, told)
 		}
 	}
-	doc := read(t, w.Get(webtest.Carla, "/requests?scope=all&team=vision&sort=oldest"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Carla, "/requests?scope=all&team=vision&sort=oldest&by=not-rule"), http.StatusOK)
 	next, _ := doc.Find("a[rel=next]").Attr("href")
 	if q, _ := url.Parse(next); q.Query().Get("team") != "vision" || q.Query().Get("sort") != "oldest" ||
 		q.Query().Get("scope") != "all" || q.Query().Get("cursor") == "" {
 		t.Errorf("the next page is of the same list, got %s", next)
 	}
 	stream, _ := doc.Find("body").Attr("data-live-url")
-	if u, _ := url.Parse(stream); u.Query().Get("team") != "vision" || u.Query().Get("sort") != "oldest" {
+	if u, _ := url.Parse(stream); u.Query().Get("team") != "vision" || u.Query().Get("sort") != "oldest" ||
+		u.Query().Get("by") != "not-rule" {
 		t.Errorf("the stream is of the same list, got %s", stream)
 	}
 	wantText(t, doc, "rules-left-out", "Decided by rules, hidden: 30 requests.")

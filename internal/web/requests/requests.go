@@ -102,10 +102,10 @@ func (w *Pages) decidedByRules(k page.Call, chosen request.Scope, f request.Filt
 	if err != nil || n == 0 {
 		return nil, err
 	}
+	k.Query = maps.Clone(k.Query) // that of the page stays as it is
 	k.Query.Set("by", anybody)
 	m := requests.RulesModel{Total: shownOf(k.Words, request.Page{Total: n}),
 		Show: "/requests" + keptOf(k, "scope", "q", "team", "state", "by", "sort")}
-	k.Query.Del("by")
 	return &m, nil
 }
 

@@ -137,7 +137,7 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	t.Cleanup(price(map[string]any{"kind": "storage", "tenant": "vision", "amount": "50"}))
 	first := pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "200",
 		"atLimit": "stop"})
-	used := first["balance"].(map[string]any) // by other stories
+	used := first["balance"].(map[string]any)                                         // by other stories
 	limit := math.Ceil(25*hours + amount(t, used["held"]) + amount(t, used["spent"])) // a quarter of the dear seat
 	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR",
 		"amount": strconv.FormatFloat(limit, 'f', 0, 64), "atLimit": "stop", "version": first["version"]})

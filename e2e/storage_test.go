@@ -111,6 +111,48 @@ func TestAPersonalVolume(t *testing.T) {
 	})
 }
 
+// TestSeveralVolumesAreDeletedAtOnce: two of three are ticked, what is lost is read, and only they go, here and in the
+// cluster; what a workload has cannot be ticked, and who sends its name all the same reads why it stays.
+func TestSeveralVolumesAreDeletedAtOnce(t *testing.T) {
+	dana := as(t, "dana")
+	name := "spare-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
+	var made []string
+	for _, end := range []string{"-a", "-b", "-c"} {
+		v := dana.ok(http.StatusCreated, http.MethodPost, "/volumes", map[string]any{"name": name + end, "tenant": "vision",
+			"gib": 2})
+		made = append(made, str(v["name"]))
+		t.Cleanup(func() { dana.call(http.MethodDelete, "/volumes/"+str(v["name"]), nil) })
+	}
+	p := signIn(t, "dana", look{})
+	p.open("/storage?scope=mine&q=" + name)
+	row := func(end string) string { return "[data-test=volume-row]:has-text('" + name + end + "') " }
+	p.do(p.at(row("-a") + "[data-test=tick]").Check())
+	p.do(p.at(row("-b") + "[data-test=tick]").Check())
+	p.reads("[data-test=ticked]", "2 selected · 4 GiB")
+	p.accessible()
+	p.shot("ticked")
+	p.click("[data-test=bulk-delete]")
+	p.reads("h1", "Delete 2 volumes?")
+	p.reads("[data-test=bulk-row]:has-text('"+name+"-b')", "2 GiB")
+	p.accessible()
+	p.fitsTheWindow()
+	p.shot("asks")
+	p.click("[data-test=volumes-delete-confirm]")
+	p.sees("[data-test=flash]")
+	p.sees(row("-c"))
+	p.goes(row("-a"))
+	claims := kube(t).CoreV1().PersistentVolumeClaims(spaces("e2e") + "vision")
+	eventually(t, "their claims go, and that of the third stays", time.Minute, func() bool {
+		left := 0
+		for _, claim := range made {
+			if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err == nil {
+				left++
+			}
+		}
+		return left == 1
+	})
+}
+
 // aSnapshotInUse takes a snapshot of a volume that a workload has, makes a volume from it, and deletes both.
 func aSnapshotInUse(p *person, c client, name string, claims typed.PersistentVolumeClaimInterface) {
 	c.t.Helper()

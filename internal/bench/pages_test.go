@@ -38,7 +38,7 @@ var navigation = []struct{ name, path, who string }{
 	{"fleet-holders", "/fleet/use/holders", "admin"}, {"fleet-health", "/fleet/health", "admin"},
 	{"licenses", "/licenses", "admin"}, {"sizes", "/admin/sizes", "admin"}, {"images", "/admin/images", "admin"},
 	{"prices", "/admin/prices", "admin"}, {"rules", "/admin/rules", "admin"}, {"idle", "/admin/idle", "admin"},
-	{"tenants", "/admin/tenants", "admin"}, {"people", "/admin/people?q=person", "admin"},
+	{"tenants", "/admin/tenants", "admin"}, {"people", "/admin/people", "admin"},
 	{"budgets", "/admin/budgets", "admin"},
 	{"usage-all", "/usage?scope=all", "admin"}, {"advice", "/usage/advice?scope=all", "admin"},
 	{"demand", "/usage/demand", "admin"}, {"reconciliation", "/usage/reconciliation", "admin"},

@@ -600,7 +600,7 @@ type PeopleFilter struct {
 	Text          string // a part of name or e-mail address
 	BySeen, Down  bool
 	NoRole        bool // only those without any role; the service tells, for a store knows no groups
-	NoRoleFirst   bool // before all others, by whom somebody has to let in
+	NoRoleFirst   bool // by when they were seen, but who has no role first, whom somebody has to let in
 	Limit, Offset int
 }
 
@@ -610,17 +610,20 @@ func (s *Service) PeoplePage(ctx context.Context, a identity.Actor, f PeopleFilt
 		return nil, 0, err
 	}
 	f.Text, f.Limit = strings.TrimSpace(f.Text), min(f.Limit, mostShown)
-	if f.NoRole || f.NoRoleFirst {
-		return s.byRole(ctx, f)
+	switch {
+	case f.NoRole:
+		return s.withoutRole(ctx, f)
+	case f.NoRoleFirst:
+		f.BySeen, f.Down = true, true
+		return s.roleless(ctx, f)
 	}
 	people, total, err := s.o.Store.PeoplePage(ctx, f)
 	return s.Directory().Actors(people, identity.ViaSession), total, err
 }
 
-// byRole is a page of those who can do nothing yet, before all others where they are not left out. Roles come of groups
-// too, so everybody is looked at.
-func (s *Service) byRole(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
-	var found, others []identity.Actor
+// withoutRole is a page of those who can do nothing yet. Roles come of groups too, so everybody is looked at.
+func (s *Service) withoutRole(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
+	var found []identity.Actor
 	directory, each := s.Directory(), f
 	each.Limit, each.Offset = mostShown, 0
 	for {
@@ -629,20 +632,46 @@ func (s *Service) byRole(ctx context.Context, f PeopleFilter) ([]identity.Actor,
 			return nil, 0, err
 		}
 		for _, a := range directory.Actors(people, identity.ViaSession) {
-			switch without := len(a.Global)+len(a.Tenants) == 0; {
-			case without && (f.NoRole || !a.Person.Disabled): // whom an administrator disabled waits for nothing
+			if !hasRole(a) {
 				found = append(found, a)
-			case !f.NoRole:
-				others = append(others, a)
 			}
 		}
 		if each.Offset += mostShown; each.Offset >= total {
 			break
 		}
 	}
-	found = append(found, others...)
 	from := min(f.Offset, len(found))
 	return found[from:min(from+f.Limit, len(found))], len(found), nil
+}
+
+func hasRole(a identity.Actor) bool { return len(a.Global)+len(a.Tenants) > 0 }
+
+// lately is how many people, of those seen last, are looked at for those whom somebody has to let in.
+const lately = 100
+
+// roleless is a page in which, of those seen lately, who can do nothing yet comes before the others.
+func (s *Service) roleless(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {
+	of := f
+	if f.Offset < lately {
+		of.Offset, of.Limit = 0, max(lately, f.Offset+f.Limit)
+	}
+	people, total, err := s.o.Store.PeoplePage(ctx, of)
+	if err != nil {
+		return nil, 0, err
+	}
+	page := s.Directory().Actors(people, identity.ViaSession)
+	if f.Offset >= lately {
+		return page, total, nil
+	}
+	waits := func(a identity.Actor) int { // whom an administrator disabled waits for nothing
+		if !hasRole(a) && !a.Person.Disabled {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(page[:min(lately, len(page))], func(a, b identity.Actor) int { return waits(a) - waits(b) })
+	from := min(f.Offset, len(page))
+	return page[from:min(from+f.Limit, len(page))], total, nil
 }
 
 // FindPeople lists at most so many of those who have signed in, by a part of name or e-mail address; for admins and

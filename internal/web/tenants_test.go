@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,6 +81,27 @@ func TestPeopleWithoutARoleComeFirst(t *testing.T) {
 	if got := names("?sort=name"); got[0] != webtest.Anna.Name {
 		t.Errorf("want them by name, got %q", got[0])
 	}
+}
+
+// TestOnlyWhoWasHereLatelyIsLookedAtForARole: of a hundred; everybody would be too many to read for one page.
+func TestOnlyWhoWasHereLatelyIsLookedAtForARole(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for i := range 100 {
+		p := webtest.Anna
+		p.ID, p.Subject = identity.PersonID(fmt.Sprintf("p-%03d", i)), fmt.Sprintf("s-%03d", i)
+		p.Name, p.Email, p.SeenAt = p.Subject, p.Subject+"@example.org", webtest.Now
+		if err := w.SavePerson(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc := read(t, w.Get(webtest.Dora, "/admin/people"), http.StatusOK)
+	if first := textOf(part(doc, "person").First()); strings.Contains(first, webtest.Nemo.Name) {
+		t.Errorf("want somebody seen now, got %q", first)
+	}
+	last := read(t, w.Get(webtest.Dora, "/admin/people?p=5"), http.StatusOK)
+	wantText(t, last, "person", webtest.Nemo.Name)
+	wantText(t, read(t, w.Get(webtest.Dora, "/admin/people?role=none"), http.StatusOK), "person", webtest.Nemo.Name)
 }
 
 // TestHowATeamIsDoingStandsAboveItsForm: who is in it, what runs, and its budget, each with the way there.

@@ -375,9 +375,7 @@ func (w *Pages) people(k page.Call) (page.View, error) {
 	l := page.ListOf(k, page.PeoplePath, orders, "q", "role")
 	f := tenant.PeopleFilter{Text: k.Get("q"), NoRole: k.Get("role") == noRole, BySeen: l.Sort == "seen", Down: l.Down,
 		Limit: page.RowsPerPage, Offset: l.Offset()}
-	if l.Sort == "role" {
-		f.NoRoleFirst, f.BySeen, f.Down = true, true, true
-	}
+	f.NoRoleFirst = l.Sort == "role"
 	list, total, err := w.Tenants.PeoplePage(k.Ctx, k.Actor, f)
 	if err == nil && l.Within(total).Page != l.Page { // beyond the end
 		f.Offset = l.Within(total).Offset()

@@ -40,7 +40,8 @@ func TestReplicasOnThePage(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", hook, want, got)
 		}
 	}
-	wantText(t, doc, "reason", "1 of 2 replicas are ready", "ranker-5c8644c5cd-7wvw1: The model server is starting and loads its model.")
+	wantText(t, doc, "reason", "1 of 2 replicas are ready",
+		"ranker-5c8644c5cd-7wvw1: The model server is starting and loads its model.")
 	wantText(t, doc, "state", "Running, 1 of 2")
 	if got := part(doc, "to-events").AttrOr("href", ""); got != path+"/events" {
 		t.Errorf("want a way to the events, got %q", got)
@@ -88,7 +89,8 @@ func TestTheGPUOfEachReplica(t *testing.T) {
 	if rows.Length() != 3 {
 		t.Fatalf("want a row for each of three, got %d", rows.Length())
 	}
-	if got := textOf(rows.Last()); !strings.Contains(got, "assistant-5c8644c5cd-7wvw2") || !strings.Contains(got, "gpu-02") ||
+	if got := textOf(rows.Last()); !strings.Contains(got, "assistant-5c8644c5cd-7wvw2") ||
+		!strings.Contains(got, "gpu-02") ||
 		!strings.Contains(got, "ready") || !strings.Contains(got, "49\u202f%") && !strings.Contains(got, "49 %") ||
 		!strings.Contains(got, "GiB") {
 		t.Errorf("the last: %q", got)

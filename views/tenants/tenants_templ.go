@@ -1019,8 +1019,8 @@ func titleField(f FieldModel) templ.Component {
 }
 
 func saveTeam(ctx context.Context, m FormModel) ui.ButtonModel {
-	return ui.ButtonModel{ID: saveID, Label: ui.L(ctx).S("tenants.save"), Kind: ui.Primary, Disabled: m.Refused != "", Why: m.Refused,
-		Test: "save"}
+	return ui.ButtonModel{ID: saveID, Label: ui.L(ctx).S("tenants.save"), Kind: ui.Primary, Disabled: m.Refused != "",
+		Why: m.Refused, Test: "save"}
 }
 
 // saveID is the button that a script turns off until what is stored is changed.

@@ -647,7 +647,7 @@ func (s *Service) withoutRole(ctx context.Context, f PeopleFilter) ([]identity.A
 func hasRole(a identity.Actor) bool { return len(a.Global)+len(a.Tenants) > 0 }
 
 // lately is how many people, of those seen last, are looked at for those whom somebody has to let in.
-const lately = 100
+const lately = 50
 
 // roleless is a page in which, of those seen lately, who can do nothing yet comes before the others.
 func (s *Service) roleless(ctx context.Context, f PeopleFilter) ([]identity.Actor, int, error) {

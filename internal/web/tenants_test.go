@@ -83,7 +83,7 @@ func TestPeopleWithoutARoleComeFirst(t *testing.T) {
 	}
 }
 
-// TestOnlyWhoWasHereLatelyIsLookedAtForARole: of a hundred; everybody would be too many to read for one page.
+// TestOnlyWhoWasHereLatelyIsLookedAtForARole: of fifty; everybody would be too many to read for one page.
 func TestOnlyWhoWasHereLatelyIsLookedAtForARole(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

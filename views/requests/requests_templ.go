@@ -19,7 +19,7 @@ import (
 // PageModel is the list of requests.
 type PageModel struct {
 	Header  ui.HeaderModel
-	Waiting int // how many the reader can decide of those that are listed
+	Waiting int // how many wait for the reader; 0 in the list of their own
 	List    ListModel
 }
 

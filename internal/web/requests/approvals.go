@@ -58,27 +58,14 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 			k.Query.Set("seen", strconv.FormatInt(chosen.Version, 10))
 		}
 	}
-	ids := make([]string, len(items))
-	for i, r := range items {
-		ids[i] = string(r.ID)
-	}
-	ticked := page.Ticked(k, ids)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.Words.S("requests.inbox"), Lead: inboxLead(k.Words, waiting),
 		Tabs: w.RequestTabs(k, "/approvals", waiting)}, Errors: page.FormErrors(k.Words, page.ProblemsOf(cause))}
 	m.List.Pages, m.List.Filter = listOf(k, "/approvals", request.Oldest, p), w.inboxFilter(k, waiting)
 	if m.Undo, err = w.undoable(k); err != nil {
 		return page.View{}, err
 	}
-	m.List.Rows = make([]requests.InboxRowModel, 0, len(items))
-	quotas := blocks.RequestQuotas{}
-	for _, r := range items {
-		row := w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID)))
-		q, ok, err := quotas.Of(k, w.Blocks, r)
-		if err != nil {
-			return page.View{}, err
-		}
-		row.Full = ok && q.Full()
-		m.List.Rows = append(m.List.Rows, row)
+	if m.List.Rows, err = w.inboxRows(k, items, chosen); err != nil {
+		return page.View{}, err
 	}
 	if len(items) > 1 {
 		m.List.Bulk = bulkModel(k)
@@ -109,6 +96,27 @@ func (w *Pages) approvalsView(k page.Call, was typed, cause error) (page.View, e
 		v.Parts = append(whole, v.Parts...) // a page that was empty gets its first request as a whole
 	}
 	return v, nil
+}
+
+// inboxRows are the requests of a page, those that the address names ticked.
+func (w *Pages) inboxRows(k page.Call, items []request.Request, chosen *request.Request) ([]requests.InboxRowModel,
+	error) {
+	ids := make([]string, len(items))
+	for i, r := range items {
+		ids[i] = string(r.ID)
+	}
+	ticked, quotas := page.Ticked(k, ids), blocks.RequestQuotas{}
+	rows := make([]requests.InboxRowModel, 0, len(items))
+	for i, r := range items {
+		row := w.inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, ids[i]))
+		q, ok, err := quotas.Of(k, w.Blocks, r)
+		if err != nil {
+			return nil, err
+		}
+		row.Full = ok && q.Full()
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // inboxLead counts what waits. Where nothing does, the page says so itself.

@@ -125,6 +125,30 @@ func TestTheInboxFillsByItself(t *testing.T) {
 	}
 }
 
+// TestTheOutputOfAJobIsReadOn: what it has written since comes by itself, and a log that cannot be read leaves the last.
+func TestTheOutputOfAJobIsReadOn(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	w.Add(w.Workload("finetune", webtest.Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
+	w.Logs.Written["w-finetune"] = webtest.LinesUntil(w.Clock, "epoch 1/3")
+	events, _ := follow(t, w, webtest.Anna, "page=workload&id=w-finetune")
+	if first := next(t, events).fragments(t)["workload-start"]; !strings.Contains(first, "Epoch 1 of 3") {
+		t.Fatalf("want what it has written, got %.300s", first)
+	}
+	w.Clock = w.Clock.Add(20 * time.Second)
+	w.Logs.Written["w-finetune"] = webtest.LinesUntil(w.Clock, "epoch 2/3")
+	w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
+	if got := next(t, events).fragments(t)["workload-start"]; !strings.Contains(got, "Epoch 2 of 3") {
+		t.Errorf("want what it wrote since, got %.300s", got)
+	}
+	w.Clock = w.Clock.Add(20 * time.Second)
+	delete(w.Logs.Written, "w-finetune")
+	w.Hub.Publish(live.Change{Topic: live.TopicMetrics})
+	if got, changed := next(t, events).fragments(t)["workload-start"]; changed {
+		t.Errorf("want what was read last, got %.300s", got)
+	}
+}
+
 func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy(t)

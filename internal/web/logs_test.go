@@ -21,7 +21,7 @@ func TestTheLogIsShown(t *testing.T) {
 	if lines.Length() != 7 {
 		t.Fatalf("%d lines", lines.Length())
 	}
-	if at, _ := lines.First().Find("time").Attr("datetime"); at != "2026-11-21T11:00:00Z" {
+	if at, _ := lines.First().Find("time").Attr("datetime"); at != "2026-11-21T11:59:28Z" {
 		t.Errorf("the first line is of %q", at)
 	}
 	if follow, _ := part(doc, "log").Attr("data-log"); follow != "/workloads/w-train-resnet/logs/follow" {

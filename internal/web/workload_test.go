@@ -414,3 +414,33 @@ func TestAnExtensionIsOfferedOnce(t *testing.T) {
 		t.Error("want it in the head of what does not end soon")
 	}
 }
+
+// TestManyTabsStandInAMenu: an endpoint has more sides than fit beside each other; the current one is named on the button.
+func TestManyTabsStandInAMenu(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)
+	wantText(t, doc, "tabs-more", "More", "Terminal", "Files", "YAML", "Activity")
+	if n := doc.Find(".gp-tabs__item, .gp-tabs .pf-v6-c-tabs__item").Length(); n != 7 {
+		t.Errorf("want seven beside each other, got %d", n)
+	}
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat/history"), http.StatusOK)
+	more := part(doc, "tabs-more")
+	if got := textOf(more.Find("summary")); got != "Activity" || more.Find("[aria-current]").Length() != 1 {
+		t.Errorf("want the current one on the button and marked in the menu, got %q", got)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "tabs-more")
+}
+
+// TestTheCardOfTheLeaseExtendsIt: the head offers it on the tabs without that card.
+func TestTheCardOfTheLeaseExtendsIt(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy(t)
+	for at, inCard := range map[string]int{"/workloads/w-train-resnet": 1, "/workloads/w-train-resnet/metrics": 0,
+		"/workloads/w-old-notes": 1} {
+		doc := read(t, w.Get(webtest.Anna, at), http.StatusOK)
+		if got := In(part(doc, "workload-lease"), "extend").Length(); got != inCard || part(doc, "extend").Length() != 1 {
+			t.Errorf("%s: want it once, %d times in the card, got %d", at, inCard, got)
+		}
+	}
+}

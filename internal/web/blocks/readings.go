@@ -52,11 +52,8 @@ func DeviceModel(say page.Words, d gpumetrics.Device) workloadview.DeviceModel {
 			Source: gpumetrics.Measured}),
 		ownTile(say, "memory", d.OwnMemory, d.MemoryUsed, d.MemoryTotal),
 		powerTile(say, d),
-		readingTile(say, "temperature", d.Temperature),
+		cardTile(say, "temperature", d),
 	}}
-	if d.CardShared {
-		m.Note = say.S("workload.card_shared")
-	}
 	if readings := []gpumetrics.Reading{d.OwnEngine, d.OwnMemory, d.Power, d.Temperature}; oneRest(readings) {
 		m.Rests = m.Tiles[0].Rests
 		for i := range m.Tiles {
@@ -91,9 +88,22 @@ func ownTile(say page.Words, name string, own, whole, most gpumetrics.Reading) u
 
 // powerTile shows the card's power: nobody measures the part of a slice, so that its share of it comes second.
 func powerTile(say page.Words, d gpumetrics.Device) ui.TileModel {
-	t := readingTile(say, "power", d.Power)
+	t := cardTile(say, "power", d)
 	if d.OwnPower.Source == gpumetrics.Apportioned {
 		t.Detail = say.S("workload.power_part", "Value", say.Amount(d.OwnPower))
+	}
+	return t
+}
+
+// cardTile is a value that belongs to the card, also where others use it too.
+func cardTile(say page.Words, name string, d gpumetrics.Device) ui.TileModel {
+	r := d.Temperature
+	if name == "power" {
+		r = d.Power
+	}
+	t := readingTile(say, name, r)
+	if d.CardShared && r.Known() {
+		t.Detail = say.S("workload.metrics.whole_card")
 	}
 	return t
 }

@@ -135,6 +135,17 @@ func (w Words) Number(v float64) string {
 	return ui.Number(w.Localizer, v, 1)
 }
 
+// ShortNumber is a number that is read at a glance: one of a million and more in millions.
+func (w Words) ShortNumber(v float64) string {
+	switch {
+	case v >= 1e9:
+		return w.S("ui.billions", "Number", w.Number(math.Round(v/1e8)/10))
+	case v >= 1e6:
+		return w.S("ui.millions", "Number", w.Number(math.Round(v/1e5)/10))
+	}
+	return w.Number(v)
+}
+
 // GiB is an amount of memory or storage.
 func (w Words) GiB(v float64) string { return w.Number(v) + " GiB" }
 

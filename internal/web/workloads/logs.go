@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/explain"
@@ -274,16 +276,67 @@ func (w *Pages) logTail(k page.Call, s details) (tail *workloadview.LogTailModel
 	if err != nil || len(lines) == 0 {
 		return nil, ""
 	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.Text
+	}
 	if explain.InLog(s.Reason) {
-		texts := make([]string, len(lines))
-		for i, l := range lines {
-			texts[i] = l.Text
-		}
 		cause = k.Words.Text(explain.FromLog(texts))
 	}
-	return &workloadview.LogTailModel{Log: workloadview.LogModel{ID: "log-tail",
+	tail = &workloadview.LogTailModel{Log: workloadview.LogModel{ID: "log-tail",
 		Title: k.Words.S("workload.logs_last"), Lines: logLines(k.Words, lines, ""), Compact: true},
-		All: page.WorkloadPath(s.ID) + "/logs"}, cause
+		All: page.WorkloadPath(s.ID) + "/logs"}
+	if s.IsJob() && s.State == workload.Running {
+		tail.Progress = progressModel(k.Words, texts)
+	}
+	return tail, cause
+}
+
+// progressModel is how far a job says that it is; nil where its log does not count.
+func progressModel(say page.Words, lines []string) *ui.MeterModel {
+	p, ok := explain.ProgressOf(lines)
+	if !ok {
+		return nil
+	}
+	m := &ui.MeterModel{Label: say.S("workload.progress"), Value: say.Percent(math.Round(100 * p.Share)),
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: p.Share}}, Test: "job-progress"}
+	var said []string
+	for _, c := range p.Counters {
+		said = append(said, say.S("workload.counter_"+c.Unit, "Done", c.Done, "Total", c.Total))
+	}
+	if len(said) > 0 {
+		m.Label = strings.Join(said, " · ")
+	}
+	return m
+}
+
+// outputEvery is how often the page of a job that runs reads what it has written since.
+const outputEvery = 15 * time.Second
+
+// output is what a job that runs has written last; nil for others, and where nothing can be read.
+func (w *Pages) output(k page.Call, s details, id string) *workloadview.StartModel {
+	if !s.IsJob() || s.State != workload.Running {
+		return nil
+	}
+	log, _ := w.logTail(k, s)
+	if log == nil {
+		return nil
+	}
+	return &workloadview.StartModel{ID: id, Runs: true, Log: log}
+}
+
+// outputPart draws the start, and of a job that runs its output, which is read anew while one looks.
+func (w *Pages) outputPart(k page.Call, s details, start workloadview.StartModel) page.Part {
+	read := k.Words.Now
+	return page.Part{ID: start.ID, Ticks: start.Runs, Draw: func(say page.Words) templ.Component {
+		if start.Runs && say.Now.Sub(read) >= outputEvery {
+			k.Words, read = say, say.Now
+			if next := w.output(k, s, start.ID); next != nil { // else what was read last stays
+				start = *next
+			}
+		}
+		return workloadview.Start(start)
+	}}
 }
 
 // fullSentence ends like the others where a controller's own words do not.

@@ -135,18 +135,21 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	failed := ui.TileModel{Label: say.S("traffic.errors"), Value: percentWords(say, c.ErrorShare().Is),
 		Test: "traffic-errors"}
 	shares := errorShares(say, c)
-	if c.ServerErrors > 0 { // they come first; the chart tells the others
-		failed.Kind, shares = ui.Warning, shares[:1]
-	}
 	failed.Detail = strings.Join(shares, ", ")
+	if c.ServerErrors > 0 { // they come first; the chart tells the others
+		failed.Kind = ui.Warning
+		if len(shares) > 1 {
+			failed.Detail = say.S("traffic.errors_of", "All", say.Number(float64(c.Errors())), "Server", shares[0])
+		}
+	}
 	first := ui.TileModel{Label: say.S("traffic.first"), Value: "–", Test: "traffic-first"}
 	if p50 := c.First.Seconds(.5); p50.Known {
 		first.Value = secondsWords(say, p50.Is)
 		first.Detail = say.S("traffic.first_p95", "Time", secondsWords(say, c.First.Seconds(.95).Is))
 	}
-	tokens := ui.TileModel{Label: say.S("traffic.tokens"), Value: say.Number(float64(c.Tokens())), Test: "traffic-tokens",
-		Detail: say.S("traffic.tokens_of", "Prompt", say.Number(float64(c.Prompt)), "Completion",
-			say.Number(float64(c.Completion)))}
+	tokens := ui.TileModel{Label: say.S("traffic.tokens"), Value: say.ShortNumber(float64(c.Tokens())),
+		Test: "traffic-tokens", Detail: say.S("traffic.tokens_of", "Prompt", say.ShortNumber(float64(c.Prompt)), "Completion",
+			say.ShortNumber(float64(c.Completion)))}
 	cost := ui.TileModel{Label: say.S("traffic.cost"), Value: "–", Detail: say.S("traffic.no_tokens"),
 		Test: "traffic-cost"}
 	if per, ok := c.PerMillion(f.Cost); ok {

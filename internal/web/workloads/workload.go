@@ -66,13 +66,13 @@ func (w *Pages) workloadView(k page.Call, s details, tab workloadview.Tab, m wor
 			m.Head.Reason, m.Head.Particulars = blocks.FirstSentence(m.Overview.Cause)
 		}
 	}
-	if tab == workloadview.Try { // the page that Open leads to, with the address in its programs
-		m.Head.Base = ""
-		if m.Head.Actions.Try {
-			m.Head.Actions.Open = ""
-		}
+	if tab == workloadview.Try && m.Head.Actions.Try { // the page that the button leads to
+		m.Head.Actions.Open = ""
 	}
-	if tab == workloadview.Connect { // its first card has the address
+	if m.Overview.Lease.Extend != "" {
+		m.Head.Actions.Extend = ""
+	}
+	if tab != workloadview.Overview { // Connect says it with all that belongs to it
 		m.Head.Base = ""
 	}
 	if s.State == workload.Failed && tab != workloadview.Logs &&
@@ -136,6 +136,9 @@ func (w *Pages) overview(k page.Call, fresh *workloadview.FreshKeyModel) (page.V
 		if !s.CanStart() || s.Lease.Over(say.Now) { // what can start as it is needs no more time first
 			m.Extensions = extensions
 		}
+		if len(m.Extensions) > 0 || m.Stopped {
+			m.Extend = w.extendPath(k, s)
+		}
 		return m
 	}
 	hours := func(say page.Words) workloadview.ScheduleModel {
@@ -161,10 +164,8 @@ func (w *Pages) tellStart(k page.Call, s details, o *workloadview.OverviewModel)
 		o.Start.Log, o.Cause = w.logTail(k, s)
 		o.Forecast = w.Outlook(k, s.Workload)
 	}
-	if s.IsJob() && s.State == workload.Running && o.Start.Hidden {
-		if log, _ := w.logTail(k, s); log != nil {
-			o.Start = workloadview.StartModel{ID: o.Start.ID, Runs: true, Log: log}
-		}
+	if output := w.output(k, s, o.Start.ID); output != nil && o.Start.Hidden {
+		o.Start = *output
 	}
 	if s.Result != nil {
 		o.Start = result(k.Words, s.Workload, o.Lease)
@@ -179,7 +180,7 @@ func (w *Pages) tellStart(k page.Call, s details, o *workloadview.OverviewModel)
 func (w *Pages) overviewParts(k page.Call, s details, o workloadview.OverviewModel,
 	lease func(page.Words) workloadview.LeaseCardModel, hours func(page.Words) workloadview.ScheduleModel) []page.Part {
 	return []page.Part{
-		{ID: o.Start.ID, Draw: func(page.Words) templ.Component { return workloadview.Start(o.Start) }},
+		w.outputPart(k, s, o.Start),
 		{ID: o.GPU.ID, Ticks: true, Draw: func(say page.Words) templ.Component {
 			k.Words = say
 			return workloadview.GPU(w.gpuModel(k, s.Workload))
@@ -255,17 +256,18 @@ func (w *Pages) workloadTabs(k page.Call, item workload.Workload, current worklo
 	if item.Kind == catalog.Endpoint {
 		items = append(items, tab(workloadview.Try, page.TryPath(item.ID)), tab(workloadview.Calls, path+"/traffic"))
 	}
+	items = append(items, tab(workloadview.Metrics, path+"/metrics"))
 	if identity.Can(k.Actor, identity.ReadLogs, item.ResourceAt(say.Now)) {
 		items = append(items, tab(workloadview.Logs, path+"/logs"))
 	}
+	items = append(items, tab(workloadview.Events, path+"/events"))
 	if (alive || current == workloadview.Terminal) && w.Terminals.Rules().Permit(k.Actor, item, say.Now) == nil {
 		items = append(items, tab(workloadview.Terminal, terminalPath(item.ID)))
 	}
 	if (alive || current == workloadview.Files) && w.Terminals.Rules().PermitFiles(k.Actor, item, say.Now) == nil {
 		items = append(items, tab(workloadview.Files, filesPath(item.ID, "", "")))
 	}
-	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Events, path+"/events"),
-		tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"),
+	return ui.TabsModel{Label: say.S("workload.tabs"), Items: append(items, tab(workloadview.Objects, path+"/objects"),
 		tab(workloadview.History, path+"/history"))}
 }
 
@@ -298,9 +300,6 @@ func (w *Pages) workloadHead(k page.Call, s details) workloadview.HeadModel {
 		m.Ending.Items = warningItems(say, s, notify.Lease)
 	}
 	m.Actions, m.Base = w.headActions(k, s, m.Waits != nil), w.baseURL(k, s)
-	if m.Ending != nil && m.Ending.More != "" {
-		m.Actions.Extend = "" // the notice below offers it
-	}
 	if s.Size.Devices() > 0 {
 		m.Actions.Embed = page.EmbedPath(embed.Workload, string(s.ID))
 	}
@@ -357,9 +356,7 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 	if s.CanStop() {
 		m.Stop, m.StopAsks = path+"/stop", s.StopLoses(k.Words.Now)
 	}
-	if s.CanExtend() && s.State != workload.Failed && s.State != workload.Queued {
-		m.Extend = path + "/extend"
-	}
+	m.Extend = w.extendPath(k, s)
 	if s.CanDelete() {
 		m.Delete = path + "/delete"
 	}
@@ -370,6 +367,18 @@ func (w *Pages) headActions(k page.Call, s details, waits bool) workloadview.Act
 		m.Scaling = path + "/scaling"
 	}
 	return m
+}
+
+// extendPath leads to more time; "" for who may not, for what has not begun, and where the notice of a lease that ends
+// soon offers it.
+func (w *Pages) extendPath(k page.Call, s details) string {
+	if !s.mayChange || !s.CanExtend() || s.State == workload.Failed || s.State == workload.Queued {
+		return ""
+	}
+	if ending := w.EndingModel(k, s.Workload); ending != nil && ending.More != "" {
+		return ""
+	}
+	return page.WorkloadPath(s.ID) + "/extend"
 }
 
 // workloadDialogs are the same questions as the pages ask that the buttons lead to without scripts.
@@ -505,8 +514,10 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 			m.History.Value = "" // the device says it, with how it was measured
 		}
 	}
-	if !now.At.IsZero() {
-		age := say.Age("DCGM", blocks.SampleTime(now), page.ReadingEvery)
+	sampled := blocks.SampleTime(now)
+	told := len(m.Devices) == 1 && m.Devices[0].Rests != nil && now.Devices[0].OwnEngine.At.Equal(sampled)
+	if !now.At.IsZero() && !told { // else its device says it
+		age := say.Age("DCGM", sampled, page.ReadingEvery)
 		m.Age = &age
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Progress is how far a program says that it is. Share is between 0 and 1.
@@ -46,6 +47,17 @@ func ProgressOf(lines []string) (p Progress, ok bool) {
 		}
 	}
 	return Progress{}, false
+}
+
+// leastDone is how much is done before the pace says anything: what loads and compiles at first is slow.
+const leastDone = 0.05
+
+// Left is how long the rest takes at the pace since the program began; 0 where that cannot be said yet.
+func (p Progress) Left(since time.Duration) time.Duration {
+	if p.Share < leastDone || p.Share >= 1 || since <= 0 {
+		return 0
+	}
+	return time.Duration(float64(since) * (1 - p.Share) / p.Share)
 }
 
 // counters are those of one line, the outermost first, as programs write them.

@@ -3,6 +3,7 @@ package explain
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 // TestProgressIsWhatTheNewestLineCounts: as training loops and tqdm write it.
@@ -31,6 +32,19 @@ func TestProgressIsWhatTheNewestLineCounts(t *testing.T) {
 				t.Errorf("%q: want %v, got %+v", c.lines, c.units, got)
 			}
 		}
+	}
+}
+
+// TestWhatIsLeftIsAtThisPace, and nothing is said at the very beginning and at the end.
+func TestWhatIsLeftIsAtThisPace(t *testing.T) {
+	t.Parallel()
+	for share, want := range map[float64]time.Duration{.25: 30 * time.Minute, .5: 10 * time.Minute, .01: 0, 1: 0, 0: 0} {
+		if got := (Progress{Share: share}).Left(10 * time.Minute); got != want {
+			t.Errorf("%v done: want %s, got %s", share, want, got)
+		}
+	}
+	if got := (Progress{Share: .5}).Left(-time.Minute); got != 0 {
+		t.Errorf("want nothing of a clock that is behind, got %s", got)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestAJobSaysHowFarItIs(t *testing.T) {
 	w.Add(w.Workload("finetune", webtest.Anna, "mig-1g.10gb").Job().Running("gpu-02", 47*time.Minute, 7*time.Hour))
 	w.Logs.Written["w-finetune"] = webtest.LinesUntil(webtest.Now, "epoch 2/3\nepoch 3/3  step 118/780  loss 0.573")
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-finetune"), http.StatusOK)
-	wantText(t, doc, "job-progress", "Epoch 3 of 3 · Step 118 of 780", "72 %")
+	wantText(t, doc, "job-progress", "Epoch 3 of 3 · Step 118 of 780", "72 %", "About 19 min left")
 	w.Logs.Written["w-finetune"] = webtest.LinesUntil(webtest.Now, "loading 12,480 samples")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-finetune"), http.StatusOK), "job-progress")
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "job-progress") // a notebook

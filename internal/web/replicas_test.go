@@ -50,7 +50,7 @@ func TestReplicasOnThePage(t *testing.T) {
 		In(part(doc, "workload-replicas"), "scaling-change").Length() != 0 {
 		t.Errorf("want how it scales in the menu of the page, beside no other button, got %d", got.Length())
 	}
-	wantText(t, doc, "workload-gpu", "Measured on ranker-5c8644c5cd-7wvw0")
+	wantText(t, doc, "workload-gpu", "GPU use of ranker-5c8644c5cd-7wvw0, last hour")
 	if got := part(doc, "replicas-change").AttrOr("href", ""); got != path+"/replicas" {
 		t.Fatalf("want a way to change it, got %q", got)
 	}

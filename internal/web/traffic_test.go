@@ -15,7 +15,7 @@ func TestTrafficInFiguresChartsAndWords(t *testing.T) {
 	w := webtest.Called(t)
 	doc := read(t, w.Get(webtest.Anna, endpointPage+"/traffic"), http.StatusOK)
 	wantText(t, doc, "traffic-requests", "Requests", "per second")
-	wantText(t, doc, "traffic-errors", "%", "failed", "server errors")
+	wantText(t, doc, "traffic-errors", "%", "server errors", "others")
 	if text := textOf(part(doc, "traffic-errors")); strings.Contains(text, "client errors") {
 		t.Errorf("want the server's errors alone, got %q", text)
 	}

@@ -21,9 +21,17 @@ func historyModel(say page.Words, events []audit.Event) workloadview.HistoryMode
 		at.Words, at.Mode = ui.Clock(e.At, time.UTC), ui.TimeOfDay
 		m.Events = append(m.Events, workloadview.EventModel{Icon: eventIcon(e.Kind), Day: day, Time: at,
 			NewDay: i == 0 || day.Words != m.Events[i-1].Day.Words,
-			Who:    blocks.WhoDid(say, e), What: say.S("audit." + string(e.Kind)), Detail: say.Text(e.Detail)})
+			Who:    blocks.WhoDid(say, e), What: say.S("audit." + string(e.Kind)), Detail: eventDetail(say, e)})
 	}
 	return m
+}
+
+// eventDetail leaves out what only names this workload, and an address by its id.
+func eventDetail(say page.Words, e audit.Event) string {
+	if strings.HasPrefix(string(e.Kind), "embed.") {
+		return ""
+	}
+	return say.Text(e.Detail)
 }
 
 // eventIcons are the icons of kinds of events, and of all kinds of a noun, the part before the dot.

@@ -287,13 +287,14 @@ func (w *Pages) logTail(k page.Call, s details) (tail *workloadview.LogTailModel
 		Title: k.Words.S("workload.logs_last"), Lines: logLines(k.Words, lines, ""), Compact: true},
 		All: page.WorkloadPath(s.ID) + "/logs"}
 	if s.IsJob() && s.State == workload.Running {
-		tail.Progress = progressModel(k.Words, texts)
+		tail.Progress = progressModel(k.Words, s.Workload, texts)
 	}
 	return tail, cause
 }
 
-// progressModel is how far a job says that it is; nil where its log does not count.
-func progressModel(say page.Words, lines []string) *ui.MeterModel {
+// progressModel is how far a job says that it is, and how long the rest takes at this pace; nil where its log does not
+// count.
+func progressModel(say page.Words, item workload.Workload, lines []string) *ui.MeterModel {
 	p, ok := explain.ProgressOf(lines)
 	if !ok {
 		return nil
@@ -306,6 +307,12 @@ func progressModel(say page.Words, lines []string) *ui.MeterModel {
 	}
 	if len(said) > 0 {
 		m.Label = strings.Join(said, " · ")
+	}
+	if left := p.Left(say.Now.Sub(item.PlacedAt)); left > 0 && !item.PlacedAt.IsZero() {
+		m.Detail = say.S("workload.job_left", "Time", say.Duration(left))
+		if !item.Lease.Until.IsZero() && say.Now.Add(left).After(item.Lease.Until) {
+			m.Detail, m.Segments[0].Fill = say.S("workload.job_left_long", "Time", say.Duration(left)), ui.FillWarning
+		}
 	}
 	return m
 }

@@ -15,6 +15,9 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
+// shortFrom is the number from which tokens are said in millions.
+const shortFrom = 1e6
+
 // consumersListed is how many keys and persons the page lists; the REST API lists more.
 const consumersListed = 50
 
@@ -139,7 +142,8 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 	if c.ServerErrors > 0 { // they come first; the chart tells the others
 		failed.Kind = ui.Warning
 		if len(shares) > 1 {
-			failed.Detail = say.S("traffic.errors_of", "All", say.Number(float64(c.Errors())), "Server", shares[0])
+			failed.Detail = say.S("traffic.errors_of", "Server", shares[0], "Others",
+				say.Number(float64(c.Errors()-c.ServerErrors)))
 		}
 	}
 	first := ui.TileModel{Label: say.S("traffic.first"), Value: "–", Test: "traffic-first"}
@@ -148,8 +152,12 @@ func trafficTiles(say page.Words, f traffic.Figures) []ui.TileModel {
 		first.Detail = say.S("traffic.first_p95", "Time", secondsWords(say, c.First.Seconds(.95).Is))
 	}
 	tokens := ui.TileModel{Label: say.S("traffic.tokens"), Value: say.ShortNumber(float64(c.Tokens())),
-		Test: "traffic-tokens", Detail: say.S("traffic.tokens_of", "Prompt", say.ShortNumber(float64(c.Prompt)), "Completion",
-			say.ShortNumber(float64(c.Completion)))}
+		Test: "traffic-tokens", Detail: say.S("traffic.tokens_of", "Prompt", say.Number(float64(c.Prompt)), "Completion",
+			say.Number(float64(c.Completion)))}
+	if all := float64(c.Tokens()); all >= shortFrom { // rounded, the parts would not add up
+		tokens.Detail = say.S("traffic.tokens_of", "Prompt", say.Percent(math.Round(100*float64(c.Prompt)/all)), "Completion",
+			say.Percent(100-math.Round(100*float64(c.Prompt)/all)))
+	}
 	cost := ui.TileModel{Label: say.S("traffic.cost"), Value: "–", Detail: say.S("traffic.no_tokens"),
 		Test: "traffic-cost"}
 	if per, ok := c.PerMillion(f.Cost); ok {

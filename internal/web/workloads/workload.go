@@ -504,18 +504,21 @@ func (w *Pages) gpuModel(k page.Call, item workload.Workload) workloadview.GPUMo
 		m.Devices = append(m.Devices, blocks.DeviceModel(say, d))
 	}
 	m.Replicas = w.ReplicaRows(say, item)
-	if len(m.Replicas) > 0 && len(m.Devices) > 0 {
-		m.Lead = say.S("workload.gpu_of_replica", "Pod", item.Observed.Pod)
-	}
 	points := w.Metrics.History(k.Ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	if blocks.AnyKnown(points) {
 		m.History = hourChart(say, points, blocks.MeanEngine(now))
 		if len(m.Devices) == 1 {
 			m.History.Value = "" // the device says it, with how it was measured
 		}
+		if len(m.Replicas) > 0 {
+			m.History.Label = say.S("workload.use_of_replica", "Pod", item.Observed.Pod)
+		}
 	}
 	sampled := blocks.SampleTime(now)
 	told := len(m.Devices) == 1 && m.Devices[0].Rests != nil && now.Devices[0].OwnEngine.At.Equal(sampled)
+	if len(m.Replicas) > 0 {
+		m.Devices, told = nil, false // the table has them
+	}
 	if !now.At.IsZero() && !told { // else its device says it
 		age := say.Age("DCGM", sampled, page.ReadingEvery)
 		m.Age = &age
